@@ -3,22 +3,22 @@
 .PHONY: help deps demo demo-web quick test heavy conformance crash-matrix soak fuzz lint bench docs api sbom clean
 
 help:
-	@echo "make deps   install what the system must have (JavaScriptCore, libmosquitto, mosquitto, its clients, pkg-config, python3-venv)"
-	@echo "make demo   build, start a broker on a free port, publish messages and show what became of each; run a page, and a chat"
-	@echo "make demo-web  build and run a shop whose pages speak to the application, in web views that nobody sees; takes a picture"
-	@echo "make quick  format, arrows, build, and the tests that a change concerns: all since origin/main, or BASE=commit"
-	@echo "make test   every check and every test but the heavy ones; the last line says how many passed and failed"
-	@echo "make heavy  sanitizers, fuzzing, Autobahn, differential, DocC, crash rows; one of them: make heavy-STEP (.ci/heavy lists them); LONG=1 fuzzes each target for ten minutes"
-	@echo "make conformance  the cases of the Autobahn test suite against the command, as 'make heavy-autobahn' runs them"
-	@echo "make crash-matrix  kills a process that receives over MQTT at each point of the table in docs/delivery.md, and writes the table"
-	@echo "make soak   kills it 200 times at random under load, or SOAK_KILLS=n times: nothing acknowledged may be lost"
-	@echo "make fuzz   the reader and the wire formats under libFuzzer, each for a minute or SECONDS=n; resumes the last corpus"
-	@echo "make lint   format, arrows between the modules, imports, Foundation-free modules"
-	@echo "make bench  the benchmarks, in release builds"
-	@echo "make docs   the documentation of the libraries, and the share of documented public symbols"
-	@echo "make api    records the public symbols in docs/api; those of a frozen module may only grow"
-	@echo "make sbom   writes a bill of materials to .build/signalbox.spdx.json (SPDX 2.3)"
-	@echo "make clean  remove everything that was built"
+	@echo "make deps   install the system packages (JavaScriptCore, libmosquitto, mosquitto, its clients, pkg-config, python3-venv)"
+	@echo "make demo   build, start a broker on a free port, publish messages and show each outcome; run a page and a chat"
+	@echo "make demo-web  build and run a shop whose pages send messages to the application, in off-screen web views; take a picture"
+	@echo "make quick  format, arrows, build, and the tests that a change affects, since origin/main or BASE=commit"
+	@echo "make test   every check and test except the heavy ones; the last line counts passed and failed"
+	@echo "make heavy  sanitizers, fuzzing, Autobahn, differential, DocC, crash rows; make heavy-STEP runs one step (.ci/heavy lists them); LONG=1 fuzzes each target for ten minutes"
+	@echo "make conformance  run the cases of the Autobahn test suite against the command, as 'make heavy-autobahn' does"
+	@echo "make crash-matrix  kill an MQTT receiver at each point of the table in docs/delivery.md, and write the table"
+	@echo "make soak   kill the receiver at random under load, 200 or SOAK_KILLS=n times: no acknowledged message may be lost"
+	@echo "make fuzz   run the reader and the wire formats under libFuzzer, each for a minute or SECONDS=n; resume the last corpus"
+	@echo "make lint   check format, arrows between the modules, imports, and modules without Foundation"
+	@echo "make bench  run the benchmarks, in release builds"
+	@echo "make docs   build the documentation of the libraries; report the share of documented public symbols"
+	@echo "make api    record the public symbols in docs/api; a frozen module may only add symbols"
+	@echo "make sbom   write a bill of materials to .build/signalbox.spdx.json (SPDX 2.3)"
+	@echo "make clean  remove all build products"
 
 deps:
 	@.ci/deps

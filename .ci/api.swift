@@ -96,10 +96,10 @@ for module in arguments.dropFirst(4) {
     if isFrozen {
         breaking = gone.map { "- \($0)" } + new.filter { breaks($0, recorded: recorded) }.map { "+ \($0)" }
     }
-    print("api: \(module)\(isFrozen ? " (frozen)" : ""): \(now.count) lines, \(gone.count) gone, \(new.count) new")
+    print("api: \(module)\(isFrozen ? " (frozen)" : ""): \(now.count) lines, \(gone.count) removed, \(new.count) new")
     if !breaking.isEmpty {
         isEqual = false
-        print("  it is frozen, and these changes break code that uses it:")
+        print("  the module is frozen, and these changes break code that uses it:")
         for line in breaking { print("  \(line)") }
     } else if arguments[0] == "record" {
         let title = "# The public symbols of \(module)\(isFrozen ? ", frozen" : ""). Written by `make api`."
@@ -108,7 +108,7 @@ for module in arguments.dropFirst(4) {
         isEqual = false
         for line in gone { print("  - \(line)") }
         for line in new { print("  + \(line)") }
-        print("  meant so? `make api` records it")
+        print("  `make api` records an intended change")
     }
 }
 exit(isEqual ? 0 : 1)

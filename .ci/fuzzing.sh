@@ -31,7 +31,7 @@ need_fuzzer() {
     # $SANITIZERS is unquoted on purpose.
     if swiftc -parse-as-library $SANITIZERS -o "$1/probe" "$1/probe.swift" >"$1/probe.log" 2>&1; then return; fi
     if [ "$(uname -s)" = Darwin ]; then
-        echo "fuzz: skipped, as this toolchain cannot link with -sanitize=fuzzer (see $1/probe.log)"
+        echo "fuzz: skipped: this toolchain cannot link with -sanitize=fuzzer (see $1/probe.log)"
         exit 0
     fi
     cat "$1/probe.log" >&2

@@ -98,7 +98,7 @@ $(shown <"$2" | sed 's/^/    /')"
 
 # ended STATUS: describes how a step ended.
 ended() {
-    if [ "$1" -eq 124 ]; then echo "cut after $STEP_LIMIT s"; else echo "status $1"; fi
+    if [ "$1" -eq 124 ]; then echo "timed out after $STEP_LIMIT s"; else echo "status $1"; fi
 }
 
 # step NAME TITLE COMMAND...: runs the command, prints the end of its output and returns its status.
@@ -132,7 +132,7 @@ begin_aside() {
 # end_aside: waits for the background step and prints its result as `step` does.
 end_aside() {
     local status=0 seconds=$((SECONDS - aside_began))
-    printf '\n== %s, which ran beside the steps above\n' "$aside_title"
+    printf '\n== %s (in the background of the steps above)\n' "$aside_title"
     wait "$aside" || status=$?
     aside=""
     read -r seconds <"$LOGS/$aside_name.seconds" || true
@@ -156,7 +156,7 @@ conclude() {
         tail -n 40 "$log"
     } >"$LOGS/$name.report"
     tail -n 40 "$log" | shown
-    echo "-- FAILED: $(ended "$status") after $seconds s; all of it: $log"
+    echo "-- FAILED: $(ended "$status") after $seconds s; full log: $log"
     count "$title" 1 "$(ended "$status")"
     tell "$title" "$LOGS/$name.report"
     return "$status"
@@ -226,7 +226,7 @@ tests() {
 # finish NAME: prints the gate's summary. The last line is `N passed, N failed`, where each step and each test counts once.
 finish() {
     printf '\n== Result after %s s\n' "$SECONDS"
-    if [ "$failed" -ne 0 ]; then printf 'what was said:%s\nfailed:%s\n' "$details" "$failures"; fi
+    if [ "$failed" -ne 0 ]; then printf 'details:%s\nfailed:%s\n' "$details" "$failures"; fi
     echo "$passed $failed" >"$LOGS/$1.result"
     echo "$passed passed, $failed failed"
     [ "$failed" -eq 0 ]

@@ -27,7 +27,7 @@ struct ChainLink: Sendable {
 
     static func check(_ deadline: Duration, handler: String = "") throws(NavigationChainError) {
         guard deadline > .zero, deadline <= NavigationRouter.maximumDeadline else {
-            let detail = "a deadline is more than zero and at most \(NavigationRouter.maximumDeadline)"
+            let detail = "a deadline must be above zero and at most \(NavigationRouter.maximumDeadline)"
             throw NavigationChainError(.invalidDeadline, detail, handler: handler)
         }
     }
@@ -56,7 +56,7 @@ struct ChainLink: Sendable {
         case .passed: nil
         case .decided(let decision): decision
         case .failed(let reason): .cancel("the handler failed: \(reason)")
-        case .timedOut: .cancel("the handler gave no answer within \(deadline ?? limit)")
+        case .timedOut: .cancel("the handler did not answer within \(deadline ?? limit)")
         case .abandoned: .cancel(NavigationRouter.callerIsCancelled)
         }
     }
@@ -77,9 +77,9 @@ struct ChainLink: Sendable {
         } else if name.utf8.count > NavigationRouter.maximumNameLength {
             problem = "a handler's name has at most \(NavigationRouter.maximumNameLength) bytes"
         } else if name.unicodeScalars.contains(where: NavigationLogText.isUnsafe) {
-            problem = "a handler's name must not have control characters"
+            problem = "a handler's name must not contain control characters"
         } else if ChainLink.reserved.contains(name) {
-            problem = "the name is kept for verdicts that no handler gave; choose another"
+            problem = "the name is reserved for verdicts without a handler; choose another"
         } else {
             return
         }
@@ -100,7 +100,7 @@ struct HandlerCall: Sendable {
     /// yield to a stream that buffers one answer, drops later ones, and ends when the waiting task is cancelled.
     nonisolated(nonsending) func answer(to request: NavigationRequest) async -> NavigationAnswer {
         guard await calls.begin() else {
-            return .failed("\(NavigationRouter.maximumCalls) calls of it have not returned")
+            return .failed("\(NavigationRouter.maximumCalls) of its calls have not returned")
         }
         let (answers, continuation) = AsyncStream.makeStream(
             of: NavigationAnswer.self,

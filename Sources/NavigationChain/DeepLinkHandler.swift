@@ -24,7 +24,7 @@ public struct DeepLinkHandler: NavigationHandler {
     ) throws(NavigationChainError) {
         self.schemes = try SchemeNames(schemes, handler: name)
         guard !self.schemes.isEmpty else {
-            throw NavigationChainError(.invalidScheme, "at least one scheme expected", handler: name)
+            throw NavigationChainError(.invalidScheme, "expected at least one scheme", handler: name)
         }
         self.name = name
         self.opener = opener
@@ -38,6 +38,6 @@ public struct DeepLinkHandler: NavigationHandler {
     /// Cancels if the URL was opened, and returns `nil` otherwise.
     public func decide(_ request: NavigationRequest) async throws -> NavigationDecision? {
         guard concerns(request), try await opener(request.url) else { return nil }
-        return .cancel("opened natively: a deep link of the scheme \(request.url.scheme)")
+        return .cancel("opened natively: a deep link with the scheme \(request.url.scheme)")
     }
 }

@@ -37,7 +37,7 @@ public struct ExternalBrowserHandler: NavigationHandler {
     public func decide(_ request: NavigationRequest) async throws -> NavigationDecision? {
         guard concerns(request), let host = request.url.webHost else { return nil }
         try await opener(request.url)
-        return .cancel("opened in the browser: \(host) is not one of our hosts")
+        return .cancel("opened in the browser: \(host) is not a listed host")
     }
 
     private func leavesThePage(_ request: NavigationRequest) -> Bool {

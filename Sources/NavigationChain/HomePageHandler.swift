@@ -27,7 +27,7 @@ public struct HomePageHandler: NavigationHandler {
         open: @escaping @Sendable () async throws -> Void
     ) throws(NavigationChainError) {
         guard home.webHost != nil, home.isRoot else {
-            let detail = "the root of a site expected, such as https://shop.example/"
+            let detail = "expected the root of a site, such as https://shop.example/"
             throw NavigationChainError(.invalidHome, detail, handler: name)
         }
         self.home = home

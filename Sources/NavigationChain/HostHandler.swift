@@ -85,13 +85,13 @@ struct HostNames: Sendable {
     /// - Throws: ``NavigationChainError``, `invalidHost`.
     init(_ texts: [String], handler: String) throws(NavigationChainError) {
         guard !texts.isEmpty, texts.count <= HostNames.maximumCount else {
-            throw NavigationChainError(.invalidHost, "1 to \(HostNames.maximumCount) hosts expected", handler: handler)
+            throw NavigationChainError(.invalidHost, "expected 1 to \(HostNames.maximumCount) hosts", handler: handler)
         }
         for text in texts {
             do throws(HostError) {
                 try add(text)
             } catch {
-                throw NavigationChainError(.invalidHost, "\(text) is no host: \(error.detail)", handler: handler)
+                throw NavigationChainError(.invalidHost, "\(text) is not a host: \(error.detail)", handler: handler)
             }
         }
     }
@@ -118,7 +118,7 @@ struct HostNames: Sendable {
         }
         let host = try HostNames.read(name)
         if isParent {
-            guard !HostNames.isAddress(host) else { throw HostError(detail: "nothing is below an address") }
+            guard !HostNames.isAddress(host) else { throw HostError(detail: "an address has no subdomains") }
             parents.insert(host)
         } else {
             hosts.insert(HostNames.mapped(host) ?? host)
@@ -146,7 +146,7 @@ struct HostNames: Sendable {
         } catch {
             throw HostError(detail: error.detail)
         }
-        guard let host = url.host else { throw HostError(detail: "a host expected") }
+        guard let host = url.host else { throw HostError(detail: "expected a host") }
         return host
     }
 

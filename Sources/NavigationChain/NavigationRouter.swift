@@ -152,7 +152,7 @@ extension NavigationRouter {
         guard (0...links.count).contains(position) else {
             throw NavigationChainError(
                 .invalidPosition,
-                "a position from 0 to \(links.count) expected",
+                "expected a position from 0 to \(links.count)",
                 handler: handler.name
             )
         }
@@ -206,7 +206,7 @@ extension NavigationRouter {
             ordered.append(link)
         }
         if let forgotten = links.first(where: { left[$0.name] != nil }) {
-            let detail = "the order leaves out this handler; remove it by name if it is not wanted"
+            let detail = "the order leaves out this handler; to drop it, remove it by name"
             throw NavigationChainError(.invalidOrder, detail, handler: forgotten.name)
         }
         return try with(ordered)
@@ -214,7 +214,7 @@ extension NavigationRouter {
 
     private func position(of name: String) throws(NavigationChainError) -> Int {
         guard let position = links.firstIndex(where: { $0.name == name }) else {
-            let detail = "the chain has no handler of this name; it has \(handlerNames.joined(separator: ", "))"
+            let detail = "no handler has this name; the chain has \(handlerNames.joined(separator: ", "))"
             throw NavigationChainError(.unknownName, detail, handler: name)
         }
         return position

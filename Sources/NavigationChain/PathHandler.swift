@@ -65,7 +65,7 @@ public struct PathHandler: NavigationHandler {
         handler: String
     ) throws(NavigationChainError) -> RouteTable<Void> {
         guard !texts.isEmpty, texts.count <= maximumPatterns else {
-            throw NavigationChainError(.invalidPattern, "1 to \(maximumPatterns) patterns expected", handler: handler)
+            throw NavigationChainError(.invalidPattern, "expected 1 to \(maximumPatterns) patterns", handler: handler)
         }
         var routes: [(pattern: URLPattern, value: Void)] = []
         for text in texts {
@@ -92,8 +92,8 @@ public struct PathHandler: NavigationHandler {
         guard (pattern.scheme == nil) == beginsWithSlash else {
             let detail =
                 beginsWithSlash
-                ? "the pattern \(text) names a host itself; leave out `hosts`, or begin the pattern with a slash"
-                : "the pattern \(text) is for any host; give `hosts`, or begin the pattern with scheme and host"
+                ? "the pattern \(text) already names a host; leave out `hosts`, or begin the pattern with a slash"
+                : "the pattern \(text) names no host; set `hosts`, or begin the pattern with scheme and host"
             throw NavigationChainError(.invalidPattern, detail, handler: handler)
         }
         return pattern

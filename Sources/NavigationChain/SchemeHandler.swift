@@ -31,7 +31,7 @@ public struct SchemeHandler: SyncNavigationHandler {
     /// Allows the empty documents of sub frames, passes on listed schemes, and cancels all others.
     public func decide(_ request: NavigationRequest) -> NavigationDecision? {
         if mayBeFrame(request), request.url.isFrameDocument {
-            return .allow("about:\(request.url.path), which a page puts into its own frame")
+            return .allow("about:\(request.url.path), which a page loads into its own frame")
         }
         if harmless.contains(request.url) || dangerous.contains(request.url) { return nil }
         return .cancel("the scheme \(request.url.scheme) is not allowed")
@@ -72,12 +72,12 @@ struct SchemeNames: Sendable {
     init(_ texts: [String], mayBeDangerous: Bool = false, handler: String) throws(NavigationChainError) {
         for text in texts {
             guard SchemeNames.isScheme(text) else {
-                let detail = "\(text) is no scheme: a letter, then letters, digits, + - or .; without the colon"
+                let detail = "\(text) is not a scheme: a letter, then letters, digits, + - or .; without the colon"
                 throw NavigationChainError(.invalidScheme, detail, handler: handler)
             }
             let name = text.lowercased()
             guard mayBeDangerous || !SchemeNames.dangerous.contains(name) else {
-                let detail = "\(name) is not harmless; only SchemeHandler takes it, in its list `dangerous`"
+                let detail = "\(name) is dangerous; only SchemeHandler accepts it, in its list `dangerous`"
                 throw NavigationChainError(.dangerousScheme, detail, handler: handler)
             }
             names.insert(name)

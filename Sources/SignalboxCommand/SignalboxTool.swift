@@ -17,9 +17,9 @@ struct SignalboxTool: AsyncParsableCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "signalbox",
-        abstract: "Dispatches messages from many sources to plugins, and shows what became of each.",
+        abstract: "Dispatches messages from many sources to plugins, and shows each outcome.",
         discussion: """
-            stdout carries data, one JSON object a line unless it is a terminal; stderr carries diagnostics.
+            stdout carries data: one JSON object per line, or aligned text on a terminal. stderr carries diagnostics.
 
             EXAMPLE
               signalbox subscribe mqtt://127.0.0.1:1883 --topic 'push/{device}/{action}' --count 1

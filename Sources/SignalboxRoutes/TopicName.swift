@@ -153,7 +153,7 @@ public struct TopicError: Error, Sendable, Hashable, CustomStringConvertible {
             case .invalidCaptureName:
                 "a capture's name must be [A-Za-z][A-Za-z0-9_]*, at most \(TopicPattern.maximumNameLength) bytes"
             case .unknownKind: "the kinds of a capture are {name:int} and {name:uuid}"
-            case .duplicateCapture: "each capture must have a name of its own"
+            case .duplicateCapture: "capture names must be unique"
             case .tooManyCaptures: "a pattern must not have more than \(TopicPattern.maximumCaptures) captures"
             case .restNotLast: "{name...} must be the last level"
             }

@@ -184,7 +184,7 @@ enum StandardEnvelope {
         do {
             return String(decoding: try BodyWriter.write(text), as: UTF8.self)
         } catch {
-            preconditionFailure("every text has a JSON form: \(error)")
+            preconditionFailure("every text must have a JSON form: \(error)")
         }
     }
 }

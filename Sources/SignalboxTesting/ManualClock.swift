@@ -69,7 +69,7 @@ public final class ManualClock: Clock {
     ///
     /// - Precondition: `step` is not negative.
     public func advance(by step: Duration) {
-        precondition(step >= .zero, "a clock is not moved back")
+        precondition(step >= .zero, "a clock must not move back")
         state.change { _ = $0.advance(by: step) }
     }
 
@@ -100,7 +100,7 @@ public final class ManualClock: Clock {
         file: StaticString = #fileID,
         line: UInt = #line
     ) async {
-        precondition(step >= .zero, "a clock is not moved back")
+        precondition(step >= .zero, "a clock must not move back")
         for _ in 0..<count {
             guard await state.until(file: file, line: line, { !$0.sleepers.isEmpty }) else { return }
             let awaited = state.change { state in

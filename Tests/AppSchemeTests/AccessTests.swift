@@ -42,7 +42,7 @@ import Testing
         ("a.allNots", .all([.not(.source("push")), .not(.source("chat"))]), []),
     ]
 
-    @Test func aLinkReachesAPluginOnlyWhereItsRuleNamesIt() async throws {
+    @Test func aLinkReachesOnlyPluginsWhoseRuleNamesIt() async throws {
         let trial = LinkTrial(try Self.routes())
         let called = CallList<String>()
         let cases = Self.rules.flatMap { rule in
@@ -63,7 +63,7 @@ import Testing
         #expect(called.all.count == Self.rules.reduce(0) { $0 + $1.allowed.count })
     }
 
-    @Test func aRuleForLinksAllowsNoOtherSource() async throws {
+    @Test func aLinkRuleAllowsNoOtherSource() async throws {
         let memory = InMemoryAdapter(source: "push")
         let supervisor = LinkTrial(try Self.routes()).makeSupervisor()
         let called = CallList<String>()
@@ -83,8 +83,7 @@ import Testing
         #expect(called.all.isEmpty)
     }
 
-    /// A link's own statements about its origin are not trusted.
-    @Test func claimsOfALinkAboutItsOriginAreOnlyItsBody() async throws {
+    @Test func originClaimsInALinkAreNotTrusted() async throws {
         let trial = LinkTrial(try Self.routes())
         let query = "source=push&origin=https://shop.example&scheme=https&universalHost=shop.example&facts=1"
         let settled = try await trial.deliver("myapp://do/pay?\(query)")
@@ -93,14 +92,14 @@ import Testing
         #expect(try settled.action?.body.decode([String: String].self)["source"] == "push")
     }
 
-    @Test func theRulesHaveDescriptions() {
+    @Test func linkRulesHaveDescriptions() {
         #expect(AccessRule.link(scheme: "MyApp").description == "link of scheme myapp")
         #expect(AccessRule.link(scheme: "myapp", source: "a").description == "link of scheme myapp of source a")
         #expect(AccessRule.universalLink(host: "A.example").description == "universal link of host a.example")
     }
 
     /// Such a rule would reject every link, and the reason would be hard to find.
-    @Test func aRuleForLinksThatCannotExistTraps() async {
+    @Test func anInvalidLinkRuleTraps() async {
         for scheme in ["", "myapp:", "myapp://", "my app", "https", "HTTP", "1app", "m\u{FC}app"] {
             await #expect(processExitsWith: .failure, "\(scheme)") { [scheme = scheme as String] in
                 _ = AccessRule.link(scheme: scheme)
@@ -136,7 +135,7 @@ import Testing
 }
 
 @Suite struct LinkFactsTests {
-    @Test func theKindIsTheOneThatStoresAndRulesName() {
+    @Test func theKindIsLink() {
         #expect(LinkFacts.kind == "link")
     }
 

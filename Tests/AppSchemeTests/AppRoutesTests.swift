@@ -27,7 +27,7 @@ import Testing
             ("https://shop.example/p/{id}", "https://shop.example:8443/p/42", nil),
         ] as [(String, String, String?)]
     )
-    func aLinkMatchesOnlyARouteThatIsWrittenAsItIs(_ pattern: String, link: String, id: String?) throws {
+    func aLinkMatchesOnlyRoutesOfItsForm(_ pattern: String, link: String, id: String?) throws {
         let routes = try AppRoutes(pattern, "open")
         if let id {
             let action = try routes.action(link)
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func theRouteOrALinksCaptureNamesTheAction() throws {
+    @Test func theRouteOrACaptureNamesTheAction() throws {
         let routes = try AppRoutes([("myapp://do/{action}/{id}", nil), ("myapp://product/{number:int}", "open")])
         let named = try routes.action("myapp://do/Loading.show/x-1")
         #expect(named.name == "Loading.show")
@@ -52,7 +52,7 @@ import Testing
         #expect(fixed.members == ["number=42"])
     }
 
-    @Test func theMostSpecificRouteDecidesWhateverTheirOrder() throws {
+    @Test func theMostSpecificRouteWinsInAnyOrder() throws {
         let written: [(String, ActionName?)] = [
             ("myapp://product/new", "create"), ("myapp://product/{number:int}", "open"),
             ("myapp://product/{name}", "search"), ("myapp://product/{rest...}", "browse"),
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: ["1st", "a%20b", "%C3%A9", "signalbox.stop", String(repeating: "a", count: 65)])
-    func anActionThatIsNoNameIsMalformed(_ name: String) throws {
+    func anInvalidActionNameIsMalformed(_ name: String) throws {
         let routes = try AppRoutes("myapp://do/{action}", nil)
         let rejection = try Missing.unwrap(routes.rejection("myapp://do/\(name)"))
         #expect(rejection.reason == .malformed)
@@ -100,7 +100,7 @@ import Testing
         #expect(routes.match("wss://a.example").facts == LinkFacts(scheme: "wss", universalHost: nil))
     }
 
-    @Test func anUnmatchedLinkIsRejectedWithOnlyItsSchemeAndHost() throws {
+    @Test func aRejectionNamesOnlyTheSchemeAndHostOfALink() throws {
         let routes = try AppRoutes("myapp://do/{id}", "do")
         let rejection = try Missing.unwrap(routes.rejection("myapp://secret-host/secret-path?secret=1#secret"))
         #expect(rejection.detail == #"no route matches this link of scheme myapp and host "secret-host""#)
@@ -148,7 +148,7 @@ import Testing
         #expect(try Self.error("myapp://{action}", nil) == nil)
     }
 
-    @Test func aOneTimeLinkHasNoOtherID() throws {
+    @Test func aOneTimeRouteCannotHaveAnIDCapture() throws {
         #expect(try Self.error("myapp://join/{id}", "join", once: true)?.code == .conflictingID)
         #expect(try Self.error("myapp://join?i={id}", "join", once: true)?.code == .conflictingID)
         #expect(try Self.error("myapp://join/{token}", "join", once: true) == nil)
@@ -159,7 +159,7 @@ import Testing
             ("myapp://product/{id}", "myapp://product/{number}"), ("myapp://product/x", "MYAPP://Product/x"),
             ("myapp://product/x", "myapp://product/x/"), ("myapp://find?q={a}", "myapp://find"),
         ])
-    func twoRoutesForTheSameLinksAreRefusedAndBothNamed(_ one: String, other: String) throws {
+    func ambiguousRoutesAreRefusedAndNamed(_ one: String, other: String) throws {
         let routes = [one, other].map { try? AppRoute(URLPattern($0), action: "open") }.compactMap { $0 }
         let error = try Missing.unwrap(Self.error(routes))
         #expect(error.code == .ambiguousRoutes)
@@ -167,7 +167,7 @@ import Testing
         #expect(error.description.contains(other))
     }
 
-    @Test func theNumberOfRoutesHasBounds() throws {
+    @Test func theNumberOfRoutesIsLimited() throws {
         #expect(Self.error([])?.code == .routeCount)
         let routes = try (0...AppRoutes.maximumRoutes).map {
             try AppRoute(URLPattern("myapp://x/\($0)"), action: "open")
@@ -176,7 +176,7 @@ import Testing
         #expect(try AppRoutes(Array(routes.dropLast())).action("myapp://x/9999").name == "open")
     }
 
-    @Test func eachErrorNamesItsRouteAndItsCode() throws {
+    @Test func anErrorNamesItsRouteAndCode() throws {
         let error = try Missing.unwrap(try Self.error("myapp://product/{id}", nil))
         #expect(error.code.description == "missingAction")
         #expect(error.detail == #"route "myapp://product/{id}" names no action; use {action} or a fixed action"#)
@@ -196,7 +196,7 @@ import Testing
             "myapp://other/x?q=1#f", "myapp:x", "myapp:///", "https://shop.example/", "https://shop.example/p/1/2",
             "http://old.example:81/x",
         ])
-    func aLinkOfAKnownSchemeOrHostGoesToTheFallbackWithItsText(_ link: String) throws {
+    func unmatchedLinksOfKnownSchemesAndHostsFallBack(_ link: String) throws {
         let action = try Self.routes().action(link)
         #expect(action.name == "elsewhere")
         #expect(action.id == nil)
@@ -208,16 +208,16 @@ import Testing
             "other://do/x", "https://evil.example/p/1", "https://shop.example.evil.example/", "http://shop.example/",
             "https://shop.example:444/", "http://old.example/", "javascript:alert(1)", "file:///etc/passwd",
         ])
-    func aLinkOfAnotherSchemeOrHostDoesNot(_ link: String) throws {
+    func linksOfOtherSchemesAndHostsDoNotFallBack(_ link: String) throws {
         #expect(try Self.routes().rejection(link)?.reason == .unknownAction)
     }
 
-    @Test func aLinkThatARouteMatchesBadlyIsRejectedAndDoesNotFallBack() throws {
+    @Test func aMalformedMatchDoesNotFallBack() throws {
         #expect(try Self.routes().rejection("myapp://do/not%20a%20name")?.reason == .malformed)
         #expect(try Self.routes().rejection("myapp://do/name?a=1&a=2")?.reason == .malformed)
     }
 
-    @Test func theBodyOfTheFallbackIsTheLinkInNormalForm() async throws {
+    @Test func theFallbackBodyIsTheNormalizedLink() async throws {
         let settled = try await LinkTrial(try Self.routes()).deliver("MYAPP://other/a b?q=\"1\"")
         #expect(settled.action?.name == "elsewhere")
         #expect(settled.body == #"{"url":"myapp://other/a%20b?q=%221%22"}"#)
@@ -237,7 +237,7 @@ import Testing
         var folder = URL(fileURLWithPath: #filePath)
         for _ in 0..<3 { folder.deleteLastPathComponent() }
         let text = try String(contentsOf: folder.appendingPathComponent("docs/links.md"), encoding: .utf8)
-        let section = text.components(separatedBy: "## What a link becomes")[1].components(separatedBy: "\n## ")[0]
+        let section = text.components(separatedBy: "## From a link to an action")[1].components(separatedBy: "\n## ")[0]
         return section.components(separatedBy: "\n").filter { $0.hasPrefix("| `") }.map { line in
             let cells = line.components(separatedBy: "|").dropFirst().dropLast()
                 .map { $0.trimmingCharacters(in: .whitespaces) }
@@ -252,7 +252,7 @@ import Testing
         return "`\(action.name)`\(id), body `\(settled.body ?? "")`"
     }
 
-    @Test func eachRowOfTheTableHolds() async throws {
+    @Test func documentedLinksMatchTheResults() async throws {
         let rows = try Self.rows()
         #expect(rows.count >= 20)
         for row in rows {

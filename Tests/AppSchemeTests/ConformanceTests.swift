@@ -9,14 +9,14 @@ import Testing
 struct ConformanceTests {
     private static let inapplicable: Set<AdapterConformance.Case> = [.answersEverySender]
 
-    @Test func aSourceOfLinksConforms() async {
+    @Test func aLinkSourceConforms() async {
         let report = await Self.suite.run()
         #expect(report.isConforming, "\(report)")
         #expect(Set(report.passed) == Set(AdapterConformance.Case.allCases).subtracting(Self.inapplicable))
         #expect(Set(report.skipped.keys) == Self.inapplicable)
     }
 
-    @Test func manyCasesAtOnceConformToo() async {
+    @Test func concurrentCasesConform() async {
         let report = await Self.suite.stress(times: 5)
         #expect(report.isConforming, "\(report)")
     }

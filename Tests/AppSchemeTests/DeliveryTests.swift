@@ -53,7 +53,7 @@ import Testing
 
     /// The plugin has one link, a second waits for room in a full window, and a third is in the inbox.
     @Test(arguments: Stop.allCases)
-    func aStopHandlesSubmittedLinksAndReturnsTheOthersToTheInbox(_ stop: Stop) async throws {
+    func stoppingReturnsUnsubmittedLinksToTheInbox(_ stop: Stop) async throws {
         let trial = try Self.trial()
         for number in 0..<3 { trial.inbox.open(Self.link(number)) }
         let gate = Gate()
@@ -91,7 +91,7 @@ import Testing
 
     /// Four links are in flight, two wait in the inbox.
     @Test(arguments: Stop.allCases)
-    func aStopHandlesWhatIsInFlightAndKeepsTheRestForTheNextRun(_ stop: Stop) async throws {
+    func stoppingHandlesLinksInFlight(_ stop: Stop) async throws {
         let trial = try Self.trial()
         for number in 0..<6 { trial.inbox.open(Self.link(number)) }
         let gate = Gate()
@@ -124,7 +124,7 @@ import Testing
         } catch {}
     }
 
-    @Test func linksThatCannotBeSubmittedStayWithinTheBoundsOfTheInbox() async throws {
+    @Test func theInboxLimitAppliesWhileLinksAreInFlight() async throws {
         let most = AppSchemeAdapter<LinkInbox>.maximumInFlight
         let trial = try Self.trial(inbox: LinkInbox(links: most, bytes: 1_000))
         let gate = Gate()
@@ -147,13 +147,13 @@ import Testing
         #expect(trial.log.all.count { $0.contains("1 links were refused") } == 1)
     }
 
-    @Test func ofTwoRunsOnOneInboxOneEndsWithAWarning() async throws {
+    @Test func aSecondRunOnOneInboxEndsWithAWarning() async throws {
         let trial = try Self.trial()
         let intake = try trial.makeSupervisor().intake(for: "links")
         await withTaskGroup { group in
             for _ in 0..<2 { group.addTask { await trial.adapter.run(into: intake) } }
             await group.next()
-            #expect(trial.log.all.map { $0.contains("another one takes links out of its inbox") } == [true])
+            #expect(trial.log.all.map { $0.contains("another run already uses its inbox") } == [true])
             group.cancelAll()
         }
         #expect(trial.log.all.count == 1)
@@ -166,7 +166,7 @@ import Testing
         #expect(trial.log.all.isEmpty)
     }
 
-    @Test func aCancelledRunLeavesEverythingInTheInbox() async throws {
+    @Test func aCancelledRunLeavesItsLinksInTheInbox() async throws {
         let trial = try Self.trial()
         trial.inbox.open(Self.link(0))
         let intake = try trial.makeSupervisor().intake(for: "links")
@@ -196,7 +196,7 @@ import Testing
         #expect(reported == expected)
     }
 
-    @Test func linksOfAStreamAreDeliveredUntilItEnds() async throws {
+    @Test func streamLinksAreDeliveredUntilTheStreamEnds() async throws {
         let reported = EventList<String>()
         let (links, feed) = AsyncStream.makeStream(of: String.self)
         let adapter = AppSchemeAdapter(
@@ -217,7 +217,7 @@ import Testing
         #expect(reported.all.sorted() == (0..<3).map { "\(Self.link($0)) handled" })
     }
 
-    @Test func aLinkOfAStreamIsAbandonedWhenTheIntakeCloses() async throws {
+    @Test func aStreamLinkIsAbandonedWhenTheIntakeCloses() async throws {
         let reported = EventList<String>()
         let (links, feed) = AsyncStream.makeStream(of: String.self)
         let adapter = AppSchemeAdapter(
@@ -242,7 +242,7 @@ import Testing
     }
 
     /// A stream still delivers its links after its consumer is cancelled.
-    @Test func aCancelledRunReadsNoMoreLinksOfAStream() async throws {
+    @Test func aCancelledRunStopsReadingItsStream() async throws {
         let reported = EventList<String>()
         let (links, feed) = AsyncStream.makeStream(of: String.self)
         let adapter = AppSchemeAdapter(
@@ -268,7 +268,7 @@ import Testing
         #expect(reported.all == (0..<4).map(Self.link))
     }
 
-    @Test func aLinkBeyondTheLimitIsRejectedWithItsBytes() async throws {
+    @Test func aLinkOverTheMessageLimitIsRejected() async throws {
         let trial = try Self.trial(limits: MessageLimits(bytes: 100))
         let base = "myapp://do/"
         let fits = base + String(repeating: "i", count: 100 - base.utf8.count)
@@ -278,7 +278,7 @@ import Testing
         #expect(settled[1].original == fits + "i")
     }
 
-    @Test func aLinkOverTheMaximumURLLengthIsRejectedWhateverTheLimit() async throws {
+    @Test func aLinkOverTheMaximumURLLengthIsRejected() async throws {
         let trial = try Self.trial(limits: MessageLimits(bytes: 1 << 20))
         let link = "myapp://do/" + String(repeating: "i", count: 100_000)
         let settled = try await trial.deliver(link)

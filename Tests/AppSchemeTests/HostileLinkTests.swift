@@ -34,7 +34,7 @@ import Testing
             ("file:///etc/passwd", "unknownAction"), ("intent://open/a#Intent;end", "unknownAction"),
             ("my\u{430}pp://open/a", "malformed"), ("myapp://ope\u{43D}/a", "malformed"),
         ])
-    func aLinkIsDecodedOnceAndAnEscapedSlashSeparatesNothing(_ link: String, expected: String) throws {
+    func hostileLinksAreDecodedOnceOrRejected(_ link: String, expected: String) throws {
         switch try Self.routes().match(link).reading {
         case .success(let action): #expect(action.members == [expected])
         case .failure(let rejection): #expect(rejection.reason.description == expected)
@@ -97,7 +97,7 @@ import Testing
         #expect(trial.reported.all.map(\.link).sorted() == links.sorted())
     }
 
-    @Test func anyTextIsALinkWithOneOutcome() async throws {
+    @Test func anyTextHasOneOutcome() async throws {
         let naughty = try Self.naughtyStrings()
         let inPlace = naughty.flatMap { ["myapp://open/\($0)", "myapp://browse/\(Self.escaped($0))"] }
         // One of the texts is a link of the routes.
@@ -146,7 +146,7 @@ import Testing
     }
 
     /// A fallback shows how a link was read: host, path and all other parts of its normal form.
-    @Test func aLinkIsParsedAsByOtherURLParsersOrRejected() throws {
+    @Test func acceptedLinksParseLikeInOtherURLParsers() throws {
         guard let folder = ProcessInfo.processInfo.environment["SIGNALBOX_CORPORA"] else {
             return print("skipped url_app_scheme.dev.json: SIGNALBOX_CORPORA is not set")
         }

@@ -38,7 +38,7 @@ import Testing
         #expect(await Self.read(2, from: inbox) == ["1234", "é4567"])
     }
 
-    @Test func aClosedInboxRefusesLinksDeliversTheQueuedOnesAndEnds() async {
+    @Test func aClosedInboxDeliversOnlyQueuedLinks() async {
         let inbox = LinkInbox()
         inbox.open("a")
         inbox.close()
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func aCancelledConsumerGetsNothingAndLeavesTheLinks() async {
+    @Test func aCancelledConsumerLeavesTheLinks() async {
         let inbox = LinkInbox()
         inbox.open("a")
         let reading = Task { () -> [String] in
@@ -129,7 +129,7 @@ import Testing
 
 /// The decisions of an inbox, without tasks.
 @Suite struct LinkInboxStateTests {
-    @Test func aReturnedLinkIsTheNextEvenBeyondTheBounds() {
+    @Test func aReturnedLinkIsNextEvenBeyondTheLimits() {
         var queue = LinkQueue(links: 2, bytes: 2)
         let first = [queue.append("a"), queue.append("b")]
         let taken = queue.take()
@@ -157,39 +157,39 @@ import Testing
         #expect([taken, again] == ["a", "a"])
     }
 
-    @Test func oneConsumerWaitsAndASecondOneEndsAtOnce() async {
+    @Test func aSecondConsumerEndsImmediately() async {
         var state = LinkInboxState(queue: LinkQueue(links: 1, bytes: 9))
-        guard case .wait(let number) = state.next() else { return #expect(Bool(false), "there was something") }
+        guard case .wait(let number) = state.next() else { return #expect(Bool(false), "the queue was not empty") }
         await withUnsafeContinuation { continuation in
             let waits = state.wait(number, continuation)
-            guard case .end = state.next() else { return #expect(Bool(false), "two consumers wait") }
+            guard case .end = state.next() else { return #expect(Bool(false), "the second consumer did not end") }
             let other = state.takeWaiter(number + 1)
             let waiter = state.takeWaiter(number)
             #expect(waits && other == nil && waiter != nil)
             waiter?.resume()
         }
-        let nobody = state.takeWaiter()
-        #expect(nobody == nil)
+        let none = state.takeWaiter()
+        #expect(none == nil)
     }
 
     @Test func noConsumerWaitsForAnAvailableLink() async {
         var state = LinkInboxState(queue: LinkQueue(links: 1, bytes: 9))
-        guard case .wait(let number) = state.next() else { return #expect(Bool(false), "there was something") }
+        guard case .wait(let number) = state.next() else { return #expect(Bool(false), "the queue was not empty") }
         let isQueued = state.queue.append("a")
         await withUnsafeContinuation { continuation in
             let waits = state.wait(number, continuation)
             #expect(isQueued && !waits)
             continuation.resume()
         }
-        guard case .link("a") = state.next() else { return #expect(Bool(false), "the link did not come") }
+        guard case .link("a") = state.next() else { return #expect(Bool(false), "the link was not delivered") }
         state.queue.close()
-        guard case .end = state.next() else { return #expect(Bool(false), "a closed queue does not end") }
+        guard case .end = state.next() else { return #expect(Bool(false), "the closed queue did not end") }
     }
 }
 
 /// The other parts of a run: bounded state, and few log lines.
 @Suite struct RunPartsTests {
-    @Test func refusedLinksAreLoggedAtMostOnceAMinuteAndAllAtTheEnd() {
+    @Test func refusedLinksAreLoggedOncePerMinuteAndAtTheEnd() {
         let lines = EventList<String>()
         let inbox = LinkInbox(links: 1, bytes: 1)
         var log = LinkLog(Logger(label: "links") { _ in RecordingLog(lines) }, source: "links", inbox: inbox)
@@ -228,7 +228,7 @@ import Testing
         #expect(lines.all.map { $0.prefix { $0 != ":" } } == [2, 3, 4].map { "warning \($0) links were refused" })
     }
 
-    @Test func aLinkThatIsSettledTwiceIsReportedOnce() async {
+    @Test func aLinkSettledTwiceIsReportedOnce() async {
         let reported = CallList<String>()
         let settleAgain = Watched<LinkSink?>(nil)
         let sink = LinkSink { link, outcome in
@@ -247,7 +247,7 @@ import Testing
         settleAgain.change { $0 = nil }
     }
 
-    @Test func originsAreSharedAndTheirNumberHasABound() {
+    @Test func originsAreSharedAndBounded() {
         var origins = LinkOrigins(source: "links")
         func facts(_ number: Int) -> LinkFacts { LinkFacts(scheme: "x\(number)", universalHost: nil) }
         let first = origins.origin(of: facts(0))

@@ -24,12 +24,12 @@ import Testing
             "myapp://invite/canary/", "myapp://invite/canary?", "myapp://invite/canary#top", "myapp://invite/canary/?#",
             "myapp://invite/%63anary",
         ])
-    func theSameLinkHasTheSameIDHoweverItIsWritten(_ link: String) throws {
+    func equivalentLinksHaveTheSameID(_ link: String) throws {
         let id = try Missing.unwrap(try Self.id("myapp://invite/canary"))
         #expect(try Self.id(link) == id)
     }
 
-    @Test func listedItemsDetermineTheIDAndTheirOrderDoesNot() throws {
+    @Test func listedItemsDetermineTheIDInAnyOrder() throws {
         let all = try Self.id("myapp://invite/a?x=1&y=2")
         #expect(try Self.id("myapp://invite/a?y=2&x=1") == all)
         #expect(try Self.id("myapp://invite/a?y=%32&x=1&token=b") == all)
@@ -65,7 +65,7 @@ import Testing
             ("myapp://{token}", "myapp://aB", "myapp://Ab"), ("myapp://x/{rest...}", "myapp://x/a//b", "myapp://x/a/b"),
             ("myapp://x", "myapp://x?a=b1:c", "myapp://x?a=b&c="), ("myapp://x", "myapp://x?a=b", "myapp://x?ab="),
         ])
-    func noTwoLinksHaveTheSameID(_ pattern: String, one: String, other: String) throws {
+    func similarLinksHaveDifferentIDs(_ pattern: String, one: String, other: String) throws {
         let id = try Missing.unwrap(try Self.id(one, pattern))
         #expect(try Self.id(other, pattern) != id)
     }
@@ -87,12 +87,12 @@ import Testing
         #expect(ids.allSatisfy { $0.utf8.count == 69 })
     }
 
-    @Test func idsOfOtherRoutesAreAssigned() throws {
+    @Test func linksOfOtherRoutesHaveNoID() throws {
         let routes = try AppRoutes("myapp://invite/{token}", "join")
         #expect(try routes.action("myapp://invite/a").id == nil)
     }
 
-    @Test func theIDIsTheSendersAndReachesThePlugin() async throws {
+    @Test func thePluginReceivesTheLinkID() async throws {
         let trial = LinkTrial(try AppRoutes("myapp://invite/{token}", "join", once: true))
         let seen = CallList<String>()
         let settled = try await trial.deliver(["myapp://invite/a", "myapp://invite/b"]) { supervisor in
@@ -105,7 +105,7 @@ import Testing
         #expect(settled.allSatisfy { $0.action?.idKey == .id })
     }
 
-    @Test func aLinkThatIsOpenedAgainDoesNotRunAgain() async throws {
+    @Test func aReopenedLinkDoesNotRunAgain() async throws {
         let trial = LinkTrial(try AppRoutes("myapp://invite/{token}", "join", once: true))
         let seen = CallList<String>()
         let links = [
@@ -123,7 +123,7 @@ import Testing
         #expect(trial.reported.all.count == 5)
     }
 
-    @Test func aLinkThatFailedRunsWhenItIsOpenedAgain() async throws {
+    @Test func aFailedLinkRunsAgainWhenReopened() async throws {
         let trial = LinkTrial(try AppRoutes("myapp://invite/{token}", "join", once: true))
         let seen = CallList<String>()
         // Opens the links one after another, because a link that is opened during a call shares its outcome.
@@ -175,7 +175,7 @@ import Testing
                 "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"
             ),
         ])
-    func theStandardsExamplesHold(_ message: String, digest: String) {
+    func theDigestMatchesTheNISTExamples(_ message: String, digest: String) {
         #expect(LinkDigest.hexadecimal(message) == digest)
     }
 
@@ -189,7 +189,7 @@ import Testing
             (119, "31eba51c313a5c08226adf18d4a359cfdfd8d2e816b13f4af952f7ea6584dcfb"),
             (120, "2f3d335432c70b580af0e8e1b3674a7c020d683aa5f73aaaedfdc55af904c21c"),
         ])
-    func messagesAroundTheEndOfABlockAreHashed(_ count: Int, digest: String) {
+    func messagesAtBlockBoundariesAreHashed(_ count: Int, digest: String) {
         #expect(LinkDigest.hexadecimal(String(repeating: "a", count: count)) == digest)
     }
 }

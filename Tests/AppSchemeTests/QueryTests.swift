@@ -5,7 +5,7 @@ import SignalboxRoutes
 import Testing
 
 @Suite struct QueryTests {
-    @Test func allItemsAreMembersWhereThePatternNamesNone() throws {
+    @Test func allItemsAreMembersIfThePatternListsNone() throws {
         let routes = try AppRoutes("myapp://find/{kind}", "find")
         let action = try routes.action("myapp://find/lamp?q=a+b%2Bc&&empty&x=%C3%A9=%26#q=no")
         #expect(action.members == ["kind=lamp", "q=a b+c", "empty=", "x=é=&"])
@@ -13,7 +13,7 @@ import Testing
         #expect(try routes.action("myapp://find/lamp").members == ["kind=lamp"])
     }
 
-    @Test func onlyTheItemsThatThePatternNamesAreMembersUnderTheirNewNames() throws {
+    @Test func listedItemsAreRenamedAndOthersDropped() throws {
         let routes = try AppRoutes("myapp://find/{kind}?q={term}&page={number}", "find")
         #expect(
             try routes.action("myapp://find/lamp?page=2&x=1&q=red&term=no").members == [
@@ -66,7 +66,7 @@ import Testing
         #expect(rejection.detail.contains("twice"))
     }
 
-    @Test func aPatternNamesAnItemOnceHoweverItIsWritten() throws {
+    @Test func equivalentItemNamesAreTheSameItem() throws {
         #expect(throws: RoutePatternError.self) { try URLPattern("myapp://find?%C3%A9={a}&e%CC%81={b}") }
         let routes = try AppRoutes("myapp://find?%C3%A9={term}", "find")
         #expect(try routes.action("myapp://find?e%CC%81=1").members == ["term=1"])
@@ -77,7 +77,7 @@ import Testing
         #expect(try routes.action("myapp://find?tag=1&q=x&tag=2").members == ["term=x"])
     }
 
-    @Test func aNameHasABound() throws {
+    @Test func theLengthOfAnItemNameIsLimited() throws {
         let routes = try AppRoutes("myapp://find", "find")
         let most = String(repeating: "n", count: AppRoutes.maximumItemName)
         #expect(try routes.action("myapp://find?\(most)=1").members == ["\(most)=1"])
@@ -86,7 +86,7 @@ import Testing
         #expect(rejection.detail.contains("256 bytes"))
     }
 
-    @Test func theNumberOfItemsHasABound() throws {
+    @Test func theNumberOfItemsIsLimited() throws {
         let routes = try AppRoutes("myapp://find/{n0}", "find")
         func link(_ count: Int) -> String {
             "myapp://find/x?" + (0..<count).map { "n\($0)=\($0)" }.joined(separator: "&")
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test(arguments: ["q=%", "q=%4", "q=%zz", "q=%FF", "%C3=1", "q=%00"])
-    func aQueryThatCannotBeReadIsMalformed(_ query: String) throws {
+    func anUnreadableQueryIsMalformed(_ query: String) throws {
         for pattern in ["myapp://find", "myapp://find?x={term}"] {
             let rejection = try Missing.unwrap(try AppRoutes(pattern, "find").rejection("myapp://find?\(query)"))
             #expect(rejection.reason == .malformed)
@@ -153,7 +153,7 @@ import Testing
 
     static let texts = signs.flatMap { sign in numbers.map { sign + $0 } }
 
-    @Test(arguments: texts) func aNumberIsOneToBothOrToNeither(_ text: String) throws {
+    @Test(arguments: texts) func bodiesAndPatternsConvertTextAlike(_ text: String) throws {
         let body = try body(of: text)
         #expect((try? body.decode(Holder<Int64>.self))?.value == ScalarText.int64(text.utf8))
         #expect((try? body.decode(Holder<Bool>.self))?.value == ScalarText.bool(text.utf8))

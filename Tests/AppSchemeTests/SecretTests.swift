@@ -28,7 +28,7 @@ import Testing
 
     private struct Refusal: Error {}
 
-    @Test func noLogLineAndNoErrorHoldsASecret() async throws {
+    @Test func logLinesAndErrorsContainNoSecrets() async throws {
         let routes = try AppRoutes(
             [
                 ("myapp://join/{token}", "join"), ("myapp://named/{action}", nil), ("myapp://fail/{token}", "fail"),
@@ -81,7 +81,7 @@ import Testing
         #expect(codes == ["invalidBody", "invalidBody", "malformed", "unknownAction", "unknownAction"])
         let lines = trial.log.all
         for line in lines { #expect(!line.contains(Self.canary), "\(line)") }
-        for said in ["act10n", "1dent", "h0st"] { #expect(lines.contains { $0.contains(said) }, "\(said)") }
+        for part in ["act10n", "1dent", "h0st"] { #expect(lines.contains { $0.contains(part) }, "\(part)") }
         // The name of an item appears only where decoding fails at it and where the pattern names no items.
         #expect(settled.map { $0.rejection?.bodyError?.path } == ["body.n4me", "body.code", nil, nil, nil])
         #expect(lines.count { $0.contains("n4me") } <= 1)

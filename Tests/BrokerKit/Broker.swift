@@ -80,7 +80,7 @@ public final class Broker: Sendable {
         let next = try Broker.launch(in: folder)
         program.withLock { $0 = next }
         guard try await Broker.isUp(next, port) else {
-            throw BrokerKitError("mosquitto did not start again: \(Broker.log(in: folder))")
+            throw BrokerKitError("mosquitto did not restart: \(Broker.log(in: folder))")
         }
     }
 
@@ -159,7 +159,7 @@ public final class Broker: Sendable {
         let lines = options.users.map { "\($0.key):\($0.value)\n" }.joined()
         try lines.write(to: file, atomically: true, encoding: .utf8)
         guard try await RunningProgram("mosquitto_passwd", ["-U", file.path]).status() == 0 else {
-            throw BrokerKitError("mosquitto_passwd did not take the passwords")
+            throw BrokerKitError("mosquitto_passwd failed")
         }
     }
 }

@@ -19,9 +19,9 @@ public final class Chromium: Sendable {
     public static func with(_ body: (Chromium) async throws -> Void) async throws {
         guard let path else {
             guard ProcessInfo.processInfo.environment[needed] == nil else {
-                throw BrokerKitError("\(needed) is set and there is no Chromium: install chromium-headless-shell")
+                throw BrokerKitError("\(needed) is set, but Chromium is missing: install chromium-headless-shell")
             }
-            print("skipped: there is no Chromium; install chromium-headless-shell")
+            print("skipped: Chromium is missing; install chromium-headless-shell")
             return
         }
         let browser = try Chromium(path)

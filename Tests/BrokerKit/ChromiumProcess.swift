@@ -45,13 +45,13 @@ final class ChromiumProcess: Sendable {
     private static func pipe() throws -> (read: Int32, write: Int32) {
         let moved = try ProcessStart.alone {
             var ends: [Int32] = [-1, -1]
-            guard Foundation.pipe(&ends) == 0 else { throw BrokerKitError("no pipe is left (errno \(errno))") }
+            guard Foundation.pipe(&ends) == 0 else { throw BrokerKitError("cannot create a pipe (errno \(errno))") }
             defer { for end in ends { close(end) } }
             return ends.map { fcntl($0, F_DUPFD_CLOEXEC, 10) }
         }
         guard moved.allSatisfy({ $0 >= 0 }) else {
             for end in moved where end >= 0 { close(end) }
-            throw BrokerKitError("no descriptor is left (errno \(errno))")
+            throw BrokerKitError("cannot duplicate the pipe (errno \(errno))")
         }
         return (moved[0], moved[1])
     }
@@ -191,7 +191,7 @@ final class ChromiumPipe: Sendable {
         return try answer.get()
     }
 
-    private static let gone = BrokerKitError("the browser is gone")
+    private static let gone = BrokerKitError("the browser has ended")
 
     private func finish(_ number: Int, _ answer: Answer) {
         let waiter = state.withLock { $0.waiting.removeValue(forKey: number) }

@@ -7,7 +7,7 @@ public enum LoopbackPort {
         let (socket, port) = try bound(isShared: false)
         guard listen(socket, backlog) == 0 else {
             close(socket)
-            throw BrokerKitError("nothing can listen on the loopback interface (errno \(errno))")
+            throw BrokerKitError("cannot listen on the loopback interface (errno \(errno))")
         }
         return (socket, port)
     }
@@ -69,7 +69,7 @@ public enum LoopbackPort {
         let kind = SOCK_STREAM
         #endif
         let made = socket(AF_INET, kind, 0)
-        guard made >= 0 else { throw BrokerKitError("no socket is left (errno \(errno))") }
+        guard made >= 0 else { throw BrokerKitError("cannot create a socket (errno \(errno))") }
         _ = fcntl(made, F_SETFD, FD_CLOEXEC)
         return made
     }

@@ -90,13 +90,13 @@ public final class RunningProgram: Sendable {
             let candidate = "\(folder)/\(program)"
             if FileManager.default.isExecutableFile(atPath: candidate) { return candidate }
         }
-        throw BrokerKitError("there is no program \(program): install mosquitto and its clients")
+        throw BrokerKitError("\(program) not found: install mosquitto and its clients")
     }
 
     private static func handle(for file: URL?) throws -> FileHandle? {
         guard let file else { return nil }
         guard FileManager.default.createFile(atPath: file.path, contents: nil) else {
-            throw BrokerKitError("the file \(file.path) cannot be made")
+            throw BrokerKitError("the file \(file.path) cannot be created")
         }
         return try FileHandle(forWritingTo: file)
     }

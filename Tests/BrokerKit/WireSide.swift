@@ -20,7 +20,7 @@ struct WireSide {
 
     /// Returns a client that has sent its request.
     static func client(port: UInt16) throws -> WireSide {
-        guard let peer = RawPeer(port: port) else { throw WireError("nobody listens on port \(port)") }
+        guard let peer = RawPeer(port: port) else { throw WireError("no listener on port \(port)") }
         let side = WireSide(peer, mask: WireSide.mask)
         peer.upgrade()
         return side
@@ -44,7 +44,7 @@ struct WireSide {
 
     /// Accepts a connection of a feed and returns the server's side of it, with the connection open.
     static func openServer(_ host: RawHost) async throws -> WireSide {
-        guard let peer = await host.accept() else { throw WireError("nobody connects") }
+        guard let peer = await host.accept() else { throw WireError("no client connected") }
         let side = WireSide(peer, mask: nil)
         await peer.answerUpgrade()
         return side

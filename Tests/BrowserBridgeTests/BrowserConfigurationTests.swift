@@ -59,7 +59,7 @@ import WebSocketChat
         }
     }
 
-    @Test func theServerReadsAPageThatKeepsToItsWindowAlways() {
+    @Test func theServerAlwaysReadsAPageWithinItsWindow() {
         var configuration = BrowserConfiguration(source: "browser")
         configuration.messagesInFlight = 10
         let server = configuration.server(token: .text("0123456789abcdef"))
@@ -69,7 +69,7 @@ import WebSocketChat
         #expect(server.absentOrigin == .refused && !server.queryTokens && server.healthPath == nil)
     }
 
-    @Test func onlyTheBridgeIsForOtherSites() {
+    @Test func onlyTheBridgeIsSharedWithOtherSites() {
         let configuration = BrowserConfiguration(source: "browser", documents: ["/": .page("<p>"), "/a": .script("1")])
         let pages = configuration.server(token: .text("0123456789abcdef")).pages
         #expect(pages.mapValues(\.policy) == ["/": .site, "/a": .site, "/signalbox.js": .shared])
@@ -99,7 +99,7 @@ import WebSocketChat
         #expect(String(decoding: ScriptTag.added(to: given), as: UTF8.self) == expected)
     }
 
-    @Test func whatIsNoPageStaysAsItIs() {
+    @Test func onlyHTMLDocumentsArePages() {
         for (type, isPage) in [
             ("text/html", true), ("Text/HTML; charset=utf-8", true), (" text/html ;x", true), ("text/htmlx", false),
             ("application/xhtml+xml", false), ("text/plain", false), ("", false), ("; text/html", false),
@@ -108,7 +108,7 @@ import WebSocketChat
         }
     }
 
-    @Test func aLongPrologueTakesItsLengthAndNoMore() {
+    @Test func aLongPrologueIsScannedToItsEnd() {
         let comments = Array(String(repeating: "<!-- x -->\n", count: 90_000).utf8)
         #expect(comments.withUnsafeBytes { HTMLPrologue($0).end } == comments.count - 1)
         let open = Array(String(repeating: "<!--", count: 250_000).utf8)

@@ -16,7 +16,7 @@ import Testing
         #expect(report.passed == AdapterConformance.Case.allCases)
     }
 
-    @Test func manyCasesAtOnceConformToo() async {
+    @Test func concurrentCasesConform() async {
         let report = await Self.suite.stress(times: 5)
         #expect(report.isConforming, "\(report)")
     }
@@ -24,7 +24,7 @@ import Testing
 
 extension InChromium {
     @Suite struct ChromiumConformanceTests {
-        @Test func aRealPageConforms() async throws {
+        @Test func aPageInChromiumConforms() async throws {
             try await Chromium.with { browser in
                 let report = await AdapterConformance { try await ChromiumSubject($0, browser) }.run()
                 #expect(report.isConforming, "\(report)")

@@ -15,7 +15,7 @@ import WebSocketChat
         String(try await trial.engine.fragment().dropFirst("signalbox=".count))
     }
 
-    @Test func onlyAPageOfAnAllowedOriginWithTheTokenIsLetIn() async throws {
+    @Test func onlyAllowedOriginsWithTheTokenConnect() async throws {
         let trial = try BrowserTrial { $0.origins = ["https://app.example"].compactMap { try? WebOrigin($0) } }
         try await trial.run {
             let (port, token) = (try await trial.port(), try await Self.token(trial))
@@ -33,7 +33,7 @@ import WebSocketChat
                 #expect(socket.status == status, "\(origin) \(shown == token)")
             }
             let bearer = "Sec-WebSocket-Protocol: signalbox, signalbox.bearer.\(token)"
-            #expect(try await PageSocket(port, [bearer]).status == 403, "a program names no origin")
+            #expect(try await PageSocket(port, [bearer]).status == 403, "a program sends no origin")
             #expect(try await PageSocket(port, ["Origin: \(own)"]).status == 401)
             #expect(try await PageSocket(port, path: "/signalbox?token=\(token)", ["Origin: \(own)"]).status == 401)
             #expect(try await PageSocket(port, path: "/", ["Origin: \(own)", bearer]).status == 404)
@@ -41,10 +41,10 @@ import WebSocketChat
         }
         let token = try await Self.token(trial)
         #expect(!trial.log.all.contains { $0.contains(token) || $0.contains("signalbox.bearer") })
-        #expect(trial.log.all.contains { $0.contains("its token is nobody's") })
+        #expect(trial.log.all.contains { $0.contains("its token is unknown") })
     }
 
-    @Test func aTokenOfTheConfigurationIsTakenAndOutlastsARun() async throws {
+    @Test func aConfiguredTokenIsUsedAndOutlivesARun() async throws {
         let trial = try BrowserTrial { $0.token = .text("sixteen bytes 16") }
         #expect(try await trial.engine.fragment() == "signalbox=c2l4dGVlbiBieXRlcyAxNg")
         try await trial.run {
@@ -55,7 +55,7 @@ import WebSocketChat
         #expect(try await trial.engine.url() == nil)
     }
 
-    @Test func aTokenThatCannotBeReadEndsTheRunWithTheReason() async throws {
+    @Test func anUnreadableTokenEndsTheRunWithTheReason() async throws {
         let trial = try BrowserTrial { $0.token = .file("/nowhere/token") }
         let error = await #expect(throws: BrowserBridgeError.self) {
             try await trial.engine.run(into: RecordingIntake())
@@ -89,7 +89,7 @@ import WebSocketChat
         }
     }
 
-    @Test func oneRunAtATimeAndTheOtherGoesOn() async throws {
+    @Test func aSecondRunIsRefusedAndTheFirstContinues() async throws {
         let trial = try BrowserTrial()
         try await trial.run {
             let (port, token) = (try await trial.port(), try await Self.token(trial))
@@ -104,7 +104,7 @@ import WebSocketChat
         }
     }
 
-    @Test func documentsAreForEverybodyAndRunTheirOwnScriptsAlone() async throws {
+    @Test func documentsArePublicAndRunOnlyTheirOwnScripts() async throws {
         let trial = try BrowserTrial()
         try await trial.run {
             let port = try await trial.port()
@@ -125,7 +125,7 @@ import WebSocketChat
 }
 
 @Suite struct SessionTokenTests {
-    @Test func itIsShownInBase64URL() {
+    @Test func tokensAreEncodedInBase64URL() {
         for count in 0...80 {
             let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 151 &+ count) }
             let expected = Data(bytes).base64EncodedString().replacingOccurrences(of: "+", with: "-")
@@ -134,7 +134,7 @@ import WebSocketChat
         }
     }
 
-    @Test func eachIsMadeOf128RandomBits() {
+    @Test func aRandomTokenHas128RandomBits() {
         let made = (0..<1_000).map { _ in SessionToken.random() }
         #expect(Set(made).count == 1_000)
         #expect(made.allSatisfy { $0.utf8.count == 22 })
@@ -142,7 +142,7 @@ import WebSocketChat
         for index in 0..<21 { #expect(Set(made.map { Array($0.utf8)[index] }).count > 32) }
     }
 
-    @Test func itIsReadWhereItIsKeptAndHasALength() async throws {
+    @Test func aTokenNeedsAReadableSourceAndAValidLength() async throws {
         for (text, isFine) in [(15, false), (16, true), (73, true), (74, false)].map({
             (String(repeating: "x", count: $0), $1)
         }) {

@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func aCallIsAnArrivalAsThePageWroteIt() async throws {
+    @Test func aCallArrivesAsThePageWroteIt() async throws {
         let intake = RecordingIntake.holding()
         try await withPage(intake) { socket, _ in
             socket.send("call 7 0\n{\"action\":\"pay\",\"id\":\"i\",\"body\":{\"a\":1}}")
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func whatNoScriptOfOursWritesIsADeadLetterAndNoMore() async throws {
+    @Test func malformedCallsBecomeDeadLetters() async throws {
         let intake = RecordingIntake()
         try await withPage(intake) { socket, trial in
             let bad = ["", "x", "call", "call 1 0 bad\n1", "large 3\n{\"a", "call 1 0\n{", "call 2 0\n"]
@@ -76,11 +76,11 @@ import Testing
             #expect(taken[4].text == "{\"a")
             _ = try await socket.text { $0 == "reply 9" }
             #expect(trial.engine.pages.first?.title == nil)
-            #expect(trial.log.all.count { $0.contains("does not make") } == 1)
+            #expect(trial.log.all.count { $0.contains("never sends") } == 1)
         }
     }
 
-    @Test func aMessageThatIsTooLargeOrBinaryEndsItsConnectionAlone() async throws {
+    @Test func anOversizedOrBinaryMessageEndsOnlyItsConnection() async throws {
         let intake = RecordingIntake()
         try await withPage(intake, configure: { $0.limits = MessageLimits(bytes: 1_000) }) { socket, trial in
             let json = "\"" + String(repeating: "x", count: 998) + "\""
@@ -107,15 +107,17 @@ import Testing
             socket.send("call 2 0\n{\"action\":\"text\"}")
             let texts = try await socket.texts(2)
             #expect(
-                texts[0] == "refuse 1\n[\"threw\",\"the reply cannot be sent to a page: tooLarge\",null,\"failed\"]"
+                texts[0] == "refuse 1\n[\"threw\",\"the reply cannot be sent to the page: tooLarge\",null,\"failed\"]"
             )
-            #expect(texts[1] == "refuse 2\n[\"threw\",\"the reply cannot be sent to a page: invalid\",null,\"failed\"]")
+            #expect(
+                texts[1] == "refuse 2\n[\"threw\",\"the reply cannot be sent to the page: invalid\",null,\"failed\"]"
+            )
         }
     }
 
     private static let large = Bytes("\"" + String(repeating: "x", count: 5_000) + "\"")
 
-    @Test func answersAreReceivedAlthoughTheSourceIsFull() async throws {
+    @Test func answersArriveWhileTheSourceIsFull() async throws {
         let intake = RecordingIntake.holding(room: 1)
         try await withPage(intake) { socket, trial in
             socket.send("call 1 0\n{\"action\":\"a\"}")
@@ -142,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func aPageAnswersForItselfAlone() async throws {
+    @Test func aPageCannotAnswerForAnother() async throws {
         let intake = RecordingIntake()
         try await withPage(intake) { socket, trial in
             let token = try await trial.engine.fragment().dropFirst("signalbox=".count)
@@ -193,7 +195,7 @@ extension Result {
         ("answer 4 invalidReply", .answer(number: 4, .invalidReply), ""),
         ("title\n\"t\"", .title, "\"t\""), ("title", .title, ""),
     ])
-    func aFirstLineNamesItsKind(text: String, kind: PageFrame.Kind, json: String) throws {
+    func theFirstLineNamesTheKind(text: String, kind: PageFrame.Kind, json: String) throws {
         let frame = try frame(text)
         #expect(frame.kind == kind)
         #expect(part(frame.json, of: text) == json)
@@ -207,18 +209,18 @@ extension Result {
         "Call 1 0", "calls 1 0", "cal 1 0", "large", "large x", "large 1 2", "answer", "answer 1", "answer 1 maybe",
         "answer 1 returned more", "title x", "{\"action\":\"a\"}", "call\u{0}1 0",
     ])
-    func everythingElseIsRefused(text: String) {
+    func malformedFramesAreRefused(text: String) {
         #expect(throws: BodyError.self) { try frame(text) }
     }
 
-    @Test func aFirstLineIsBounded() throws {
+    @Test func theFirstLineIsBounded() throws {
         let name = String(repeating: "x", count: PageFrame.longestLine - "call 1 0 ".utf8.count - 1)
         #expect(try frame("call 1 0 \(name)\n{}").json.count == 2)
         #expect(throws: BodyError.self) { try frame("call 1 0 \(name)xx\n{}") }
         #expect(throws: BodyError.self) { try frame(String(repeating: "c", count: 1 << 20)) }
     }
 
-    @Test func anyBytesAreReadOrRefused() {
+    @Test func arbitraryBytesAreReadOrRefused() {
         var generator = SystemRandomNumberGenerator()
         let parts: [[UInt8]] = [
             "call", "large", "answer", "title", " ", " ", "\n", "1", "returned", "\"a\"", "\u{FFFD}",
@@ -238,13 +240,13 @@ extension Result {
 @Suite struct ProgramFrameTests {
     private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
-    @Test func outcomesAreSent() {
+    @Test func outcomesAreEncodedAsRepliesOrRefusals() {
         #expect(text(ProgramFrame.outcome(7, .handled(reply: Bytes(#"{"a":1}"#)))) == "reply 7\n{\"a\":1}")
         #expect(text(ProgramFrame.outcome(7, .handled(reply: nil))) == "reply 7")
-        let error = BodyError(.typeMismatch, path: "body.a", detail: "Int expected")
+        let error = BodyError(.typeMismatch, path: "body.a", detail: "expected Int")
         #expect(
             text(ProgramFrame.outcome(8, .rejected(.init(.invalidBody, error))))
-                == #"refuse 8"# + "\n" + #"["invalidBody","typeMismatch at body.a: Int expected","body.a","rejected"]"#
+                == #"refuse 8"# + "\n" + #"["invalidBody","typeMismatch at body.a: expected Int","body.a","rejected"]"#
         )
         #expect(
             text(ProgramFrame.outcome(9, .abandoned(.drain)))
@@ -253,7 +255,7 @@ extension Result {
         #expect(text(ProgramFrame.unsent(1, .tooLarge)).hasPrefix("refuse 1\n[\"threw\","))
     }
 
-    @Test func messagesHaveThreeLines() {
+    @Test func messagesAreEncodedInThreeLines() {
         #expect(text(ProgramFrame.message(0, "show", nil, Bytes("[1]"))) == "message 0 show\n\n[1]")
         let id = ActionID("a\n\"b\"")
         #expect(text(ProgramFrame.message(3, "show", id, Bytes(""))) == "message 3 show\n\"a\\n\\\"b\\\"\"\n")

@@ -35,7 +35,7 @@ extension InChromium {
             #expect(page.title == "two", "\(name)")
         }
 
-        @Test func namedElementsDoNotShadowWhatTheBridgeUses() async throws {
+        @Test func namedElementsDoNotBreakTheBridge() async throws {
             let sites = try TwoSites()
             defer { sites.close() }
             let (friend, stranger) = (sites.friend, sites.stranger)
@@ -68,7 +68,7 @@ extension InChromium {
         }
 
         /// A `<base>` after a deferred script changes what the `src` property of its element returns.
-        @Test func theTokenGoesToTheScriptsOriginWhateverTheBase() async throws {
+        @Test func aBaseElementDoesNotRedirectTheToken() async throws {
             let sites = try TwoSites()
             defer { sites.close() }
             let (friend, stranger) = (sites.friend, sites.stranger)
@@ -93,7 +93,7 @@ extension InChromium {
             }
         }
 
-        @Test func aScriptWithoutAnAddressReportsIt() async throws {
+        @Test func aScriptWithoutAURLReportsTheProblem() async throws {
             let friend = try WebSite()
             defer { friend.close() }
             var configuration = BrowserConfiguration(source: "browser")

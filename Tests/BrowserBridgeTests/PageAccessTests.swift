@@ -21,7 +21,7 @@ extension InChromium {
             signalbox.call('report', location.origin).then(() => 'handled', (error) => error.code + ': ' + error.message)
             """
 
-        @Test func aPageOfAnAllowedOriginIsLetInAndAForeignOneIsNot() async throws {
+        @Test func onlyPagesOfAllowedOriginsConnect() async throws {
             let sites = try TwoSites()
             defer { sites.close() }
             let (friend, stranger) = (sites.friend, sites.stranger)
@@ -57,7 +57,7 @@ extension InChromium {
             #expect(trial.log.all.contains { $0.contains("is not among those allowed") })
         }
 
-        @Test func noFrameHasAWayToTheProgram() async throws {
+        @Test func framesCannotReachTheProgram() async throws {
             let sites = try TwoSites()
             defer { sites.close() }
             let (friend, stranger) = (sites.friend, sites.stranger)
@@ -101,7 +101,7 @@ extension InChromium {
                           look();
                         })
                         """
-                    let inFrame = "a page in a frame gets no connection to the program"
+                    let inFrame = "a page in a frame cannot connect to the program"
                     let expected = [
                         "\(friend.origin) \(friend.origin)/frame \(inFrame) open",
                         "\(stranger.origin) \(stranger.origin)/frame \(inFrame) refused",
@@ -116,7 +116,7 @@ extension InChromium {
             }
         }
 
-        @Test func aServedPageIsFramedNowhere() async throws {
+        @Test func aServedPageCannotBeFramed() async throws {
             let stranger = try WebSite()
             defer { stranger.close() }
             let trial = try BrowserTrial("report('ready')")
@@ -133,7 +133,7 @@ extension InChromium {
             }
         }
 
-        @Test func thePolicyHoldsAndInlineCodeIsASwitch() async throws {
+        @Test func thePolicyBlocksForeignScriptsAndInlineCodeByDefault() async throws {
             for isAllowed in [false, true] {
                 let stranger = try WebSite()
                 stranger.set("/x.js", .html("globalThis.foreign = 1"))
@@ -168,7 +168,7 @@ extension InChromium {
 
 extension InChromium {
     @Suite struct SecurePageTests {
-        @Test func overTLSAPageIsTheOriginOfItsHost() async throws {
+        @Test func overTLSThePagesOriginHasTheConfiguredHost() async throws {
             let folder = FileManager.default.temporaryDirectory.appendingPathComponent("browser-\(UUID().uuidString)")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(at: folder) }

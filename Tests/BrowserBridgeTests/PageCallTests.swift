@@ -46,7 +46,7 @@ extension InChromium {
             }
         }
 
-        @Test func aPageThatIsServedMayWhatTheUsualRuleAllows() async throws {
+        @Test func rulesApplyToTheOriginOfAServedPage() async throws {
             let trial = try BrowserTrial()
             try await trial.run {
                 let origin = try WebOrigin("http://127.0.0.1:\(try await trial.port())")
@@ -106,7 +106,7 @@ extension InChromium {
             #expect(trial.supervisor.deadLetters.letters.contains { $0.original.text == #"{"action":"nobody"}"# })
         }
 
-        @Test func theSameIdTwiceInFlightSettlesBoth() async throws {
+        @Test func twoCallsWithTheSameIDBothSettle() async throws {
             let trial = try BrowserTrial()
             let gate = Gate()
             try trial.supervisor.register("wait", as: Int.self, from: .script()) { number, context in
@@ -128,7 +128,7 @@ extension InChromium {
             }
         }
 
-        @Test func twoPagesAreNotMixedUp() async throws {
+        @Test func eachPageReceivesOnlyItsOwnMessages() async throws {
             let trial = try BrowserTrial()
             try trial.supervisor.register("who", as: String.self, from: .script()) { name, context in
                 try context.page?.send("hello", id: nil, body: Bytes("\"\(name)\""))
@@ -177,7 +177,7 @@ extension InChromium {
             }
         }
 
-        @Test func moreThanMayWaitIsRefusedInThePage() async throws {
+        @Test func callsBeyondTheQueueAreRefusedInThePage() async throws {
             let trial = try BrowserTrial(configure: { configuration in
                 configuration.messagesWaitingInPage = 100
                 configuration.messagesInFlight = 10
@@ -204,7 +204,7 @@ extension InChromium {
             }
         }
 
-        @Test func aPluginMayAskTheFloodingPage() async throws {
+        @Test func aPluginCanCallAFloodingPage() async throws {
             let trial = try BrowserTrial(
                 "signalbox.on('ask', (n) => n + 1);",
                 configure: { $0.messagesInFlight = 4 }

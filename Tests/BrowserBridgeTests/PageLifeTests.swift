@@ -10,7 +10,7 @@ import WebSocketChat
 
 extension InChromium {
     @Suite struct PageLifeTests {
-        @Test func theTokenLeavesTheAddressAndOutlastsAReload() async throws {
+        @Test func theTokenIsRemovedFromTheURLAndSurvivesAReload() async throws {
             let trial = try BrowserTrial("report([location.hash, history.length]);")
             try await trial.run {
                 try await Chromium.with { browser in
@@ -39,23 +39,23 @@ extension InChromium {
             }
         }
 
-        @Test func aPageWithoutATokenGetsTheRemedy() async throws {
+        @Test func aPageWithoutATokenFailsWithARemedy() async throws {
             let trial = try BrowserTrial(configure: { $0.connectionTimeout = .milliseconds(200) })
             try await trial.run {
                 try await Chromium.with { browser in
                     let tab = try await browser.open(String(try await trial.url().prefix { $0 != "#" }))
                     let settled = "signalbox.call('report').catch((error) => error.code + ': ' + error.message)"
-                    #expect(try await tab.evaluate(settled).contains("closed: open the page by the address"))
+                    #expect(try await tab.evaluate(settled).contains("closed: open the page with the address"))
                     try await tab.load(try await trial.url().dropLast(2) + "xx")
                     // The browser does not wait until the page has processed its new fragment.
-                    await trial.waitForLog("its token is nobody's")
+                    await trial.waitForLog("its token is unknown")
                     #expect(try await tab.evaluate(settled) == #""closed: there is no connection to the program""#)
                     #expect(trial.engine.counts.opened == 0 && trial.engine.counts.unauthorized >= 1)
                 }
             }
         }
 
-        @Test func aReloadIsAnotherPageAndNothingHangs() async throws {
+        @Test func aReloadIsANewPageAndEndsPendingCalls() async throws {
             let trial = try BrowserTrial(
                 """
                 signalbox.on('never', () => { report('asked'); return new Promise(() => {}); });
@@ -84,7 +84,7 @@ extension InChromium {
             }
         }
 
-        @Test func aLostConnectionRejectsWhatIsInFlightAndComesBack() async throws {
+        @Test func aLostConnectionRejectsCallsInFlightAndReconnects() async throws {
             let relay = try Relay()
             defer { relay.close() }
             let trial = try BrowserTrial(
@@ -133,7 +133,7 @@ extension InChromium {
             }
         }
 
-        @Test func aStopAnswersWhatWasTakenAndDrainsTheRestAndAnotherRunGoesOn() async throws {
+        @Test func stoppingDrainsWaitingCallsAndAnotherRunContinues() async throws {
             let reservation = try PortReservation()
             let trial = try BrowserTrial(configure: { configuration in
                 configuration.port = UInt16(reservation.port)
@@ -166,7 +166,7 @@ extension InChromium {
             withExtendedLifetime(reservation) {}
         }
 
-        @Test func twentyPagesComeAndGoAndNothingOfThemStays() async throws {
+        @Test func closedPagesAreReleased() async throws {
             let trial = try BrowserTrial("signalbox.on('never', () => new Promise(() => {})); report('ready');")
             let gone = EventList<WeakPage>()
             try await trial.run {

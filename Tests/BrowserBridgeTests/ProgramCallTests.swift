@@ -85,21 +85,21 @@ extension InChromium {
             }
         }
 
-        @Test func whatIsSentBeforeAListenerWaitsBounded() async throws {
+        @Test func messagesWithoutAListenerAreBounded() async throws {
             let trial = try BrowserTrial("report('ready');", configure: { $0.messagesWithoutListener = 2 })
             try await trial.run {
                 try await Chromium.with { browser in
                     let tab = try await browser.open(try await trial.url())
                     let page = try await Self.page(trial)
                     for number in 1...3 { try page.send("late", id: nil, body: Bytes("\(number)")) }
-                    try await tab.console(containing: "too many wait for a listener; dropped: late")
+                    try await tab.console(containing: "too many messages await a listener; dropped: late")
                     try await tab.evaluate("(signalbox.on('late', report), 0)")
                     #expect(await trial.reports.first(3)[1...] == ["2", "3"])
                 }
             }
         }
 
-        @Test func aPageThatTheProgramClosesStaysClosed() async throws {
+        @Test func aPageClosedByTheProgramStaysClosed() async throws {
             let trial = try BrowserTrial(
                 """
                 signalbox.on('never', () => { report('asked'); return new Promise(() => {}); });
@@ -144,7 +144,7 @@ extension InChromium {
         if case .failure(let error) = answer { error.code } else { nil }
     }
 
-    @Test func eachQuestionIsAnsweredOnceUnderItsNumber() async throws {
+    @Test func eachCallIsAnsweredOnceByItsNumber() async throws {
         let callers = PageCallers(bound: 10)
         let numbers = EventList<UInt64>()
         async let one = callers.answer(within: Self.long) { number in
@@ -158,20 +158,20 @@ extension InChromium {
         #expect(try await one.get()?.text == "1")
     }
 
-    @Test func aQuestionThatCannotBePutIsAnsweredAtOnce() async {
+    @Test func aCallThatCannotBeSentFailsAtOnce() async {
         let callers = PageCallers(bound: 1)
         #expect(code(await callers.answer(within: Self.long) { _ in PageCallError(.tooLarge, "") }) == .tooLarge)
         #expect(code(await callers.answer(within: .milliseconds(1)) { _ in nil }) == .timeout)
     }
 
-    @Test func aTimeoutThatPassesBeforeTheCallerIsNotedEndsTheWaitToo() async {
+    @Test func aTimeoutBeforeTheCallerIsRegisteredEndsTheWait() async {
         let callers = PageCallers(bound: 1)
         for _ in 0..<2_000 {
             #expect(code(await callers.answer(within: .nanoseconds(1)) { _ in nil }) == .timeout)
         }
     }
 
-    @Test func theyAreBounded() async throws {
+    @Test func concurrentCallsAreBounded() async throws {
         let callers = PageCallers(bound: 1)
         let numbers = EventList<UInt64>()
         async let one = callers.answer(within: Self.long) { number in
@@ -184,7 +184,7 @@ extension InChromium {
         #expect(try await one.get() == nil)
     }
 
-    @Test func theEndAndACancellationEndAllWaits() async {
+    @Test func closingAndCancellationEndTheWaits() async {
         let callers = PageCallers(bound: 10)
         let numbers = EventList<UInt64>()
         let task = Task {

@@ -156,12 +156,12 @@ def compare(signalbox, title, made, base=None):
                 name, theirs, mine = differs
                 print(f"{url!r}: {name}: ada has {theirs!r}, signalbox {mine!r}")
     accepted = len(made) - sum(refused.values())
-    print(f"{title}: {len(made)}, {accepted} accepted, {differing} of these read otherwise by ada")
+    print(f"{title}: {len(made)}, {accepted} accepted, {differing} of these read differently by ada")
     for what, counts in [("refused", refused), ("accepted, and the query refused", unreadable)]:
         reasons = ", ".join(f"{reason} {number}" for reason, number in counts.most_common())
         print(f"  {what}: {sum(counts.values())} ({reasons})")
     if accepted < SMALLEST_SHARE * len(made):
-        print(f"  fewer than {SMALLEST_SHARE:.0%} were accepted: this compares too little")
+        print(f"  fewer than {SMALLEST_SHARE:.0%} were accepted: too few to compare")
     return differing == 0 and accepted >= SMALLEST_SHARE * len(made)
 
 

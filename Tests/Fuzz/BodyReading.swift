@@ -21,7 +21,7 @@ struct BodyReading {
             let raw = try body.decode(RawBody.self)
             values.append("\(raw.kind) \(Array(raw.bytes))")
         } catch {
-            fatalError("a raw body always decodes: \(error)")
+            fatalError("a raw body does not decode: \(error)")
         }
     }
 
@@ -39,7 +39,7 @@ struct BodyReading {
         do {
             return try BodyWriter.write(value, depth: 512).text ?? "no UTF-8"
         } catch {
-            fatalError("what was decoded can be written: \(error)")
+            fatalError("a decoded value cannot be written: \(error)")
         }
     }
 
@@ -106,7 +106,7 @@ struct HandInfo: BodyReadable, Encodable {
         }
         wide = try body.has("a") ? body.integer("a", as: UInt64.self) : 0
         tree = try body.valueIfPresent("g", as: JSONTree.self)
-        if name == "invalid" { throw body.invalid("b", "another name expected") }
+        if name == "invalid" { throw body.invalid("b", "expected another name") }
     }
 }
 

@@ -11,7 +11,7 @@ enum DocumentTarget {
             body = try Body(json: Bytes(document), limits: limits)
         } catch {
             let offset = error.code == .tooLarge ? 0 : error.offset ?? -1
-            return require((0...document.count).contains(offset), "\(error) is within the document")
+            return require((0...document.count).contains(offset), "the offset of \(error) is within the document")
         }
         BodyReading.checkRoundTrip(body)
         _ = BodyReading(of: body)
@@ -27,9 +27,9 @@ enum DocumentTarget {
             let written = try BodyWriter.write(tree, depth: 512)
             let again = try Body(json: written, limits: MessageLimits(bytes: 1 << 24, depth: 512))
             let other = try again.decode(JSONTree.self)
-            require(BodyReading.written(other) == written.text, "\(written.text ?? "?") comes back as it is")
+            require(BodyReading.written(other) == written.text, "\(written.text ?? "?") round-trips")
         } catch {
-            fatalError("every body is a tree: \(error)")
+            fatalError("a body does not decode as a tree: \(error)")
         }
     }
 
@@ -80,8 +80,10 @@ enum NumberTarget {
     ) {
         guard let rounded, rounded.isFinite else { return require(value == nil, "\(literal) is beyond \(Value.self)") }
         guard let value else { return require(!literal.contains { ".eE".contains($0) }, "\(literal) is refused") }
-        require(value == rounded && value.sign == rounded.sign, "\(literal) is \(value), and \(rounded) rounded")
-        if let whole = Int64(literal) { require(Int64(exactly: value) == whole, "\(literal) is \(value), inexactly") }
+        require(value == rounded && value.sign == rounded.sign, "\(literal) is \(value), expected \(rounded)")
+        if let whole = Int64(literal) {
+            require(Int64(exactly: value) == whole, "\(literal) is decoded inexactly as \(value)")
+        }
     }
 
     /// A second implementation of the grammar of RFC 8259, section 6.

@@ -123,17 +123,17 @@ struct MessageAnswer: Equatable {
             errors = reading.errors
         case .failure(let rejection):
             isRejected = true
-            require(rejection.reason == .malformed, "what cannot be read is malformed")
-            guard let error = rejection.bodyError else { fatalError("a rejection says what is wrong") }
+            require(rejection.reason == .malformed, "an unreadable message is malformed")
+            guard let error = rejection.bodyError else { fatalError("a rejection has no error") }
             errors = [error]
         }
     }
 
     func check(against message: [UInt8]) {
-        require(original == message, "an arrival keeps its original bytes")
-        require(token == 7, "an arrival keeps its token")
+        require(original == message, "an arrival has its original bytes")
+        require(token == 7, "an arrival has its token")
         for error in errors {
-            require((0...message.count).contains(error.offset ?? 0), "\(error) is within the message")
+            require((0...message.count).contains(error.offset ?? 0), "\(error) has its offset within the message")
             require(isRejected || error.path.hasPrefix("body"), "the path of \(error) begins with body")
         }
     }

@@ -25,7 +25,7 @@ enum RouteTarget {
             require(table([pattern, pattern]) == nil, "\(text) twice is ambiguous")
             return pattern
         } catch {
-            require((0...text.utf8.count).contains(error.offset), "\(error) is within \(text)")
+            require((0...text.utf8.count).contains(error.offset), "\(error) has its offset within \(text)")
             return nil
         }
     }
@@ -39,13 +39,13 @@ enum RouteTarget {
         guard let all = try? URLPattern("/{all...}"), let routes = table([all, pattern]) else { return }
         let match = routes.match(url)
         let isMatched = pattern.match(url) != nil
-        require((match?.value == 1) == isMatched, "\(pattern) comes before a rest for all")
-        require(isMatched || (match != nil) == (all.match(url) != nil), "a rest for all on \(url)")
+        require((match?.value == 1) == isMatched, "\(pattern) precedes the catch-all")
+        require(isMatched || (match != nil) == (all.match(url) != nil), "the catch-all on \(url)")
     }
 
     private static func check(_ captures: RouteCaptures, of pattern: URLPattern, _ url: URLText) {
         let queryNames = pattern.queryCaptures.map(\.name)
-        require(captures.map(\.name) + queryNames == pattern.captureNames, "each name of \(pattern) has a text")
+        require(captures.map(\.name) + queryNames == pattern.captureNames, "each name of \(pattern) has a value")
         let pieces = [url.host ?? ""] + url.segments
         for capture in captures {
             let value = capture.value.utf8
@@ -74,7 +74,7 @@ enum RouteTarget {
         let items = (try? url.queryItems()) ?? []
         for capture in pattern.queryCaptures {
             let found = items.filter { $0.name.utf8.elementsEqual(capture.item.utf8) }
-            require(found.count <= 1, "\(capture.item) stands once in \(url)")
+            require(found.count <= 1, "\(capture.item) occurs once in \(url)")
             require(values[capture.name] == found.first?.value, "\(capture.item) of \(url)")
         }
     }
@@ -92,14 +92,14 @@ enum URLTarget {
             let other = try URLText(texts[1], relativeTo: url)
             require((try? URLText(other.text)) == other, "a resolved URL is in normal form")
         } catch {
-            require((0...texts[1].utf8.count).contains(error.offset), "a position in the reference \(texts[1])")
+            require((0...texts[1].utf8.count).contains(error.offset), "the offset is within the reference \(texts[1])")
         }
     }
 
     private static func checked(_ text: String) -> URLText? {
         do throws(URLTextError) {
             let url = try URLText(text)
-            require((try? URLText(url.text)) == url, "the normal form of \(text) is its own")
+            require((try? URLText(url.text)) == url, "the normalization of \(text) is idempotent")
             require(url.text.utf8.allSatisfy { $0 > 0x1F && $0 < 0x7F }, "the normal form of \(text) is ASCII")
             require(url.text.utf8.starts(with: "\(url.scheme):".utf8), "\(text) begins with its scheme")
             let other = RFC3986Reading(text)
@@ -109,7 +109,7 @@ enum URLTarget {
             if let origin = url.origin { require((try? WebOrigin(origin.description)) == origin, "\(origin)") }
             return url
         } catch {
-            require((0...text.utf8.count).contains(error.offset), "a position in \(text)")
+            require((0...text.utf8.count).contains(error.offset), "the offset is within \(text)")
             return nil
         }
     }
@@ -137,18 +137,18 @@ enum TopicTarget {
             require(filter.matches(topic) == isMatched, "\(texts[0]) and \(topic)")
         }
         guard let pattern = try? TopicPattern(texts[0]) else { return }
-        require((try? TopicFilter(pattern.filter.text)) != nil, "a pattern's filter is a filter")
+        require((try? TopicFilter(pattern.filter.text)) != nil, "the filter of a pattern is valid")
         let captures = pattern.match(topic)
         let isBrought = pattern.filter.matches(topic)
         guard let captures else {
             require(
                 !isBrought || texts[0].contains(":"),
-                "\(texts[0]) matches when its filter does and no form is asked for"
+                "\(texts[0]) matches if its filter does and no capture kind is given"
             )
             return
         }
-        require(isBrought, "\(texts[0]) matches only what its filter does")
-        require(captures.map(\.name) == pattern.captureNames, "each name of \(texts[0]) has a text")
+        require(isBrought, "\(texts[0]) matches only topics that its filter matches")
+        require(captures.map(\.name) == pattern.captureNames, "each name of \(texts[0]) has a value")
         require(captures.allSatisfy { isWithin($0.value, topic) }, "a capture of \(texts[0]) is a piece of \(topic)")
     }
 

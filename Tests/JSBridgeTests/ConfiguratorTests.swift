@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func whatIsSetIsWhatAPageGets() throws {
+    @Test func configuredSettingsReachThePage() throws {
         var configurator = BridgeConfigurator()
         configurator.set(disableZoom: true)
         configurator.set(overrideTitleFromWebView: false)
@@ -46,7 +46,7 @@ import Testing
         #expect(configuration.handlers.map(\.action) == ["shop.user"])
     }
 
-    @Test func theSameIdentifierReplacesTheEarlierAndGoesLast() throws {
+    @Test func addingAHandlerAgainReplacesItAndMovesItLast() throws {
         var configurator = BridgeConfigurator()
         for name in ["page", "user", "log"] as [ActionName] { configurator.add(handler: BridgeHandler(name)) }
         configurator.add(handler: BridgeHandler("user", action: "kiosk.user"))
@@ -55,7 +55,7 @@ import Testing
         #expect(handlers.map(\.action) == ["page", "log", "kiosk.user"])
     }
 
-    @Test func aCopyIsChangedByItself() throws {
+    @Test func changingACopyLeavesTheOriginalUnchanged() throws {
         var first = BridgeConfigurator()
         first.add(handler: BridgeHandler("page"))
         var second = first
@@ -65,7 +65,7 @@ import Testing
         #expect(second.handlers.count == 2 && second.disablesZoom)
     }
 
-    @Test func nilTakesBackWhatWasSet() throws {
+    @Test func nilRestoresTheDefault() throws {
         var configurator = BridgeConfigurator()
         configurator.set(title: "Shop")
         configurator.set(userAgentSuffix: "Shop/1")
@@ -102,7 +102,7 @@ import Testing
         ("data:text/html,x", .other, .sub, "cancel by scheme"),
         ("shop:cart", .link, .main, "cancel by scheme"),
     ])
-    func withoutAChainNothingButTheOwnOriginIsLoaded(
+    func theDefaultChainLoadsOnlyThePagesOrigin(
         text: String,
         kind: NavigationKind,
         frame: FrameRole,
@@ -113,7 +113,7 @@ import Testing
         #expect("\(verdict.policy) by \(verdict.decider)" == expected)
     }
 
-    @Test func aPortAndAnAddressArePartsOfTheOwnOrigin() async throws {
+    @Test func theOriginIncludesTheAddressAndThePort() async throws {
         let page = try URLText("http://[::1]:8080/")
         let configuration = try BridgeConfigurator().build(url: page)
         #expect(configuration.origins.map(\.description) == ["http://[::1]:8080"])

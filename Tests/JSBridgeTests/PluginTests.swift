@@ -8,7 +8,7 @@ import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct PluginTests {
-    @Test func aClassicPluginCallsThePageBackThatCalledIt() async throws {
+    @Test func aClassicPluginCallsBackThePageThatCalledIt() async throws {
         let trial = try PageTrial(
             """
             signalbox.on('confirm', ({ amount }) => amount < 100);
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func twoPagesRunBesideEachOtherAndEachIsAnsweredItself() async throws {
+    @Test func twoConcurrentPagesGetTheirOwnReplies() async throws {
         let log = EventList<String>()
         let logger = Logger(label: "two") { _ in RecordingLog(log) }
         let supervisor = Supervisor(configuration: .patient, logger: logger)
@@ -70,7 +70,7 @@ import Testing
         #expect(supervisor.report.total.handled == 1_002)
     }
 
-    @Test func theRuleForScriptsAllowsTheMainFrameOfTheNamedSourceAlone() {
+    @Test func aScriptRuleAllowsOnlyTheMainFrameOfItsSource() {
         struct OtherFacts: OriginFacts {
             static let kind = "other"
         }
@@ -147,11 +147,11 @@ final class PayPlugin: Plugin {
         let origin = Origin(source: "page", facts: Self.facts(text))
         let rule = AccessRule.script(origin: try WebOrigin("https://app.example"))
         #expect(rule.allows(origin) == isTrusted)
-        #expect(AccessRule.script().allows(origin), "a rule about the main frame asks for no origin")
+        #expect(AccessRule.script().allows(origin), "a rule about the main frame does not check the origin")
         #expect(!AccessRule.script(origin: try WebOrigin("https://other.example")).allows(origin))
     }
 
-    @Test func aFrameInThePageIsAllowedOnlyIfTheRulePermitsIt() throws {
+    @Test func aSubframeIsAllowedOnlyIfTheRulePermitsIt() throws {
         let app = try WebOrigin("https://app.example")
         let (main, any) = (AccessRule.script(origin: app), AccessRule.script(origin: app, mainFrameOnly: false))
         for (frame, isMain) in [(ScriptFacts.Knowledge.yes, true), (.no, false), (.unknown, false)] {
@@ -164,7 +164,7 @@ final class PayPlugin: Plugin {
         }
     }
 
-    @Test func rulesOfScriptsDescribeWhatTheyAllow() throws {
+    @Test func scriptRulesDescribeWhatTheyAllow() throws {
         let app = try WebOrigin("HTTPS://App.example:443")
         #expect(AccessRule.script(origin: app).description == "script of https://app.example in the main frame")
         let any = AccessRule.script(origin: app, mainFrameOnly: false, source: "page")
@@ -174,14 +174,14 @@ final class PayPlugin: Plugin {
         #expect(any.allows(here) && !any.allows(there))
     }
 
-    @Test func factsAreWrittenWithTheOriginWhereThereIsOne() throws {
+    @Test func factsIncludeTheOriginIfItIsKnown() throws {
         let known = try BodyWriter.write(Self.facts("https://app.example:8443"))
         #expect(known.text == #"{"engine":"Test","isMainFrame":"yes","origin":"https://app.example:8443"}"#)
         let unknown = try BodyWriter.write(Self.facts("null"))
         #expect(unknown.text == #"{"engine":"Test","isMainFrame":"yes"}"#)
     }
 
-    @Test func aForeignOriginNeverReachesThePluginAndItsBodyIsNotRead() async throws {
+    @Test func aForeignOriginIsRefusedWithoutDecodingItsBody() async throws {
         let supervisor = Supervisor(
             configuration: .patient,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

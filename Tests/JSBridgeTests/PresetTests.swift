@@ -13,7 +13,7 @@ import Testing
         return "\(verdict.policy) by \(verdict.decider)"
     }
 
-    @Test func theLibrarysDefaultStaysWithinThePagesOwnOrigin() throws {
+    @Test func theLibrarysDefaultStaysWithinThePagesOrigin() throws {
         let url = try URLText("https://shop.example:8443/start?from=mail")
         let configuration = try BridgePreset.default.configuration(url: url)
         #expect(BridgePreset.default.name == "default")
@@ -38,7 +38,7 @@ import Testing
         ("https://pay.example/", "cancel by fallback", nil),
         ("javascript:alert(1)", "cancel by fallback", nil),
     ])
-    func theDefaultPageOpensWhatIsNativeAndShowsTheRest(text: String, verdict: String, opened: String?) async throws {
+    func theDefaultPageOpensNativeURLsAndLoadsOthers(text: String, verdict: String, opened: String?) async throws {
         let shop = try ShopPresets()
         #expect(try await decide(text, shop.default, from: "https://shop.example/") == verdict)
         #expect(shop.opened.all == [opened].compactMap(\.self))
@@ -53,13 +53,13 @@ import Testing
         ("https://shop.example/", "cancel by fallback", nil),
         ("https://shop.example/product/42", "cancel by fallback", nil),
     ])
-    func thePaymentPageCallsItsVerificationFirst(text: String, verdict: String, opened: String?) async throws {
+    func thePaymentPageCallsItsVerificationHandlerFirst(text: String, verdict: String, opened: String?) async throws {
         let shop = try ShopPresets()
         #expect(try await decide(text, shop.payment, from: "https://pay.example/card") == verdict)
         #expect(shop.opened.all == [opened].compactMap(\.self))
     }
 
-    @Test func theProductPageIsTheDefaultWithFixedScaleAndThePagesTitle() throws {
+    @Test func theProductPageDisablesZoomAndUsesThePagesTitle() throws {
         let shop = try ShopPresets()
         let page = try shop.default.configuration(url: URLText("https://shop.example/"))
         let product = try shop.product.configuration(url: URLText("https://shop.example/product/1"))
@@ -78,7 +78,7 @@ import Testing
         #expect(payment.navigation.handlerNames == ["verification", "deepLink", "pages"])
     }
 
-    @Test func aChainIsDerivedWithinThePreset() throws {
+    @Test func aDerivedPresetChangesOnlyItsOwnChain() throws {
         let shop = try ShopPresets()
         let help = try shop.default.deriving("help") { page in
             page.set(navigation: try page.navigation?.removing(named: "native"))
@@ -88,7 +88,7 @@ import Testing
         #expect(try shop.default.configuration(url: url).navigation.handlerNames.contains("native"))
     }
 
-    @Test func aDerivedPresetExchangesAHandlerAndTheOtherKeepsIts() throws {
+    @Test func aDerivedPresetReplacesAHandlerOnlyForItself() throws {
         let base = BridgePreset("base") { page in
             page.add(handler: BridgeHandler("page"))
             page.add(handler: BridgeHandler("user"))
@@ -100,7 +100,7 @@ import Testing
         #expect(try base.configuration(url: url).handlers == [BridgeHandler("page"), BridgeHandler("user")])
     }
 
-    @Test func whatAChangeThrowsIsThrown() {
+    @Test func errorsOfAChangeAreRethrown() {
         #expect(throws: NavigationChainError.self) {
             _ = try BridgePreset.default.deriving("broken") { page in
                 page.set(navigation: try NavigationRouter([], fallback: .cancel("")).removing(named: "nobody"))
@@ -115,7 +115,7 @@ import Testing
         }
         #expect(error?.preset == "a\nb")
         #expect(error?.code == .invalidUserAgentSuffix)
-        #expect(error?.description.hasPrefix("page preset a\\u{a}b: what is added to the user agent") == true)
+        #expect(error?.description.hasPrefix("page preset a\\u{a}b: the user agent suffix") == true)
     }
 }
 

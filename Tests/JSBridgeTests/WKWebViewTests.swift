@@ -10,14 +10,14 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct PageCommandsTests {
     private let commands = PageCommands(bound: 2)
 
-    @Test func wakingManyTimesIsOneCommand() async {
+    @Test func wakeUpsCoalesceIntoOneCommand() async {
         for _ in 0..<1_000 { commands.wake() }
         #expect(await commands.next() == .evaluate)
         commands.end()
         #expect(await commands.next() == .end)
     }
 
-    @Test func theLastLoadIsTheOneThatIsWanted() async throws {
+    @Test func theLastLoadReplacesEarlierOnes() async throws {
         let url = try URLText("https://shop.example/")
         commands.load(.reload)
         commands.load(.load(url))
@@ -26,7 +26,7 @@ import Testing
         #expect(await commands.next() == .load(url))
     }
 
-    @Test func windowsWaitInOrderUpToTheBound() async throws {
+    @Test func popupsWaitInOrderUpToTheBound() async throws {
         let popups = ["one:", "two:", "three:"].map { PageCommands.Popup(text: $0, page: nil) }
         #expect(popups.map(commands.open) == [true, true, false])
         #expect(await commands.next() == .open(popups[0]))
@@ -35,7 +35,7 @@ import Testing
         #expect(await commands.next() == .open(popups[2]))
     }
 
-    @Test func nothingIsWantedAfterTheEnd() async throws {
+    @Test func commandsAfterTheEndAreDropped() async throws {
         commands.load(.reload)
         commands.end()
         commands.wake()
@@ -43,7 +43,7 @@ import Testing
         #expect(await commands.next() == .end)
     }
 
-    @Test func whoWaitsIsWokenAlsoWhenCancelled() async {
+    @Test func aCancelledReaderIsStillWoken() async {
         let received = EventList<PageCommands.Command>()
         let reader = Task { [commands] in
             received.append(contentsOf: [await commands.next()])
@@ -82,18 +82,18 @@ import Testing
         return trial
     }
 
-    @Test func itReportsAPageOnceAndManyChangesAtOnce() async throws {
+    @Test func aBurstOfTitleChangesIsReportedOnce() async throws {
         let reports = try await trial("for (let n = 0; n < 100; n++) change();").untilEnd()
         // The page's reports and the plugin's come from two threads.
         #expect(reports.sorted() == [#"["the head",["childList","subtree","characterData"]]"#, "title null"])
     }
 
-    @Test func itReportsALaterChangeToo() async throws {
+    @Test func aLaterTitleChangeIsReported() async throws {
         let reports = try await trial("setTimeout(change, 150);").untilEnd()
         #expect(reports.filter { $0 == "title null" }.count == 2)
     }
 
-    @Test func withoutAHeadTheDocumentIsWatched() async throws {
+    @Test func withoutAHeadTheDocumentIsObserved() async throws {
         let reports = try await trial(hasHead: false, "").untilEnd()
         #expect(reports.contains { $0.hasPrefix(#"["the document""#) })
     }
@@ -110,7 +110,7 @@ import Testing
         ("http://127.0.0.1:8080", "http", "127.0.0.1", 8_080), ("http://[::1]:8080", "http", "[::1]", 8_080),
         ("http://[::1]:8080", "http", "::1", 8_080), ("HTTPS://App.Example", "https", "app.example", 0),
     ])
-    func theFramesOwnOriginIsBelieved(claim: String, scheme: String, host: String, port: Int) {
+    func aClaimOfTheFramesOriginMatches(claim: String, scheme: String, host: String, port: Int) {
         #expect(agrees(claim, scheme, host, port))
     }
 
@@ -124,16 +124,16 @@ import Testing
         ("https://app.example evil", "https", "app.example", 0), ("https://app.example", "https", "app.example/x", 0),
         ("https://app.example", "https", "user@app.example", 0),
     ])
-    func anyOtherIsNot(claim: String, scheme: String, host: String, port: Int) {
+    func aClaimOfAnotherOriginDoesNotMatch(claim: String, scheme: String, host: String, port: Int) {
         #expect(!agrees(claim, scheme, host, port))
     }
 
     @Test(arguments: ["", "\n", "https://app.example", "token\nhttps://app.example", " https://app.example \n"])
-    func aTextWithoutTokenAndOriginClaimsNothing(text: String) {
+    func aTextWithoutTokenAndOriginDoesNotMatch(text: String) {
         #expect(!ClaimedOrigin(in: text).matches(scheme: "https", host: "app.example", port: 0))
     }
 
-    @Test func ofALongTextTheFirstLineAloneIsLookedAt() {
+    @Test func onlyTheFirstLineOfALongTextIsRead() {
         let long = "token https://app.example\n" + String(repeating: "x", count: 1_000_000)
         #expect(ClaimedOrigin(in: long).matches(scheme: "https", host: "app.example", port: 0))
         let endless = "token https://app.example" + String(repeating: "x", count: 1_000_000)

@@ -40,7 +40,7 @@ import Testing
         #expect(!"\(error)".contains(Self.canary) && !"\(error)".contains("alice"))
     }
 
-    @Test func aSchemeDecidesAboutTLSAndThePort() throws {
+    @Test func theSchemeSelectsTLSAndTheDefaultPort() throws {
         let secure = try MQTTBroker(url: "MQTTS://broker")
         #expect(secure.usesTLS && secure.port == 8_883)
         #expect(try MQTTBroker(url: "mqtts://broker:1").port == 1)
@@ -48,7 +48,7 @@ import Testing
         #expect(!open.usesTLS && open.port == 1_883)
     }
 
-    @Test func aBrokersSchemeAndTheSecurityGoTogether() throws {
+    @Test func theSecurityMustMatchTheURLScheme() throws {
         func check(_ url: String, _ security: MQTTSecurity?) throws {
             var configuration = MQTTPushConfiguration.withoutSession(
                 source: "push",
@@ -82,12 +82,12 @@ import Testing
         ).validate()
     }
 
-    @Test func thePacketLimitIsFourTimesTheMessageLimitAndNeverMoreThanMQTTAllows() throws {
+    @Test func thePacketLimitIsFourTimesTheMessageLimitUpToTheMaximum() throws {
         #expect(try make { _ in }.packetLimit == 262_144)
         #expect(try make { $0.limits = MessageLimits(bytes: 1 << 30) }.packetLimit == 268_435_455)
     }
 
-    @Test func aValueOutOfItsRangeIsRefusedWithTheSource() throws {
+    @Test func anInvalidValueIsReportedWithTheSource() throws {
         let changes: [(inout MQTTPushConfiguration) throws -> Void] = [
             { $0.topics = [] },
             { $0.topics = [try MQTTTopic("a/{action}"), try MQTTTopic("a/{id}")] },
@@ -123,17 +123,17 @@ import Testing
     }
 
     @Test(arguments: ["", String(repeating: "a", count: 257), "a\nb", "a\u{0}", "a\u{85}"])
-    func aClientIDWithoutLengthOrWithControlCharactersIsRefused(text: String) {
+    func anInvalidClientIDIsRefused(text: String) {
         #expect(throws: MQTTPushError.self) { try MQTTClientID.fixed(text) }
     }
 
-    @Test func randomClientIDsDifferAndFitEveryBroker() {
+    @Test func randomClientIDsAreUniqueAndPortable() {
         let ids = Set((0..<100).map { _ in MQTTClientID.random().text })
         #expect(ids.count == 100)
         #expect(ids.allSatisfy { $0.utf8.count == 23 && $0.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) } })
     }
 
-    @Test func aSecretShowsOnlyItsSource() throws {
+    @Test func aSecretsDescriptionContainsOnlyItsSource() throws {
         let secret = Secret.environment("SIGNALBOX_NO_SUCH_VARIABLE")
         #expect("\(secret)" == "environment variable SIGNALBOX_NO_SUCH_VARIABLE")
         let error = try #require(throws: SecretUnavailable.self) { try secret.read() }

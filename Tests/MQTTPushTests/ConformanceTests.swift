@@ -17,7 +17,7 @@ struct ConformanceTests {
         }
     }
 
-    @Test func manyCasesAtOnceConformToo() async throws {
+    @Test func concurrentCasesConform() async throws {
         try await Broker.with { broker in
             let report = await Self.suite(broker).stress(times: 5)
             #expect(report.isConforming, "\(report)")
@@ -32,7 +32,7 @@ struct ConformanceTests {
         }
     }
 
-    @Test func fiveOfEachCaseThatAnswerConformAtOnce() async throws {
+    @Test func concurrentCasesOfAnAnsweringSourceConform() async throws {
         try await Broker.with { broker in
             let report = await Self.answering(broker).stress(times: 5, atOnce: 10)
             #expect(report.isConforming, "\(report)")

@@ -63,8 +63,9 @@ struct HostilePacketTests {
         }
     }
 
-    /// MQTT ends the connection, so the broker would redeliver the message endlessly (MQTT 5.0, 3.1.2.11.4).
-    @Test func aMessageOverTheLimitThatTheBrokerWasToldIsARejectedArrival() async throws {
+    /// MQTT 5.0, 3.1.2.11.4, requires the client to end the connection. The broker would then redeliver the message
+    /// endlessly.
+    @Test func aMessageOverTheMaximumPacketSizeIsARejectedArrival() async throws {
         let payload = [UInt8](repeating: 0x20, count: 5_000)
         let rest = [0x00, 0x08] + Array("push/log".utf8) + [0x00] + payload
         let large = [0x30, UInt8(rest.count & 0x7F | 0x80), UInt8(rest.count >> 7)] + rest
@@ -122,27 +123,27 @@ struct HostilePacket: Sendable, CustomStringConvertible {
 extension HostilePacket {
     /// Packets in place of CONNACK (MQTT 5.0, 3.2).
     static let firstPackets: [HostilePacket] = [
-        HostilePacket("CONNACK without anything", packet(0x20, [])),
+        HostilePacket("an empty CONNACK", packet(0x20, [])),
         HostilePacket("CONNACK of one byte", packet(0x20, [0x00])),
         HostilePacket("CONNACK without properties", packet(0x20, [0x00, 0x00])),
         HostilePacket("CONNACK with reserved flags", connack([], flags: 0x02), .takes),
         HostilePacket("CONNACK with reserved bits in its type", packet(0x21, [0x00, 0x00, 0x00]), .takes),
-        HostilePacket("CONNACK with a code that is none", connack([], code: 0x7F)),
-        HostilePacket("CONNACK that is busy", connack([], code: 0x89)),
-        HostilePacket("CONNACK that refuses a session it has", connack([], flags: 0x01, code: 0x88)),
-        HostilePacket("CONNACK whose properties end behind it", packet(0x20, [0x00, 0x00, 0x05])),
-        HostilePacket("CONNACK with bytes behind its properties", packet(0x20, [0x00, 0x00, 0x00, 0xAA]), .takes),
+        HostilePacket("CONNACK with an undefined code", connack([], code: 0x7F)),
+        HostilePacket("CONNACK with the code for a busy server", connack([], code: 0x89)),
+        HostilePacket("CONNACK that refuses and has a session", connack([], flags: 0x01, code: 0x88)),
+        HostilePacket("CONNACK with properties longer than the packet", packet(0x20, [0x00, 0x00, 0x05])),
+        HostilePacket("CONNACK with trailing bytes", packet(0x20, [0x00, 0x00, 0x00, 0xAA]), .takes),
         HostilePacket(
-            "CONNACK with properties without end",
+            "CONNACK with an unterminated property length",
             packet(0x20, [0x00, 0x00, 0xFF, 0xFF, 0xFF, 0xFF, 0x01])
         ),
-        HostilePacket("CONNACK with a property twice", connack([0x21, 0x00, 0x0A, 0x21, 0x00, 0x0A])),
+        HostilePacket("CONNACK with a duplicate property", connack([0x21, 0x00, 0x0A, 0x21, 0x00, 0x0A])),
         HostilePacket("CONNACK with a property of PUBLISH", connack([0x01, 0x00])),
         HostilePacket("CONNACK with receive maximum 0", connack([0x21, 0x00, 0x00])),
         HostilePacket("CONNACK with maximum packet size 0", connack([0x27, 0, 0, 0, 0])),
         HostilePacket("CONNACK with maximum QoS 7", connack([0x24, 0x07])),
-        HostilePacket("CONNACK with a reason cut off", connack([0x1F, 0x00, 0x10, 0x61])),
-        HostilePacket("CONNACK with a reason that is no UTF-8", connack([0x1F, 0x00, 0x02, 0xC3, 0x28])),
+        HostilePacket("CONNACK with a truncated reason", connack([0x1F, 0x00, 0x10, 0x61])),
+        HostilePacket("CONNACK with a reason that is not UTF-8", connack([0x1F, 0x00, 0x02, 0xC3, 0x28])),
         HostilePacket("CONNACK with NUL in a client id", connack([0x12, 0x00, 0x01, 0x00])),
         HostilePacket("SUBACK before CONNACK", FakeAnswers.granted),
         HostilePacket("PUBLISH before CONNACK", FakeAnswers.message("9", to: "push/log", qos: 0)),
@@ -154,45 +155,45 @@ extension HostilePacket {
         HostilePacket("the reserved type before CONNACK", packet(0x00, [])),
         HostilePacket("CONNECT from a broker", packet(0x10, Array("\0\u{4}MQTT\u{5}\0\0\u{A}\0\0\0".utf8))),
         HostilePacket("a length of five bytes before CONNACK", [0x20, 0xFF, 0xFF, 0xFF, 0xFF, 0x01]),
-        HostilePacket("an alert of TLS", [0x15, 0x03, 0x01, 0x00, 0x02, 0x02, 0x46]),
+        HostilePacket("a TLS alert", [0x15, 0x03, 0x01, 0x00, 0x02, 0x02, 0x46]),
     ]
 }
 
 extension HostilePacket {
     /// Packets other than PUBLISH, sent after CONNACK and the granted filter (MQTT 5.0, 3.4 to 3.15).
     static let others: [HostilePacket] = [
-        HostilePacket("CONNACK twice", FakeAnswers.connected),
-        HostilePacket("SUBACK for nothing", packet(0x90, [0x00, 0x63, 0x00, 0x01]), .ignores),
-        HostilePacket("SUBACK twice", FakeAnswers.granted, .ignores),
+        HostilePacket("a second CONNACK", FakeAnswers.connected),
+        HostilePacket("SUBACK for an unknown packet id", packet(0x90, [0x00, 0x63, 0x00, 0x01]), .ignores),
+        HostilePacket("a second SUBACK", FakeAnswers.granted, .ignores),
         HostilePacket("SUBACK with packet id 0", packet(0x90, [0x00, 0x00, 0x00, 0x01])),
-        HostilePacket("SUBACK without anything", packet(0x90, [])),
+        HostilePacket("an empty SUBACK", packet(0x90, [])),
         HostilePacket("SUBACK of one byte", packet(0x90, [0x00])),
         HostilePacket("SUBACK without properties", packet(0x90, [0x00, 0x01])),
         HostilePacket("SUBACK without codes", packet(0x90, [0x00, 0x01, 0x00])),
         HostilePacket("SUBACK with reserved bits in its type", packet(0x91, [0x00, 0x01, 0x00, 0x01]), .ignores),
         HostilePacket("SUBACK with a property of CONNACK", packet(0x90, [0x00, 0x01, 0x03, 0x21, 0x00, 0x0A, 0x01])),
-        HostilePacket("UNSUBACK for nothing", packet(0xB0, [0x00, 0x63, 0x00, 0x00]), .ignores),
-        HostilePacket("UNSUBACK without anything", packet(0xB0, [])),
-        HostilePacket("PUBACK for nothing", packet(0x40, [0x00, 0x07]), .ignores),
-        HostilePacket("PUBACK without anything", packet(0x40, [])),
+        HostilePacket("UNSUBACK for an unknown packet id", packet(0xB0, [0x00, 0x63, 0x00, 0x00]), .ignores),
+        HostilePacket("an empty UNSUBACK", packet(0xB0, [])),
+        HostilePacket("PUBACK for an unknown packet id", packet(0x40, [0x00, 0x07]), .ignores),
+        HostilePacket("an empty PUBACK", packet(0x40, [])),
         HostilePacket("PUBACK with packet id 0", packet(0x40, [0x00, 0x00])),
-        HostilePacket("PUBACK with a code that is none", packet(0x40, [0x00, 0x07, 0x42]), .ignores),
-        HostilePacket("PUBACK whose properties end behind it", packet(0x40, [0x00, 0x07, 0x00, 0x09])),
-        HostilePacket("PUBREC for nothing", packet(0x50, [0x00, 0x07]), .ignores),
-        HostilePacket("PUBREL for nothing", packet(0x62, [0x00, 0x07]), .ignores),
+        HostilePacket("PUBACK with an undefined code", packet(0x40, [0x00, 0x07, 0x42]), .ignores),
+        HostilePacket("PUBACK with properties longer than the packet", packet(0x40, [0x00, 0x07, 0x00, 0x09])),
+        HostilePacket("PUBREC for an unknown packet id", packet(0x50, [0x00, 0x07]), .ignores),
+        HostilePacket("PUBREL for an unknown packet id", packet(0x62, [0x00, 0x07]), .ignores),
         HostilePacket("PUBREL with reserved bits in its type", packet(0x60, [0x00, 0x07])),
-        HostilePacket("PUBCOMP for nothing", packet(0x70, [0x00, 0x07]), .ignores),
-        HostilePacket("PINGRESP unasked", packet(0xD0, []), .ignores),
+        HostilePacket("PUBCOMP for an unknown packet id", packet(0x70, [0x00, 0x07]), .ignores),
+        HostilePacket("an unsolicited PINGRESP", packet(0xD0, []), .ignores),
         HostilePacket("PINGRESP with a byte", packet(0xD0, [0x00]), .ignores),
         HostilePacket("PINGREQ from a broker", packet(0xC0, []), .ignores),
         HostilePacket("DISCONNECT without a code", packet(0xE0, [])),
-        HostilePacket("DISCONNECT as the broker shuts down", packet(0xE0, [0x8B, 0x00])),
-        HostilePacket("DISCONNECT with a code that is none", packet(0xE0, [0x42, 0x00])),
-        HostilePacket("DISCONNECT whose properties end behind it", packet(0xE0, [0x8B, 0x09])),
+        HostilePacket("DISCONNECT of a broker that shuts down", packet(0xE0, [0x8B, 0x00])),
+        HostilePacket("DISCONNECT with an undefined code", packet(0xE0, [0x42, 0x00])),
+        HostilePacket("DISCONNECT with properties longer than the packet", packet(0xE0, [0x8B, 0x09])),
         HostilePacket("DISCONNECT with reserved bits in its type", packet(0xE1, [0x8B, 0x00])),
         HostilePacket("AUTH", packet(0xF0, [0x18, 0x00]), .ignores),
-        HostilePacket("AUTH without anything", packet(0xF0, [])),
-        HostilePacket("AUTH with a method cut off", packet(0xF0, [0x18, 0x03, 0x15, 0x00, 0x09])),
+        HostilePacket("an empty AUTH", packet(0xF0, [])),
+        HostilePacket("AUTH with a truncated method", packet(0xF0, [0x18, 0x03, 0x15, 0x00, 0x09])),
         HostilePacket("CONNECT from a broker", packet(0x10, Array("\0\u{4}MQTT\u{5}\0\0\u{A}\0\0\0".utf8))),
         HostilePacket("SUBSCRIBE from a broker", packet(0x82, [0x00, 0x01, 0x00, 0x00, 0x01, 0x61, 0x00])),
         HostilePacket("UNSUBSCRIBE from a broker", packet(0xA2, [0x00, 0x01, 0x00, 0x00, 0x01, 0x61])),
@@ -206,14 +207,18 @@ extension HostilePacket {
 
     /// PUBLISH packets, sent after CONNACK and the granted filter (MQTT 5.0, 3.3).
     static let messages: [HostilePacket] = [
-        HostilePacket("PUBLISH without anything", packet(0x30, [])),
-        HostilePacket("PUBLISH with a topic cut off", packet(0x30, [0x00, 0x05, 0x61])),
+        HostilePacket("an empty PUBLISH", packet(0x30, [])),
+        HostilePacket("PUBLISH with a truncated topic", packet(0x30, [0x00, 0x05, 0x61])),
         HostilePacket("PUBLISH with an empty topic", publish([])),
-        HostilePacket("PUBLISH with an alias nobody set", publish([], properties: [0x23, 0x00, 0x05])),
-        HostilePacket("PUBLISH with alias 0", publish(log, properties: [0x23, 0x00, 0x00])),
-        HostilePacket("PUBLISH with an alias above our maximum", publish(log, properties: [0x23, 0xFF, 0xFF]), .takes),
+        HostilePacket("PUBLISH with an unset topic alias", publish([], properties: [0x23, 0x00, 0x05])),
+        HostilePacket("PUBLISH with topic alias 0", publish(log, properties: [0x23, 0x00, 0x00])),
+        HostilePacket(
+            "PUBLISH with a topic alias over the maximum",
+            publish(log, properties: [0x23, 0xFF, 0xFF]),
+            .takes
+        ),
         HostilePacket("PUBLISH with NUL in its topic", publish(Array("push/\0log".utf8))),
-        HostilePacket("PUBLISH with a topic that is no UTF-8", publish([0x70, 0x75, 0xC3, 0x28])),
+        HostilePacket("PUBLISH with a topic that is not UTF-8", publish([0x70, 0x75, 0xC3, 0x28])),
         HostilePacket("PUBLISH with half a surrogate pair in its topic", publish([0x70, 0xED, 0xA0, 0x80])),
         HostilePacket("PUBLISH with # in its topic", publish(Array("push/#".utf8)), .takes),
         HostilePacket("PUBLISH with + in its topic", publish(Array("push/+".utf8)), .takes),
@@ -223,13 +228,16 @@ extension HostilePacket {
         HostilePacket("PUBLISH of QoS 1 with packet id 0", packet(0x32, [0x00, 0x08] + log + [0x00, 0x00, 0x00])),
         HostilePacket("PUBLISH of QoS 1 without a packet id", packet(0x32, [0x00, 0x08] + log)),
         HostilePacket("PUBLISH without properties", packet(0x30, [0x00, 0x08] + log)),
-        HostilePacket("PUBLISH whose properties end behind it", packet(0x30, [0x00, 0x08] + log + [0x09, 0x01])),
         HostilePacket(
-            "PUBLISH with properties without end",
+            "PUBLISH with properties longer than the packet",
+            packet(0x30, [0x00, 0x08] + log + [0x09, 0x01])
+        ),
+        HostilePacket(
+            "PUBLISH with an unterminated property length",
             packet(0x30, [0x00, 0x08] + log + [0xFF, 0xFF, 0xFF, 0xFF, 0x01])
         ),
         HostilePacket(
-            "PUBLISH with a content type twice",
+            "PUBLISH with a duplicate content type",
             publish(log, properties: [0x03, 0x00, 0x01, 0x61, 0x03, 0x00, 0x01, 0x61])
         ),
         HostilePacket("PUBLISH with a property of CONNECT", publish(log, properties: [0x11, 0, 0, 0, 1])),
@@ -240,14 +248,14 @@ extension HostilePacket {
             .takes
         ),
         HostilePacket(
-            "PUBLISH with a content type that is no UTF-8",
+            "PUBLISH with a content type that is not UTF-8",
             publish(log, properties: [0x03, 0x00, 0x02, 0xC3, 0x28])
         ),
-        HostilePacket("PUBLISH with half a user property", publish(log, properties: [0x26, 0x00, 0x01, 0x61])),
-        HostilePacket("PUBLISH with correlation data cut off", publish(log, properties: [0x09, 0x00, 0x09, 0x61])),
+        HostilePacket("PUBLISH with a truncated user property", publish(log, properties: [0x26, 0x00, 0x01, 0x61])),
+        HostilePacket("PUBLISH with truncated correlation data", publish(log, properties: [0x09, 0x00, 0x09, 0x61])),
         HostilePacket("PUBLISH with subscription id 0", publish(log, properties: [0x0B, 0x00]), .takes),
         HostilePacket(
-            "PUBLISH with a subscription id without end",
+            "PUBLISH with an unterminated subscription id",
             publish(log, properties: [0x0B, 0xFF, 0xFF, 0xFF, 0xFF, 0x01])
         ),
         HostilePacket("PUBLISH with a length of five bytes", [0x30, 0xFF, 0xFF, 0xFF, 0xFF, 0x01]),

@@ -28,7 +28,7 @@ import Testing
         #expect(LibraryVulnerability.warning(of: Self.vulnerabilities, in: "lib", version) == expected)
     }
 
-    @Test func eachIsLoggedOnce() {
+    @Test func eachWarningIsLoggedOnce() {
         let lines = EventList<String>()
         let logger = Logger(label: "test") { _ in RecordingLog(lines) }
         for _ in 1...3 {
@@ -39,7 +39,7 @@ import Testing
         #expect(lines.all.first?.contains("once 2.0.1 has known vulnerabilities") == true)
     }
 
-    @Test func openSSLEncodesItsVersionInOneNumber() {
+    @Test func openSSLVulnerabilitiesMatchTheDecodedVersion() {
         #expect(OpenSSLVulnerabilities.version(0x3000_0130) == LibraryVersion(3, 0, 19))
         #expect(OpenSSLVulnerabilities.version(0x3020_0010) == LibraryVersion(3, 2, 1))
         let old = LibraryVulnerability.warning(of: OpenSSLVulnerabilities.all, in: "OpenSSL", LibraryVersion(3, 0, 6))
@@ -60,7 +60,7 @@ import Testing
             (.v5, .tls(.insecure), true),
         ] as [(MQTTVersion, MQTTSecurity, Bool)]
     )
-    func vulnerabilitiesOfLibmosquittoAffectOnlyTheirVersionAndSecurity(
+    func libmosquittoVulnerabilitiesDependOnVersionAndSecurity(
         version: MQTTVersion,
         security: MQTTSecurity,
         isWarned: Bool
@@ -132,7 +132,7 @@ struct LingeringCloseTests {
     }
 
     @Test func withoutASocketThereIsNoLingeringClose() {
-        if LingeringClose(-1) != nil { Issue.record("there is something to wait for") }
+        if LingeringClose(-1) != nil { Issue.record("a linger without a socket") }
     }
 
     private static func makePair() throws -> (Int32, Int32) {

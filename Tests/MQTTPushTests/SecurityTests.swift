@@ -66,8 +66,8 @@ struct SecurityTests {
         var configuration = try configuration(broker, security, host: host)
         configuration.reconnect = .distinguishable
         try await PushTrial.run(configuration, subscribed: false) { trial in
-            let line = await trial.waitForLog(isSlow ? "next try in 3000.0 s" : "next try in ")
-            #expect(line.contains("next try in 3000.0 s") == isSlow, "\(line)")
+            let line = await trial.waitForLog(isSlow ? "retrying in 3000.0 s" : "retrying in ")
+            #expect(line.contains("retrying in 3000.0 s") == isSlow, "\(line)")
         }
         configuration.firstConnectionMustSucceed = true
         let adapter = try MQTTPushAdapter(
@@ -131,7 +131,7 @@ struct SecurityTests {
             try await Broker.with(options(.tls(authority))) { broker in
                 try await receives(broker, .tls(.insecure), host: "127.0.0.1", isVerified: false) { _ in
                 } _: { trial in
-                    let line = trial.log.all.first { $0.contains("is not checked") }
+                    let line = trial.log.all.first { $0.contains("is not verified") }
                     #expect(line?.hasPrefix("warning source push: the certificate of broker 127.0.0.1:") == true)
                 }
             }
@@ -192,8 +192,8 @@ struct SecurityTests {
                 configuration.answerTimeout = .seconds(300)
                 try await PushTrial.run(configuration, subscribed: false) { trial in
                     try await relay.breakHandshaken()
-                    let line = await trial.waitForLog("next try in ")
-                    #expect(line.contains("was lost") && line.contains("check that the broker trusts it"), "\(line)")
+                    let line = await trial.waitForLog("retrying in ")
+                    #expect(line.contains(" lost (") && line.contains("check that the broker trusts it"), "\(line)")
                     #expect(line.hasPrefix("warning ") && !line.contains("3000"), "\(line)")
                     await trial.waitForLog("subscribed to")
                 }
@@ -201,7 +201,7 @@ struct SecurityTests {
         }
     }
 
-    @Test func filesThatCannotBeUsedAreNamed() async throws {
+    @Test func errorsNameUnusableFiles() async throws {
         try await withAuthority { authority in
             try await authority.makeClientFiles("kiosk")
             try await authority.makeClientFiles("other")
@@ -213,12 +213,12 @@ struct SecurityTests {
                 return .tls(.authority(file: authority.authorityFile), identity: files)
             }
             let cases: [(MQTTSecurity, String)] = [
-                (.tls(.authority(file: authority.path("none.pem"))), "none.pem\" cannot be read, or does not hold"),
-                (.tls(.authority(file: authority.keyFile)), "server.key\" cannot be read, or does not hold"),
-                (identity("kiosk.key", "kiosk.key"), "does not hold a client certificate"),
-                (identity("kiosk.pem", "locked.key"), "does not hold a private key without a passphrase"),
-                (identity("kiosk.pem", "kiosk.pem"), "does not hold a private key without a passphrase"),
-                (identity("kiosk.pem", "other.key"), "does not belong to the certificate"),
+                (.tls(.authority(file: authority.path("none.pem"))), "none.pem\" cannot be read, or does not contain"),
+                (.tls(.authority(file: authority.keyFile)), "server.key\" cannot be read, or does not contain"),
+                (identity("kiosk.key", "kiosk.key"), "does not contain a client certificate"),
+                (identity("kiosk.pem", "locked.key"), "does not contain a private key without a passphrase"),
+                (identity("kiosk.pem", "kiosk.pem"), "does not contain a private key without a passphrase"),
+                (identity("kiosk.pem", "other.key"), "does not match the certificate"),
             ]
             try await Broker.with(options(.tls(authority))) { broker in
                 for (security, text) in cases {
@@ -239,7 +239,7 @@ struct SecurityTests {
     }
 
     @Test(arguments: MQTTVersion.allCases)
-    func aPreSharedKeySuffices(version: MQTTVersion) async throws {
+    func aPreSharedKeyOpensTheConnection(version: MQTTVersion) async throws {
         var options = options(.preSharedKeys(["kiosk": Self.key]))
         options.access = ["user kiosk", "topic read push/#"]
         try await file(Self.key + "\n") { key in
@@ -249,7 +249,7 @@ struct SecurityTests {
         }
     }
 
-    @Test func anotherKeyOrIdentityIsRefused() async throws {
+    @Test func aWrongKeyOrIdentityIsRefused() async throws {
         try await Broker.with(options(.preSharedKeys(["kiosk": Self.key]))) { broker in
             try await file("00" + Self.key) { other in
                 let error = try await refusal(broker, .preSharedKey(identity: "kiosk", key: other))
@@ -278,7 +278,7 @@ struct SecurityTests {
         }
     }
 
-    @Test func aBrokerWithACertificateDoesNotPassForOneWithTheKey() async throws {
+    @Test func aCertificateDoesNotReplaceThePreSharedKey() async throws {
         try await withAuthority { authority in
             try await Broker.with(options(.tls(authority))) { broker in
                 try await file(Self.key) { key in

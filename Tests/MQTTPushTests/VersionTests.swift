@@ -49,7 +49,7 @@ struct VersionTests {
     }
 
     @Test(arguments: MQTTVersion.allCases)
-    func aTopicsQoSIsRequested(version: MQTTVersion) async throws {
+    func theSubscriptionRequestsTheTopicsQoS(version: MQTTVersion) async throws {
         try await Broker.with { broker in
             var configuration = try configuration(broker, version, "fast/{action}") { $0.qos = .atMostOnce }
             configuration.topics.append(try MQTTTopic("sure/{action}"))
@@ -79,7 +79,7 @@ struct VersionTests {
     }
 
     @Test(arguments: MQTTVersion.allCases)
-    func retainedMessagesArriveUnlessTheyAreIgnored(version: MQTTVersion) async throws {
+    func retainedMessagesArriveUnlessIgnored(version: MQTTVersion) async throws {
         try await Broker.with { broker in
             try await broker.publish("{}", to: "push/stored", retain: true)
             try await PushTrial.run(try configuration(broker, version)) { trial in
@@ -105,10 +105,10 @@ struct VersionTests {
     }
 
     @Test(arguments: [
-        (1, 132, "does not speak this version"), (2, 133, "Check the client id"), (3, 136, ""),
+        (1, 132, "does not support this version"), (2, 133, "Check the client id"), (3, 136, ""),
         (4, 134, "Check username and password"), (5, 135, "Check username and password"), (77, 128, ""),
     ])
-    func returnCodesOfMQTT311AreTranslated(code: UInt8, reason: Int32, advice: String) async throws {
+    func mqtt311ReturnCodesAreTranslated(code: UInt8, reason: Int32, advice: String) async throws {
         #expect(ReasonCode(returnCode: Int32(code)).rawValue == reason)
         let broker = try FakeBroker([[[0x20, 0x02, 0x00, code]]])
         defer { broker.close() }
@@ -138,7 +138,7 @@ struct VersionTests {
         }
     }
 
-    @Test func mqtt311CannotDiscardASessionAndKeepTheNext() throws {
+    @Test func mqtt311RefusesACleanStartThatKeepsASession() throws {
         var configuration = try MQTTPushConfiguration.test(port: 1, [try MQTTTopic("a/{action}")])
         configuration.version = .v311
         try configuration.validate()
@@ -147,7 +147,7 @@ struct VersionTests {
     }
 
     @Test(arguments: MQTTVersion.allCases)
-    func aGroupSharesItsMessages(version: MQTTVersion) async throws {
+    func aSharedSubscriptionDeliversEachMessageToOneMember(version: MQTTVersion) async throws {
         try await Broker.with { broker in
             let pattern = "$share/workers/push/{action}"
             let intake = RecordingIntake()
@@ -164,7 +164,7 @@ struct VersionTests {
     }
 
     @Test(arguments: MQTTVersion.allCases)
-    func aWildcardDoesNotMatchTheBrokersOwnTopics(version: MQTTVersion) async throws {
+    func aWildcardDoesNotMatchSysTopics(version: MQTTVersion) async throws {
         try await Broker.with { broker in
             func topic(_ topic: inout MQTTTopic) {
                 topic.action = "any"

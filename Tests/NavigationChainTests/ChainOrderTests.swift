@@ -12,7 +12,7 @@ import Testing
         }
     }
 
-    @Test func eachChangeIsAnotherChainAndTheFirstStays() throws {
+    @Test func eachChangeReturnsANewChain() throws {
         let new = RecordingHandler(name: "new")
         #expect(try chain.inserting(new, before: "one").handlerNames == ["new", "one", "two", "three"])
         #expect(try chain.inserting(new, before: "three").handlerNames == ["one", "two", "new", "three"])
@@ -27,13 +27,13 @@ import Testing
         #expect(chain.handlerNames == ["one", "two", "three"])
     }
 
-    @Test func aReplacementMayKeepTheName() async throws {
+    @Test func aReplacementMayHaveTheSameName() async throws {
         let replaced = try chain.replacing(named: "two", with: RecordingHandler(name: "two") { _ in .all })
         #expect(await replaced.decide(try request("https://shop.example/")).decider == "two")
         #expect(await chain.decide(try request("https://shop.example/")).decider == "fallback")
     }
 
-    @Test func aNameThatIsNotThereIsRefused() {
+    @Test func anUnknownNameIsRefused() {
         let new = RecordingHandler(name: "new")
         #expect(code { _ = try chain.inserting(new, before: "four") } == .unknownName)
         #expect(code { _ = try chain.inserting(new, after: "four") } == .unknownName)
@@ -42,7 +42,7 @@ import Testing
         #expect(code { _ = try chain.reordered(by: ["one", "two", "three", "four"]) } == .unknownName)
     }
 
-    @Test func anOrderNamesEachHandlerOnce() {
+    @Test func anOrderMustNameEachHandlerOnce() {
         #expect(code { _ = try chain.reordered(by: ["one", "two"]) } == .invalidOrder)
         #expect(code { _ = try chain.reordered(by: ["one", "two", "three", "one"]) } == .invalidOrder)
         #expect(code { _ = try chain.reordered(by: []) } == .invalidOrder)
@@ -53,7 +53,7 @@ import Testing
         #expect(code { _ = try chain.inserting(RecordingHandler(name: "new"), at: position) } == .invalidPosition)
     }
 
-    @Test func twoHandlersOfOneNameAreRefused() {
+    @Test func duplicateNamesAreRefused() {
         #expect(code { _ = try chain.appending(RecordingHandler(name: "two")) } == .duplicateName)
         #expect(code { _ = try chain.replacing(named: "one", with: RecordingHandler(name: "two")) } == .duplicateName)
         #expect(
@@ -66,18 +66,18 @@ import Testing
     @Test(arguments: [
         "", "fallback", "url", "caller", "a\nb", "\u{1B}[2J", "a\u{202E}b", String(repeating: "a", count: 129),
     ])
-    func aNameThatAVerdictCouldNotShowIsRefused(name: String) {
+    func anInvalidHandlerNameIsRefused(name: String) {
         #expect(code { _ = try NavigationRouter([RecordingHandler(name: name)], fallback: .all) } == .invalidName)
     }
 
-    @Test func aChainHasABoundedNumberOfHandlers() throws {
+    @Test func theNumberOfHandlersIsLimited() throws {
         let names = (0..<NavigationRouter.maximumHandlers).map { "handler \($0)" }
         let full = try NavigationRouter(names.map { RecordingHandler(name: $0) }, fallback: .all)
         #expect(full.handlerNames == names)
         #expect(code { _ = try full.appending(RecordingHandler(name: "one more")) } == .tooManyHandlers)
     }
 
-    @Test func theBuilderTakesBranchesAndLoops() throws {
+    @Test func theBuilderSupportsBranchesAndLoops() throws {
         func names(isShop: Bool) throws -> [String] {
             try NavigationRouter(fallback: .all) {
                 if isShop { RecordingHandler(name: "shop") }
@@ -98,7 +98,7 @@ import Testing
         let error = try #require(throws: NavigationChainError.self) { try chain.removing(named: "four\n") }
         #expect(
             error.description
-                == "navigation handler four\\u{a}: the chain has no handler of this name; it has one, two, three"
+                == "navigation handler four\\u{a}: no handler has this name; the chain has one, two, three"
         )
     }
 }
@@ -136,7 +136,7 @@ import Testing
         #expect(done.all == ["logout", "logout", "about"])
     }
 
-    @Test func handlersAreAddedAndRemovedFromOutside() async throws {
+    @Test func handlersCanBeAddedAndRemoved() async throws {
         let chain = try NavigationRouter([try path("about", "/about")], fallback: .all, handlerDeadline: .patient)
         let guarded = try chain.inserting(
             RecordingHandler(name: "guard") { _ in .cancel("signed out") },
@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    @Test func theDefaultPageOpensWhatIsNativeAndAllowsTheRest() async throws {
+    @Test func theDefaultPageOpensNativeScreensAndAllowsOtherURLs() async throws {
         let chain = try defaultChain()
         #expect(chain.handlerNames == ["deepLink", "homePage", "native"])
         #expect(await decide("shop:cart", chain) == "cancel by deepLink")
@@ -194,7 +194,7 @@ import Testing
 
     /// The classic method called its completion handler twice for these URLs. A returned decision is unique.
     @Test(arguments: ["https://shop.example/", "https://shop.example/product/42"])
-    func whatIsDoneNativelyIsDoneOnceAndHasOneVerdict(text: String) async throws {
+    func aNativeActionRunsOnceWithOneVerdict(text: String) async throws {
         let verdict = await (try defaultChain()).decide(text, kind: .link, frame: .main)
         #expect(verdict.policy == .cancel)
         #expect(verdict.trace.filter { $0.answer != .passed }.count == 1)
@@ -209,7 +209,7 @@ import Testing
         #expect(await decide("https://shop.example/product/42", try defaultChain()) == "cancel by native")
     }
 
-    @Test func thePaymentPageInheritsNothingAndCallsItsVerificationFirst() async throws {
+    @Test func thePaymentPageHasItsOwnChain() async throws {
         let chain = try paymentChain()
         #expect(chain.handlerNames == ["payment", "deepLink"])
         #expect(await decide("https://shop.example/verify/9", chain) == "cancel by payment")
@@ -218,7 +218,7 @@ import Testing
         #expect(done.all == ["payment"])
     }
 
-    @Test func theOrderIsChangedFromOutside() async throws {
+    @Test func theOrderOfHandlersCanBeChanged() async throws {
         let chain = try NavigationRouter(fallback: .all, handlerDeadline: .patient) {
             RecordingHandler(name: "first") { _ in .cancel("first") }
             RecordingHandler(name: "second") { _ in .cancel("second") }

@@ -106,7 +106,7 @@ import Testing
     ]
 
     @Test(arguments: unreadable)
-    func whatTwoReadersReadDifferentlyIsCancelledWhateverTheChain(trick: Trick) async throws {
+    func ambiguousURLsAreCancelledByEveryChain(trick: Trick) async throws {
         let recording = RecordingHandler(name: "recording") { _ in .all }
         let open = try NavigationRouter([recording], fallback: .all)
         for router in [open, try chain(), try chain(fallback: .all)] {
@@ -137,14 +137,14 @@ import Testing
         "https://good.example/x/../a",
         "https://good.example/a?https://evil.example/", "https://good.example/@evil.example",
     ])
-    func whatIsGoodInAnotherFormIsAllowed(text: String) async throws {
+    func equivalentFormsOfAnAllowedURLAreAllowed(text: String) async throws {
         let verdict = await (try chain()).decide(text, kind: .link, frame: .main)
         #expect(verdict.policy == .allow)
         #expect(verdict.decider == "host")
         #expect(verdict.url?.host?.contains("good.example") == true)
     }
 
-    @Test func whatIsOpenedNativelyIsReallyOurs() async throws {
+    @Test func onlyOwnURLsAreOpenedNatively() async throws {
         let chain = try chain()
         for (text, decider) in [
             ("https://GOOD.example:443/product/42", "native"), ("GOOD:product/42", "deepLink"),
@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    @Test func whatIsDecidedIsWhatAnEngineReads() async throws {
+    @Test func allowedURLsReadLikeInABrowserEngine() async throws {
         guard let folder = ProcessInfo.processInfo.environment["SIGNALBOX_CORPORA"] else {
             print("skipped: SIGNALBOX_CORPORA is not set; the repository's own confusion cases have run")
             return

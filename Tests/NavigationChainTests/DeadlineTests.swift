@@ -14,7 +14,7 @@ import Testing
         try NavigationRouter([handler, after], fallback: .all, clock: clock)
     }
 
-    @Test func aHandlerThatDoesNotAnswerInTimeCancelsAlthoughItIgnoresCancellation() async throws {
+    @Test func aHandlerTimeoutCancelsTheNavigation() async throws {
         let after = RecordingHandler(name: "after")
         let router = try router(BlockedHandler(gate: gate), after: after)
         async let pending = router.decide(try request("https://shop.example/"))
@@ -58,7 +58,7 @@ import Testing
         #expect(try await pending.policy == .allow)
     }
 
-    @Test func aHandlersOwnDeadlineComesBeforeTheChains() async throws {
+    @Test func aHandlersOwnDeadlineTakesPrecedence() async throws {
         let router = try router(BlockedHandler(deadline: .milliseconds(100), gate: gate))
         async let pending = router.decide(try request("https://shop.example/"))
         await clock.untilAsleep()
@@ -68,7 +68,7 @@ import Testing
         gate.open()
     }
 
-    @Test func aHandlerMayBeGivenALongerDeadline() async throws {
+    @Test func aHandlerMayHaveALongerDeadline() async throws {
         let router = try router(BlockedHandler(gate: gate).answering(within: .seconds(60)))
         #expect(router.handlerNames == ["waiting", "after"])
         async let pending = router.decide(try request("https://shop.example/"))
@@ -98,7 +98,7 @@ import Testing
         #expect(clock.sleepers == 0)
     }
 
-    @Test func aClockThatFailsIsNotWaitedFor() async throws {
+    @Test func aFailingClockTimesOutImmediately() async throws {
         let router = try NavigationRouter([BlockedHandler(gate: gate)], fallback: .all, clock: BrokenClock())
         let verdict = await router.decide(try request("https://shop.example/"))
         #expect(verdict.policy == .cancel)
@@ -106,7 +106,7 @@ import Testing
         gate.open()
     }
 
-    @Test func aHandlerIsNotCalledForRequestsThatDoNotConcernIt() async throws {
+    @Test func aHandlerIsNotCalledForIrrelevantRequests() async throws {
         let calls = EventList<String>()
         let router = try NavigationRouter(fallback: .all) {
             try DeepLinkHandler(schemes: ["shop"]) { url in
@@ -122,7 +122,7 @@ import Testing
         #expect(calls.all.isEmpty)
     }
 
-    @Test func aHandlerThatOnlyLooksHasNoTimer() async throws {
+    @Test func aSynchronousHandlerHasNoTimer() async throws {
         let clock = clock
         let sleepers = EventList<Int>()
         let recording = RecordingHandler(name: "recording") { _ in
@@ -173,7 +173,7 @@ import Testing
         #expect(recording.calls.all.isEmpty)
     }
 
-    @Test func callsThatNeverReturnAreBounded() async throws {
+    @Test func theNumberOfHungCallsIsLimited() async throws {
         let router = try router(BlockedHandler(gate: gate))
         let question = try request("https://shop.example/")
         await withTaskGroup(of: NavigationVerdict.self) { group in
@@ -192,7 +192,7 @@ import Testing
         gate.open()
     }
 
-    @Test func callsThatReturnAreNotCountedAnyMore() async throws {
+    @Test func returnedCallsDoNotCountTowardsTheLimit() async throws {
         let router = try NavigationRouter([ImmediateHandler(name: "waits")], fallback: .all)
         let question = try request("https://shop.example/")
         for _ in 0...NavigationRouter.maximumCalls {

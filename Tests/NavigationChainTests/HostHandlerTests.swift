@@ -8,7 +8,7 @@ import Testing
         return handler.decide(try request(text)) != nil
     }
 
-    @Test func aHostIsItselfAlone() throws {
+    @Test func aHostMatchesOnlyItself() throws {
         #expect(try isListed("https://shop.example/a?b#c", "shop.example"))
         #expect(try isListed("http://SHOP.example/", "Shop.Example"))
         for other in [
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func anAddressIsTheSameInBothVersions() throws {
+    @Test func anIPv4MappedAddressMatchesItsIPv4Form() throws {
         for text in ["http://[::ffff:127.0.0.1]/", "http://[::FFFF:7f00:1]:8080/", "http://127.0.0.1/"] {
             #expect(try isListed(text, "127.0.0.1"))
             #expect(try isListed(text, "[::ffff:127.0.0.1]"))
@@ -32,7 +32,7 @@ import Testing
         #expect(try isListed("http://[::1]/", "[0:0::1]"))
     }
 
-    @Test func aStarIsAnyHostBelowAndNotTheBareOne() throws {
+    @Test func aWildcardMatchesOnlySubdomains() throws {
         #expect(try isListed("https://www.shop.example/", "*.shop.example"))
         #expect(try isListed("https://a.b.shop.example/", "*.SHOP.example"))
         #expect(try !isListed("https://shop.example/", "*.shop.example"))
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func aHostLongerThanAnyNameIsStillBelow() throws {
+    @Test func aWildcardMatchesOverlongHosts() throws {
         let long = Array(repeating: "a", count: 30_000).joined(separator: ".")
         #expect(try isListed("https://\(long).evil.example/", "*.evil.example"))
         #expect(try !isListed("https://\(long).evil.example/", "*.shop.example"))
@@ -57,7 +57,7 @@ import Testing
         #expect(try !isListed("https://a\(longest)/", "*.\(longest)"))
     }
 
-    @Test func addressesAreHosts() throws {
+    @Test func addressesMatchAsHosts() throws {
         #expect(try isListed("http://127.0.0.1:8080/", "127.0.0.1"))
         #expect(try isListed("http://[::1]/", "[0:0::1]"))
         #expect(try isListed("http://[0:0:0:0:0:0:0:1]/", "[::1]"))
@@ -65,11 +65,11 @@ import Testing
     }
 
     @Test(arguments: ["ws://shop.example/", "ftp://shop.example/", "myapp://shop.example/", "file://shop.example/a"])
-    func otherSchemesAreNotItsBusiness(text: String) throws {
+    func otherSchemesAreIgnored(text: String) throws {
         #expect(try !isListed(text, "shop.example"))
     }
 
-    @Test func portsCountIfARuleRequiresThem() throws {
+    @Test func portsMatterOnlyIfTheRuleRestrictsThem() throws {
         #expect(try isListed("https://shop.example:8443/", "shop.example"))
         #expect(try !isListed("https://shop.example:8443/", "shop.example", ports: .standard))
         #expect(try isListed("https://shop.example:443/", "shop.example", ports: .standard))
@@ -79,7 +79,7 @@ import Testing
         #expect(try isListed("https://shop.example/", "shop.example", ports: .only([443, 8443])))
     }
 
-    @Test func theDecisionIsTheListsOwn() throws {
+    @Test func theDecisionAndNameAreConfigurable() throws {
         let blocking = try HostHandler(hosts: ["ads.example"], decision: .cancel("advertisements"), name: "block")
         #expect(blocking.decide(try request("https://ads.example:99/")) == .cancel("advertisements"))
         #expect(blocking.decide(try request("https://shop.example/")) == nil)
@@ -95,11 +95,11 @@ import Testing
         "[::1", "::1", "[::1]:80", "[::1%25eth0]", "shop%2eexample", "shop.example\n", "shop.example\\",
         "*.\(String(repeating: "a", count: 254))",
     ])
-    func whatIsNoHostIsAnErrorWhenTheListIsRead(text: String) {
+    func anInvalidHostIsRefused(text: String) {
         #expect(code { _ = try HostHandler(hosts: ["shop.example", text]) } == .invalidHost)
     }
 
-    @Test func aListHasHostsAndNotTooMany() throws {
+    @Test func theNumberOfHostsIsLimited() throws {
         #expect(code { _ = try HostHandler(hosts: []) } == .invalidHost)
         let most = (0..<1_000).map { "h\($0).example" }
         #expect(try HostHandler(hosts: most).decide(try request("https://h999.example/")) != nil)
@@ -121,7 +121,7 @@ import Testing
         "view-source:https://shop.example/": "view-source", "vbscript:x": "vbscript", "about:config": "about",
         "httpss://shop.example/": "httpss", "ws://shop.example/": "ws", "mailto:a@b": "mailto",
     ])
-    func everyOtherSchemeIsCancelledAndNamed(text: String, scheme: String) throws {
+    func otherSchemesAreCancelledAndNamed(text: String, scheme: String) throws {
         let handler = try SchemeHandler(allowing: ["https"])
         for frame in FrameRole.allCases {
             let decision = handler.decide(try request(text, frame: frame))
@@ -132,7 +132,7 @@ import Testing
     @Test(arguments: [
         "javascript", "data", "file", "intent", "blob", "about", "view-source", "vbscript", "filesystem", "JavaScript",
     ])
-    func aDangerousSchemeIsNeverAllowedByAccident(scheme: String) throws {
+    func aDangerousSchemeNeedsAnExplicitOption(scheme: String) throws {
         #expect(code { _ = try SchemeHandler(allowing: ["https", scheme]) } == .dangerousScheme)
         let handler = try SchemeHandler(allowing: ["https"], dangerous: [scheme])
         #expect(handler.decide(try request("\(scheme)://x")) == nil)
@@ -141,13 +141,13 @@ import Testing
     @Test(arguments: [
         "", ":", "https:", "https://", "1a", "ht tp", "ä", "https\n", "*", String(repeating: "a", count: 65),
     ])
-    func whatIsNoSchemeIsRefused(text: String) {
+    func anInvalidSchemeIsRefused(text: String) {
         #expect(code { _ = try SchemeHandler(allowing: [text]) } == .invalidScheme)
         #expect(code { _ = try SchemeHandler(allowing: [], dangerous: [text]) } == .invalidScheme)
     }
 
     @Test(arguments: ["about:blank", "about:blank?x", "about:blank#x", "ABOUT:blank", "about:srcdoc", "about:srcdoc#x"])
-    func theEmptyDocumentsOfFramesAreAllowedWhereTheyMayBeFrames(text: String) throws {
+    func emptyFrameDocumentsAreAllowedInFrames(text: String) throws {
         let handler = try SchemeHandler(allowing: ["https"])
         #expect(handler.decide(try request(text, kind: .other, frame: .sub))?.policy == .allow)
         #expect(handler.decide(try request(text, kind: .other, frame: .unknown))?.policy == .allow)
@@ -161,12 +161,12 @@ import Testing
         "about://blank",
         "about:", "xabout:blank", "about:blank%20",
     ])
-    func whatOnlyLooksLikeThemIsCancelled(text: String) throws {
+    func lookalikesOfEmptyDocumentsAreCancelled(text: String) throws {
         let handler = try SchemeHandler(allowing: ["https"])
         #expect(handler.decide(try request(text, frame: .sub))?.policy == .cancel)
     }
 
-    @Test func whereAboutIsListedTheMainFrameMayHaveIt() throws {
+    @Test func aListedAboutSchemeIsAllowedInTheMainFrame() throws {
         let handler = try SchemeHandler(allowing: ["https"], dangerous: ["about"])
         #expect(handler.decide(try request("about:blank", frame: .main)) == nil)
         #expect(handler.decide(try request("about:blank", frame: .sub))?.policy == .allow)

@@ -33,7 +33,7 @@ import Testing
         "https://evil.tld/product/42", "https://shop.example.evil.tld/product/42", "myapp://shop.example/product/42",
         "ftp://shop.example/product/42", "https://shop.example/?/product/42", "https://shop.example/#/product/42",
     ])
-    func whatNoPatternMatchesIsPassedOn(text: String) async throws {
+    func unmatchedURLsArePassedOn(text: String) async throws {
         #expect(try await handler("/product/{id:int}").decide(try request(text)) == nil)
         #expect(opened.all.isEmpty)
     }
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: NavigationKind.allCases, FrameRole.allCases)
-    func onlyWhereTheUserIsLedFromPageToPage(kind: NavigationKind, frame: FrameRole) async throws {
+    func onlyPageNavigationsAreOpenedNatively(kind: NavigationKind, frame: FrameRole) async throws {
         let decision = try await handler("/product/{id}")
             .decide(try request("https://shop.example/product/1", kind: kind, frame: frame))
         let isMeant = [.link, .redirect, .newWindow].contains(kind) && frame != .sub
@@ -56,13 +56,13 @@ import Testing
         #expect(opened.all.count == (isMeant ? 1 : 0))
     }
 
-    @Test func theKindsCanBeChosen() async throws {
+    @Test func navigationKindsAreConfigurable() async throws {
         let handler = try handler("/product/{id}", kinds: [.form])
         #expect(try await handler.decide(try request("https://shop.example/product/1", kind: .form)) != nil)
         #expect(try await handler.decide(try request("https://shop.example/product/1", kind: .link)) == nil)
     }
 
-    @Test func aQueryThatCannotBeTrustedCancelsAndOpensNothing() async throws {
+    @Test func anUnreadableQueryCancelsTheNavigation() async throws {
         let router = try NavigationRouter(
             [try handler("/shop/{id}?from={source}")],
             fallback: .all,
@@ -77,7 +77,7 @@ import Testing
         #expect(opened.all.isEmpty)
     }
 
-    @Test func anActionThatThrowsCancels() async throws {
+    @Test func aThrowingActionCancelsTheNavigation() async throws {
         struct NoScreen: Error {}
         let handler = try PathHandler(name: "native", patterns: ["https://shop.example/a"]) { _, _ in throw NoScreen() }
         let verdict = await (try NavigationRouter([handler], fallback: .all, handlerDeadline: .patient)).decide(
@@ -87,7 +87,7 @@ import Testing
         #expect(verdict.reason.contains("NoScreen"))
     }
 
-    @Test func whosePathsTheyAreMustBeClear() throws {
+    @Test func hostsMustBeGivenExactlyOnce() throws {
         #expect(code { _ = try handler("/product/{id}", hosts: nil) } == .invalidPattern)
         #expect(code { _ = try handler("https://shop.example/a", hosts: ["shop.example"]) } == .invalidPattern)
         #expect(code { _ = try handler("/a", "https://shop.example/a", hosts: nil) } == .invalidPattern)
@@ -95,7 +95,7 @@ import Testing
         #expect(code { _ = try handler("/a", hosts: []) } == .invalidHost)
     }
 
-    @Test func patternsThatCannotBeAreRefused() throws {
+    @Test func invalidPatternsAreRefused() throws {
         #expect(code { _ = try handler(hosts: nil) } == .invalidPattern)
         #expect(code { _ = try handler("product") } == .invalidPattern)
         #expect(code { _ = try handler("/{id") } == .invalidPattern)
@@ -116,13 +116,13 @@ import Testing
         }
     }
 
-    @Test func whatIsOpenedIsCancelled() async throws {
+    @Test func anOpenedLinkIsCancelled() async throws {
         let decision = try await handler("myapp").decide(try request("MYAPP://product/42?a=b"))
-        #expect(decision == .cancel("opened natively: a deep link of the scheme myapp"))
+        #expect(decision == .cancel("opened natively: a deep link with the scheme myapp"))
         #expect(offered.all == ["myapp://product/42?a=b"])
     }
 
-    @Test func whatIsNotOpenedIsPassedOn() async throws {
+    @Test func aLinkThatIsNotOpenedIsPassedOn() async throws {
         #expect(try await handler("myapp", opens: false).decide(try request("myapp:product/42")) == nil)
         #expect(offered.all == ["myapp:product/42"])
     }
@@ -133,14 +133,14 @@ import Testing
         #expect(offered.all.isEmpty)
     }
 
-    @Test func subFramesOpenNothing() async throws {
+    @Test func subframesCannotOpenDeepLinks() async throws {
         let handler = try handler("myapp")
         #expect(try await handler.decide(try request("myapp:pay", frame: .sub)) == nil)
         #expect(offered.all.isEmpty)
         #expect(try await handler.decide(try request("myapp:pay", frame: .unknown)) != nil)
     }
 
-    @Test func aListHasSchemesAndNoDangerousOnes() throws {
+    @Test func anInvalidSchemeListIsRefused() throws {
         #expect(code { _ = try handler() } == .invalidScheme)
         #expect(code { _ = try handler("my app") } == .invalidScheme)
         #expect(code { _ = try handler("myapp", "javascript") } == .dangerousScheme)
@@ -162,7 +162,7 @@ import Testing
         "https://other.example/a?b", "http://other.example/", "https://evilshop.example/",
         "https://shop.example.evil.tld/",
     ])
-    func aForeignLinkGoesToTheBrowser(text: String) async throws {
+    func aForeignLinkOpensInTheBrowser(text: String) async throws {
         let decision = try await handler().decide(try request(text))
         #expect(decision?.policy == .cancel)
         #expect(decision?.reason.contains("opened in the browser") == true)
@@ -173,20 +173,20 @@ import Testing
         "https://shop.example/", "https://www.shop.example/", "https://SHOP.example:8443/", "myapp://other.example/",
         "mailto:a@other.example", "ftp://other.example/", "javascript:open('https://other.example')",
     ])
-    func ourOwnHostsAndOtherSchemesArePassedOn(text: String) async throws {
+    func ownHostsAndOtherSchemesArePassedOn(text: String) async throws {
         #expect(try await handler().decide(try request(text)) == nil)
         #expect(opened.all.isEmpty)
     }
 
     @Test(arguments: NavigationKind.allCases, FrameRole.allCases)
-    func onlyLinksAndNewWindowsLeaveThePage(kind: NavigationKind, frame: FrameRole) async throws {
+    func onlyLinksAndNewWindowsOpenTheBrowser(kind: NavigationKind, frame: FrameRole) async throws {
         let decision = try await handler().decide(try request("https://other.example/", kind: kind, frame: frame))
         let isMeant = kind == .newWindow || kind == .link && frame != .sub
         #expect((decision != nil) == isMeant)
         #expect(opened.all.count == (isMeant ? 1 : 0))
     }
 
-    @Test func aBrowserThatDoesNotOpenCancelsToo() async throws {
+    @Test func aBrowserFailureCancelsTheNavigation() async throws {
         struct NoBrowser: Error {}
         let handler = try ExternalBrowserHandler(ownHosts: ["shop.example"]) { _ in throw NoBrowser() }
         let verdict = await (try NavigationRouter([handler], fallback: .all, handlerDeadline: .patient))
@@ -195,7 +195,7 @@ import Testing
         #expect(verdict.reason.contains("NoBrowser"))
     }
 
-    @Test func ownHostsMustBeHosts() {
+    @Test func ownHostsMustBeValid() {
         #expect(code { _ = try ExternalBrowserHandler(ownHosts: []) { _ in } } == .invalidHost)
         #expect(code { _ = try ExternalBrowserHandler(ownHosts: ["https://shop.example"]) { _ in } } == .invalidHost)
     }
@@ -224,13 +224,13 @@ import Testing
         "https://shop.example.evil.tld/", "https://evil.tld/", "https://evilshop.example/", "myapp://shop.example/",
         "wss://shop.example/",
     ])
-    func everyOtherPageIsPassedOn(text: String) async throws {
+    func otherPagesArePassedOn(text: String) async throws {
         #expect(try await handler().decide(try request(text)) == nil)
         #expect(opened.all.isEmpty)
     }
 
     @Test(arguments: NavigationKind.allCases, FrameRole.allCases)
-    func onlyWhereTheUserIsLedThere(kind: NavigationKind, frame: FrameRole) async throws {
+    func onlyPageNavigationsOpenTheHomePage(kind: NavigationKind, frame: FrameRole) async throws {
         let decision = try await handler().decide(try request("https://shop.example/", kind: kind, frame: frame))
         #expect((decision != nil) == ([.link, .redirect, .newWindow].contains(kind) && frame != .sub))
     }
@@ -239,7 +239,7 @@ import Testing
         "https://shop.example/start", "https://shop.example/?", "https://shop.example/#", "myapp://home/", "file:///",
         "wss://shop.example/", "ftp://shop.example/",
     ])
-    func aHomeThatIsNoRootOfASiteIsRefused(text: String) {
+    func theHomePageMustBeASiteRoot(text: String) {
         #expect(code { _ = try handler(text) } == .invalidHome)
     }
 }

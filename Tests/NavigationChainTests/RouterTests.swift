@@ -9,7 +9,7 @@ import Testing
         let router = try NavigationRouter(fallback: .all, handlerDeadline: .patient) {
             RecordingHandler(name: "first", calls: calls)
             RecordingHandler(name: "second", calls: calls) { _ in .download("a file") }
-            RecordingHandler(name: "third", calls: calls) { _ in .cancel("never said") }
+            RecordingHandler(name: "third", calls: calls) { _ in .cancel("not reached") }
         }
         let verdict = await router.decide(try request("https://shop.example/"))
         #expect(verdict.decision == .download("a file"))
@@ -17,13 +17,13 @@ import Testing
         #expect(calls.all == ["first", "second"])
     }
 
-    @Test func theTraceHasTheHandlersCalledAndTheirAnswers() async throws {
+    @Test func theTraceListsCalledHandlersAndTheirAnswers() async throws {
         let decision = NavigationDecision.cancel("enough")
         let router = try NavigationRouter(fallback: .all, handlerDeadline: .patient) {
             RecordingHandler(name: "looks")
             ImmediateHandler(name: "waits")
             ImmediateHandler(name: "decides") { _ in decision }
-            RecordingHandler(name: "isNotAsked")
+            RecordingHandler(name: "isNotCalled")
         }
         let verdict = await router.decide(try request("https://shop.example/"))
         #expect(verdict.trace.map(\.name) == ["looks", "waits", "decides"])
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: [NavigationDecision.allow("a"), .cancel("b"), .download("c")])
-    func theFallbackDecidesWhereNoHandlerDoes(fallback: NavigationDecision) async throws {
+    func theFallbackDecidesIfNoHandlerDoes(fallback: NavigationDecision) async throws {
         let verdict = await (try NavigationRouter([RecordingHandler(name: "looks")], fallback: fallback))
             .decide(try request("https://shop.example/"))
         #expect(verdict.decision == fallback)
@@ -39,13 +39,13 @@ import Testing
         #expect(verdict.trace.map(\.answer) == [.passed])
     }
 
-    @Test func aChainWithoutHandlersHasItsFallback() async throws {
+    @Test func aChainWithoutHandlersUsesItsFallback() async throws {
         let verdict = await (try NavigationRouter([], fallback: .all)).decide(try request("https://shop.example/"))
         #expect(verdict.decider == NavigationVerdict.byFallback)
         #expect(verdict.trace.isEmpty)
     }
 
-    @Test func aTextIsParsedBeforeAnyHandlerIsCalled() async throws {
+    @Test func theURLIsParsedBeforeAnyHandlerIsCalled() async throws {
         let calls = EventList<String>()
         let router = try NavigationRouter([RecordingHandler(name: "looks", calls: calls)], fallback: .all)
         let refused = await router.decide("https://good.example@evil.example/", kind: .link, frame: .main)
@@ -57,7 +57,7 @@ import Testing
         #expect(calls.all.isEmpty)
     }
 
-    @Test func handlersReceiveTheNormalFormAndEverythingTheEngineReports() async throws {
+    @Test func handlersReceiveTheNormalizedRequest() async throws {
         let page = try URLText("https://shop.example/start")
         let router = try NavigationRouter(fallback: .nothing, handlerDeadline: .patient) {
             RecordingHandler(name: "looks") { request in
@@ -73,7 +73,7 @@ import Testing
         #expect(verdict.text == "https://shop.example/b")
     }
 
-    @Test func aHandlerThatThrowsCancelsAndNoLaterHandlerIsCalled() async throws {
+    @Test func aThrowingHandlerCancelsAndEndsTheChain() async throws {
         struct NoServer: Error {}
         let calls = EventList<String>()
         for thrower in [
@@ -98,7 +98,7 @@ import Testing
         #expect(calls.all.isEmpty)
     }
 
-    @Test func aSynchronousHandlerRunsInTheTaskOfTheCaller() async throws {
+    @Test func aSynchronousHandlerRunsInTheCallersTask() async throws {
         let tasks = EventList<Int?>()
         let note: @Sendable () -> Void = { tasks.append(contentsOf: [withUnsafeCurrentTask { $0?.hashValue }]) }
         let clock = ManualClock()
@@ -119,7 +119,7 @@ import Testing
         #expect(tasks.all[0] != tasks.all[2])
     }
 
-    @Test func aHandlerOfTheMainActorWorks() async throws {
+    @Test func aMainActorHandlerIsCalled() async throws {
         let screen = Screen()
         let router = try NavigationRouter([screen], fallback: .all, handlerDeadline: .patient)
         let verdict = await router.decide(try request("https://shop.example/"))
@@ -127,7 +127,7 @@ import Testing
         #expect(await screen.count == 1)
     }
 
-    @Test func aHundredDecisionsAtOnceEachGetTheirOwnVerdict() async throws {
+    @Test func concurrentDecisionsHaveSeparateVerdicts() async throws {
         let router = try NavigationRouter(fallback: .nothing, handlerDeadline: .patient) {
             RecordingHandler(name: "even") { request in
                 request.url.path.utf8.last == UInt8(ascii: "0") ? .allow("even") : nil
@@ -170,7 +170,7 @@ import Testing
         return await router.decide(text, kind: .link, frame: .main)
     }
 
-    @Test func itsDescriptionIsOneLine() async throws {
+    @Test func aVerdictDescriptionIsOneLine() async throws {
         let verdict = try await verdict("https://shop.example/logout") { _ in .cancel("signed out") }
         #expect(
             verdict.description
@@ -198,7 +198,7 @@ import Testing
         )
     }
 
-    @Test func queryAndFragmentAreInTheTextAndNotInTheDescription() async throws {
+    @Test func theDescriptionOmitsQueryAndFragment() async throws {
         let query = try await verdict("https://shop.example/a?token=s3cret#s3cret") { _ in .all }
         #expect(query.text == "https://shop.example/a?token=s3cret#s3cret")
         #expect(query.description.contains("allow https://shop.example/a?…, by last"))
@@ -208,7 +208,7 @@ import Testing
         #expect(!fragment.description.contains("s3cret"))
     }
 
-    @Test func aTextThatIsNoURLIsNotShown() async throws {
+    @Test func anInvalidURLIsNotShown() async throws {
         let text = "https://user:s3cret\n@shop.example/"
         let refused = try await verdict(text) { _ in .all }
         #expect(refused.text == text)
@@ -216,7 +216,7 @@ import Testing
         #expect(!refused.description.contains("s3cret"))
     }
 
-    @Test func longTextsAreCut() async throws {
+    @Test func longTextsAreTruncated() async throws {
         let long = String(repeating: "a", count: 60_000)
         let verdict = try await verdict("https://shop.example/\(long)") { _ in .cancel(long) }
         #expect(verdict.text.utf8.count > 60_000)
@@ -224,7 +224,7 @@ import Testing
         #expect(verdict.description.utf8.count < 1_500)
     }
 
-    @Test func theNamesOfAnswersAreDocumented() {
+    @Test func answersAndPoliciesHaveTheirDocumentedNames() {
         let answers: [NavigationAnswer] = [.passed, .decided(.all), .failed("why"), .timedOut, .abandoned]
         #expect(answers.map(\.description) == ["passed", "decided", "failed", "timedOut", "abandoned"])
         #expect(NavigationPolicy.allCases.map(\.rawValue) == ["allow", "cancel", "download"])
@@ -232,7 +232,7 @@ import Testing
 }
 
 @Suite struct NavigationKindTests {
-    @Test func theNamesAreThoseOfTheDocumentation() {
+    @Test func kindsAndFrameRolesHaveTheirDocumentedNames() {
         #expect(
             NavigationKind.allCases.map(\.rawValue)
                 == ["link", "redirect", "form", "reload", "newWindow", "download", "other"]

@@ -31,14 +31,14 @@ struct Arguments {
     var timeout = 120
 
     static let usage = """
-        Publishes numbered messages with QoS 1 and writes the number of each that the broker acknowledged.
+        Publishes numbered messages with QoS 1 and logs the number of each acknowledged one.
 
         usage: RecordingPublisher [--host 127.0.0.1] [--port 1883] [--topic T] [--payload P] [--first 1] [--count 1]
                                   [--in-flight 100] [--log acknowledged.txt] [--timeout 120]
 
-        {n} in topic and payload stands for the number. A lost connection is made again. --in-flight bounds the
-        messages without acknowledgement (1 to 1000), --timeout the seconds without progress.
-        exit: 0 all acknowledged, 1 no progress in time, 2 the broker refused a message, 64 bad arguments.
+        {n} in topic and payload is replaced with the number. Reconnects after a lost connection.
+        --in-flight limits the unacknowledged messages (1 to 1000), --timeout the seconds without progress.
+        exit: 0 all acknowledged, 1 timed out without progress, 2 refused by the broker, 64 invalid arguments.
         """
 
     init?(_ words: [String]) {

@@ -198,12 +198,12 @@ def faults(name, content):
             continue
         shown = f"{name}: {'.'.join(map(str, path)) or '(root)'}"
         if isinstance(value, dict):
-            yield f"{shown}: a key that nobody knows", changed(content, path + ("zzz",), 1)
+            yield f"{shown}: an unknown key", changed(content, path + ("zzz",), 1)
         if path:
             # A list in place of a mapping, a mapping in place of anything else.
-            yield f"{shown}: something else", changed(content, path, [[1]] if isinstance(value, dict) else {"zz": 1})
+            yield f"{shown}: another type", changed(content, path, [[1]] if isinstance(value, dict) else {"zz": 1})
             if is_required(content, path):
-                yield f"{shown}: left out", without(content, path)
+                yield f"{shown}: removed", without(content, path)
     if name.endswith("every-key.yaml"):
         for path, values in FAULTS.items():
             for value in values:
@@ -255,12 +255,12 @@ def main(program):
     bad = [fault for name, content in good for fault in faults(name, content)]
     for (fault, content), errors in zip(bad, check(program, [content for _, content in bad])):
         if validator.is_valid(content):
-            problems.append(f"{fault}: the schema takes it; check says {errors}")
+            problems.append(f"{fault}: the schema accepts it; check reports {errors}")
         if not errors:
-            problems.append(f"{fault}: check takes it")
+            problems.append(f"{fault}: check accepts it")
     for problem in problems[:SHOWN]:
         print(problem)
-    print(f"{len(good)} configurations, {len(bad)} faults in them: {len(problems)} problems")
+    print(f"{len(good)} configurations, {len(bad)} injected faults: {len(problems)} problems")
     return 1 if problems or len(good) < 4 else 0
 
 

@@ -87,12 +87,12 @@ import Testing
     ]
 
     @Test(arguments: leaves + exclusions + unions + intersections)
-    func anOriginThatMustBeNamedIsAllowedOnlyByARuleThatNamesIt(_ row: Row) {
+    func untrustedOriginsAreAllowedOnlyByRulesThatNameThem(_ row: Row) {
         #expect(row.rule.allows(Self.links) == row.allowsLinks)
         #expect(row.rule.allows(Self.push) == row.allowsPush)
     }
 
-    @Test func aRuleDescriptionShowsHowItIsComposed() {
+    @Test func aRuleDescriptionShowsItsComposition() {
         let rule = AccessRule.all([.not(.source("push")), .any([Self.here, .source("links")])])
         #expect(rule.description == "all of (not (source push); any of (here; source links))")
     }
@@ -125,7 +125,7 @@ import Testing
             ),
         ] as [(AccessRule, String)]
     )
-    func aDecisionNamesThePartThatDecided(_ rule: AccessRule, text: String) {
+    func aDecisionNamesTheDecidingPart(_ rule: AccessRule, text: String) {
         #expect(rule.decision(for: Self.push).description == text)
         #expect(!rule.decision(for: Self.push).lacksName)
     }
@@ -140,12 +140,12 @@ import Testing
             (.not(.not(.source("links"))), "not (not (source links))", true),
         ] as [(AccessRule, String, Bool)]
     )
-    func aDecisionStatesWhereAnOriginMustBeNamed(_ rule: AccessRule, decidedBy: String, lacksName: Bool) {
+    func aDecisionReportsAMissingName(_ rule: AccessRule, decidedBy: String, lacksName: Bool) {
         let decision = rule.decision(for: Self.links)
         #expect(decision.decidedBy == decidedBy)
         #expect(decision.lacksName == lacksName)
         #expect(decision.isAllowed == rule.allows(Self.links))
-        #expect(decision.description.contains("anybody may stand") == lacksName)
+        #expect(decision.description.contains("untrusted origin") == lacksName)
     }
 
     /// All rules that two levels of composition make from a few.

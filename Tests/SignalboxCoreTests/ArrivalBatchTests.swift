@@ -2,7 +2,7 @@ import SignalboxCore
 import Testing
 
 @Suite struct ArrivalBatchTests {
-    @Test func arrivalsComeInOrderWithWhatTheAdapterGave() throws {
+    @Test func arrivalsAreInOrderWithTheirTokensAndBodies() throws {
         var batch = ArrivalBatch(pool: ArrivalPool())
         for token in 0..<UInt64(100) {
             Reading.append(Array(#"{"action":"a","body":\#(token)}"#.utf8), to: &batch, token: token)
@@ -16,7 +16,7 @@ import Testing
         #expect(batch.take().isEmpty)
     }
 
-    @Test func aBadMessageLeavesItsNeighboursAlone() throws {
+    @Test func aMalformedMessageDoesNotAffectOthers() throws {
         var batch = ArrivalBatch(pool: ArrivalPool())
         for text in [#"{"action":"a","body":1}"#, #"{"action":"a","body":[1,2"#, #"{"action":"a","body":3}"#] {
             Reading.append(Array(text.utf8), to: &batch)
@@ -27,7 +27,7 @@ import Testing
         #expect(try readings[2].get().body.decode(Int.self) == 3)
     }
 
-    @Test func assignedIDsDiffer() throws {
+    @Test func assignedIDsAreUnique() throws {
         var batch = ArrivalBatch(pool: ArrivalPool())
         var ids = Set<ActionID>()
         for _ in 0..<3 {
@@ -37,7 +37,7 @@ import Testing
         #expect(ids.count == 30)
     }
 
-    @Test func anAdaptersOwnRejectionKeepsTheOriginal() throws {
+    @Test func anAdapterRejectionPreservesTheOriginal() throws {
         var batch = ArrivalBatch(pool: ArrivalPool())
         let rejection = Outcome.Rejection(.malformed, detail: "no topic")
         [1, 2, 3].withUnsafeBytes { bytes in
@@ -68,7 +68,7 @@ import Testing
         #expect(addresses.count <= 3)
     }
 
-    @Test func aRangeThatIsKeptStaysAsItIs() throws {
+    @Test func aRetainedRangeIsNotOverwritten() throws {
         let pool = ArrivalPool()
         var batch = ArrivalBatch(pool: pool)
         var kept: [(action: Action, text: String)] = []
@@ -130,7 +130,7 @@ import Testing
         return batch.take()
     }
 
-    @Test func eachArrivalHasTheSenderItWasGiven() {
+    @Test func eachArrivalHasItsSender() {
         let first = Connection("first")
         let second = Connection("second")
         let order = [first, first, second, first, second, second]
@@ -138,20 +138,20 @@ import Testing
         #expect(senders.map { $0?.name } == order.map { $0.name })
     }
 
-    @Test func anArrivalWithoutASenderStaysWithoutOne() {
+    @Test func anArrivalMayHaveNoSender() {
         let connection = Connection("only")
         let senders = SenderIdentityTests.arrivals(of: [connection, nil, connection]).map { $0.sender as? Connection }
         #expect(senders.map { $0?.name } == ["only", nil, "only"])
     }
 
-    @Test func aValueIsNeverTakenForTheObjectItHolds() {
+    @Test func aValueSenderIsNotConfusedWithItsObject() {
         let connection = Connection("inside")
         let senders: [any Sender] = [connection, ValueSender(connection: connection), connection, OtherConnection()]
         let kinds = SenderIdentityTests.arrivals(of: senders).map { $0.sender.map { "\(type(of: $0))" } }
         #expect(kinds == ["Connection", "ValueSender", "Connection", "OtherConnection"])
     }
 
-    @Test func valuesAreKeptAsTheyAre() {
+    @Test func valueSendersAreStoredUnchanged() {
         let senders = ["one", "two"].map { WideSender(names: ($0, "", "")) }
         let kept = SenderIdentityTests.arrivals(of: senders).map { ($0.sender as? WideSender)?.names.0 }
         #expect(kept == ["one", "two"])

@@ -43,14 +43,14 @@ import Testing
         .address("open", id: nil, captures: captures.map { RouteNaming.Capture(name: $0.0, value: $0.1) })
     }
 
-    @Test func theSameMessageIsTheSameWhereverItLies() throws {
+    @Test func theHashDoesNotDependOnThePosition() throws {
         let text = #"{"action":"pay","id":"1","body":{"amount":[1,2],"note":"é"}}"#
         let first = try Self.content(text)
         #expect(try Self.content(text, retained: true) == first)
         #expect(try Self.content(text, behind: ["not json", #"{"action":"other"}"#]) == first)
     }
 
-    @Test func whatOnlySurroundsTheBodyDoesNotCount() throws {
+    @Test func theHashIgnoresTextAroundTheBody() throws {
         let first = try Self.content(#"{"action":"pay","id":"1","body":{"amount":1}}"#)
         #expect(try Self.content(#"{ "body":{"amount":1}, "id":"2", "action":"pay", "more":0 }"#) == first)
         #expect(try Self.content(#"{"\u0061ction":"p\u0061y","body":{"amount":1}}"#) == first)
@@ -63,19 +63,19 @@ import Testing
         #"{"action":"pay","body":null}"#, #"{"action":"pay","body":1}"#, #"{"action":"pay","body":"1"}"#,
         #"{"action":"pay","body":{}}"#, #"{"action":"pay","body":""}"#, #"{"action":"pay","body":"\u0031"}"#,
     ])
-    func anotherNameOrBodyIsAnotherContent(_ other: String) throws {
+    func aDifferentNameOrBodyChangesTheHash(_ other: String) throws {
         #expect(try Self.content(other) != Self.content(#"{"action":"pay","body":{"amount":1}}"#))
         #expect(try Self.content(other) == Self.content(other))
     }
 
-    @Test func nameAndBodyDoNotRunTogether() throws {
+    @Test func nameAndBodyAreHashedSeparately() throws {
         #expect(
             try Self.content("b1", Self.route([], action: "a"), .text)
                 != Self.content("1", Self.route([], action: "ab"), .text)
         )
     }
 
-    @Test func payloadsOfTextAndBytesCountByteForByte() throws {
+    @Test func textAndBytesAreHashedExactly() throws {
         for kind in [PayloadKind.text, .bytes] {
             let first = try Self.content("21.5", Self.route([("room", "7")]), kind)
             #expect(try Self.content("21.5", Self.route([("room", "7")]), kind) == first)
@@ -89,7 +89,7 @@ import Testing
         (#"{"on":true,"room":"x"}"#, ActionName?.some("set")), ("{}", "set"), ("null", "set"), ("", "set"),
         (#"{"action":"set","body":{"on":true}}"#, nil), (#"{"action":"set"}"#, nil),
     ])
-    func capturesThatJoinTheBodyCount(_ text: String, _ action: ActionName?) throws {
+    func capturesThatJoinTheBodyChangeTheHash(_ text: String, _ action: ActionName?) throws {
         func content(_ captures: [(String, String)]) throws -> UInt64 {
             try Self.content(text, Self.route(captures, action: action))
         }
@@ -107,18 +107,18 @@ import Testing
         )
     }
 
-    @Test func capturesBesideAnotherBodyDoNotCount() throws {
+    @Test func capturesBesideANonObjectBodyAreNotHashed() throws {
         #expect(try Self.content("[1]", Self.route([("a", "1")])) == Self.content("[1]", Self.route([("a", "2")])))
     }
 
-    @Test func onlyTheContentOfALinkCounts() throws {
+    @Test func theHashOfALinkCoversOnlyItsContent() throws {
         let first = try Self.content("myapp://open?a=1&b=2#top", Self.link([("a", "1"), ("b", "2")]))
         #expect(try Self.content("myapp://open?b=2&a=1", Self.link([("b", "2"), ("a", "1")])) == first)
         #expect(try Self.content("myapp://open?a=1", Self.link([("a", "1")])) != first)
         #expect(try Self.content("myapp://open", Self.link([])) == Self.content("myapp://open/", Self.link([])))
     }
 
-    @Test func everyByteAndTheLengthOfARunOfBytesCount() {
+    @Test func everyByteAndTheLengthChangeTheHash() {
         var seen: Set<UInt64> = []
         for count in 0...40 {
             var bytes = [UInt8](repeating: 0, count: count)
@@ -132,7 +132,7 @@ import Testing
         #expect(seen.count == 41 + 40 * 41 / 2)
     }
 
-    @Test func noTwoHashesAgree() {
+    @Test func hashesWithDifferentSeedsDiffer() {
         let values = (0..<100).map { _ in Array("id".utf8).withUnsafeBytes { SeededHash().value(of: $0) } }
         #expect(Set(values).count == 100)
     }

@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct NameTests {
     @Test(arguments: ["a", "Z", "payment", "a.b-c_9", "signalbox", "signalboxes.x", String(repeating: "n", count: 64)])
-    func isAName(_ text: String) throws {
+    func validNamesAreAccepted(_ text: String) throws {
         #expect(try ActionName(text).text == text)
     }
 
@@ -13,7 +13,7 @@ import Testing
             ("a b", .invalidCharacter), ("caf\u{E9}", .invalidCharacter), ("\u{430}ction", .invalidCharacter),
             ("a/b", .invalidCharacter), ("a\n", .invalidCharacter), ("signalbox.x", .reserved),
         ])
-    func isNoName(_ text: String, problem: NameError) {
+    func invalidNamesAreRefused(_ text: String, problem: NameError) {
         #expect(throws: problem) { try ActionName(text) }
     }
 
@@ -42,12 +42,12 @@ import Testing
             "\u{200f}", "\u{2028}", "\u{2029}", "\u{202a}", "\u{202e}", "\u{2066}", "\u{2069}", "\u{feff}",
         ] as [Unicode.Scalar]
     )
-    func whatActsOnALineIsUnsafe(_ scalar: Unicode.Scalar) {
+    func controlAndBidiScalarsAreUnsafe(_ scalar: Unicode.Scalar) {
         #expect(scalar.isUnsafeInLine)
         #expect(!scalar.lineEscape.unicodeScalars.contains { $0.isUnsafeInLine })
     }
 
-    @Test func allElseIsShown() {
+    @Test func otherScalarsAreSafe() {
         let safe: [Unicode.Scalar] = [" ", "~", "\u{a0}", "é", "\u{200d}", "\u{2065}", "\u{206a}", "\u{10ffff}", "\\"]
         #expect(!safe.contains { $0.isUnsafeInLine })
         #expect(Unicode.Scalar(0x1b).lineEscape == #"\u{1b}"#)

@@ -18,7 +18,7 @@ import Testing
         ("$SYS/monitor/+", "$SYS/monitor/Clients"), ("a/#", "a/$SYS"), ("a/+", "a/$SYS"), ("/#", "/$SYS"),
         ("+/x", "\u{FEFF}$SYS/x"), ("日本/+", "日本/🚦"), ("{device}", "{device}"), ("$share", "$share"), ("$", "$"),
     ])
-    func matches(filter: String, topic: String) throws {
+    func aFilterMatchesItsTopics(filter: String, topic: String) throws {
         #expect(try TopicFilter(filter).matches(topic))
         #expect(try TopicFilter("$share/group/" + filter).matches(topic))
     }
@@ -32,7 +32,7 @@ import Testing
         ("#", "$SYS/x"), ("#", "$"), ("+", "$SYS"), ("+/#", "$SYS/x"), ("+/monitor/Clients", "$SYS/monitor/Clients"),
         ("caf\u{E9}", "cafe\u{301}"), ("a", "\u{FEFF}a"),
     ])
-    func doesNotMatch(filter: String, topic: String) throws {
+    func aFilterDoesNotMatchOtherTopics(filter: String, topic: String) throws {
         #expect(try !TopicFilter(filter).matches(topic))
         #expect(try !TopicFilter("$share/group/" + filter).matches(topic))
     }
@@ -66,7 +66,7 @@ import Testing
         #expect(try TopicFilter("$share/g//").matches("/"))
     }
 
-    @Test func aSharedSubscriptionMatchesAsItsFilterOnly() throws {
+    @Test func aSharedSubscriptionMatchesOnlyByItsFilter() throws {
         let filter = try TopicFilter("$share/g/a/+")
         #expect(filter.isShared)
         #expect(filter.matches("a/b"))
@@ -77,12 +77,12 @@ import Testing
     }
 
     @Test(arguments: ["", "a/+", "#", "a\u{0}"])
-    func aTextThatIsNoNameMatchesNothing(topic: String) throws {
+    func anInvalidTopicNameMatchesNoFilter(topic: String) throws {
         #expect(try !TopicFilter("#").matches(topic))
         #expect(try !TopicFilter("a/+").matches(topic))
     }
 
-    @Test func equalityIsOfBytes() throws {
+    @Test func filtersAreComparedByBytes() throws {
         #expect(try TopicFilter("a/+") == TopicFilter("a/+"))
         #expect(try TopicFilter("caf\u{E9}/#") != TopicFilter("cafe\u{301}/#"))
         #expect(try Set([TopicFilter("a"), TopicFilter("a"), TopicFilter("b")]).count == 2)
@@ -100,7 +100,7 @@ import Testing
         "a", "/", "//", "a/", "/a", "a//b", "Accounts payable", "$SYS/broker/load", "$share/g/a", "a/b c/\u{1}\u{7F}",
         "\u{FEFF}a", "日本/émoji/🚦", "{}", "a\r\nb",
     ])
-    func anyOtherTextIsAName(text: String) throws {
+    func anyOtherTextIsAValidName(text: String) throws {
         #expect(try TopicName(text).text == text)
     }
 
@@ -108,7 +108,7 @@ import Testing
         expectError("", .empty, 0)
     }
 
-    @Test func wildcardsAreRefusedWhereverTheyStand() {
+    @Test func wildcardsAreRefusedAtAnyPosition() {
         expectError("+", .wildcardInName, 0)
         expectError("a/#", .wildcardInName, 2)
         expectError("é/b+c/d", .wildcardInName, 4)
@@ -118,13 +118,13 @@ import Testing
         expectError("a/\u{0}", .nullCharacter, 2)
     }
 
-    @Test func theLimitCountsBytesOfUTF8() throws {
+    @Test func theLimitCountsUTF8Bytes() throws {
         let longest = String(repeating: "é", count: 32_767) + "a"
         #expect(try TopicName(longest).text.utf8.count == TopicName.maximumLength)
         expectError(longest + "a", .tooLong, 65_535)
     }
 
-    @Test func aNameWrittenWithOtherBytesIsAnotherName() throws {
+    @Test func namesAreComparedByBytes() throws {
         let composed = try TopicName("caf\u{E9}")
         let decomposed = try TopicName("cafe\u{301}")
         #expect(composed.text == decomposed.text)
@@ -219,7 +219,7 @@ import Testing
         String(repeating: text, count: count)
     }
 
-    @Test func theLongestTopicsMatchWithoutDepth() throws {
+    @Test func theLongestTopicsMatchWithoutRecursion() throws {
         let filter = try TopicFilter(String(repeating: "+/", count: Self.deep) + "b")
         #expect(filter.matches(String(repeating: "a/", count: Self.deep) + "b"))
         #expect(!filter.matches(String(repeating: "a/", count: Self.deep) + "c"))

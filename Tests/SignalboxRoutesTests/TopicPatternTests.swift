@@ -46,7 +46,7 @@ import Testing
         Case("{a_1}/{A1_}", "+/+", "b/c", ["a_1=b", "A1_=c"]),
         Case("a/{x}", "a/+", "a/#", nil),
     ])
-    func captures(_ given: Case) throws {
+    func aPatternCapturesTopicLevels(_ given: Case) throws {
         let pattern = try TopicPattern(given.pattern)
         #expect(pattern.filter.text == given.filter)
         let found = pattern.match(given.topic)?.map { "\($0.name)=\($0.value)" }
@@ -68,29 +68,29 @@ import Testing
         Case("$share/g/a/{n:int}", "$share/g/a/+", "a/9223372036854775807", ["n=9223372036854775807"]),
         Case("$share/g/a/{n:int}", "$share/g/a/+", "a/9223372036854775808", nil),
     ])
-    func aKindIsPartOfTheMatchAndTheFilterBringsMore(_ given: Case) throws {
+    func aCaptureKindRestrictsTheMatchButNotTheFilter(_ given: Case) throws {
         let pattern = try TopicPattern(given.pattern)
         #expect(pattern.filter.text == given.filter)
         #expect(pattern.filter.matches(given.topic))
         #expect(pattern.match(given.topic)?.map { "\($0.name)=\($0.value)" } == given.captures)
     }
 
-    @Test func aCaptureOfATopicKnowsItsKind() throws {
+    @Test func aTopicCaptureHasItsKind() throws {
         let found = try TopicPattern("{a}/{b:int}/{c:uuid}/{d...}").match("x/1/621425b8-42d1-4ab4-9a58-1e69d708a84b/y")
         #expect(found?.map(\.kind) == [.text, .int, .uuid, .rest])
     }
 
     @Test(arguments: ["{a:}", "{a:Int}", "{a:text}", "{a:rest}", "{a:float}", "{a:int:int}", "{a: int}"])
-    func noOtherKindExists(text: String) {
+    func anUnknownKindIsRefused(text: String) {
         expectError("x/" + text, .unknownKind, 2)
     }
 
-    @Test func theNamesAreKnownBeforeAnythingMatches() throws {
+    @Test func aPatternReportsItsCaptureNames() throws {
         #expect(try TopicPattern("push/{device}/+/{action}/{rest...}").captureNames == ["device", "action", "rest"])
     }
 
     @Test(arguments: ["a{b}", "{b}c", "{a}{b}", "{", "}", "{a", "a}", "}a{", "x/{a/b}", "{{a}}", "{a}}", "{a{b}"])
-    func aBraceThatEnclosesNoWholeLevelIsRefused(text: String) {
+    func bracesMustEncloseAWholeLevel(text: String) {
         let error = #expect(throws: TopicError.self) { try TopicPattern(text) }
         #expect(error?.reason == .captureNotAlone)
     }
@@ -99,24 +99,24 @@ import Testing
         "{}", "{...}", "{1a}", "{_a}", "{a-b}", "{a b}", "{a.b}", "{a..}", "{a....}", "{é}", "{+}", "{#}", "{:int}",
         "{a:int...}",
     ])
-    func aCaptureNeedsAName(text: String) {
+    func aCaptureNeedsAValidName(text: String) {
         let error = #expect(throws: TopicError.self) { try TopicPattern("x/" + text) }
         #expect(error?.reason == .invalidCaptureName)
         #expect(error?.offset == 2)
     }
 
-    @Test func aNameOccursOnce() {
+    @Test func aDuplicateCaptureNameIsRefused() {
         expectError("{a}/{b}/{a}", .duplicateCapture, 8)
         expectError("{a}/{a...}", .duplicateCapture, 4)
     }
 
-    @Test func onlyTheLastLevelTakesTheRest() {
+    @Test func aRestCaptureMustBeLast() {
         expectError("a/{rest...}/b", .restNotLast, 2)
         expectError("a/{rest...}/", .restNotLast, 2)
         expectError("a/{rest...}/{b...}", .restNotLast, 2)
     }
 
-    @Test func theFiltersErrorsAreReportedAtTheirPositionInThePattern() {
+    @Test func filterErrorsHaveTheirPositionInThePattern() {
         expectError("", .empty, 0)
         expectError("{device}/b+", .wildcardNotAlone, 10)
         expectError("{device}/{action}/#/x", .multiLevelNotLast, 18)
@@ -142,7 +142,7 @@ import Testing
         expectError("{a}/" + String(repeating: "b", count: 65_532), .tooLong, 65_535)
     }
 
-    @Test func aTopicThatIsNoNameMatchesNothing() throws {
+    @Test func anInvalidTopicNameMatchesNoPattern() throws {
         let pattern = try TopicPattern("a/{b}")
         #expect(pattern.match("") == nil)
         #expect(pattern.match("a/+") == nil)

@@ -30,7 +30,7 @@ import Testing
         run.settle(key(token), .handled(reply: nil))
     }
 
-    @Test func aRunThatKeepsTheContractHasNoProblem() {
+    @Test func aConformingRunHasNoProblems() {
         var run = makeRun()
         handle(1, in: &run)
         run.settle(key(2), .abandoned(.drain))
@@ -41,7 +41,7 @@ import Testing
         #expect(run.taken == ["a", nil] && run.acknowledged == 1 && run.abandoned == 1 && run.peak == 2)
     }
 
-    @Test func aWindowIsFilledWhenASubmitIsCutShortOrRoomIsWaitedFor() {
+    @Test func aShortSubmitOrAWaitForRoomMeansAFullWindow() {
         var run = makeRun()
         #expect(!run.hasFilled(2))
         run.roomRequested()
@@ -54,7 +54,7 @@ import Testing
         #expect(run.takeProblems().isEmpty)
     }
 
-    @Test func aRecordNamesAllThatTheCaseDoesAtOnce() async throws {
+    @Test func aRecordNamesAllCurrentSteps() async throws {
         let record = Watched(ConformanceRecord())
         await record.during("sending 2 messages") {
             await record.during("waiting for the last") {
@@ -66,39 +66,39 @@ import Testing
         #expect(record.value.step == "waiting for an answer")
     }
 
-    @Test func anArrivalSettledTwiceIsFound() {
+    @Test func aDoubleSettlementIsDetected() {
         var run = makeRun()
         handle(1, in: &run)
         run.settle(key(1), .handled(reply: nil))
         #expect(run.takeProblems().map(\.expected) == ["an arrival taken is settled once"])
     }
 
-    @Test func anAbandonedArrivalThatWasAcknowledgedIsFound() {
+    @Test func anAcknowledgedAbandonedArrivalIsDetected() {
         var run = makeRun()
         run.acknowledge(key(1))
         run.settle(key(1), .abandoned(.stop))
         #expect(run.takeProblems().map(\.expected) == ["an abandoned arrival is not acknowledged"])
     }
 
-    @Test func aDecidedArrivalThatMayNotBeAcknowledgedIsFound() {
+    @Test func aMissingAcknowledgementIsDetected() {
         var run = makeRun()
         run.settle(key(1), .handled(reply: nil))
-        #expect(run.takeProblems().map(\.expected) == ["a decided arrival may be acknowledged first"])
+        #expect(run.takeProblems().map(\.expected) == ["mayAcknowledge is called before settle"])
     }
 
-    @Test func anAcknowledgementAfterTheOutcomeAndASecondOneAreFound() {
+    @Test func lateAndRepeatedAcknowledgementsAreDetected() {
         var run = makeRun()
         run.acknowledge(key(1))
         handle(1, in: &run)
         run.acknowledge(key(1))
         #expect(
             run.takeProblems().map(\.expected) == [
-                "mayAcknowledge comes once", "mayAcknowledge comes before settle, for arrivals taken",
+                "mayAcknowledge is called once per arrival", "mayAcknowledge is called only for unsettled arrivals",
             ]
         )
     }
 
-    @Test func anArrivalThatWasNotTakenAndIsSettledIsFound() {
+    @Test func theSettlementOfAnUntakenArrivalIsDetected() {
         var run = makeRun()
         handle(1, in: &run)
         handle(2, in: &run)
@@ -108,14 +108,14 @@ import Testing
         #expect(run.takeProblems().map(\.expected) == ["an arrival that was not taken is not settled"])
     }
 
-    @Test func anArrivalThatIsNeverSettledAndARunThatNeverReturnsAreFound() {
+    @Test func missingSettlementsAndHungRunsAreDetected() {
         var run = makeRun()
         handle(1, in: &run)
         run.supervisorEnded()
         run.end()
         #expect(
             run.takeProblems().map(\.expected) == [
-                "every arrival taken is settled", "a run that was cancelled returns",
+                "every arrival taken is settled", "a cancelled run returns",
             ]
         )
     }

@@ -20,32 +20,32 @@ import Testing
 
     static let expectations: [Expectation] = [
         Expectation(.dropsOne, .deliverAll, "every message reaches its plugin"),
-        Expectation(.deliversOneTwice, .deliverAll, "every message comes once"),
-        Expectation(.dropsTheLong, .deliverAll, "every message reaches its plugin"),
-        Expectation(.cutsTheLong, .deliverAll, "bodies arrive as they were sent"),
+        Expectation(.deliversOneTwice, .deliverAll, "each message arrives once"),
+        Expectation(.dropsLong, .deliverAll, "every message reaches its plugin"),
+        Expectation(.truncatesLong, .deliverAll, "bodies arrive as they were sent"),
         Expectation(.altersABody, .deliverAll, "bodies arrive as they were sent"),
-        Expectation(.redeliversEverything, .deliverAll, "only what was sent comes"),
+        Expectation(.redeliversEverything, .deliverAll, "only sent messages arrive"),
         Expectation(.hasASender, .deliverAll, "have a sender"),
-        Expectation(.reorders, .orderPerSource, "the order of sending"),
-        Expectation(.staysBusyWhenCancelledEarly, .concurrentStartAndStop, "a cancelled run throws nothing"),
-        Expectation(.endsAfter("threw"), .throwingPlugin, "a run goes on until it is cancelled"),
-        Expectation(.endsAfter("unknownAction"), .unknownAction, "a run goes on until it is cancelled"),
-        Expectation(.dropsTheUnreadable, .malformedArrival, "10 unreadable messages are rejected"),
-        Expectation(.forgetsTheUnreadable, .malformedArrival, "contain the id that was sent"),
-        Expectation(.endsAfter("sourceNotAllowed"), .forbiddenSource, "a run goes on until it is cancelled"),
-        Expectation(.liesAboutItsSource, .forbiddenSource, "a plugin that does not allow the source is never called"),
-        Expectation(.answersAllAsHandled, .answersEverySender, "is an error with code threw"),
-        Expectation(.ignoresRoom, .windowFullThenDrained, "no submit before room() returned"),
-        Expectation(.returnsEarly, .drainOnStop, "the run returns when every arrival taken is settled or acknowledged"),
-        Expectation(.throwsWhenStopped, .stopIsIdempotent, "a cancelled run throws nothing"),
+        Expectation(.reorders, .orderPerSource, "in the order sent"),
+        Expectation(.staysBusyWhenCancelledEarly, .concurrentStartAndStop, "a cancelled run throws no error"),
+        Expectation(.endsAfter("threw"), .throwingPlugin, "a run continues until it is cancelled"),
+        Expectation(.endsAfter("unknownAction"), .unknownAction, "a run continues until it is cancelled"),
+        Expectation(.dropsUnreadable, .malformedArrival, "10 unreadable messages are rejected"),
+        Expectation(.altersUnreadable, .malformedArrival, "contain the sent id"),
+        Expectation(.endsAfter("sourceNotAllowed"), .forbiddenSource, "a run continues until it is cancelled"),
+        Expectation(.reportsAnotherSource, .forbiddenSource, "a plugin that does not allow the source is never called"),
+        Expectation(.repliesHandledToAll, .answersEverySender, "is an error with code threw"),
+        Expectation(.ignoresRoom, .windowFullThenDrained, "and the return of room()"),
+        Expectation(.returnsEarly, .drainOnStop, "the run returns only after every arrival taken is settled"),
+        Expectation(.throwsWhenStopped, .stopIsIdempotent, "a cancelled run throws no error"),
         Expectation(.submitsAfterItsRun, .stopIsIdempotent, "no submit after the run returned"),
-        Expectation(.endsAfter("timeout"), .hungPlugin, "a run goes on until it is cancelled"),
-        Expectation(.forgetsTheAbandoned, .abandonedIsNotAcknowledged, "every message reaches its plugin"),
-        Expectation(.offersAllItHas, .memoryBoundedUnderSlowPlugin, "arrivals are unsettled or offered at once"),
-        Expectation(.keepsTheRejected, .unknownAction, "does not come again in the next run"),
-        Expectation(.keepsTheRejected, .forbiddenSource, "does not come again in the next run"),
-        Expectation(.keepsTheRejected, .malformedArrival, "does not come again in the next run"),
-        Expectation(.reusesTokens, .deliverAll, "tokens of unsettled arrivals differ"),
+        Expectation(.endsAfter("timeout"), .hungPlugin, "a run continues until it is cancelled"),
+        Expectation(.losesAbandoned, .abandonedIsNotAcknowledged, "every message reaches its plugin"),
+        Expectation(.offersEverythingAtOnce, .memoryBoundedUnderSlowPlugin, "unsettled or offered at once"),
+        Expectation(.redeliversRejected, .unknownAction, "are not redelivered in the next run"),
+        Expectation(.redeliversRejected, .forbiddenSource, "are not redelivered in the next run"),
+        Expectation(.redeliversRejected, .malformedArrival, "are not redelivered in the next run"),
+        Expectation(.reusesTokens, .deliverAll, "tokens of unsettled arrivals are unique"),
         Expectation(.dropsDuplicates, .duplicateWhileRunning, "has the outcome handled twice"),
         Expectation(.dropsDuplicates, .duplicateAfterHandled, "has the outcome handled twice"),
         Expectation(.dropsDuplicates, .duplicateAfterFailed, "has the outcome threw twice"),
@@ -63,10 +63,10 @@ import Testing
     }
 
     @Test(arguments: [
-        (FaultyAdapter.Fault.answersNobody, AdapterConformance.Case.answersEverySender),
+        (FaultyAdapter.Fault.sendsNoReply, AdapterConformance.Case.answersEverySender),
         (.hangsWhenStopped, .drainOnStop),
     ])
-    func aCaseThatDoesNotEndIsAFindingWithItsCurrentStep(
+    func aHungCaseIsAFindingWithItsCurrentStep(
         _ fault: FaultyAdapter.Fault,
         _ testCase: AdapterConformance.Case
     ) async {
@@ -76,19 +76,19 @@ import Testing
         #expect(report.findings.allSatisfy { $0.seen.contains(/, while [a-z]+ .*; \d+ messages/) }, "\(report)")
     }
 
-    @Test func everyCaseHasAFaultThatItFinds() {
+    @Test func everyCaseDetectsAFault() {
         let found = Set(Self.expectations.map(\.testCase))
         #expect(found == Set(AdapterConformance.Case.allCases))
     }
 
-    @Test(arguments: [FaultyAdapter.Fault.none, .asksForRoomFirst])
-    func withoutAFaultTheSameAdapterConforms(_ none: FaultyAdapter.Fault) async {
+    @Test(arguments: [FaultyAdapter.Fault.none, .awaitsRoomFirst])
+    func theAdapterConformsWithoutAFault(_ none: FaultyAdapter.Fault) async {
         let report = await Self.suite(none).run()
         #expect(report.isConforming, "\(report)")
         #expect(report.passed == AdapterConformance.Case.allCases)
     }
 
-    @Test func aSubjectThatCannotBeMadeIsAFinding() async {
+    @Test func aSubjectThatCannotBeCreatedIsAFinding() async {
         let report = await AdapterConformance { _ in throw ConformanceError("no broker") }.run([.deliverAll])
         #expect(report.findings.map(\.seen) == ["an error while making the subject: no broker"])
     }
@@ -126,17 +126,17 @@ final class FaultyAdapter: Adapter {
     enum Fault: Hashable {
         case none
         /// Not a fault: the adapter awaits `room()` before each submit of one arrival.
-        case asksForRoomFirst
+        case awaitsRoomFirst
         case dropsOne, deliversOneTwice, altersABody, redeliversEverything
         case reorders
-        case dropsTheLong, cutsTheLong
-        case dropsTheUnreadable, forgetsTheUnreadable
-        case liesAboutItsSource, hasASender
+        case dropsLong, truncatesLong
+        case dropsUnreadable, altersUnreadable
+        case reportsAnotherSource, hasASender
         case endsAfter(String)
-        case answersNobody, answersAllAsHandled
-        case ignoresRoom, offersAllItHas, reusesTokens
+        case sendsNoReply, repliesHandledToAll
+        case ignoresRoom, offersEverythingAtOnce, reusesTokens
         case returnsEarly, hangsWhenStopped, throwsWhenStopped, submitsAfterItsRun, staysBusyWhenCancelledEarly
-        case forgetsTheAbandoned, keepsTheRejected
+        case losesAbandoned, redeliversRejected
         case dropsDuplicates, marksDuplicates
     }
 
@@ -167,7 +167,7 @@ final class FaultyAdapter: Adapter {
     init(source: SourceName, fault: Fault) {
         self.source = source
         self.fault = fault
-        batchBound = fault == .asksForRoomFirst ? 1 : 10
+        batchBound = fault == .awaitsRoomFirst ? 1 : 10
     }
 
     func run(into intake: any Intake) async throws {
@@ -178,11 +178,11 @@ final class FaultyAdapter: Adapter {
             _ = last.submit(arrivals([(0, ConformanceMessage(id: late, action: nil, body: ""))]), to: sink)
         }
         while await state.until({ !$0.queue.isEmpty || $0.mustEnd }), !Task.isCancelled, !state.value.mustEnd {
-            if fault == .asksForRoomFirst {
+            if fault == .awaitsRoomFirst {
                 do throws(SourceClosed) { try await intake.room() } catch { break }
                 if Task.isCancelled { break }
             }
-            let count = fault == .offersAllItHas ? Int.max : batchBound
+            let count = fault == .offersEverythingAtOnce ? Int.max : batchBound
             guard await submit(take(count), to: intake, sink) else { break }
         }
         if fault == .hangsWhenStopped { await state.untilUncancelled { $0.tokens == .max } }
@@ -193,7 +193,7 @@ final class FaultyAdapter: Adapter {
             state.queue = state.abandoned.sorted { $0.key < $1.key }.map(\.value) + state.queue
             state.abandoned = [:]
             if fault == .redeliversEverything { state.queue = state.handled + state.queue }
-            if fault == .keepsTheRejected { state.queue = state.rejected + state.queue }
+            if fault == .redeliversRejected { state.queue = state.rejected + state.queue }
             for message in state.queue where state.answers[message.id] == nil {
                 state.answers[message.id] = .error(code: "drain")
             }
@@ -231,16 +231,16 @@ final class FaultyAdapter: Adapter {
 
     private func arrivals(_ messages: [(token: UInt64, message: ConformanceMessage)]) -> [Arrival] {
         var batch = ArrivalBatch(pool: ArrivalPool())
-        let origin = Origin(source: fault == .liesAboutItsSource ? "elsewhere" : source, facts: InMemoryFacts())
+        let origin = Origin(source: fault == .reportsAnotherSource ? "elsewhere" : source, facts: InMemoryFacts())
         let sender = fault == .hasASender ? RecordingSender() : nil
         for (token, message) in messages {
             var text = message.envelope
             if fault == .altersABody { text = text.replacing("plain", with: "plane") }
-            if fault == .cutsTheLong { text = text.replacing(String(repeating: "p", count: 40_000), with: "p") }
+            if fault == .truncatesLong { text = text.replacing(String(repeating: "p", count: 40_000), with: "p") }
             if fault == .marksDuplicates, state.value.deliveries[message.id, default: 0] > 1 {
                 text = text.replacing("\"number\":", with: "\"again\":true,\"number\":")
             }
-            if fault == .forgetsTheUnreadable, message.action == nil { text = "unreadable" }
+            if fault == .altersUnreadable, message.action == nil { text = "unreadable" }
             Array(text.utf8).withUnsafeBytes { bytes in
                 batch.append(bytes, token: token, origin: origin, sender: sender, receivedAt: WallTime(seconds: 0))
             }
@@ -265,8 +265,8 @@ extension FaultyAdapter.State {
         if fault == .dropsDuplicates, deliveries[message.id, default: 0] > 1 { count = 0 }
         if fault == .dropsOne, delivered == 5 { count = 0 }
         if fault == .deliversOneTwice, delivered == 5 { count = 2 }
-        if fault == .dropsTheUnreadable, message.action == nil { count = 0 }
-        if fault == .dropsTheLong, message.envelope.utf8.count > 8_192 { count = 0 }
+        if fault == .dropsUnreadable, message.action == nil { count = 0 }
+        if fault == .dropsLong, message.envelope.utf8.count > 8_192 { count = 0 }
         return (0..<count).map { _ in
             tokens = fault == .reusesTokens ? 1 : tokens + 1
             inside[tokens] = message
@@ -289,14 +289,14 @@ final class FaultySink: SettlementSink {
         adapter.state.change { [fault = adapter.fault] state in
             guard let message = state.inside.removeValue(forKey: token) else { return }
             if case .abandoned = outcome {
-                if fault != .forgetsTheAbandoned { state.abandoned[token] = message }
+                if fault != .losesAbandoned { state.abandoned[token] = message }
             } else {
                 state.handled.append(message)
             }
             if case .rejected = outcome { state.rejected.append(message) }
             switch fault {
-            case .answersNobody: break
-            case .answersAllAsHandled: state.answers[message.id] = .reply(Bytes("0"))
+            case .sendsNoReply: break
+            case .repliesHandledToAll: state.answers[message.id] = .reply(Bytes("0"))
             default: state.answers[message.id] = ConformanceAnswer(outcome)
             }
             if case .endsAfter(let word) = fault, reason(outcome) == word { state.mustEnd = true }

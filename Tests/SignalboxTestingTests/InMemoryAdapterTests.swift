@@ -5,7 +5,7 @@ import SignalboxTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct InMemoryAdapterTests {
-    @Test func anApplicationAnswersWhatATestSends() async throws {
+    @Test func anApplicationRepliesToATest() async throws {
         let page = InMemoryAdapter(source: "page")
         let supervisor = try makeSupervisor(page)
         try supervisor.register("double", as: Int.self, from: .source("page")) { number, _ in number * 2 }
@@ -21,7 +21,7 @@ import Testing
         #expect(supervisor.deadLetters.letters.last?.original == Bytes("not json"))
     }
 
-    @Test func anIdIsTextOfAnyKind() async throws {
+    @Test func anIDMayBeAnyText() async throws {
         let page = InMemoryAdapter(source: "page")
         let supervisor = try makeSupervisor(page)
         try supervisor.register("id", as: RawBody.self, from: .source("page")) { _, context in context.id.text }
@@ -34,7 +34,7 @@ import Testing
         #expect(try Body(json: reply).decode(String.self) == id.text)
     }
 
-    @Test func whatAPluginPushesIsRecordedWhereTheSourceCanPush() async throws {
+    @Test func pushesAreRecordedIfTheSourceSupportsThem() async throws {
         for features: AdapterFeatures in [[.replies, .pushes], .replies] {
             let page = InMemoryAdapter(source: "page", features: features)
             let supervisor = try makeSupervisor(page)
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func anAbandonedMessageIsRedeliveredInTheNextRunIfTheSourceRedelivers() async throws {
+    @Test func anAbandonedMessageIsRedeliveredInTheNextRun() async throws {
         let push = InMemoryAdapter(source: "push", features: .redelivers)
         let gate = Gate()
         let first = try makeSupervisor(push)
@@ -81,7 +81,7 @@ import Testing
         #expect(messages[1].deliveries == 2)
     }
 
-    @Test func queuedMessagesAreAbandonedAtTheEndOfTheRunIfNothingIsRedelivered() async throws {
+    @Test func withoutRedeliveryTheRunAbandonsQueuedMessages() async throws {
         let page = InMemoryAdapter(source: "page")
         let supervisor = try makeSupervisor(page, window: WindowLimits(arrivals: 1))
         let gate = Gate()
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func aSecondRunAtOnceIsRefused() async throws {
+    @Test func aConcurrentSecondRunIsRefused() async throws {
         let page = InMemoryAdapter(source: "page")
         let supervisor = try makeSupervisor(page)
         try supervisor.register("work", as: RawBody.self, from: .source("page")) { _, _ in }
@@ -127,20 +127,20 @@ import Testing
         }
     }
 
-    @Test func aSupervisorThatHasRunIsRefusedBeforeItsBodyBegins() async throws {
+    @Test func aSupervisorCannotRunTwice() async throws {
         let page = InMemoryAdapter(source: "page")
         let supervisor = try makeSupervisor(page)
         try await supervisor.whileRunning {
             _ = await #expect(throws: RegistrationError.closed) {
-                try await supervisor.whileRunning { _ = Issue.record("the body began in a run that is on") }
+                try await supervisor.whileRunning { _ = Issue.record("the body started during a run") }
             }
         }
         await #expect(throws: RegistrationError.closed) {
-            try await supervisor.whileRunning { _ = Issue.record("the body began after the run") }
+            try await supervisor.whileRunning { _ = Issue.record("the body started after the run") }
         }
     }
 
-    @Test func whatIsSentWhileNoRunIsOnWaitsForTheNext() async throws {
+    @Test func messagesSentBetweenRunsWaitForTheNextRun() async throws {
         let page = InMemoryAdapter(source: "page")
         let early = await page.post("work")
         let first = try makeSupervisor(page)
@@ -192,7 +192,7 @@ import Testing
         #expect(Set(report.skipped.keys) == skipped)
     }
 
-    @Test func manyCasesAtOnceConformToo() async {
+    @Test func concurrentCasesConform() async {
         let report = await Self.suite([.replies, .redelivers]).stress()
         #expect(report.isConforming, "\(report)")
         #expect(report.passed == AdapterConformance.Case.allCases)

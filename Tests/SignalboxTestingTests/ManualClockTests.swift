@@ -3,7 +3,7 @@ import SignalboxTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct ManualClockTests {
-    @Test func everySleeperWhoseTimeHasComeIsWokenAndNoOther() async throws {
+    @Test func advancingWakesOnlyExpiredSleepers() async throws {
         let clock = ManualClock()
         let woken = Watched<Set<Int>>([])
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -25,14 +25,14 @@ import Testing
         #expect(woken.value == [1, 2, 3, 4, 5])
     }
 
-    @Test func aDeadlineThatHasPassedIsNotSleptFor() async throws {
+    @Test func aPastDeadlineReturnsImmediately() async throws {
         let clock = ManualClock()
         clock.advance(by: .seconds(1))
         try await clock.sleep(until: ManualClock.Instant(offset: .seconds(1)))
         #expect(clock.sleepers == 0)
     }
 
-    @Test func aCancelledSleepThrowsAndIsForgotten() async {
+    @Test func aCancelledSleepThrowsAndIsRemoved() async {
         let clock = ManualClock()
         let sleep = Task { try await clock.sleep(for: .seconds(1)) }
         await clock.untilAsleep()
@@ -41,7 +41,7 @@ import Testing
         #expect(clock.sleepers == 0)
     }
 
-    @Test func aTickReturnsWhenAllThatWereWokenSleepAgain() async {
+    @Test func aTickWaitsUntilWokenTasksSleepAgain() async {
         let clock = ManualClock()
         let rounds = Watched([0, 0, 0])
         await withTaskGroup(of: Void.self) { group in
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func tickingGoesOnUntilTheWorkIsDone() async throws {
+    @Test func tickingContinuesUntilTheWorkIsDone() async throws {
         let clock = ManualClock()
         let slept = try await clock.tick(every: .seconds(1)) {
             for _ in 0..<10 { try await clock.sleep(for: .seconds(100)) }
@@ -91,7 +91,7 @@ import Testing
         #expect(sink.outcomes == [7: [.handled(reply: nil)], 8: [.abandoned(.stop)]])
     }
 
-    @Test func aSenderRefusesWhatIsOverItsLimitAndAllOnceItIsClosed() async throws {
+    @Test func aSenderRefusesWhenFullOrClosed() async throws {
         let sender = RecordingSender(limit: 2)
         async let sent = sender.untilSent(2)
         try sender.send("one", 1)
@@ -107,7 +107,7 @@ import Testing
         )
     }
 
-    @Test func aGateLetsThroughWhoCameFirst() async {
+    @Test func aGateAdmitsTheGivenNumberOfCallers() async {
         let gate = Gate()
         let passed = Watched(0)
         await withTaskGroup(of: Void.self) { group in

@@ -23,12 +23,12 @@ import Testing
         #expect(rejection.bodyError?.path == "body.isShow")
     }
 
-    @Test func bytesThatAreNoJSONAreMalformed() async {
+    @Test func invalidJSONIsMalformed() async {
         let outcome = await PluginTester(LoadingPlugin()).outcome(of: #"{"isShow":"#)
         #expect(reason(outcome) == "malformed")
     }
 
-    @Test func aReplyIsDecodedAndWhatIsNotHandledIsThrown() async throws {
+    @Test func aReplyIsDecodedAndARejectionIsThrown() async throws {
         let tester = PluginTester(DoublingPlugin())
         #expect(try await tester.reply(as: Int.self, to: "21") == 42)
         #expect(try await tester.outcome(encoding: 4) == .handled(reply: Bytes("8")))
@@ -36,7 +36,7 @@ import Testing
         await #expect(throws: BodyError.self) { try await tester.reply(as: String.self, to: "1") }
     }
 
-    @Test @MainActor func aPluginOnTheMainActorCanBeTested() async {
+    @Test @MainActor func aMainActorPluginCanBeTested() async {
         let plugin = ScreenPlugin()
         let outcome = await PluginTester(plugin).outcome(of: "3")
         #expect(outcome == .handled(reply: nil))
@@ -66,7 +66,7 @@ import Testing
         #expect(seen.value == [7, 7, 7])
     }
 
-    @Test func aBatchPluginGetsTheValidBodiesOfABatchTogether() async {
+    @Test func aBatchPluginReceivesTheValidBodiesTogether() async {
         let plugin = SummingPlugin()
         let outcomes = await PluginTester(plugin).outcomes(of: ["1", "true", "2"])
         #expect(outcomes.map(reason) == ["handled", "invalidBody", "handled"])
@@ -87,7 +87,7 @@ import Testing
         #expect(reason(late) == "expired")
     }
 
-    @Test func whatThePluginSendsIsRecorded() async throws {
+    @Test func sentActionsAreRecorded() async throws {
         var tester = PluginTester("greet", as: String.self) { name, context in
             try context.sender?.send("greeting", "hello \(name)")
         }
@@ -99,7 +99,7 @@ import Testing
         #expect(tester.sent.count == 1)
     }
 
-    @Test func aPluginThatHangsTimesOutWithoutWaiting() async {
+    @Test func aHungPluginTimesOutOnAManualClock() async {
         let clock = ManualClock()
         let gate = Gate()
         var tester = PluginTester("hang", as: RawBody.self) { _, _ in await gate.pass() }
@@ -110,7 +110,7 @@ import Testing
         gate.open()
     }
 
-    @Test func whatAPluginThrowsIsItsFailure() async {
+    @Test func aThrownErrorIsAFailure() async {
         let tester = PluginTester("fail", as: RawBody.self) { _, _ in throw Broken() }
         let outcome = await tester.outcome(of: "{}")
         #expect(reason(outcome) == "threw")
@@ -185,7 +185,7 @@ func reason(_ outcome: Outcome) -> String {
     }
 
     @Test(arguments: ["docs/testing.md", "Sources/SignalboxTesting/SignalboxTesting.docc/WriteAnAdapter.md"])
-    func theListOfCasesIsTheSuites(_ page: String) throws {
+    func documentedCasesMatchTheSuite(_ page: String) throws {
         let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
         let path = root + "/" + page
         guard FileManager.default.fileExists(atPath: path) else {
@@ -200,7 +200,7 @@ func reason(_ outcome: Outcome) -> String {
         #expect(cases == AdapterConformance.Case.allCases.map(\.rawValue))
     }
 
-    @Test func aPluginThatHangs() async {
+    @Test func aHungPluginTimesOut() async {
         let gate = Gate()
         let clock = ManualClock()
         var tester = PluginTester(SlowPlugin(gate: gate))
@@ -211,7 +211,7 @@ func reason(_ outcome: Outcome) -> String {
         gate.open()
     }
 
-    @Test func anApplication() async throws {
+    @Test func anApplicationSendsAReplyAndAnAction() async throws {
         let page = InMemoryAdapter(source: "page")
         let supervisor = Supervisor(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         try supervisor.add(page)

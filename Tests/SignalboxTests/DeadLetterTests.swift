@@ -7,7 +7,7 @@ import Testing
 @testable import struct Signalbox.CountReport
 
 @Suite struct DeadLetterTests {
-    @Test func theStoreDropsTheOldestBeyondItsCountAndCountsThem() async throws {
+    @Test func theCountLimitDropsTheOldestLetters() async throws {
         let supervisor = Supervisor.make { $0.deadLetters = DeadLetterLimits(count: 3) }
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning {
@@ -19,7 +19,7 @@ import Testing
         #expect(supervisor.report.deadLettersDropped == 7)
     }
 
-    @Test func theStoreDropsTheOldestBeyondItsBytes() async throws {
+    @Test func theByteLimitDropsTheOldestLetters() async throws {
         let size = message("nobody", id: "0").utf8.count
         let supervisor = Supervisor.make { $0.deadLetters = DeadLetterLimits(bytes: size * 2 + 1) }
         let intake = try supervisor.intake(for: "push")
@@ -29,7 +29,7 @@ import Testing
         #expect(supervisor.deadLetters.letters.map { $0.id?.text } == ["3", "4"])
     }
 
-    @Test func aLetterLargerThanTheWholeStoreIsCountedAsDropped() async throws {
+    @Test func anOversizedLetterIsCountedAsDropped() async throws {
         let supervisor = Supervisor.make { $0.deadLetters = DeadLetterLimits(bytes: 4) }
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning { _ = await intake.deliver(arrivals(["not json"])) }
@@ -37,7 +37,7 @@ import Testing
         #expect(supervisor.deadLetters.dropped == 1)
     }
 
-    @Test func aLetterLargerThanTheWholeStoreDrivesOutNoOther() async throws {
+    @Test func anOversizedLetterEvictsNoOther() async throws {
         let supervisor = Supervisor.make { $0.deadLetters = DeadLetterLimits(bytes: 20) }
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning {
@@ -48,7 +48,7 @@ import Testing
         #expect(supervisor.deadLetters.dropped == 1)
     }
 
-    @Test func aLetterKeepsFactsAndTime() async throws {
+    @Test func aLetterRecordsFactsAndReceiptTime() async throws {
         let supervisor = Supervisor.make()
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning { _ = await intake.deliver(arrivals(label: "here", ["{"])) }
@@ -68,24 +68,24 @@ import Testing
         await stream.reduce(into: []) { $0.append($1.id?.text ?? "") }
     }
 
-    @Test func everyListenerHearsOfEachFromThenOnUntilTheRunEnds() async throws {
+    @Test func aStreamDeliversLaterLettersUntilTheRunEnds() async throws {
         let supervisor = Supervisor.make()
         let intake = try supervisor.intake(for: "push")
         let first = supervisor.deadLetters.stream()
         try await supervisor.whileRunning {
             _ = await intake.deliver(Self.unknown(0..<2))
             let second = supervisor.deadLetters.stream()
-            async let heard = Self.ids(second)
+            async let received = Self.ids(second)
             _ = await intake.deliver(Self.unknown(2..<4))
             supervisor.shutDown()
-            #expect(await heard == ["2", "3"])
+            #expect(await received == ["2", "3"])
         }
         #expect(await Self.ids(first) == ["0", "1", "2", "3"])
         #expect(await Self.ids(supervisor.deadLetters.stream()) == [])
         #expect(supervisor.deadLetters.undelivered == 0)
     }
 
-    @Test func ofWhatWaitsForASlowListenerTheOldestIsDroppedAndCounted() async throws {
+    @Test func aSlowListenerLosesTheOldestLetters() async throws {
         let supervisor = Supervisor.make { $0.deadLetters = DeadLetterLimits(count: 1) }
         let intake = try supervisor.intake(for: "push")
         let (slow, roomy) = (supervisor.deadLetters.stream(limit: 2), supervisor.deadLetters.stream())
@@ -95,7 +95,7 @@ import Testing
         #expect(supervisor.deadLetters.undelivered == 3)
     }
 
-    @Test func aListenerThatWentAwayCostsNothing() async throws {
+    @Test func anEndedStreamCountsNoUndeliveredLetters() async throws {
         let supervisor = Supervisor.make()
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning {
@@ -109,7 +109,7 @@ import Testing
         #expect(supervisor.deadLetters.undelivered == 0)
     }
 
-    @Test func aLetterHasTheNumberOfAttempts() async throws {
+    @Test func aLetterRecordsTheNumberOfAttempts() async throws {
         let supervisor = Supervisor.make()
         try supervisor.register("breaks", as: Empty.self, from: .source("push")) { _, _ in throw Broken() }
         let intake = try supervisor.intake(for: "push")
@@ -117,7 +117,7 @@ import Testing
         #expect(supervisor.deadLetters.letters.map(\.attempts) == [1])
     }
 
-    @Test func dropsAreReportedAtMostOnceAMinuteAndTheRestAtTheEnd() async throws {
+    @Test func dropsAreReportedOncePerMinuteAndAtTheEnd() async throws {
         let (clock, log) = (ManualClock(), EventList<String>())
         var configuration = SupervisorConfiguration()
         configuration.deadLetters = DeadLetterLimits(count: 1)

@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 @Suite struct DrainTests {
-    @Test func aDrainLetsWhatHasBegunAndWhatWaitsBeHandled() async throws {
+    @Test func aDrainHandlesRunningAndWaitingArrivals() async throws {
         let supervisor = Supervisor.make()
         let gate = Gate()
         try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
@@ -26,7 +26,7 @@ import Testing
         #expect(supervisor.report.isClean)
     }
 
-    @Test func whatIsLeftAtTheDrainLimitIsAbandonedAndNotAcknowledged() async throws {
+    @Test func theDrainLimitAbandonsUnsettledArrivals() async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock) { configuration in
             configuration.timeout = .seconds(60)
@@ -52,7 +52,7 @@ import Testing
         gate.open()
     }
 
-    @Test func cancellingTheRunAbandonsAtOnce() async throws {
+    @Test func cancellingTheRunAbandonsImmediately() async throws {
         let supervisor = Supervisor.make()
         let gate = Gate()
         try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
@@ -94,7 +94,7 @@ import Testing
         gate.open()
     }
 
-    @Test func whatNeverReachedALaneIsAbandonedWhenTheIntakeCloses() async throws {
+    @Test func arrivalsThatReachedNoLaneAreAbandonedOnClose() async throws {
         let supervisor = Supervisor.make()
         let intake = try supervisor.intake(for: "push")
         let sink = RecordingSink()
@@ -109,7 +109,7 @@ import Testing
         #expect(supervisor.report.unsettled == 0)
     }
 
-    @Test func adaptersRunUntilTheDrainAndAreStoppedByCancellation() async throws {
+    @Test func adaptersRunUntilADrainCancelsThem() async throws {
         let supervisor = Supervisor.make()
         try supervisor.register("tick", as: Empty.self, from: .source("one")) { _, _ in }
         let adapter = OneShotAdapter(source: "one", failure: nil)
@@ -120,7 +120,7 @@ import Testing
         #expect(adapter.sink.outcomes[0] == [.handled(reply: nil)])
     }
 
-    @Test func anAdapterThatFailsStopsNoOtherAndIsReportedAtTheEnd() async throws {
+    @Test func aFailedAdapterStopsNoOtherAndRunThrowsItsError() async throws {
         let supervisor = Supervisor.make()
         try supervisor.register("tick", as: Empty.self, from: .source("good")) { _, _ in }
         let good = OneShotAdapter(source: "good", failure: nil)
@@ -132,7 +132,7 @@ import Testing
         #expect(good.sink.outcomes[0] == [.handled(reply: nil)])
     }
 
-    @Test func theSupervisorEndsWhenAllAdaptersHave() async throws {
+    @Test func theRunEndsWithItsLastAdapter() async throws {
         let supervisor = Supervisor.make()
         try supervisor.add(OneShotAdapter(source: "bad", failure: Broken()))
         await #expect(throws: Broken.self) { try await supervisor.run() }
@@ -186,7 +186,7 @@ final class OneShotAdapter: Adapter {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func aSupervisorThatHasStoppedIsReleasedWithItsLanes() async throws {
+    func aStoppedSupervisorReleasesItsLanes() async throws {
         let (released, continuation) = AsyncStream.makeStream(of: Never.self)
         try await runOnce(Witness(continuation))
         for await _ in released {}
@@ -195,7 +195,7 @@ final class OneShotAdapter: Adapter {
     /// A change made while the plugin's next attempt is pending, before the drain abandons that attempt.
     enum Change: Sendable, CaseIterable { case removed, removedWithItsSource, replaced }
 
-    private func change(_ change: Change, whileItWaits witness: Witness) async throws {
+    private func apply(_ change: Change, retaining witness: Witness) async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock) { $0.drainLimit = .milliseconds(100) }
         let retry = RetryPolicy(attempts: 2, firstDelay: .seconds(3_600), longestDelay: .seconds(3_600))
@@ -235,9 +235,9 @@ final class OneShotAdapter: Adapter {
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: Change.allCases)
-    func aPluginChangedWhileItsNextAttemptWaitedIsReleased(_ change: Change) async throws {
+    func aPluginChangedBeforeItsNextAttemptIsReleased(_ change: Change) async throws {
         let (released, continuation) = AsyncStream.makeStream(of: Never.self)
-        try await self.change(change, whileItWaits: Witness(continuation))
+        try await apply(change, retaining: Witness(continuation))
         for await _ in released {}
     }
 }

@@ -21,7 +21,7 @@ import Testing
         #expect(supervisor.report.isClean)
     }
 
-    @Test func neighboursInABatchAreRoutedByTheirOwnNameAndOrigin() async throws {
+    @Test func eachArrivalOfABatchIsRoutedByItsNameAndOrigin() async throws {
         let supervisor = Supervisor.make()
         for action: ActionName in ["load", "loud"] {
             try supervisor.register(action, as: Empty.self, from: .source("push")) { _, _ in "\(action)" }
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func everyUnhandledOutcomeIsADeadLetterWithItsReasonAndBytes() async throws {
+    @Test func rejectionsAndFailuresBecomeDeadLetters() async throws {
         let supervisor = Supervisor.make()
         let calls = Atomic(0)
         try supervisor.register("loading", as: Loading.self, from: .source("push")) { _, _ in
@@ -98,7 +98,7 @@ import Testing
         #expect(letters.first { $0.original.text == messages[1] }?.action == "nobody")
     }
 
-    @Test func aRuleMayLookAtTheAdaptersFacts() async throws {
+    @Test func anAccessRuleMayInspectFacts() async throws {
         let supervisor = Supervisor.make()
         let trusted = AccessRule("label trusted") { ($0.facts as? TestFacts)?.label == "trusted" }
         try supervisor.register("open", as: Empty.self, from: trusted) { _, _ in }
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func anActionWhoseDeadlinePassedIsNotBegun() async throws {
+    @Test func anExpiredActionIsNotCalled() async throws {
         let supervisor = Supervisor.make()
         try supervisor.register("open", as: Empty.self, from: .source("push")) { _, _ in }
         let intake = try supervisor.intake(for: "push")
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func aPluginOnTheMainActorIsCalledThere() async throws {
+    @Test func aMainActorPluginIsCalledOnTheMainActor() async throws {
         let supervisor = Supervisor.make()
         let plugin = ClassicPlugin()
         try supervisor.register(plugin, from: .source("push"))

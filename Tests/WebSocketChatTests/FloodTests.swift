@@ -8,7 +8,7 @@ import WebSocketChat
 
 @Suite(.timeLimit(.minutes(10))) struct FloodTests {
     /// Clients that send without a pause and read the echoes, like a page in a loop.
-    @Test func everythingThatFloodsInComesBackAndTheOthersAreServedMeanwhile() async throws {
+    @Test func floodsAreEchoedWithoutBlockingOtherClients() async throws {
         let (clients, each) = (4, 3_000)
         let isAnswered = Watched(false)
         try await Echo.withServer(window: WindowLimits(arrivals: 100)) { echo, server, port in
@@ -33,7 +33,7 @@ import WebSocketChat
                 for try await count in group { received += count }
                 #expect(received >= clients * each)
                 // Includes the last word of each flood.
-                #expect(echo.came.all.count == received + clients + 20)
+                #expect(echo.received.all.count == received + clients + 20)
             }
             #expect(server.counts.open == clients + 1)
             #expect(server.counts.slowReaders == 0)
@@ -73,13 +73,13 @@ import WebSocketChat
             let frame = try await side.frame()
             if frame == .text(lastWord) { return }
             guard frame == .text("flood \(number) \(received.value)") else {
-                throw WireError("after \(received.value) of flood \(number) came \(String(describing: frame))")
+                throw WireError("flood \(number), message \(received.value): received \(String(describing: frame))")
             }
             received.change { $0 += 1 }
         }
     }
 
-    @Test func whoFloodsAndNeverReadsIsClosedAndTheOthersGoOn() async throws {
+    @Test func aFlooderThatNeverReadsIsClosedWithoutAffectingOthers() async throws {
         try await Echo.withServer {
             $0.waitingBytes = 65_536
         } _: { echo, server, port in
@@ -119,7 +119,7 @@ import WebSocketChat
         return code
     }
 
-    @Test(arguments: [0, 1, 100]) func fragmentsWithoutEndReachTheLimit(size: Int) async throws {
+    @Test(arguments: [0, 1, 100]) func endlessFragmentsReachTheLimit(size: Int) async throws {
         try await Echo.withServer {
             $0.limits = MessageLimits(bytes: 10_000)
         } _: { echo, server, port in
@@ -132,13 +132,13 @@ import WebSocketChat
             }
             #expect(server.counts.tooBig == 5)
             #expect(server.counts.open == 0)
-            #expect(echo.came.all.isEmpty)
+            #expect(echo.received.all.isEmpty)
             // The server logs once a minute, and a slow machine takes longer.
             #expect((1..<5).contains(echo.log.warnings("1009").count))
         }
     }
 
-    @Test(arguments: [1, 64]) func zerosThatWereCompressedReachTheLimit(megabytes: Int) async throws {
+    @Test(arguments: [1, 64]) func compressedZerosReachTheLimit(megabytes: Int) async throws {
         let little = ZerosInLittle(count: megabytes << 20).bytes
         try await Echo.withServer {
             $0.compression = true
@@ -155,7 +155,7 @@ import WebSocketChat
             }
             #expect(server.counts.tooBig == 3)
             #expect(server.counts.open == 0)
-            #expect(echo.came.all.isEmpty)
+            #expect(echo.received.all.isEmpty)
             #expect((1..<3).contains(echo.log.warnings("1009").count))
         }
     }

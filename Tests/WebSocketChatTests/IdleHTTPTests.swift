@@ -138,7 +138,7 @@ import Testing
     }
 
     /// In each round silent connections are evicted while they request an upgrade.
-    @Test func evictedConnectionsKeepNoSlot() async throws {
+    @Test func evictedConnectionsReleaseTheirSlots() async throws {
         try await Echo.withServer {
             $0.connections = 10
             $0.announcesConnections = false
@@ -240,7 +240,7 @@ import Testing
         }
     }
 
-    @Test func theLastAnswerAnnouncesAndClosesTheConnection() async throws {
+    @Test func theLastAllowedRequestClosesTheConnection() async throws {
         try await Echo.withServer {
             Self.configure(&$0)
             $0.httpRequests = 3
@@ -279,7 +279,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct CrowdedServerTests {
     // Runs in a separate process: it needs more descriptors than a process that starts programs may have.
-    @Test func theThousandAndFirstIsRefusedAndTheThousandGoOn() async throws {
+    @Test func clientsOverTheLimitAreRefusedWithoutAffectingOthers() async throws {
         await #expect(processExitsWith: .success) {
             let count = 1_000
             try await Echo.withServer { echo, server, port in

@@ -27,8 +27,8 @@ import WebSocketChat
             var last = try await WireSide.openClient(port: port)
             #expect(try await last.echo("still here"))
             _ = await echo.opened.first(Self.frames.count + 1)
-            let begun = server.counts.opened
-            _ = await echo.closed.first(begun - 1)
+            let opened = server.counts.opened
+            _ = await echo.closed.first(opened - 1)
             let counts = server.counts
             #expect(counts.open == 1)
             #expect(counts.opened == counts.lost + counts.protocolViolations + 1)
@@ -78,7 +78,7 @@ import WebSocketChat
         return nil
     }
 
-    @Test func aServerDropsSilentClientsAndNoOthers() async throws {
+    @Test func aServerDropsOnlySilentClients() async throws {
         try await Echo.withServer {
             $0.pingAfter = .seconds(1)
             $0.silenceLimit = .seconds(20)
@@ -98,7 +98,7 @@ import WebSocketChat
         }
     }
 
-    @Test func aFeedLeavesASilentServerAndSendsItsOpeningMessagesAgain() async throws {
+    @Test func aFeedDropsASilentServerAndResendsItsOpeningMessages() async throws {
         let host = try #require(RawHost())
         try await Echo.withFeed(of: host.port) {
             $0.pingAfter = .seconds(1)
@@ -131,14 +131,14 @@ import WebSocketChat
             $0.port = port
         } _: { echo, server, port in
             let names = EventList<String>()
-            let came = await echo.came.first(count)
-            names.append(contentsOf: came.map { String(decoding: $0, as: UTF8.self) })
+            let received = await echo.received.first(count)
+            names.append(contentsOf: received.map { String(decoding: $0, as: UTF8.self) })
             #expect(server.counts.open == count)
             try await body(port, names)
         }
     }
 
-    @Test func aHundredFeedsComeBackToAServerThatWasRestarted() async throws {
+    @Test func aHundredFeedsReconnectToARestartedServer() async throws {
         let port = try await Self.freePort()
         let thread = WebSocketThread()
         let supervisor = Supervisor(logger: Logger(label: "feeds") { _ in SwiftLogNoOpLogHandler() })
@@ -156,8 +156,8 @@ import WebSocketChat
         try await supervisor.whileRunning {
             var orders: [[String]] = []
             for _ in 0..<3 {
-                try await Self.withServer(port: port) { _, came in
-                    orders.append(came.all)
+                try await Self.withServer(port: port) { _, received in
+                    orders.append(received.all)
                 }
             }
             for order in orders {

@@ -25,7 +25,7 @@ SECTIONS = {
     "1.*": 16, "2.*": 11, "3.*": 7, "4.*": 10, "5.*": 20, "6.*": 145, "7.*": 37,
     "9.1.*": 6, "9.2.*": 6, "10.*": 1, "12.1.*": 18, "13.1.*": 18,
 }
-PINGS = "libwebsockets 4.1.6 keeps one pong to be sent and passes over pings meanwhile, which RFC 6455, 5.5.3, allows"
+PINGS = "libwebsockets 4.1.6 queues one pong and ignores pings meanwhile, as RFC 6455, 5.5.3, allows"
 KNOWN = {"2.10": PINGS, "2.11": PINGS}
 GOOD = {"OK", "NON-STRICT", "INFORMATIONAL"}
 AGENT = "signalbox"
@@ -160,12 +160,12 @@ def judged(role, found, expected):
     counts = collections.Counter(case.behavior.value for case in found if case.case_id not in KNOWN)
     closes = collections.Counter(case.behavior_close.value for case in found if case.case_id not in KNOWN)
     print(f"{role}: {len(found)} cases: " + ", ".join(f"{counts[word]} {word}" for word in sorted(counts)))
-    print(f"{role}: how they closed: " + ", ".join(f"{closes[word]} {word}" for word in sorted(closes)))
+    print(f"{role}: close behavior: " + ", ".join(f"{closes[word]} {word}" for word in sorted(closes)))
     bad = []
     for case in found:
         id, word = case.case_id, case.behavior.value
         if id in KNOWN:
-            print(f"{role}: {id} {word}: {'known: ' + KNOWN[id] if word not in GOOD else 'no longer fails'}")
+            print(f"{role}: {id} {word}: {'known: ' + KNOWN[id] if word not in GOOD else 'passes now'}")
         elif word not in GOOD:
             bad.append(id)
             print(f"{role}: FAILED {id} {word}: {case.description.strip()}\n    expected {case.expectation.strip()}\n"
@@ -182,7 +182,7 @@ async def failed_twice(role, program, cases):
     bad = judged(role, await run(program, cases or list(SECTIONS), at_once), expected)
     if not bad:
         return 0
-    print(f"{role}: once more, one at a time: " + ", ".join(bad), file=sys.stderr)
+    print(f"{role}: retrying one at a time: " + ", ".join(bad), file=sys.stderr)
     return len(judged(role, await run(program, bad, 1), len(bad)))
 
 
@@ -198,7 +198,7 @@ async def main(program, arguments):
             bad += await asyncio.wait_for(failed_twice(role, program, arguments), ROLE_LIMIT)
         except (Fault, asyncio.TimeoutError, OSError) as error:
             bad += 1
-            print(f"{role}: FAILED: {error or 'it took too long'}", file=sys.stderr)
+            print(f"{role}: FAILED: {error or 'timed out'}", file=sys.stderr)
         print(f"{role}: {time.monotonic() - began:.0f} s")
     return 1 if bad else 0
 

@@ -29,7 +29,7 @@ package final class AdapterLog: Sendable {
     @discardableResult
     package func writeLimited(_ level: Logger.Level, _ kind: String, _ text: String) -> Bool {
         guard let withheld = throttle.withLock({ $0.admit(kind, at: .now) }) else { return false }
-        let more = withheld == 0 ? "" : " (\(withheld) more such lines in the meantime were not shown)"
+        let more = withheld == 0 ? "" : " (\(withheld) similar lines were withheld)"
         write(level, text + more)
         return true
     }

@@ -42,7 +42,7 @@ public struct AppRoutes: Sendable {
     /// - Throws: ``AppSchemeError`` if a route is invalid, or if two routes match the same links.
     public init(_ routes: [AppRoute], fallback: ActionName? = nil) throws(AppSchemeError) {
         guard (1...AppRoutes.maximumRoutes).contains(routes.count) else {
-            let detail = "a source of links has 1 to \(AppRoutes.maximumRoutes) routes, not \(routes.count)"
+            let detail = "a source of links must have 1 to \(AppRoutes.maximumRoutes) routes, not \(routes.count)"
             throw AppSchemeError(.routeCount, detail)
         }
         for route in routes { try route.validate() }
@@ -109,12 +109,12 @@ public struct AppRoute: Sendable, Hashable {
     func validate() throws(AppSchemeError) {
         let shown = "route \(pattern.text.debugDescription)"
         guard let scheme = pattern.scheme else {
-            let detail = "\(shown) is for links of every scheme; begin it with the scheme that is meant"
+            let detail = "\(shown) matches links of every scheme; begin it with a scheme"
             throw AppSchemeError(.missingScheme, detail)
         }
         if AppRoutes.forbiddenSchemes.contains(scheme) {
             let detail =
-                "\(shown): links of \(scheme) run code or read files where they are opened; they are never routed"
+                "\(shown): links of \(scheme) can run code or read files when opened; they are never routed"
             throw AppSchemeError(.forbiddenScheme, detail)
         }
         let names = pattern.captureNames
@@ -122,12 +122,12 @@ public struct AppRoute: Sendable, Hashable {
         case (nil, false):
             throw AppSchemeError(.missingAction, "\(shown) names no action; use {action} or a fixed action")
         case (.some, true):
-            let detail = "\(shown): its action comes from {action} or is fixed, not both"
+            let detail = "\(shown): use {action} or a fixed action, not both"
             throw AppSchemeError(.conflictingAction, detail)
         default: break
         }
         if once && names.contains("id") {
-            let detail = "\(shown): its id comes from {id} or from the whole link (once), not both"
+            let detail = "\(shown): use {id} or the whole link (once), not both"
             throw AppSchemeError(.conflictingID, detail)
         }
     }
@@ -147,29 +147,29 @@ public struct AppRoute: Sendable, Hashable {
 public struct AppSchemeError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error; more may be added.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
-        private enum Word: String {
+        private enum Name: String {
             case routeCount, missingScheme, forbiddenScheme, missingAction, conflictingAction, conflictingID,
                 ambiguousRoutes
         }
-        private let word: Word
+        private let name: Name
 
         /// There are no routes, or more than ``AppRoutes/maximumRoutes``.
-        public static let routeCount = Code(word: .routeCount)
+        public static let routeCount = Code(name: .routeCount)
         /// A pattern begins with a slash and would match links of every scheme.
-        public static let missingScheme = Code(word: .missingScheme)
+        public static let missingScheme = Code(name: .missingScheme)
         /// The pattern's scheme runs code or reads files when opened: see ``AppRoutes/forbiddenSchemes``.
-        public static let forbiddenScheme = Code(word: .forbiddenScheme)
+        public static let forbiddenScheme = Code(name: .forbiddenScheme)
         /// Neither the route nor a capture `{action}` names the action.
-        public static let missingAction = Code(word: .missingAction)
+        public static let missingAction = Code(name: .missingAction)
         /// Both the route and a capture `{action}` name the action.
-        public static let conflictingAction = Code(word: .conflictingAction)
+        public static let conflictingAction = Code(name: .conflictingAction)
         /// The id is specified twice: by a capture `{id}` and by ``AppRoute/once``.
-        public static let conflictingID = Code(word: .conflictingID)
+        public static let conflictingID = Code(name: .conflictingID)
         /// Two patterns match the same links, and neither is more specific.
-        public static let ambiguousRoutes = Code(word: .ambiguousRoutes)
+        public static let ambiguousRoutes = Code(name: .ambiguousRoutes)
 
         /// The name used in logs, such as `missingScheme`.
-        public var description: String { word.rawValue }
+        public var description: String { name.rawValue }
     }
 
     /// The kind of error.

@@ -47,7 +47,7 @@ extension AccessRule {
         let wanted = scheme.lowercasedASCII
         precondition(
             !LinkFacts.isUniversal(scheme: wanted) && LinkFacts.isScheme(wanted),
-            "An access rule for links was given the scheme \(scheme.debugDescription); give it a scheme of the application's own, without a colon, as `myapp`. Links of https and http are universal links."
+            "an access rule for links was given the scheme \(scheme.debugDescription); use a scheme of the application, without a colon, such as `myapp`; links of https and http are universal links"
         )
         return link("link of scheme \(wanted)", source) { facts in
             facts.universalHost == nil && facts.scheme == wanted
@@ -66,7 +66,7 @@ extension AccessRule {
         let wanted = host.lowercasedASCII
         precondition(
             LinkFacts.isUniversalHost(wanted),
-            "An access rule for universal links was given the host \(host.debugDescription); give it a host alone, in ASCII, as `shop.example`, with a port only where it is not the scheme's own."
+            "an access rule for universal links was given the host \(host.debugDescription); use a host alone, in ASCII, such as `shop.example`, with a port only if it is not the scheme's default"
         )
         return link("universal link of host \(wanted)", source) { $0.universalHost == wanted }
     }

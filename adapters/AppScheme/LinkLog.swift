@@ -17,7 +17,7 @@ struct LinkLog {
     }
 
     mutating func began() {
-        if let waiting = inbox?.waiting, waiting > 0 { logger.info("\(waiting) links waited for the source to run") }
+        if let waiting = inbox?.waiting, waiting > 0 { logger.info("\(waiting) links waited for the source to start") }
         logRefusals()
     }
 
@@ -27,7 +27,7 @@ struct LinkLog {
         guard let refused = inbox?.takeUnreportedRefusals(), refused > 0 else { return }
         logger.warning(
             "\(refused) links were refused: the inbox was full or closed",
-            metadata: ["advice": "find out who makes so many links, or give the inbox larger bounds"]
+            metadata: ["advice": "find out who opens these links, or raise the inbox's limits"]
         )
         last = now
     }
@@ -38,8 +38,8 @@ struct LinkLog {
         guard let inbox else { return }
         if isCutShort && !inbox.isClosed {
             logger.warning(
-                "the run ended, as another one takes links out of its inbox",
-                metadata: ["advice": "give each source of links an inbox of its own"]
+                "the run ended because another run already uses its inbox",
+                metadata: ["advice": "give each source of links its own inbox"]
             )
         }
         let waiting = inbox.waiting

@@ -53,7 +53,7 @@ extension RouteMatch<AppRoute> {
             default: members.append(RouteNaming.Capture(name: capture.name, value: capture.value))
             }
         }
-        guard let action else { throw .malformed("the link's query has no item that names the action") }
+        guard let action else { throw .malformed("the link's query has no item for the action") }
         let items = pattern.queryCaptures.isEmpty ? try items(of: url) : []
         if value.once {
             id = LinkIdentity(url, members: named.map { ($0.name, $0.value) } + items.map { ($0.name, $0.value) }).id
@@ -66,13 +66,13 @@ extension RouteMatch<AppRoute> {
         do throws(NameError) {
             return try ActionName(text)
         } catch {
-            throw .malformed("the link's {action} names no action: \(error)")
+            throw .malformed("the link's {action} is not an action name: \(error)")
         }
     }
 
     private func id(_ text: String) throws(Outcome.Rejection) -> ActionID {
         guard let id = ActionID(text) else {
-            throw .malformed("the link's {id} has not 1 to \(ActionID.maximumLength) bytes")
+            throw .malformed("the link's {id} must have 1 to \(ActionID.maximumLength) bytes")
         }
         return id
     }
@@ -99,7 +99,7 @@ extension RouteMatch<AppRoute> {
         var members: [RouteNaming.Capture] = []
         for item in items where !captured.contains(item.name) {
             guard names.insert(item.name).inserted else {
-                throw .malformed("an item stands in the link's query twice, and neither of the two counts more")
+                throw .malformed("an item occurs twice in the link's query")
             }
             guard names.count <= AppRoutes.maximumItems else {
                 throw .malformed("the link's query has more than \(AppRoutes.maximumItems) items")

@@ -48,7 +48,7 @@ struct LinkReader: ~Copyable {
     }
 
     private static func tooLarge(_ limits: MessageLimits) -> LinkMatch {
-        let error = BodyError(.tooLarge, detail: "at most \(limits.bytes) bytes expected")
+        let error = BodyError(.tooLarge, detail: "expected at most \(limits.bytes) bytes")
         return LinkMatch(facts: .unreadable, reading: .failure(Outcome.Rejection(.malformed, error)))
     }
 }

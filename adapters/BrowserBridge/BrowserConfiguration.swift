@@ -114,27 +114,29 @@ extension BrowserConfiguration {
     /// - Throws: ``BrowserBridgeError`` `invalidConfiguration` for the first invalid value, with advice.
     public func validate() throws(BrowserBridgeError) {
         guard host != nil || !["::", "0.0.0.0"].contains(address) else {
-            throw invalid("\(address) is every address of the machine: name the host by which browsers reach it")
+            throw invalid("\(address) means every address of the machine: set the host by which browsers reach it")
         }
-        guard (1...100_000).contains(connections) else { throw invalid("the connections are 1 to 100000") }
-        guard (1...4_000).contains(messagesInFlight) else { throw invalid("the messages in flight are 1 to 4000") }
+        guard (1...100_000).contains(connections) else { throw invalid("the connections must be 1 to 100000") }
+        guard (1...4_000).contains(messagesInFlight) else { throw invalid("the messages in flight must be 1 to 4000") }
         guard (1...1_000_000).contains(messagesWaitingInPage) else {
-            throw invalid("the messages waiting in a page are 1 to 1000000")
+            throw invalid("the messages waiting in a page must be 1 to 1000000")
         }
-        guard (1...1_000_000).contains(messagesToPage) else { throw invalid("the messages to a page are 1 to 1000000") }
+        guard (1...1_000_000).contains(messagesToPage) else {
+            throw invalid("the messages to a page must be 1 to 1000000")
+        }
         guard (1...1_000_000).contains(messagesWithoutListener) else {
-            throw invalid("the messages without a listener are 1 to 1000000")
+            throw invalid("the messages without a listener must be 1 to 1000000")
         }
         for (name, duration) in [("timeout", connectionTimeout), ("longest wait", reconnectCap)]
         where !(Duration.milliseconds(1) ... .seconds(3_600)).contains(duration) {
-            throw invalid("a page's \(name) for a connection is 1 ms to 1 h")
+            throw invalid("a page's \(name) for a connection must be 1 ms to 1 h")
         }
         guard limits.bytes <= 1 << 30 - 1 << 20 else {
-            throw invalid("the limit of a message is at most 1 MiB less than 1 GiB")
+            throw invalid("the limit of a message must be at most 1 GiB less 1 MiB")
         }
-        guard documents.count <= 99 else { throw invalid("a site has at most 99 documents") }
+        guard documents.count <= 99 else { throw invalid("a site can have at most 99 documents") }
         guard documents[BrowserConfiguration.scriptPath] == nil else {
-            throw invalid("a document stands where the bridge is, at \(BrowserConfiguration.scriptPath); move it")
+            throw invalid("a document has the path of the bridge, \(BrowserConfiguration.scriptPath); move it")
         }
     }
 

@@ -103,24 +103,24 @@ public final class BrowserEngine: Adapter {
 public struct BrowserBridgeError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error; more may be added.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
-        private enum Word: String {
+        private enum Name: String {
             case invalidConfiguration, secretUnavailable, alreadyRunning, notListening, noResources
         }
-        private let word: Word
+        private let name: Name
 
         /// A value of the configuration is out of range or conflicts with another.
-        public static let invalidConfiguration = Code(word: .invalidConfiguration)
+        public static let invalidConfiguration = Code(name: .invalidConfiguration)
         /// The token could not be read from its source.
-        public static let secretUnavailable = Code(word: .secretUnavailable)
+        public static let secretUnavailable = Code(name: .secretUnavailable)
         /// The engine is already running.
-        public static let alreadyRunning = Code(word: .alreadyRunning)
+        public static let alreadyRunning = Code(name: .alreadyRunning)
         /// The engine cannot listen: the port is in use, the address is not local, or the certificate is unusable.
-        public static let notListening = Code(word: .notListening)
+        public static let notListening = Code(name: .notListening)
         /// The system provided no thread, descriptor or memory.
-        public static let noResources = Code(word: .noResources)
+        public static let noResources = Code(name: .noResources)
 
         /// The name used in logs, such as `notListening`.
-        public var description: String { word.rawValue }
+        public var description: String { name.rawValue }
     }
 
     /// The kind of error.

@@ -29,9 +29,9 @@ final class BrowserPage: PagePort {
     }
 
     func call(_ action: ActionName, body: Bytes, timeout: Duration) async throws(PageCallError) -> Bytes? {
-        guard timeout > .zero else { throw PageCallError(.invalidArgument, "a timeout is above zero") }
+        guard timeout > .zero else { throw PageCallError(.invalidArgument, "a timeout must be above zero") }
         guard body.count <= limits.bytes else {
-            throw PageCallError(.tooLarge, "a message to a page has at most \(limits.bytes) bytes")
+            throw PageCallError(.tooLarge, "a message to a page must have at most \(limits.bytes) bytes")
         }
         let answer = await callers.answer(within: timeout) { number in
             do throws(SendRefused) {
@@ -46,9 +46,9 @@ final class BrowserPage: PagePort {
 
     private static func callError(_ refusal: SendRefused) -> PageCallError {
         switch refusal {
-        case .full: PageCallError(.full, "too much waits to be sent to the page")
-        case .tooLarge: PageCallError(.tooLarge, "the message is larger than what may wait to be sent to a page")
-        case .invalid: PageCallError(.invalidArgument, "the argument is not UTF-8")
+        case .full: PageCallError(.full, "too many bytes are waiting to be sent to the page")
+        case .tooLarge: PageCallError(.tooLarge, "the message is larger than the limit of bytes waiting for a page")
+        case .invalid: PageCallError(.invalidArgument, "the argument is not valid UTF-8")
         default: PageCallError(.closed, "the page is gone")
         }
     }

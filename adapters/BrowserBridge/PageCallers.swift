@@ -44,7 +44,7 @@ final class PageCallers: Sendable {
         let refusal = state.withLock { state -> PageCallError? in
             guard !state.isClosed else { return PageCallers.closed }
             guard state.callers.count < bound else {
-                return PageCallError(.full, "\(bound) calls wait for the page's answers")
+                return PageCallError(.full, "\(bound) calls are waiting for the page's answers")
             }
             state.callers[number] = caller
             return nil

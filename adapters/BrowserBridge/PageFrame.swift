@@ -47,7 +47,7 @@ struct PageFrame: Equatable {
         }
         json = min((end ?? message.count) + 1, message.count)..<message.count
         let fields = PageFrame.fields(in: message, before: end ?? message.count)
-        guard let kind = PageFrame.kind(fields, message) else { throw PageFrame.invalid("another first line") }
+        guard let kind = PageFrame.kind(fields, message) else { throw PageFrame.invalid("a different first line") }
         self.kind = kind
     }
 
@@ -127,7 +127,7 @@ enum ProgramFrame {
 
     /// Returns the answer to a page's call that was handled, but whose reply cannot be sent.
     static func unsent(_ number: UInt64, _ refusal: SendRefused) -> [UInt8] {
-        let detail = "the reply cannot be sent to a page: \(refusal)"
+        let detail = "the reply cannot be sent to the page: \(refusal)"
         return frame("refuse \(number)", list: [.some("threw"), detail, nil, "failed"])
     }
 
@@ -166,7 +166,7 @@ extension Bytes {
     ///
     /// - Precondition: The range is within the bytes.
     func part(_ range: Range<Int>) -> Bytes {
-        precondition(range.upperBound <= count, "a part lies within its whole")
+        precondition(range.upperBound <= count, "a part must lie within its whole")
         return Bytes(storage: storage, start: start + UInt32(range.lowerBound), length: UInt32(range.count))
     }
 }

@@ -111,7 +111,7 @@ final class PageIntake: Intake {
                 return .handled
             case .large(let number):
                 settlements.expect(arrival.token, number, of: open.page)
-                let error = BodyError(.tooLarge, detail: "at most \(limits.bytes) bytes expected")
+                let error = BodyError(.tooLarge, detail: "expected at most \(limits.bytes) bytes")
                 reject(Outcome.Rejection(.malformed, error), message.part(frame.json), arrival, open, &state)
             case .call(let number, let timeout, let handler):
                 settlements.expect(arrival.token, number, of: open.page)
@@ -119,7 +119,7 @@ final class PageIntake: Intake {
                 append(call, message, arrival, open, &state)
             }
         } catch {
-            log.writeLimited(.warning, "frame", "a page sent a message that browser.js does not make: \(error)")
+            log.writeLimited(.warning, "frame", "a page sent a message that browser.js never sends: \(error)")
             reject(Outcome.Rejection(.malformed, error), message, arrival, open, &state)
         }
         return .call
@@ -173,14 +173,14 @@ final class PageIntake: Intake {
     private func envelope(of handler: Bytes, _ state: inout State) -> Result<Envelope, Outcome.Rejection> {
         if let last = state.handler, handler.elementsEqual(last.json) { return .success(last.envelope) }
         guard let name = try? Body(json: handler).decode(String.self) else {
-            return .failure(Outcome.Rejection(.malformed, detail: "the handler's name is no string"))
+            return .failure(Outcome.Rejection(.malformed, detail: "the handler's name is not a string"))
         }
         do throws(NameError) {
             let envelope = Envelope.handler(try ActionName(name))
             state.handler = (Array(handler), envelope)
             return .success(envelope)
         } catch {
-            return .failure(Outcome.Rejection(.malformed, detail: "the handler's name names no action: \(error)"))
+            return .failure(Outcome.Rejection(.malformed, detail: "the handler's name is not an action name: \(error)"))
         }
     }
 }

@@ -28,7 +28,7 @@ enum SessionToken {
         case .read(let bytes) where lengths.contains(bytes.count): return base64URL(bytes)
         case .read:
             let range = "\(lengths.lowerBound) to \(lengths.upperBound) bytes"
-            throw BrowserBridgeError(.invalidConfiguration, "the token of the pages has \(range)", source: source)
+            throw BrowserBridgeError(.invalidConfiguration, "the token of the pages must have \(range)", source: source)
         case .failed(let error):
             throw BrowserBridgeError(.secretUnavailable, "the token of the pages: \(error)", source: source)
         case .noThread(let error): throw BrowserBridgeError(.noResources, error.description, source: source)

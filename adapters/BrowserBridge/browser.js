@@ -121,7 +121,7 @@ function connect() {
   try {
     current = new WebSocket(endpoint, both('signalbox', 'signalbox.bearer.' + token));
   } catch (error) {
-    if (!hasWarned) log('signalbox: the browser refuses to connect to the program:', error);
+    if (!hasWarned) log('signalbox: the browser refused to connect to the program:', error);
     hasWarned = true;
     return lost(1006);
   }
@@ -161,7 +161,7 @@ function lost(code) {
   pending.forEach((number) => {
     pending.delete(number);
     if (code === 1001) refuse(number, 'drain', 'the program abandoned the message: drain', undefined, 'abandoned');
-    else refuse(number, 'closed', 'the connection to the program is lost');
+    else refuse(number, 'closed', 'the connection to the program was lost');
   });
   reconnecting = setTimeout(connect, random() * min(settings.longestWait, settings.firstWait * 2 ** failures));
   failures += 1;
@@ -227,7 +227,7 @@ function refuseSoon(number) {
   if (refused.size > 1) return;
   setTimeout(() => refused.forEach((number) => {
     refused.delete(number);
-    refuse(number, 'full', settings.waiting + ' calls wait for the program: the limit is reached');
+    refuse(number, 'full', settings.waiting + ' calls are waiting for the program: the limit is reached');
   }), 0);
 }
 
@@ -237,7 +237,7 @@ function pump() {
     const { number, head, isWhole, name, json, due } = takeFirst();
     const left = due && ceil(due - now());
     if (due && left <= 0) {
-      refuse(number, 'timeout', 'no connection to the program, or no room there, in time');
+      refuse(number, 'timeout', 'no connection to the program, or no room in it, within the timeout');
       continue;
     }
     pending.add(number);
@@ -263,11 +263,11 @@ function expire() {
 }
 
 function problem() {
-  if (isFramed) return 'a page in a frame gets no connection to the program';
+  if (isFramed) return 'a page in a frame cannot connect to the program';
   if (!endpoint) {
     return 'load the bridge with <script src="\u2026/signalbox.js">; an inline script or a module does not work';
   }
-  if (!token) return 'open the page by the address that the program tells: its token is missing';
+  if (!token) return 'open the page with the address that the program prints: the token is missing';
   return 'there is no connection to the program';
 }
 

@@ -113,11 +113,11 @@ extension BridgeConfigurator {
     func checkBounds() throws(BridgeConfigurationError) {
         guard handlers.count <= BridgeConfigurator.maximumHandlers else {
             let detail =
-                "a page has at most \(BridgeConfigurator.maximumHandlers) handlers; these are \(handlers.count)"
+                "a page can have at most \(BridgeConfigurator.maximumHandlers) handlers, not \(handlers.count)"
             throw BridgeConfigurationError(.tooManyHandlers, detail)
         }
         guard (origins ?? []).count <= BridgeConfigurator.maximumOrigins else {
-            let detail = "the bridge is for at most \(BridgeConfigurator.maximumOrigins) origins"
+            let detail = "the bridge can have at most \(BridgeConfigurator.maximumOrigins) origins"
             throw BridgeConfigurationError(.tooManyOrigins, detail)
         }
         if let title { try BridgeConfigurator.check(title: title) }
@@ -126,7 +126,7 @@ extension BridgeConfigurator {
 
     private static func check(title: String) throws(BridgeConfigurationError) {
         guard title.utf8.count <= maximumTitleLength else {
-            throw BridgeConfigurationError(.invalidTitle, "a title has at most \(maximumTitleLength) bytes")
+            throw BridgeConfigurationError(.invalidTitle, "a title must have at most \(maximumTitleLength) bytes")
         }
     }
 
@@ -136,7 +136,7 @@ extension BridgeConfigurator {
         let space = UInt8(ascii: " ")
         guard isBounded, isPrintable, suffix.utf8.first != space, suffix.utf8.last != space else {
             let detail =
-                "what is added to the user agent is 1 to \(maximumUserAgentSuffixLength) printable ASCII characters "
+                "the user agent suffix must be 1 to \(maximumUserAgentSuffixLength) printable ASCII characters "
                 + "without a space at either end, such as Shop/3.2; use nil to add nothing"
             throw BridgeConfigurationError(.invalidUserAgentSuffix, detail)
         }
@@ -145,8 +145,8 @@ extension BridgeConfigurator {
     static func origin(of url: URLText) throws(BridgeConfigurationError) -> WebOrigin {
         guard let origin = url.origin else {
             let detail =
-                "a page at a URL of the scheme \(url.scheme) has no origin of its own; "
-                + "say with set(origins:) who gets the bridge, and with set(navigation:) what may be loaded"
+                "a page with the scheme \(url.scheme) has no origin; "
+                + "set the origins of the bridge with set(origins:), and a navigation chain with set(navigation:)"
             throw BridgeConfigurationError(.noOrigin, detail)
         }
         return origin
@@ -209,26 +209,26 @@ public struct BridgeHandler: Sendable, Hashable {
 public struct BridgeConfigurationError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error; more may be added.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
-        private enum Word: String {
+        private enum Name: String {
             case tooManyHandlers, tooManyOrigins, invalidTitle, invalidUserAgentSuffix, noOrigin, invalidNavigation
         }
-        private let word: Word
+        private let name: Name
 
         /// More than ``BridgeConfigurator/maximumHandlers``.
-        public static let tooManyHandlers = Code(word: .tooManyHandlers)
+        public static let tooManyHandlers = Code(name: .tooManyHandlers)
         /// More than ``BridgeConfigurator/maximumOrigins``.
-        public static let tooManyOrigins = Code(word: .tooManyOrigins)
+        public static let tooManyOrigins = Code(name: .tooManyOrigins)
         /// A title of more than ``BridgeConfigurator/maximumTitleLength`` bytes.
-        public static let invalidTitle = Code(word: .invalidTitle)
+        public static let invalidTitle = Code(name: .invalidTitle)
         /// A suffix that cannot be part of a user agent.
-        public static let invalidUserAgentSuffix = Code(word: .invalidUserAgentSuffix)
+        public static let invalidUserAgentSuffix = Code(name: .invalidUserAgentSuffix)
         /// The page's URL has no origin, and the origins or the chain were not set.
-        public static let noOrigin = Code(word: .noOrigin)
+        public static let noOrigin = Code(name: .noOrigin)
         /// The default chain cannot be built for the page's URL.
-        public static let invalidNavigation = Code(word: .invalidNavigation)
+        public static let invalidNavigation = Code(name: .invalidNavigation)
 
         /// The name used in logs, such as `noOrigin`.
-        public var description: String { word.rawValue }
+        public var description: String { name.rawValue }
     }
 
     /// The kind of error.

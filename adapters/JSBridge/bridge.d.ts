@@ -16,7 +16,7 @@ type SignalboxCode =
   | 'invalidArgument'
   /** The call's `timeout` elapsed without an answer or, with `outcome: 'failed'`, the plugin timed out. */
   | 'timeout'
-  /** The page is closing or was left, or the connection to the program is lost. */
+  /** The page is closing or was left, or the connection to the program was lost. */
   | 'closed'
   /** Too many messages are queued in the page. Nothing was sent. */
   | 'full'

@@ -47,7 +47,7 @@ const own = (object, name) => (object && hasOwn(object, name) ? object[name] : u
 const isText = (value) => typeof value === 'string';
 
 function expect(condition, path, what) {
-  if (!condition) throw invalid(path, what + ' expected');
+  if (!condition) throw invalid(path, 'expected ' + what);
 }
 
 function text(error) {
@@ -83,7 +83,7 @@ function post(handler, json, timeout, resolve, reject) {
   const number = ++last;
   const timer = timeout && setTimeout(() => {
     take(number);
-    reject(new SignalboxError('timeout', 'no answer in ' + timeout + ' ms'));
+    reject(new SignalboxError('timeout', 'no answer within ' + timeout + ' ms'));
   }, min(timeout, 2 ** 31 - 1));
   calls.set(number, { resolve, reject, timer });
   transport.post(handler, json, number, timeout);
@@ -165,7 +165,7 @@ function hold(message) {
   const oldest = apply(next, held.values(), none).value;
   held.delete(oldest);
   const { action, number } = oldest;
-  const why = 'too many wait for a listener';
+  const why = 'too many messages await a listener';
   transport.warn(why + '; dropped: ' + action);
   if (number) transport.answer(number, 'full', why);
 }

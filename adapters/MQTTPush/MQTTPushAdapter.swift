@@ -71,7 +71,7 @@ public struct MQTTPushAdapter: Adapter {
         timeout: Duration
     ) async throws(MQTTPublishError) -> MQTTReply {
         guard let publisher, let topic = configuration.publishing?.sendTopic else {
-            throw MQTTPublishError(.unsupported, "the source has no topic to send to: set publishing and its sendTopic")
+            throw MQTTPublishError(.unsupported, "the source has no topic to send to: set publishing.sendTopic")
         }
         return try await publisher.call(action, topic: topic, body: body, timeout: timeout)
     }
@@ -112,7 +112,7 @@ public struct MQTTPushAdapter: Adapter {
 
     private func subscriptions(of connection: String?) throws(MQTTPushError) -> SubscriptionManager {
         guard let part = parts.first(where: { $0.configuration.connectionName == connection }) else {
-            throw MQTTPushError(.invalidConfiguration, "there is no connection of that name", source: source)
+            throw MQTTPushError(.invalidConfiguration, "there is no connection with that name", source: source)
         }
         return part.subscriptions
     }

@@ -99,7 +99,7 @@ extension AccessRule {
     ///   - source: The only source to permit, or `nil` for every push source.
     /// - Precondition: `qos` is 0 or 1.
     public static func push(qos: Int, source: SourceName? = nil) -> AccessRule {
-        precondition((0...1).contains(qos), "An access rule was given QoS \(qos); messages have 0 or 1.")
+        precondition((0...1).contains(qos), "an access rule was given QoS \(qos); messages have 0 or 1")
         return push("push of QoS \(qos)", source) { $0.qos == qos }
     }
 
@@ -110,7 +110,7 @@ extension AccessRule {
     ///   - source: The only source to permit, or `nil` for every push source.
     /// - Precondition: `minimumQoS` is 0 or 1.
     public static func push(minimumQoS: Int, source: SourceName? = nil) -> AccessRule {
-        precondition((0...1).contains(minimumQoS), "An access rule was given QoS \(minimumQoS); messages have 0 or 1.")
+        precondition((0...1).contains(minimumQoS), "an access rule was given QoS \(minimumQoS); messages have 0 or 1")
         return push("push of at least QoS \(minimumQoS)", source) { $0.qos >= minimumQoS }
     }
 

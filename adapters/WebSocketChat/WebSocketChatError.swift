@@ -4,31 +4,31 @@ public import SignalboxCore
 public struct WebSocketChatError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error. More may be added.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
-        private enum Word: String {
+        private enum Name: String {
             case invalidURL, invalidConfiguration, secretUnavailable, alreadyRunning, notConnected, ended, notListening
             case noResources
         }
-        private let word: Word
+        private let name: Name
 
         /// The URL cannot be used to open a WebSocket.
-        public static let invalidURL = Code(word: .invalidURL)
+        public static let invalidURL = Code(name: .invalidURL)
         /// A configuration value is out of range, or two values conflict.
-        public static let invalidConfiguration = Code(word: .invalidConfiguration)
+        public static let invalidConfiguration = Code(name: .invalidConfiguration)
         /// A token could not be read from its source.
-        public static let secretUnavailable = Code(word: .secretUnavailable)
+        public static let secretUnavailable = Code(name: .secretUnavailable)
         /// The source is already running.
-        public static let alreadyRunning = Code(word: .alreadyRunning)
+        public static let alreadyRunning = Code(name: .alreadyRunning)
         /// The first connection failed, and the configuration requires it to succeed.
-        public static let notConnected = Code(word: .notConnected)
+        public static let notConnected = Code(name: .notConnected)
         /// The connection ended abnormally, and the configuration disables reconnection.
-        public static let ended = Code(word: .ended)
+        public static let ended = Code(name: .ended)
         /// The server cannot listen: the port is in use, the address is not local, or the certificate is unusable.
-        public static let notListening = Code(word: .notListening)
+        public static let notListening = Code(name: .notListening)
         /// The system could not provide a thread, a descriptor or memory.
-        public static let noResources = Code(word: .noResources)
+        public static let noResources = Code(name: .noResources)
 
         /// The name used in logs, such as `invalidURL`.
-        public var description: String { word.rawValue }
+        public var description: String { name.rawValue }
     }
 
     /// The kind of error.

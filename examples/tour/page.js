@@ -5,7 +5,7 @@ async function shop() {
     // One way: the handler's name is the action.
     handlers.loading.postMessage({ progress: 0.4 });
 
-    // A call is answered: with the plugin's reply, or with an error whose code says why there is none.
+    // A call is answered with the plugin's reply, or with an error whose code gives the reason.
     const { receipt } = await signalbox.call("payment", { amount: 1299, currency: "EUR" });
     handlers.loading.postMessage({ progress: 1, receipt });
 

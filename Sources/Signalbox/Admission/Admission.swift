@@ -129,8 +129,11 @@ struct AdmissionPass {
 
     static let conflict = Outcome.Rejection(
         .idConflict,
-        detail: "the source gave this id to a message with another name or body, which is running or was handled"
+        detail: "the source already used this id for a message with a different name or body"
     )
 
-    private static let expired = Outcome.Rejection(.expired, detail: "its deadline passed before it was admitted")
+    private static let expired = Outcome.Rejection(
+        .expired,
+        detail: "the deadline passed before the message was admitted"
+    )
 }

@@ -18,8 +18,8 @@ final class CircuitBreaker: Sendable {
         rejection = Outcome.Rejection(
             .unavailable,
             detail:
-                "the circuit breaker of plugin \(plugin) is open: it failed \(policy.failures) times in a row and is"
-                + " tried again every \(policy.openFor)"
+                "the circuit breaker of plugin \(plugin) is open after \(policy.failures) failures in a row; one action"
+                + " is tried every \(policy.openFor)"
         )
     }
 
@@ -42,7 +42,7 @@ final class CircuitBreaker: Sendable {
                 [
                     .plugin: plugin.text, .failures: "\(policy.failures)", .openFor: "\(policy.openFor)",
                     .reason: outcome.text,
-                    .advice: "find out why the plugin fails; it is tried again by itself",
+                    .advice: "find out why the plugin fails; it is retried automatically",
                 ]
             )
         case .closed(let rejected):
@@ -51,7 +51,7 @@ final class CircuitBreaker: Sendable {
                 nil,
                 [
                     .plugin: plugin.text, .rejectedWhileOpen: "\(rejected)",
-                    .advice: "send again what became a dead letter meanwhile, if it still counts",
+                    .advice: "replay the dead letters of that time if they are still relevant",
                 ]
             )
         }
@@ -101,10 +101,10 @@ struct BreakerState: Sendable {
     func status(at now: UInt64) -> (text: String, admits: Bool) {
         let text =
             switch phase {
-            case .closed(let count): "closed, \(count) failed in a row"
-            case .open where mayTry(at: now), .halfOpen(nil): "open, the next is tried"
+            case .closed(let count): "closed, \(count) failures in a row"
+            case .open where mayTry(at: now), .halfOpen(nil): "open, the next action is tried"
             case .open: "open"
-            case .halfOpen: "open, one is tried"
+            case .halfOpen: "open, one action is being tried"
             }
         return (text, mayTry(at: now))
     }

@@ -12,7 +12,7 @@ final class SourceRate: Sendable {
     init(_ limit: RateLimit, slows: Bool, tick: Duration, at now: UInt64) {
         self.slows = slows
         self.limit = limit
-        detail = "the source sends more than \(limit.perSecond) a second and \(limit.burst) at once"
+        detail = "the source exceeds its rate limit of \(limit.perSecond) per second with bursts of \(limit.burst)"
         bucket = Mutex(TokenBucket(limit, tick: tick, at: now))
     }
 

@@ -49,8 +49,8 @@ public struct RateLimit: Sendable, Hashable {
     }
 
     private func check() {
-        precondition((1...10_000_000).contains(perSecond), "a rate limit lets in 1 to 10,000,000 arrivals a second")
-        precondition((1...10_000_000).contains(burst), "a rate limit lets in 1 to 10,000,000 arrivals at once")
+        precondition((1...10_000_000).contains(perSecond), "a rate limit admits 1 to 10,000,000 arrivals per second")
+        precondition((1...10_000_000).contains(burst), "a rate limit admits bursts of 1 to 10,000,000 arrivals")
     }
 }
 
@@ -92,6 +92,6 @@ public struct DeduplicationLimits: Sendable, Hashable {
 
     private func check() {
         precondition((1...10_000_000).contains(count), "1 to 10,000,000 ids are remembered")
-        precondition(time > .zero && bytes >= 0, "ids are remembered for more than no time, replies in 0 bytes or more")
+        precondition(time > .zero && bytes >= 0, "the time must be positive and the bytes must not be negative")
     }
 }

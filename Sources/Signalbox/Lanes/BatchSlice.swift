@@ -73,7 +73,7 @@ struct BatchSlice: Sendable {
 
     /// Settles one arrival whose deadline passed before a call. A previous failed attempt determines the outcome.
     func settleLate(_ position: Int, plugin: PluginEntry?) {
-        let late = Outcome.Rejection(.expired, detail: "its deadline passed before the plugin could begin")
+        let late = Outcome.Rejection(.expired, detail: "the deadline passed before the plugin was called")
         let failure = failures?.outcome(at: position)
         let attempts = AttemptCount(started: attempt - 1, isOutcomeOfLast: failure != nil)
         intake.settle(arrivals[position], failure ?? .rejected(late), plugin: plugin, sink: sink, attempts)

@@ -74,7 +74,7 @@ final class Lane: Sendable {
     }
 
     private var reentrant: Outcome {
-        let detail = "a call of plugin \(entry.action) waits for an action that could begin only after it has returned"
+        let detail = "a call of plugin \(entry.action) waits for an action that cannot start until the call returns"
         return .rejected(Outcome.Rejection(.reentrant, detail: detail))
     }
 }

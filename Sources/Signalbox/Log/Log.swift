@@ -27,16 +27,16 @@ enum LogKind: String, CaseIterable, Sendable {
         switch self {
         case .deadLetter: "dead letter"
         case .abandoned: "abandoned, not acknowledged"
-        case .givenBack: "plugin cannot do its work now; its messages are not acknowledged and come again"
+        case .givenBack: "plugin gave messages back; they are not acknowledged and are redelivered"
         case .lateReturn: "plugin returned after its call was settled; its result was not sent"
         case .stalled: "plugin has not returned; arrivals for it become dead letters"
         case .breakerOpened:
-            "circuit breaker opened: the plugin is left alone; arrivals for it become dead letters"
+            "circuit breaker opened: the plugin is not called; arrivals for it become dead letters"
         case .breakerClosed: "circuit breaker closed: the plugin works again"
-        case .dropped: "dead letters were dropped: their store is full"
+        case .dropped: "dead letters were dropped: the store is full"
         case .withheld: "log lines about arrivals were withheld"
         case .sourceEnded: "source ended"
-        case .sourceFailed: "source ended with an error; other sources go on"
+        case .sourceFailed: "source ended with an error; other sources continue"
         case .sourceRemoved: "source removed"
         case .draining: "draining"
         case .notReturned: "plugin has not returned"
@@ -47,15 +47,15 @@ enum LogKind: String, CaseIterable, Sendable {
     var frequency: String {
         switch self {
         case .deadLetter:
-            "one per arrival, within the source's budget; none for what the supervisor says is unavailable, as a stalled"
-                + " plugin and a circuit breaker have lines of their own"
-        case .abandoned: "one per arrival, within the source's budget; none for what a plugin gave back"
+            "one per arrival, within the source's budget; none for arrivals that the supervisor rejects as unavailable,"
+                + " because a stalled plugin and a circuit breaker have their own lines"
+        case .abandoned: "one per arrival, within the source's budget; none for arrivals that a plugin gave back"
         case .lateReturn: "one per arrival, within the source's budget"
-        case .givenBack: "one a minute per source, and one at the end"
-        case .stalled: "one a minute per plugin that does not return"
-        case .breakerOpened, .breakerClosed: "one each time, so at most two per plugin in the time it stays open"
-        case .dropped: "one a minute, and one at the end"
-        case .withheld: "one per source at the end, when lines were withheld and no other line reports them"
+        case .givenBack: "one per minute and source, and one at the end"
+        case .stalled: "one per minute and plugin that does not return"
+        case .breakerOpened, .breakerClosed: "one per change of state, so at most two per plugin within `openFor`"
+        case .dropped: "one per minute, and one at the end"
+        case .withheld: "one per source at the end, if withheld lines have not been reported"
         case .sourceEnded, .sourceFailed: "one per run of an adapter"
         case .sourceRemoved: "one per removal"
         case .draining: "one per run"
@@ -93,32 +93,36 @@ package enum LogField: String, CaseIterable, Sendable {
     var meaning: String {
         switch self {
         case .source: "the source's name in the configuration"
-        case .action: "the action's name, as it was sent; missing when the message could not be read"
-        case .id: "the action's id: the sender's, or the assigned one; escaped and redacted"
-        case .plugin: "the action that the plugin is registered for; missing when none was found"
+        case .action: "the action's name as sent; absent if the message could not be read"
+        case .id: "the action's id, from the sender or assigned; escaped and redacted"
+        case .plugin: "the action that the plugin is registered for; absent if no plugin was found"
         case .outcome: "`handled`, `rejected`, `failed` or `abandoned`"
-        case .code: "what exactly became of it, such as `unknownAction`, `timeout` or `drain`"
+        case .code: "the exact reason for the outcome, such as `unknownAction`, `timeout` or `drain`"
         case .attempts:
-            "how many attempts at a call were begun, middleware and decoding included; missing when none was"
-        case .advice: "what whoever reads the line can do"
-        case .unavailable: "how many arrivals a stalled plugin made unavailable since the last such line"
-        case .givenBack: "how many arrivals plugins gave back since the last such line"
-        case .failures: "how many failed actions in a row opened the circuit breaker"
-        case .openFor: "how long it stays open before an action is tried"
-        case .reason: "the last of these failures, or the last reason for giving an arrival back; escaped and redacted"
-        case .rejectedWhileOpen: "how many arrivals were refused while it was open"
-        case .dropped: "how many dead letters the store dropped since the last such line"
-        case .droppedTotal: "how many it has dropped in all"
+            "the number of attempts at the call, middleware and decoding included; absent if there was no attempt"
+        case .advice: "what to do next"
+        case .unavailable: "the number of arrivals rejected because the plugin is stalled, since the last such line"
+        case .givenBack: "the number of arrivals that plugins gave back since the last such line"
+        case .failures: "the number of consecutive failed actions that opened the circuit breaker"
+        case .openFor: "how long the circuit breaker stays open before an action is tried"
+        case .reason: "the last of these failures, or the reason for the arrival last given back; escaped and redacted"
+        case .rejectedWhileOpen: "the number of arrivals rejected while the circuit breaker was open"
+        case .dropped: "the number of dead letters that the store dropped since the last such line"
+        case .droppedTotal: "the total number of dead letters that the store dropped"
         case .call: "the source and the plugin of a call that is still running, as `source/action`"
-        case .limit: "how long the drain may take"
-        case .linesWithheld: "how many lines were over the source's budget and are reported only by this one"
-        case .body: "the message's body, which the command's plugin `log` shows on purpose, and nothing else ever does"
-        case .file: "the configuration's file"
-        case .at: "where a new configuration is wrong: file, line, column"
-        case .key: "the key of the configuration that is meant"
-        case .problem: "what is wrong with it, and what to write instead; redacted"
-        case .sourcesAdded, .sourcesChanged, .sourcesRemoved: "names of sources, after a configuration was read anew"
-        case .pluginsAdded, .pluginsChanged, .pluginsRemoved: "actions of plugins, after a configuration was read anew"
+        case .limit: "the maximum duration of the drain"
+        case .linesWithheld: "the number of lines over the source's budget, which only this line reports"
+        case .body: "the message's body; only the command's plugin `log` writes it"
+        case .file: "the configuration file"
+        case .at: "the position of the error in a new configuration: file, line, column"
+        case .key: "the configuration key with the error"
+        case .problem: "the error, and what to write instead; redacted"
+        case .sourcesAdded: "the names of the sources that a reload added"
+        case .sourcesChanged: "the names of the sources that a reload changed"
+        case .sourcesRemoved: "the names of the sources that a reload removed"
+        case .pluginsAdded: "the actions of the plugins that a reload added"
+        case .pluginsChanged: "the actions of the plugins that a reload changed"
+        case .pluginsRemoved: "the actions of the plugins that a reload removed"
         }
     }
 }
@@ -174,12 +178,12 @@ extension Outcome {
         case .failed(let failure):
             failure.reason == .timeout
                 ? "give the plugin a longer timeout, or find out what it waits for"
-                : "see the plugin; the original message is in the dead letter"
-        case .abandoned(.ackDeadline): "the plugin is too slow for its source's ack deadline; the source sends it again"
+                : "check the plugin; the dead letter has the original message"
+        case .abandoned(.ackDeadline): "the plugin is too slow for the source's ack deadline; the source redelivers it"
         case .abandoned(let abandonment):
             abandonment.isGivenBack
-                ? "remove the cause; until then the source redelivers the message after growing pauses"
-                : "the source sends it again where it can"
+                ? "remove the cause; until then the source redelivers the message at growing intervals"
+                : "the source redelivers the message if it can"
         }
     }
 }
@@ -187,14 +191,14 @@ extension Outcome {
 extension Outcome.Rejection {
     var advice: String {
         switch reason {
-        case .malformed: "see what the sender sends; the original message is in the dead letter"
+        case .malformed: "check what the sender sends; the dead letter has the original message"
         case .unknownAction: "register a plugin for this action, or find out who sends it"
-        case .sourceNotAllowed: "name this origin in the plugin's access rule if it may call it"
+        case .sourceNotAllowed: "if this origin may call the plugin, name it in the plugin's access rule"
         case .invalidBody: "compare the sender's body with the plugin's Info"
-        case .expired: "see whether the plugin or its source is too slow"
-        case .idConflict: "let the sender give each message an id of its own, or turn deduplication off for the source"
-        case .deliveryLimit: "find out why this message ends the program; it is in the dead letter"
-        case .overloaded: "let the source send less, or raise its rate limit"
+        case .expired: "check whether the plugin or its source is too slow"
+        case .idConflict: "make the sender give each message its own id, or turn off deduplication for the source"
+        case .deliveryLimit: "find out why the program ends while handling this message; the dead letter has it"
+        case .overloaded: "make the source send less, or raise its rate limit"
         default: "find out what the plugin waits for"
         }
     }

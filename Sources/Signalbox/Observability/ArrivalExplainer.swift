@@ -60,7 +60,7 @@ struct ArrivalExplainer {
     }
 
     private var closed: StageResult {
-        let detail = "nothing more is taken: the supervisor is closing, or the source is being removed"
+        let detail = "no more arrivals are accepted: the supervisor is closing or the source is being removed"
         return (
             ExplanationStep(.intake, passes: false, detail), ExplanationVerdict(code: "closed", detail: detail)
         )
@@ -87,9 +87,9 @@ struct ArrivalExplainer {
     private func lane(_ entry: PluginEntry) -> StageResult {
         let order =
             switch entry.options.order {
-            case .source: "in order of their source"
-            case .key: "in order of their key"
-            case .none: "in no order"
+            case .source: "in order per source"
+            case .key: "in order per key"
+            case .none: "unordered"
             }
         let bounds = "at most \(entry.options.maxConcurrent) at once, \(order)"
         guard let lane = core.lanes.known(for: entry), lane.isStalled(for: intake) else {
@@ -101,13 +101,13 @@ struct ArrivalExplainer {
     private func attempts(_ entry: PluginEntry) -> StageResult {
         guard let retry = entry.options.retry else { return (ExplanationStep(.attempts, "at most 1"), nil) }
         let waits =
-            "a wait of at most \(retry.firstDelay) before the second, then twice as long, at most \(retry.longestDelay)"
+            "a delay of at most \(retry.firstDelay) before the second, doubling up to \(retry.longestDelay)"
         return (ExplanationStep(.attempts, "at most \(retry.attempts), with \(waits)"), nil)
     }
 
     private func middleware(_ entry: PluginEntry) -> StageResult {
         guard !entry.call.takesWholeSlices else {
-            return (ExplanationStep(.middleware, "none, as one call is for many actions"), nil)
+            return (ExplanationStep(.middleware, "none, because one call handles many actions"), nil)
         }
         let names = (core.middleware.all + entry.middleware.all).map { "\(type(of: $0))" }
         return (ExplanationStep(.middleware, names.isEmpty ? "none" : names.joined(separator: ", ")), nil)
@@ -134,15 +134,15 @@ extension ArrivalExplainer {
             return (ExplanationStep(.deduplication, "off for this source"), nil)
         }
         guard arrival.hasSenderID else {
-            return (ExplanationStep(.deduplication, "by id; the sender gave none"), nil)
+            return (ExplanationStep(.deduplication, "by id; the message has none"), nil)
         }
         switch deduplication.peek(arrival, at: core.now) {
         case .first:
             return (ExplanationStep(.deduplication, "by id; not seen before"), nil)
         case .coalesced:
-            return duplicate("the same message is running; it would have the same outcome, without a call")
+            return duplicate("the same message is running; this one would get its outcome without a call")
         case .duplicate:
-            return duplicate("the same message was handled; it would have the same outcome, without a call")
+            return duplicate("the same message was handled; this one would get its outcome without a call")
         case .conflict:
             return stop(.deduplication, .rejected(AdmissionPass.conflict))
         }
@@ -156,28 +156,28 @@ extension ArrivalExplainer {
     func deadline(_ action: Action) -> StageResult {
         guard let deadline = action.deadline else { return (ExplanationStep(.deadline, "none"), nil) }
         guard ContinuousClock.now >= deadline else { return (ExplanationStep(.deadline, "not passed"), nil) }
-        return stop(.deadline, .rejected(Outcome.Rejection(.expired, detail: "its deadline has passed")))
+        return stop(.deadline, .rejected(Outcome.Rejection(.expired, detail: "the deadline has passed")))
     }
 
     var rateLimit: StageResult {
         guard let intake else { return unknownSource(.rateLimit) }
         guard let rate = intake.admission.rate else { return (ExplanationStep(.rateLimit, "none"), nil) }
-        let limit = "\(rate.limit.perSecond) a second, \(rate.limit.burst) at once"
+        let limit = "\(rate.limit.perSecond) per second, bursts of \(rate.limit.burst)"
         if rate.available(at: core.now) > 0 { return (ExplanationStep(.rateLimit, limit), nil) }
-        if rate.slows { return (ExplanationStep(.rateLimit, "\(limit); the source has to wait now"), nil) }
+        if rate.slows { return (ExplanationStep(.rateLimit, "\(limit); the source must wait now"), nil) }
         let overloaded = Outcome.Rejection(.overloaded, detail: rate.detail)
         return stop(.rateLimit, .rejected(overloaded), configured: limit)
     }
 
     func circuitBreaker(_ entry: PluginEntry) -> StageResult {
         guard let breaker = entry.breaker else { return (ExplanationStep(.circuitBreaker, "none"), nil) }
-        let policy = "opens after \(breaker.policy.failures) in a row for \(breaker.policy.openFor)"
+        let policy = "opens after \(breaker.policy.failures) failures in a row for \(breaker.policy.openFor)"
         let (text, admits) = breaker.status(at: core.now)
         if admits { return (ExplanationStep(.circuitBreaker, "\(policy); \(text)"), nil) }
         return stop(.circuitBreaker, .rejected(breaker.rejection), configured: "\(policy); \(text)")
     }
 
     private func unknownSource(_ stage: ExplanationStage) -> StageResult {
-        (ExplanationStep(stage, "not known, as the source has not been added"), nil)
+        (ExplanationStep(stage, "unknown, because the source has not been added"), nil)
     }
 }

@@ -50,17 +50,17 @@ enum MetricName: String, CaseIterable, Sendable {
         switch self {
         case .outcomes: "arrivals settled, duplicates included; each has exactly one outcome"
         case .attempts:
-            "attempts at a call that were begun, middleware and decoding included, counted when their arrival is settled;"
-                + " more than outcomes where it retries"
+            "attempts at a call, middleware and decoding included, counted when the arrival is settled; more than"
+                + " outcomes if the plugin retries"
         case .callDuration:
-            "how long each call took, further middleware included; a call that timed out when it returns"
-        case .duplicates: "arrivals that came again and were answered without a call"
-        case .deadLetters: "arrivals that were rejected or failed, and kept as dead letters"
-        case .deadLettersDropped: "dead letters that the store had no room for; read once a second"
-        case .lateReturns: "calls that returned after they had been settled; read once a second"
-        case .callsStalled: "calls that were settled without waiting for them and have not returned; read once a second"
-        case .windowArrivals: "arrivals inside and not settled; read once a second"
-        case .windowBytes: "bytes of their messages; read once a second"
+            "the duration of each call, inner middleware included; a call that timed out is recorded when it returns"
+        case .duplicates: "repeated arrivals, answered without a call"
+        case .deadLetters: "arrivals that were rejected or failed and became dead letters"
+        case .deadLettersDropped: "dead letters that did not fit in the store; read once a second"
+        case .lateReturns: "calls that returned after they were settled; read once a second"
+        case .callsStalled: "settled calls that have not returned; read once a second"
+        case .windowArrivals: "accepted arrivals that are not settled; read once a second"
+        case .windowBytes: "bytes of the messages of these arrivals; read once a second"
         }
     }
 }
@@ -79,9 +79,9 @@ enum MetricLabel: String, CaseIterable, Sendable {
         switch self {
         case .source: "the source's name in the configuration"
         case .plugin:
-            "the action that the plugin is registered for; `none` where none was found, whatever was asked for"
+            "the action that the plugin is registered for; `none` if no plugin was found, whatever the action"
         case .outcome: "`handled`, `rejected`, `failed` or `abandoned`"
-        case .code: "the reason, such as `unknownAction`, `timeout` or `drain`; `handled` for what was handled"
+        case .code: "the reason for the outcome, such as `unknownAction` or `drain`; `handled` for handled arrivals"
         }
     }
 }

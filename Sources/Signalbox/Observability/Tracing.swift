@@ -83,13 +83,13 @@ enum SpanField: String, CaseIterable, Sendable {
         case .system: "always `signalbox`"
         case .operation: "always `process`"
         case .source: "the source's name in the configuration"
-        case .action: "the action's name, as it was sent; missing when the message could not be read"
-        case .id: "the action's id, escaped and redacted; missing when the message could not be read"
-        case .attempt: "which call for the action it is, from 1; missing on a span of an arrival"
+        case .action: "the action's name as sent; absent if the message could not be read"
+        case .id: "the action's id, escaped and redacted; absent if the message could not be read"
+        case .attempt: "the number of the attempt, from 1; absent from the span of an arrival"
         case .isDuplicate:
-            "`true` on the span of an arrival that came again and was answered without a call; else missing"
+            "`true` on the span of a repeated arrival, answered without a call; absent otherwise"
         case .outcome: "`handled`, `rejected`, `failed` or `abandoned`"
-        case .code: "what exactly became of it, such as `invalidBody`, `timeout` or `drain`"
+        case .code: "the exact reason for the outcome, such as `invalidBody`, `timeout` or `drain`"
         }
     }
 }

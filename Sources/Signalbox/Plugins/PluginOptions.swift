@@ -39,8 +39,8 @@ public struct PluginOptions<Info>: Sendable {
     }
 
     private func check() {
-        precondition((1...10_000).contains(maxConcurrent), "a plugin has 1 to 10,000 calls at once")
-        precondition(timeout.map { $0 > .zero } ?? true, "a call may take more than no time")
+        precondition((1...10_000).contains(maxConcurrent), "a plugin runs 1 to 10,000 calls at once")
+        precondition(timeout.map { $0 > .zero } ?? true, "the timeout of a call must be positive")
     }
 }
 
@@ -152,7 +152,7 @@ public struct RetryPolicy: Sendable, Hashable {
 
     private func check() {
         precondition((1...100).contains(attempts), "a retry policy allows 1 to 100 attempts")
-        precondition(firstDelay > .zero && longestDelay > .zero, "a retry policy has delays above zero")
+        precondition(firstDelay > .zero && longestDelay > .zero, "the delays of a retry policy must be positive")
     }
 }
 
@@ -190,7 +190,7 @@ public struct CircuitBreakerPolicy: Sendable, Hashable {
 
     private func check() {
         precondition((1...1_000_000).contains(failures), "a circuit breaker opens after 1 to 1,000,000 failures")
-        precondition(openFor > .zero, "a circuit breaker stays open for more than no time")
+        precondition(openFor > .zero, "the time a circuit breaker stays open must be positive")
     }
 }
 

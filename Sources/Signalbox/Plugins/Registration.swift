@@ -180,7 +180,7 @@ extension Supervisor {
         replacing: Bool = false
     ) throws(RegistrationError) {
         if case .key = options.order.rule {
-            preconditionFailure("a batch holds many keys: a BatchPlugin has none of its own")
+            preconditionFailure("a BatchPlugin has no key: its batches hold many keys")
         }
         precondition(options.middleware.isEmpty, "the calls of a BatchPlugin pass no middleware")
         let call = PluginCall.makeBatch { (batch: [(info: P.Info, context: ActionContext)]) async throws -> Void in
@@ -279,7 +279,7 @@ public enum RegistrationError: Error, Sendable, Hashable, CustomStringConvertibl
         case .noSuchAction(let action): "no plugin is registered for action \(action)"
         case .middlewareUnsupported(let action):
             "the calls of the BatchPlugin for action \(action) pass no middleware; observe its outcomes instead"
-        case .duplicateSource(let source): "source \(source) is already there; give each source its own name"
+        case .duplicateSource(let source): "a source named \(source) already exists; give each source its own name"
         case .closed: "the supervisor is closing; register before it drains"
         }
     }

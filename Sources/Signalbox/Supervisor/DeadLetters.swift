@@ -218,7 +218,7 @@ extension SupervisorCore {
             [
                 .dropped: "\(count)", .droppedTotal: "\(dropped)",
                 .advice:
-                    "find out why so much is not handled, raise the store's limits, or keep them elsewhere by its stream",
+                    "find out why messages are not handled, raise the store's limits, or save them from its stream",
             ]
         )
     }

@@ -191,12 +191,12 @@ public struct SupervisorConfiguration: Sendable {
     public init() {}
 
     func check() {
-        precondition(timeout > .zero, "a call may take more than no time")
+        precondition(timeout > .zero, "the timeout of a call must be positive")
         precondition(
             drainLimit >= .zero && ackDeadline >= .zero,
-            "the drain limit and the ack deadline are not below zero"
+            "the drain limit and the ack deadline must not be negative"
         )
-        precondition((.milliseconds(1) ... .seconds(60)).contains(tick), "a tick is 1 ms to 60 s")
-        precondition(logLinesPerSecond >= 1, "at least 1 log line a second")
+        precondition((.milliseconds(1) ... .seconds(60)).contains(tick), "a tick must be 1 ms to 60 s")
+        precondition(logLinesPerSecond >= 1, "the log lines per second must be at least 1")
     }
 }

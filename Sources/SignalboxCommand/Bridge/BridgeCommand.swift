@@ -7,18 +7,19 @@ import SignalboxRoutes
 struct BridgeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bridge",
-        abstract: "Runs a page, and shows what became of each of its messages and where it wanted to go.",
+        abstract: "Runs a page and shows the outcome of each message and navigation.",
         discussion: """
-            With --engine jsc, which is the default, PAGE is scripts, which run in order, in one page without a document, \
-            until no timer and no call is left. With webkitgtk it is an HTML file, a folder with an index.html, or an http \
-            URL, shown in a window; with browser a file or folder, which is served to whatever browser opens the address \
-            that is told. These run until a signal, --timeout or --count.
+            With --engine jsc, the default, PAGE is one or more scripts. They run in order, in one page without a \
+            document, until no timer, call or message to the page is left. With webkitgtk, PAGE is an HTML file, a folder \
+            with an index.html, or an http or https URL, shown in a window. With browser, it is a file or folder, served \
+            to any browser that opens the address on stderr. These two engines run until a signal, --timeout or --count.
 
-            One JSON object per message, in the order in which they were sent: source, action, id, body, outcome, reason, \
-            detail, path, reply. The lines have no times, so the same scripts give the same lines. With webkitgtk also one per \
+            One JSON object per message, in the order sent: source, action, id, body, outcome, reason, detail, path, \
+            reply. Lines contain no times, so the same scripts produce the same lines. With webkitgtk also one line per \
             navigation: navigation, kind, frame, policy, decider, reason, trace. With --config the page may call the \
-            configuration's plugins, and its navigation chain is asked, without opening anything; its other sources are left \
-            alone. Without it every message ends as unknownAction, and only pages of the page's own origin load.
+            configuration's plugins, and the configuration's navigation chain decides about URLs without opening \
+            anything; other sources do not run. Without --config every message is rejected as unknownAction, and only \
+            pages of the page's own origin load.
 
             EXAMPLE
               signalbox bridge examples/tour/page.js --config examples/tour/page.yaml
@@ -34,12 +35,12 @@ struct BridgeCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("Scripts; or one HTML file, folder or URL.", valueName: "page"))
     var pages: [String]
 
-    @Option(help: "What it runs in: \(BridgeEngineChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(help: "The engine: \(BridgeEngineChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
     var engine = BridgeEngineChoice.jsc
 
     @Option(
         help: ArgumentHelp(
-            "An origin whose pages get the bridge, besides the page's own; may be repeated.",
+            "Another origin whose pages get the bridge; may be repeated.",
             valueName: "origin"
         )
     )
@@ -48,33 +49,33 @@ struct BridgeCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The configuration whose plugins the page may call.", valueName: "file"))
     var config: String?
 
-    @Option(help: ArgumentHelp("Which script source of the configuration the page is.", valueName: "name"))
+    @Option(help: ArgumentHelp("The script source that the page replaces, if there are several.", valueName: "name"))
     var source: String?
 
-    @Option(help: ArgumentHelp("jsc: the lines of an earlier run, which these must equal.", valueName: "file"))
+    @Option(help: ArgumentHelp("jsc: the lines of an earlier run to compare with.", valueName: "file"))
     var expect: String?
 
-    @Option(help: "End the page after so many messages.")
+    @Option(help: "End the page after this many messages.")
     var count: Int?
 
     @Option(help: "End the page after this time: \(TimeoutOption.form).")
     var timeout: String?
 
-    @Option(help: "The log level on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(help: "Log level on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
     var logLevel = LogChoice.info
 
     func validate() throws {
         guard source == nil || config != nil else {
-            throw ValidationError("--source is a name in a configuration; say which with --config")
+            throw ValidationError("--source names a source of a configuration; add --config")
         }
-        guard count.map({ $0 >= 1 }) ?? true else { throw ValidationError("--count is at least 1") }
+        guard count.map({ $0 >= 1 }) ?? true else { throw ValidationError("--count must be at least 1") }
         if engine == .jsc {
             guard allowOrigin.isEmpty else {
-                throw ValidationError("--allow-origin is about pages; scripts of --engine jsc have no origin")
+                throw ValidationError("--allow-origin applies to pages; scripts of --engine jsc have no origin")
             }
         } else {
-            guard pages.count == 1 else { throw ValidationError("--engine \(engine.rawValue) shows one page") }
-            guard expect == nil else { throw ValidationError("--expect compares runs of --engine jsc alone") }
+            guard pages.count == 1 else { throw ValidationError("--engine \(engine.rawValue) takes exactly one page") }
+            guard expect == nil else { throw ValidationError("--expect requires --engine jsc") }
         }
         _ = try request()
     }
@@ -135,11 +136,11 @@ enum BridgeEngineChoice: String, CaseIterable, Sendable, ExpressibleByArgument {
 
     /// Returns descriptions of the engine's limitations, which are logged before the page starts.
     func limits(of features: AdapterFeatures) -> [String] {
-        let navigation = features.contains(.navigates) ? [] : ["navigation: not asked"]
+        let navigation = features.contains(.navigates) ? [] : ["navigation: not reported"]
         return switch self {
-        case .jsc: navigation + ["documents: none, scripts only"]
+        case .jsc: navigation + ["documents: not supported, only scripts"]
         case .webkitgtk: navigation
-        case .browser: navigation + ["frames of other origins: not told apart"]
+        case .browser: navigation + ["frames of other origins: not distinguished"]
         }
     }
 }

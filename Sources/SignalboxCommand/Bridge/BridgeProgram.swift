@@ -75,7 +75,7 @@ enum BridgeProgram {
     ) -> CommandStatus {
         let isComplete = parts.request.count.map { report.written >= $0 } ?? isOpenEnded
         if !(isComplete && report.endedOnRequest),
-            let status = report.earlyEndStatus(isOpenEnded ? "--count" : "the page was idle")
+            let status = report.earlyEndStatus(isOpenEnded ? "--count was reached" : "the page was idle")
         {
             return report.isClosedByLimit ? .notAsExpected : status
         }
@@ -84,7 +84,7 @@ enum BridgeProgram {
         if let comparison = summary.comparison {
             problems += comparison.shown.flatMap(\.lines)
             if comparison.differences > 0 {
-                problems.append("lines that are not as in \(parts.request.expect ?? ""): \(comparison.differences)")
+                problems.append("lines that differ from \(parts.request.expect ?? ""): \(comparison.differences)")
             }
         } else if summary.notHandled > 0 {
             problems.append("messages that were not handled: \(summary.notHandled) of \(summary.settled)")
@@ -164,7 +164,7 @@ extension BridgeProgram {
         do throws(URLTextError) {
             url = try URLText(text)
         } catch {
-            throw CommandFailure(.usage, "the page is no URL that can be shown: \(error)")
+            throw CommandFailure(.usage, "the page is not a valid URL: \(error)")
         }
         var configurator = BridgeConfigurator()
         if let own = url.origin { configurator.set(origins: [own] + parts.request.origins) }
@@ -182,7 +182,7 @@ extension BridgeProgram {
     static func webView(_ parts: Parts) async throws -> CommandStatus {
         throw CommandFailure(
             .unavailable,
-            "this signalbox was built without web views; build it with: swift build --traits WebKitGTK (it needs "
+            "this signalbox was built without web views; build it with: swift build --traits WebKitGTK (requires "
                 + "libwebkit2gtk-4.1-dev), or use --engine browser"
         )
     }
@@ -230,7 +230,7 @@ struct PageSource: Sendable {
             guard case .script(let script) = section.kind else { return nil }
             return (section.name.text, PageSource(name: section.name, script: script, window: section.window))
         }
-        let none = "no source is a page; add one below 'sources', such as page: { script: {} }"
+        let none = "there is no script source; add one below 'sources', such as page: { script: {} }"
         return try SourceChoice(kind: "script source", none: none, file: file).one(name, of: pages)
     }
 }

@@ -30,7 +30,7 @@ struct SiteFiles {
             documents["/\(name)"] = BrowserDocument(contentType: type, body: try content(of: "\(path)/\(name)"))
         }
         guard let first = documents["/index.html"] else {
-            throw NamedFileError(path: path, reason: "has no index.html, which would be the first page")
+            throw NamedFileError(path: path, reason: "has no index.html, the first page")
         }
         documents["/"] = first
         return SiteFiles(documents: documents)

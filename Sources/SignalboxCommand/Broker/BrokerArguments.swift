@@ -4,7 +4,7 @@ import SignalboxCore
 
 /// The options for connecting and logging in to a broker. No secret is an argument, as other users can see those.
 struct BrokerArguments: ParsableArguments {
-    @Option(help: "The user name at the broker.")
+    @Option(help: "The user name for the broker.")
     var user: String?
 
     @Option(help: ArgumentHelp("The environment variable that holds the password.", valueName: "name"))
@@ -15,7 +15,7 @@ struct BrokerArguments: ParsableArguments {
 
     @Option(
         name: .customLong("tls-ca"),
-        help: ArgumentHelp("Trust the authority of this PEM file alone; for mqtts://.", valueName: "file")
+        help: ArgumentHelp("Trust only the authority in this PEM file; for mqtts://.", valueName: "file")
     )
     var authority: String?
 
@@ -28,12 +28,12 @@ struct BrokerArguments: ParsableArguments {
     @Option(help: ArgumentHelp("The certificate's private key, a PEM file.", valueName: "file"))
     var key: String?
 
-    @Flag(help: "Check no certificate. Whoever is on the way can then read and change everything.")
+    @Flag(help: "Check no certificate. Anyone on the network path can then read and change all traffic.")
     var insecure = false
 
     @Option(
         name: .customLong("psk-identity"),
-        help: ArgumentHelp("The client's identity at a broker with pre-shared keys.", valueName: "text")
+        help: ArgumentHelp("The client's identity for a pre-shared key.", valueName: "text")
     )
     var preSharedKeyIdentity: String?
 
@@ -52,10 +52,10 @@ struct BrokerArguments: ParsableArguments {
     @Flag(name: .customLong("psk-allow-short"), help: "Accept a key shorter than 16 bytes, which is weak.")
     var allowsShortPreSharedKey = false
 
-    @Flag(name: .customLong("v311"), help: "Speak MQTT 3.1.1 in place of 5.")
+    @Flag(name: .customLong("v311"), help: "Use MQTT 3.1.1 instead of 5.")
     var usesV311 = false
 
-    @Flag(help: "Try again when the first connection fails; else that is an error.")
+    @Flag(help: "Retry if the first connection fails; without it, that is an error.")
     var retry = false
 
     /// Returns the broker and the connection options, validated as far as possible without a connection.
@@ -76,7 +76,7 @@ struct BrokerArguments: ParsableArguments {
     /// Warns on stderr about the effect of `--insecure`.
     func warn() {
         guard insecure else { return }
-        let danger = "whoever is on the way can read and change everything"
+        let danger = "anyone on the network path can read and change all traffic"
         DiagnosticOutput.shared.report("--insecure: no certificate is checked, so \(danger)")
     }
 
@@ -94,7 +94,9 @@ struct BrokerArguments: ParsableArguments {
             throw ValidationError("--password-env and --password-file exclude each other")
         }
         let password = try BrokerArguments.secret(in: passwordEnv, passwordFile, option: "--password-env")
-        guard password == nil || user != nil else { throw ValidationError("a password needs a user name: --user") }
+        guard password == nil || user != nil else {
+            throw ValidationError("a password requires a user name; add --user")
+        }
         return password
     }
 
@@ -114,7 +116,7 @@ struct BrokerArguments: ParsableArguments {
             ("--psk-file", preSharedKeyFile != nil), ("--psk-allow-short", allowsShortPreSharedKey),
         ].filter(\.1).map(\.0)
         if !broker.usesTLS, let option = (given + keyOptions).first {
-            throw ValidationError("\(option) is about TLS: write mqtts://, whose port is 8883 where none is written")
+            throw ValidationError("\(option) requires TLS; write mqtts:// (default port 8883)")
         }
         if let option = keyOptions.first {
             if let other = given.first {
@@ -134,7 +136,7 @@ struct BrokerArguments: ParsableArguments {
         }
         let secret = try BrokerArguments.secret(in: preSharedKeyVariable, preSharedKeyFile, option: "--psk-env")
         guard let preSharedKeyIdentity, let secret else {
-            throw ValidationError("--psk-identity goes together with --psk-env or --psk-file")
+            throw ValidationError("use --psk-identity together with --psk-env or --psk-file")
         }
         return .preSharedKey(identity: preSharedKeyIdentity, key: secret, allowsShort: allowsShortPreSharedKey)
     }
@@ -148,7 +150,7 @@ struct BrokerArguments: ParsableArguments {
         switch (certificate, key) {
         case (let certificate?, let key?): return MQTTIdentity(certificateFile: certificate, keyFile: key)
         case (nil, nil): return nil
-        default: throw ValidationError("--cert and --key go together")
+        default: throw ValidationError("use --cert and --key together")
         }
     }
 }
@@ -189,7 +191,7 @@ enum QoSOption {
     static func parse(_ number: Int?) throws(ValidationError) -> MQTTQoS {
         guard let number else { return .atLeastOnce }
         guard let qos = MQTTQoS(rawValue: number) else {
-            throw ValidationError("--qos is 0 or 1; QoS 2 cannot promise that nothing is lost")
+            throw ValidationError("--qos must be 0 or 1; QoS 2 cannot guarantee that nothing is lost")
         }
         return qos
     }

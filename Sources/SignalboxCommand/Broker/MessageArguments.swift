@@ -5,18 +5,18 @@ import SignalboxRoutes
 
 /// The options for the destination and properties of a message.
 struct MessageArguments: ParsableArguments {
-    @Option(name: [.customShort("t"), .customLong("topic")], help: "The topic; it has no wildcards.")
+    @Option(name: [.customShort("t"), .customLong("topic")], help: "The topic, without wildcards.")
     var topic: String
 
-    @Option(help: "The quality of service: 0, at most once, or 1, at least once; 1 by default.")
+    @Option(help: "QoS: 0 (at most once) or 1 (at least once, default).")
     var qos: Int?
 
-    @Option(help: ArgumentHelp("What the payload is, such as application/json (MQTT 5).", valueName: "type"))
+    @Option(help: ArgumentHelp("The payload's content type, such as application/json (MQTT 5).", valueName: "type"))
     var contentType: String?
 
     @Option(
         help: ArgumentHelp(
-            "How long the message is wanted, such as 30s; whole seconds count (MQTT 5).",
+            "How long the message is valid, at least 1s; rounded up to whole seconds (MQTT 5).",
             valueName: "time"
         )
     )
@@ -35,7 +35,7 @@ struct MessageArguments: ParsableArguments {
         message.contentType = contentType
         message.expiry = try lifetime()
         guard version == .v5 || contentType == nil && expiry == nil else {
-            throw ValidationError("--content-type and --expiry are properties of MQTT 5; leave --v311 out")
+            throw ValidationError("--content-type and --expiry require MQTT 5; remove --v311")
         }
         return message
     }
@@ -45,7 +45,7 @@ struct MessageArguments: ParsableArguments {
         do throws(ValueTextError) {
             let lifetime = try DurationText.duration(in: expiry)
             guard (.seconds(1)...(.seconds(4_294_967_295))).contains(lifetime) else {
-                throw ValueTextError(description: "1s or more expected")
+                throw ValueTextError(description: "expected at least 1s")
             }
             return lifetime
         } catch {
@@ -58,11 +58,11 @@ struct MessageArguments: ParsableArguments {
 struct PayloadArguments: ParsableArguments {
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("What the message says; empty text is an empty message.", valueName: "text")
+        help: ArgumentHelp("The payload as text; empty text is an empty message.", valueName: "text")
     )
     var payload: String?
 
-    @Option(help: ArgumentHelp("The file whose bytes the message is; '-' is stdin.", valueName: "path"))
+    @Option(help: ArgumentHelp("The file whose bytes are the payload; '-' is stdin.", valueName: "path"))
     var file: String?
 
     /// Returns the source of the payload, or `nil` if none was given.

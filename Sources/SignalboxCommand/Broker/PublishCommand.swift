@@ -9,8 +9,8 @@ struct PublishCommand: AsyncParsableCommand {
         commandName: "publish",
         abstract: "Publishes one message to a broker, or each line of stdin.",
         discussion: """
-            It ends with status 0 when the broker has taken every message: at QoS 1 it has acknowledged each. With \
-            --lines the last line on stderr counts what was published and what was not; empty lines are no messages.
+            The status is 0 if the broker accepted every message; at QoS 1 it acknowledges each. With --lines the last \
+            line on stderr counts published and unpublished messages; empty lines are skipped.
 
             EXAMPLE
               signalbox publish mqtt://127.0.0.1:1883 --topic push/kiosk/loading --payload '{"percent":50}'
@@ -28,22 +28,22 @@ struct PublishCommand: AsyncParsableCommand {
     @OptionGroup(title: "The message")
     var message: MessageArguments
 
-    @OptionGroup(title: "What it says")
+    @OptionGroup(title: "The payload")
     var content: PayloadArguments
 
-    @Flag(help: "Publish each line of stdin as a message of its own.")
+    @Flag(help: "Publish each line of stdin as a separate message.")
     var lines = false
 
-    @Flag(help: "Have the broker keep the message for those who subscribe later; an empty one deletes it.")
+    @Flag(help: "Have the broker retain the message for later subscribers; an empty one deletes it.")
     var retain = false
 
-    @Option(help: "Give up after this time: \(TimeoutOption.form). A single message waits 30 s without it.")
+    @Option(help: "Give up after this time: \(TimeoutOption.form). Default for a single message: 30s.")
     var timeout: String?
 
     @OptionGroup(title: "The broker")
     var arguments: BrokerArguments
 
-    @Option(help: "The log level on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(help: "Log level on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
     var logLevel = LogChoice.warning
 
     func validate() throws {
@@ -59,10 +59,10 @@ struct PublishCommand: AsyncParsableCommand {
     func request() throws -> PublishRequest {
         let payload = try content.source()
         guard payload == nil || !lines else {
-            throw ValidationError("--lines takes what the messages say from stdin; leave --payload and --file out")
+            throw ValidationError("--lines reads the payloads from stdin; remove --payload and --file")
         }
         guard let payload = lines ? .lines : payload else {
-            throw ValidationError("say what is published: --payload TEXT, --file FILE or --lines")
+            throw ValidationError("there is no payload; add --payload TEXT, --file FILE or --lines")
         }
         let options = try arguments.connectionOptions(at: broker)
         let request = PublishRequest(

@@ -36,7 +36,7 @@ struct PublishedLines: Sendable {
     private func publish(_ line: InputLine, _ counts: inout LineCounts) async {
         guard !line.isTruncated else {
             DiagnosticOutput.shared.report(
-                "a line is longer than \(PublishRequest.lineLimit) bytes, and was not published"
+                "a line was not published: it is longer than \(PublishRequest.lineLimit) bytes"
             )
             counts.rejected += 1
             return
@@ -83,8 +83,8 @@ struct PublishReport: Sendable {
         let shown = topic.debugDescription
         if denied > 0 {
             messages.append(
-                "the broker denied \(denied) messages to \(shown): let this user publish there in the broker's access "
-                    + "rules, or choose another topic"
+                "the broker denied \(denied) messages to \(shown): allow this user to publish there in the broker's "
+                    + "access rules, or choose another topic"
             )
         }
         let end = lines.isComplete ? "" : "; stdin was not read to its end"

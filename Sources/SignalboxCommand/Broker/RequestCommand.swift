@@ -7,11 +7,11 @@ import SignalboxCore
 struct RequestCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "request",
-        abstract: "Publishes a request to a broker, and shows the reply.",
+        abstract: "Publishes a request to a broker and shows the reply.",
         discussion: """
-            The request has a Response Topic and Correlation Data of its own (MQTT 5). The reply is one JSON object: \
-            payload (JSON as it is, else text, else Base64 with "encoding"), and where the reply has them outcome and \
-            contentType. The status is 0 when the outcome is 'handled', or the reply tells of none.
+            The request has its own Response Topic and Correlation Data (MQTT 5). The reply is one JSON object: payload \
+            (the JSON value, else text, else Base64 with "encoding"), and outcome and contentType if the reply has them. \
+            The status is 0 if the reply's outcome is 'handled' or absent.
 
             EXAMPLE
               signalbox request mqtt://127.0.0.1:1883 --topic push/kiosk/loading --payload '{}' --timeout 5s
@@ -29,10 +29,10 @@ struct RequestCommand: AsyncParsableCommand {
     @OptionGroup(title: "The message")
     var message: MessageArguments
 
-    @OptionGroup(title: "What it says")
+    @OptionGroup(title: "The payload")
     var content: PayloadArguments
 
-    @Option(help: "Wait at most this time for the reply: \(TimeoutOption.form); 30s without it.")
+    @Option(help: "Wait at most this time for the reply: \(TimeoutOption.form); default 30s.")
     var timeout: String?
 
     @Option(defaultAsFlag: RawOutput.auto, parsing: .next, help: RawOutput.help("the reply's payload"))
@@ -41,7 +41,7 @@ struct RequestCommand: AsyncParsableCommand {
     @OptionGroup(title: "The broker")
     var arguments: BrokerArguments
 
-    @Option(help: "The log level on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(help: "Log level on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
     var logLevel = LogChoice.warning
 
     func validate() throws {
@@ -57,11 +57,11 @@ struct RequestCommand: AsyncParsableCommand {
     /// Returns the validated options.
     func request() throws -> PublishRequest {
         guard let payload = try content.source() else {
-            throw ValidationError("say what is asked: --payload TEXT or --file FILE")
+            throw ValidationError("there is no payload; add --payload TEXT or --file FILE")
         }
-        guard !arguments.usesV311 else { throw ValidationError("MQTT 3.1.1 has no response topics; leave --v311 out") }
+        guard !arguments.usesV311 else { throw ValidationError("MQTT 3.1.1 has no response topics; remove --v311") }
         let wait = try timeout.map(TimeoutOption.duration) ?? .seconds(30)
-        guard wait <= .seconds(86_400) else { throw ValidationError("--timeout: a reply is waited for at most 1d") }
+        guard wait <= .seconds(86_400) else { throw ValidationError("--timeout must be at most 1d") }
         let options = try arguments.connectionOptions(at: broker)
         let request = PublishRequest(
             options: options,

@@ -11,10 +11,10 @@ struct SubscribeCommand: AsyncParsableCommand {
         commandName: "subscribe",
         abstract: "Shows the messages of a broker's topics.",
         discussion: """
-            One JSON object per message: topic, payload (JSON as it is, else text, else Base64 with "encoding"), \
-            retained, qos, receivedAt, captures. It has no session at the broker: what was sent before it came is \
-            seen only when retained. It ends with status 0 when --count messages are out or nobody reads its output \
-            any more; with --timeout alone, when the time has passed and a message came.
+            One JSON object per message: topic, payload (the JSON value, else text, else Base64 with "encoding"), \
+            retained, qos, receivedAt, captures. The command has no session at the broker: of messages sent before it \
+            connected, it shows only retained ones. The status is 0 after --count messages, or when the reader closes \
+            stdout; with --timeout alone, if at least one message arrived in that time.
 
             EXAMPLE
               signalbox subscribe mqtt://127.0.0.1:1883 --topic 'push/{device}/{action}' --count 3 --timeout 30s
@@ -35,15 +35,18 @@ struct SubscribeCommand: AsyncParsableCommand {
     )
     var topics: [String]
 
-    @Option(help: "The maximum quality of service: 0, at most once, or 1, at least once; 1 by default.")
+    @Option(help: "Maximum QoS: 0 (at most once) or 1 (at least once, default).")
     var qos: Int?
 
     @Option(
-        help: ArgumentHelp("Share the messages with all who name this group: each goes to one.", valueName: "group")
+        help: ArgumentHelp(
+            "Share the messages with all subscribers of this group; each goes to one of them.",
+            valueName: "group"
+        )
     )
     var share: String?
 
-    @Option(help: "What becomes of messages that the broker had stored: deliver, ignore.")
+    @Option(help: "How to treat retained messages: deliver or ignore.")
     var retained: String?
 
     @Option(help: "End after this many messages.")
@@ -55,13 +58,13 @@ struct SubscribeCommand: AsyncParsableCommand {
     @Option(defaultAsFlag: RawOutput.auto, parsing: .next, help: RawOutput.help("each payload"))
     var raw: RawOutput?
 
-    @Flag(help: "Say on stderr once a second how many messages came.")
+    @Flag(help: "Report the rate of messages on stderr once a second.")
     var rate = false
 
     @OptionGroup(title: "The broker")
     var arguments: BrokerArguments
 
-    @Option(help: "The log level on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(help: "Log level on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
     var logLevel = LogChoice.warning
 
     func validate() throws {
@@ -77,9 +80,9 @@ struct SubscribeCommand: AsyncParsableCommand {
 
     private func request() throws -> SubscribeRequest {
         guard !topics.isEmpty else {
-            throw ValidationError("--topic is missing; say which topics, such as --topic '#'")
+            throw ValidationError("--topic is missing; add at least one, such as --topic '#'")
         }
-        guard count.map({ $0 >= 1 }) ?? true else { throw ValidationError("--count is at least 1") }
+        guard count.map({ $0 >= 1 }) ?? true else { throw ValidationError("--count must be at least 1") }
         let request = SubscribeRequest(
             options: try arguments.connectionOptions(at: broker),
             patterns: try topics.map { try pattern($0) },
@@ -98,9 +101,9 @@ struct SubscribeCommand: AsyncParsableCommand {
         var text = text
         if let share {
             let isName = !share.isEmpty && !share.contains { "/+#{}".contains($0) }
-            guard isName else { throw ValidationError("--share: a name without '/', '+', '#' and braces expected") }
+            guard isName else { throw ValidationError("--share: expected a name without '/', '+', '#' and braces") }
             guard !text.hasPrefix("$share/") else {
-                throw ValidationError("--topic: it names a group already; leave --share out")
+                throw ValidationError("--topic already names a group; remove --share")
             }
             text = "$share/\(share)/\(text)"
         }
@@ -115,7 +118,7 @@ struct SubscribeCommand: AsyncParsableCommand {
         guard let retained else { return .deliver }
         guard let choice = MQTTRetained(rawValue: retained) else {
             let keywords = MQTTRetained.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ValidationError("--retained: one of \(keywords) expected")
+            throw ValidationError("--retained: expected one of \(keywords)")
         }
         return choice
     }
@@ -248,12 +251,14 @@ enum SubscribeProgram {
         case nil: break
         }
         guard request.hasSuccessCondition, plugin.shown < request.requiredCount else { return .done }
+        let received = "\(plugin.shown) of \(request.requiredCount) messages received"
         if plugin.stopReason == .timeout {
-            DiagnosticOutput.shared.report("\(plugin.shown) of \(request.requiredCount) messages came in time")
+            let time = request.timeout.map { " after \(DurationText.text($0))" } ?? ""
+            DiagnosticOutput.shared.report("timed out\(time): \(received)")
             return .timeout
         }
         guard let signal else { return .done }
-        DiagnosticOutput.shared.report("\(plugin.shown) of \(request.requiredCount) messages came before the signal")
+        DiagnosticOutput.shared.report("ended by a signal: \(received)")
         return signal
     }
 }
@@ -284,6 +289,6 @@ struct RateReporter: Sendable {
     /// Returns the line for an interval, which may be longer than a second.
     static func line(new: Int, within time: Duration, all: Int) -> String {
         let perSecond = time > .zero ? Int((Double(new) / (time / .seconds(1))).rounded()) : 0
-        return "\(perSecond) messages/s, \(all) in all"
+        return "\(perSecond) messages/s, \(all) in total"
     }
 }

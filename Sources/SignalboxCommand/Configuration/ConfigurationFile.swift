@@ -30,7 +30,7 @@ enum ConfigurationFile {
         case .configuration(let configuration): return try LinkSource.find(source, in: configuration, file: path)
         case .routes(let routes):
             guard source == nil else {
-                throw CommandFailure(.usage, "\(path): it has no sources but routes alone; leave --source out")
+                throw CommandFailure(.usage, "\(path): it has only routes and no sources; remove --source")
             }
             return routes
         }
@@ -117,7 +117,7 @@ enum LinkSource {
             guard case .links(let links) = section.kind else { return nil }
             return (section.name.text, links.routes)
         }
-        let none = "no source has links; add one below 'sources', such as links: { links: { routes: […] } }"
+        let none = "there is no links source; add one below 'sources', such as links: { links: { routes: […] } }"
         return try SourceChoice(kind: "links source", none: none, file: file).one(name, of: sources)
     }
 }

@@ -27,7 +27,7 @@ struct ConfigurationLint {
         for (name, value) in locations.actions where !known.contains(name) {
             let nearest = NameSuggestion.nearest(to: name.text, among: known.map(\.text))
             value.warn(
-                "no plugin has the action '\(name)', so all of it is rejected",
+                "no plugin has the action '\(name)', so its messages are rejected",
                 .actionWithoutPlugin,
                 suggestion: nearest
             )
@@ -40,7 +40,7 @@ struct ConfigurationLint {
         }
         guard !isAllowed else { return }
         locations.sources[source.name]?.warn(
-            "no plugin's 'from' lets anything of '\(source.name)' in, so all of it is rejected",
+            "no plugin's 'from' admits messages of '\(source.name)', so all of them are rejected",
             .sourceWithoutRule,
             suggestion: "{ source: \(source.name) }"
         )
@@ -58,8 +58,8 @@ struct ConfigurationLint {
         }
         guard isLoop else { return }
         locations.plugins[plugin.action]?.warn(
-            "it publishes to topics that '\(section.source)' subscribes to, so that what it publishes comes back to it "
-                + "again and again; publish to other topics",
+            "it publishes to topics that '\(section.source)' subscribes to, so each message loops endlessly; "
+                + "publish to other topics",
             .publishLoop
         )
     }
@@ -70,8 +70,8 @@ struct ConfigurationLint {
             let isAllowed = routes.contains { plugin.verdict(on: $0, for: nil) > .never }
             let reason =
                 isAllowed
-                ? "what its 'from' lets in is never the action '\(plugin.action)'"
-                : "its 'from' lets in nothing that a source brings: compare topics with the source's patterns"
+                ? "the messages that its 'from' admits never have the action '\(plugin.action)'"
+                : "its 'from' admits no message of any source; compare its topics with the source's patterns"
             locations.plugins[plugin.action]?.warn("never called: \(reason)", .unreachablePlugin)
             return
         }
@@ -79,7 +79,7 @@ struct ConfigurationLint {
         for (rule, value) in zip(plugin.from, locations.rules[plugin.action] ?? []) {
             guard naming.allSatisfy({ rule.verdict(on: $0, for: plugin.action) == .never }) else { continue }
             value.warn(
-                "this rule lets in nothing that a source brings as '\(plugin.action)'; leave it out, or correct it",
+                "this rule admits no message with the action '\(plugin.action)'; remove or correct it",
                 .emptyRule
             )
         }

@@ -43,7 +43,7 @@ enum SizeText {
         let number = unit == nil ? text[...] : text.dropLast(3)
         guard let value = digits(String(number)) else {
             let advice = "expected a size in bytes such as 65536, 64KiB, 16MiB or 1GiB"
-            throw ValueTextError(description: "\(advice); units are powers of 1024 and nothing else is written")
+            throw ValueTextError(description: "\(advice); the units are powers of 1024")
         }
         let (bytes, overflow) = value.multipliedReportingOverflow(by: unit?.1 ?? 1)
         guard !overflow else { throw ValueTextError(description: "this size is too large") }
@@ -114,7 +114,7 @@ enum TimeoutOption {
         } catch {
             throw ValidationError("--timeout: \(error)")
         }
-        guard duration > .zero else { throw ValidationError("--timeout: a wait above zero expected") }
+        guard duration > .zero else { throw ValidationError("--timeout: expected a time above zero") }
         return duration
     }
 }
@@ -128,7 +128,7 @@ enum VariableName {
         let first = text.utf8.first.map { isLetter($0) } ?? false
         guard first, text.utf8.allSatisfy({ isLetter($0) || (48...57).contains($0) }) else {
             throw ValidationError(
-                "\(option): the name of an environment variable expected, such as CHAT_TOKEN, and not a secret"
+                "\(option): expected the name of an environment variable, such as CHAT_TOKEN, not a secret"
             )
         }
         return .environment(text)

@@ -8,12 +8,12 @@ import WebSocketChat
 struct ConnectCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "connect",
-        abstract: "Connects to a WebSocket server, sends lines and shows what comes.",
+        abstract: "Connects to a WebSocket server, sends lines of stdin and shows received messages.",
         discussion: """
-            Each line of stdin is sent as one message. Each message that comes is one JSON object: payload (JSON as it \
-            is, else text, else Base64 with "encoding"), binary, receivedAt. With --config it goes to the plugins of a \
-            configuration instead, and its line says what became of it, as with 'bridge'. The end of stdin ends nothing \
-            in a pipe; --count, --timeout and --exit-after-input do. On a terminal Ctrl-D ends it.
+            Each line of stdin is sent as one message. Each received message is one JSON object: payload (the JSON \
+            value, else text, else Base64 with "encoding"), binary, receivedAt. With --config, messages go to the plugins \
+            of a configuration instead, and each line shows the outcome, as in 'bridge'. In a pipe, the end of stdin does \
+            not end the command; --count, --timeout and --exit-after-input do. On a terminal, Ctrl-D ends it.
 
             EXAMPLE
               echo '{"action":"say","id":"1","body":"hello"}' | signalbox connect ws://127.0.0.1:8080/ --count 1 --timeout 5s
@@ -28,7 +28,7 @@ struct ConnectCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The server: ws://host:port/path, or wss:// for TLS.", valueName: "url"))
     var urls: [String] = []
 
-    @Option(help: "End after this many messages, or lines of outcomes.")
+    @Option(help: "End after this many messages, or outcomes with --config.")
     var count: Int?
 
     @Option(help: "End after this time: \(TimeoutOption.form).")
@@ -37,22 +37,22 @@ struct ConnectCommand: AsyncParsableCommand {
     @Option(defaultAsFlag: RawOutput.auto, parsing: .next, help: RawOutput.help("each message"))
     var raw: RawOutput?
 
-    @Flag(help: "Connect again when the connection breaks or cannot be made; else that is the end.")
+    @Flag(help: "Reconnect if the connection breaks or cannot be made; without it, the command ends.")
     var reconnect = false
 
     @Option(help: ArgumentHelp("The configuration whose plugins are called.", valueName: "file"))
     var config: String?
 
-    @Option(help: ArgumentHelp("Which feed of the configuration this is.", valueName: "name"))
+    @Option(help: ArgumentHelp("The feed of the configuration, if there are several.", valueName: "name"))
     var source: String?
 
-    @OptionGroup(title: "What is sent")
+    @OptionGroup(title: "Sent messages")
     var outgoing: OutgoingArguments
 
     @OptionGroup(title: "The connection")
     var connection: ConnectionArguments
 
-    @Option(help: "The log level on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(help: "Log level on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
     var logLevel: LogChoice?
 
     func validate() throws {
@@ -68,7 +68,7 @@ struct ConnectCommand: AsyncParsableCommand {
 
     func run() async throws {
         if connection.insecure {
-            let danger = "whoever is on the way can read and change everything"
+            let danger = "anyone on the network path can read and change all traffic"
             DiagnosticOutput.shared.report("--insecure: no certificate is checked, so \(danger)")
         }
         // On a terminal, the log line about the connection is useful.
@@ -79,16 +79,16 @@ struct ConnectCommand: AsyncParsableCommand {
     private static var isInteractive: Bool { isatty(STDIN_FILENO) == 1 }
 
     private func request() throws -> ConnectRequest {
-        guard urls.count <= 1 else { throw ValidationError("there is more than one URL") }
+        guard urls.count <= 1 else { throw ValidationError("expected only one URL") }
         guard !urls.isEmpty || config != nil else {
-            throw ValidationError("say which server, such as ws://127.0.0.1:8080/, or give a feed with --config")
+            throw ValidationError("there is no server; add a URL such as ws://127.0.0.1:8080/, or --config with a feed")
         }
-        guard count.map({ $0 >= 1 }) ?? true else { throw ValidationError("--count is at least 1") }
+        guard count.map({ $0 >= 1 }) ?? true else { throw ValidationError("--count must be at least 1") }
         guard source == nil || config != nil else {
-            throw ValidationError("--source is a name in a configuration; say which with --config")
+            throw ValidationError("--source names a source of a configuration; add --config")
         }
         guard raw == nil || config == nil else {
-            throw ValidationError("--raw is about messages as they came; with --config there are outcomes")
+            throw ValidationError("--raw writes received messages, but --config writes outcomes; remove one of them")
         }
         return ConnectRequest(
             url: try urls.first.map(ConnectCommand.url),

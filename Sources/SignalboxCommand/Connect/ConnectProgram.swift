@@ -10,7 +10,9 @@ enum ConnectProgram {
     static func status(of request: ConnectRequest, logger: Logger) async -> CommandStatus {
         do {
             if let config = request.config { return try await configured(request, config, logger) }
-            guard let url = request.url else { throw CommandFailure(.usage, "say which server: ws://host:port/path") }
+            guard let url = request.url else {
+                throw CommandFailure(.usage, "there is no server; add a URL: ws://host:port/path")
+            }
             return try await plain(request, to: url, logger)
         } catch let error as WebSocketChatError {
             return await CommandFailure(.usage, error.detail).report()
@@ -164,7 +166,7 @@ extension ConnectProgram {
             guard case .feed(let section) = source.kind else { return nil }
             return (source.name.text, (source.name, section, source.window))
         }
-        let none = "no source is a feed; add one below 'sources', such as feed: { feed: { url: 'wss://host/path' } }"
+        let none = "there is no feed; add one below 'sources', such as feed: { feed: { url: 'wss://host/path' } }"
         return try SourceChoice(kind: "feed", none: none, file: file).one(name, of: feeds)
     }
 }
@@ -208,16 +210,18 @@ struct ConnectResult {
         if case .failed(let error) = end {
             return (ConnectResult.status(of: error), [(error as? WebSocketChatError)?.detail ?? "\(error)"])
         }
-        let messages = "\(shown) of \(request.requiredCount) messages came"
+        let received = "\(shown) of \(request.requiredCount) messages received"
         switch interruption {
-        case .timeout?: return isFulfilled ? deliveryVerdict : (.timeout, ["\(messages) in time"])
+        case .timeout?:
+            let time = request.timeout.map { " after \(DurationText.text($0))" } ?? ""
+            return isFulfilled ? deliveryVerdict : (.timeout, ["timed out\(time): \(received)"])
         case let signal?:
             return !request.hasSuccessCondition || isFulfilled
-                ? deliveryVerdict : (signal, ["\(messages) before the signal"])
+                ? deliveryVerdict : (signal, ["ended by a signal: \(received)"])
         case nil: break
         }
         guard request.count != nil, case .complete = end else { return deliveryVerdict }
-        return (.notAsExpected, ["\(messages) before the server closed"])
+        return (.notAsExpected, ["the server closed the connection: \(received)"])
     }
 
     /// The result if nothing else is wrong. Unsent lines were reported individually.
@@ -284,7 +288,7 @@ struct AnswerLine {
 
     /// Returns one line: an object with the member `answer`, or text for a terminal.
     func line(isTerminal: Bool) -> [UInt8] {
-        guard !isTerminal else { return TerminalText.line(["answered ", String(decoding: json, as: UTF8.self)]) }
+        guard !isTerminal else { return TerminalText.line(["answer ", String(decoding: json, as: UTF8.self)]) }
         var object = JSONObject()
         object.add("answer", json: json)
         return object.line

@@ -7,17 +7,22 @@ import WebSocketChat
 struct ConnectionArguments: ParsableArguments {
     @Option(
         parsing: .unconditionalSingleValue,
-        help: ArgumentHelp("Send this after each connection is made; may be repeated.", valueName: "text")
+        help: ArgumentHelp("Send this on each new connection; may be repeated.", valueName: "text")
     )
     var openMessage: [String] = []
 
-    @Option(help: ArgumentHelp("A header of the request, 'Name: value'; may be repeated.", valueName: "header"))
+    @Option(help: ArgumentHelp("An additional request header, 'Name: value'; may be repeated.", valueName: "header"))
     var header: [String] = []
 
-    @Option(help: ArgumentHelp("A header whose value a variable holds, 'Name: VARIABLE'.", valueName: "header"))
+    @Option(
+        help: ArgumentHelp(
+            "A header with its value from an environment variable, 'Name: VARIABLE'.",
+            valueName: "header"
+        )
+    )
     var headerEnv: [String] = []
 
-    @Option(help: ArgumentHelp("A header whose value a file holds, 'Name: PATH'.", valueName: "header"))
+    @Option(help: ArgumentHelp("A header with its value from a file, 'Name: PATH'.", valueName: "header"))
     var headerFile: [String] = []
 
     @Option(
@@ -28,28 +33,28 @@ struct ConnectionArguments: ParsableArguments {
     @Option(help: ArgumentHelp("The file that holds a token for Authorization: Bearer.", valueName: "path"))
     var bearerFile: String?
 
-    @Option(help: "The header Origin, such as https://app.example; none without it.")
+    @Option(help: "The header Origin, such as https://app.example; default none.")
     var origin: String?
 
     @Option(help: "A subprotocol to offer; may be repeated, in order of preference.")
     var subprotocol: [String] = []
 
-    @Option(help: "Ping the server after so much silence, such as 30s, or never.")
+    @Option(help: "Ping the server after this period of silence, such as 30s, or never.")
     var ping: String?
 
     @Flag(help: "Offer compression (RFC 7692).")
     var compression = false
 
-    @Option(help: ArgumentHelp("Trust the authority of this PEM file alone.", valueName: "file"))
+    @Option(help: ArgumentHelp("Trust only the authority in this PEM file.", valueName: "file"))
     var ca: String?
 
-    @Option(help: ArgumentHelp("A certificate of one's own, a PEM file; needs --key.", valueName: "file"))
+    @Option(help: ArgumentHelp("The client certificate, a PEM file; requires --key.", valueName: "file"))
     var cert: String?
 
     @Option(help: ArgumentHelp("The certificate's private key, a PEM file.", valueName: "file"))
     var key: String?
 
-    @Flag(help: "Check no certificate. Whoever is on the way can then read and change everything.")
+    @Flag(help: "Check no certificate. Anyone on the network path can then read and change all traffic.")
     var insecure = false
 
     func options(reconnects: Bool) throws -> ConnectOptions {
@@ -72,7 +77,7 @@ struct ConnectionArguments: ParsableArguments {
             let (name, value) = try ConnectionArguments.split(text, "--header")
             guard Redaction.redacted("\(name): \(value)") == "\(name): \(value)" else {
                 let advice = "use --bearer-env, --bearer-file, --header-env or --header-file"
-                throw ValidationError("--header: a secret is no argument, as other users see those; \(advice)")
+                throw ValidationError("--header: other users can see a secret in an argument; \(advice)")
             }
             return WebSocketHeader(name, .text(value))
         }
@@ -89,7 +94,7 @@ struct ConnectionArguments: ParsableArguments {
 
     private static func split(_ text: String, _ option: String) throws -> (name: String, value: String) {
         guard let colon = text.firstIndex(of: ":") else {
-            throw ValidationError("\(option): a name, a colon and a value expected, such as 'X-Client: kiosk'")
+            throw ValidationError("\(option): expected a name, a colon and a value, such as 'X-Client: kiosk'")
         }
         let value = text[text.index(after: colon)...].drop { $0 == " " }
         return (String(text[..<colon]), String(value))
@@ -112,7 +117,7 @@ struct ConnectionArguments: ParsableArguments {
         switch (cert, key) {
         case (let cert?, let key?): return WebSocketIdentity(certificateFile: cert, keyFile: key)
         case (nil, nil): return nil
-        default: throw ValidationError("--cert and --key go together")
+        default: throw ValidationError("use --cert and --key together")
         }
     }
 
@@ -121,7 +126,7 @@ struct ConnectionArguments: ParsableArguments {
         do throws(ValueTextError) {
             return .after(try DurationText.duration(in: text))
         } catch {
-            throw ValidationError("--ping: \(error); or never")
+            throw ValidationError("--ping: \(error), or 'never'")
         }
     }
 }

@@ -56,7 +56,9 @@ final class OutgoingLines: Sendable {
     }
 
     private func send(_ line: InputLine) async {
-        guard !line.isTruncated else { return refuse("a line is longer than \(ConnectRequest.limits.bytes) bytes") }
+        guard !line.isTruncated else {
+            return refuse("a line was not sent: it is longer than \(ConnectRequest.limits.bytes) bytes")
+        }
         await send(line.bytes)
     }
 
@@ -64,7 +66,9 @@ final class OutgoingLines: Sendable {
         var text: String?
         if !request.isBinary {
             text = String(validating: bytes, as: UTF8.self)
-            guard text != nil else { return refuse("a line is not UTF-8; --binary sends bytes as they are") }
+            guard text != nil else {
+                return refuse("a line was not sent: it is not UTF-8; --binary sends bytes unchanged")
+            }
         }
         while let connection = await watch.connection() {
             do throws(SendRefused) {
@@ -106,10 +110,10 @@ struct OutgoingArguments: ParsableArguments {
     )
     var message: [String] = []
 
-    @Flag(help: "Send binary messages: the bytes of each line as they are.")
+    @Flag(help: "Send binary messages: the unchanged bytes of each line.")
     var binary = false
 
-    @Flag(help: "Leave stdin alone.")
+    @Flag(help: "Do not read stdin.")
     var noInput = false
 
     @Flag(help: "Close the connection after the last line of stdin is sent.")

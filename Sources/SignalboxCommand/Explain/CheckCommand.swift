@@ -4,11 +4,10 @@ import ArgumentParser
 struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Tells every mistake of configurations, and what is doubtful in them. Nothing is started.",
+        abstract: "Checks configuration files for errors and likely mistakes. Starts nothing.",
         discussion: """
-            What a configuration names - variables, scripts, folders - must be there. One line per finding: \
-            FILE:LINE:COLUMN: error or warning: KEY: what is wrong, and its code in brackets. docs/command.md \
-            lists the codes.
+            The variables, files and folders that a configuration names must exist. One line per finding: \
+            FILE:LINE:COLUMN: SEVERITY: KEY: MESSAGE [CODE]. docs/command.md lists the codes.
 
             EXAMPLE
               signalbox check examples/links/links.yaml
@@ -17,13 +16,13 @@ struct CheckCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("Configurations, YAML files.", valueName: "config"))
+    @Argument(help: ArgumentHelp("Configuration files (YAML).", valueName: "config"))
     var files: [String]
 
     @Flag(help: "One JSON object per finding: file, line, column, path, severity, code, message, suggestion.")
     var json = false
 
-    @Flag(help: "Warnings count as errors for the exit status.")
+    @Flag(help: "For the exit status, warnings count as errors.")
     var strict = false
 
     func run() async throws {

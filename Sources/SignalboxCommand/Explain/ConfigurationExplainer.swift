@@ -25,7 +25,7 @@ struct ConfigurationExplainer {
     /// - Throws: ``CommandFailure`` if there is no such source, or if there are several and no name is given.
     func source(_ name: String?) throws(CommandFailure) -> SourceSection {
         let sources = configuration.sources.map { ($0.name.text, $0) }
-        return try SourceChoice(kind: "source", none: "it has no sources", file: file).one(name, of: sources)
+        return try SourceChoice(kind: "source", none: "there is no source", file: file).one(name, of: sources)
     }
 
     /// Returns the explanation of a message.
@@ -44,7 +44,7 @@ struct ConfigurationExplainer {
         let takers = sources.filter { $0.links.accepts(link) }
         if takers.count > 1 {
             let names = takers.dropFirst().map(\.section.name.text).joined(separator: ", ")
-            DiagnosticOutput.shared.report("\(file): also a link of \(names); choose with --source")
+            DiagnosticOutput.shared.report("\(file): \(names) would also accept this link; choose one with --source")
         }
         var answer: ExplanationLine
         if let (section, links) = takers.first ?? (sources.count == 1 ? sources.first : nil) {
@@ -106,7 +106,9 @@ extension ConfigurationExplainer {
             return (section.name.text, (section, links))
         }
         guard let name else { return sources.map(\.value) }
-        return [try SourceChoice(kind: "links source", none: "no source has links", file: file).one(name, of: sources)]
+        return [
+            try SourceChoice(kind: "links source", none: "there is no links source", file: file).one(name, of: sources)
+        ]
     }
 
     private func unmatched(_ link: String, _ sources: [LinkSection]) -> Outcome.Rejection {
@@ -114,7 +116,10 @@ extension ConfigurationExplainer {
             return Outcome.Rejection(.unknownAction, detail: "no source of the configuration has links")
         }
         let names = sources.map(\.section.name.text).joined(separator: ", ")
-        return Outcome.Rejection(rejection.reason, detail: "none of the sources \(names) takes it: \(rejection.detail)")
+        return Outcome.Rejection(
+            rejection.reason,
+            detail: "none of the sources \(names) accepts it: \(rejection.detail)"
+        )
     }
 
     private func navigation(about link: String) async throws(CommandFailure) -> VerdictLine? {

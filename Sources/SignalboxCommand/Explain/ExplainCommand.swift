@@ -8,10 +8,10 @@ import SignalboxRoutes
 struct ExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
-        abstract: "Says what would become of one message or link, stage by stage. Nothing is run.",
+        abstract: "Shows how one message or link would be handled, stage by stage. Runs nothing.",
         discussion: """
-            One JSON object: source, envelope, action, id, route, body, verdict, steps; of a URL also navigation. No \
-            plugin is called, no file of a plugin is opened, no broker is connected and no script is run.
+            One JSON object: source, envelope, action, id, route, body, verdict, steps; for a URL also navigation. The \
+            command calls no plugin, opens no plugin's file, connects to no broker and runs no script.
 
             EXAMPLE
               signalbox explain --url myapp://product/42 --config examples/links/links.yaml
@@ -23,40 +23,40 @@ struct ExplainCommand: AsyncParsableCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("The message as it would come; @FILE is a file, '-' stdin.", valueName: "text"))
+    @Option(help: ArgumentHelp("The message; @FILE reads it from a file, '-' from stdin.", valueName: "text"))
     var payload: String?
 
-    @Option(help: ArgumentHelp("A link in place of a message; '-' reads it from stdin.", valueName: "url"))
+    @Option(help: ArgumentHelp("A link instead of a message; '-' reads it from stdin.", valueName: "url"))
     var url: String?
 
-    @Option(help: ArgumentHelp("Which source of the configuration brings it.", valueName: "name"))
+    @Option(help: ArgumentHelp("The source of the message or link.", valueName: "name"))
     var source: String?
 
     @Option(help: ArgumentHelp("The configuration.", valueName: "file"))
     var config: String
 
-    @Option(help: "Of a broker's message: the topic it was published to.")
+    @Option(help: "For a broker's message: its topic.")
     var topic: String?
 
-    @Option(help: "Of a broker's message: the quality of service of its delivery, 0 or 1; 1 without it.")
+    @Option(help: "For a broker's message: its QoS, 0 or 1 (default 1).")
     var qos: Int?
 
-    @Flag(help: "Of a broker's message: the broker had stored it.")
+    @Flag(help: "For a broker's message: it was retained.")
     var retained = false
 
-    @Option(help: "Of a page's or chat's message: the origin, such as https://app.example; none without it.")
+    @Option(help: "For a page's or chat's message: the origin, such as https://app.example; default none.")
     var origin: String?
 
-    @Option(help: "Of a page's message: which frame: \(FrameRole.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(help: "For a page's message: the frame: \(FrameRole.allCases.map(\.rawValue).joined(separator: ", ")).")
     var frame: FrameRole?
 
-    @Option(help: "Of a page's message: the handler it is posted to; without it the message names its action.")
+    @Option(help: "For a page's message: the handler it is posted to; without it, the message names its action.")
     var handler: String?
 
-    @Option(help: "Of a chat's message: who the client is, one of the configuration's principals; nobody without it.")
+    @Option(help: "For a chat's message: the client's principal; required if the chat has principals.")
     var principal: String?
 
-    @Flag(help: "Of a chat's or feed's message: it is a binary one.")
+    @Flag(help: "For a chat's or feed's message: it is binary.")
     var binary = false
 
     func validate() throws {
@@ -79,13 +79,15 @@ struct ExplainCommand: AsyncParsableCommand {
             guard let option = facts.options.first else {
                 return .link(MessageInput(url: url))
             }
-            throw ValidationError("\(option) is about a message; a URL has nothing of the kind")
-        default: throw ValidationError("give a message with --payload, or a link with --url")
+            throw ValidationError("\(option) applies to a message, not to a URL")
+        default: throw ValidationError("expected either a message (--payload) or a link (--url)")
         }
     }
 
     private func facts() throws -> MessageFacts {
-        guard (0...1).contains(qos ?? 1) else { throw ValidationError("--qos is 0 or 1; QoS 2 is never subscribed") }
+        guard (0...1).contains(qos ?? 1) else {
+            throw ValidationError("--qos must be 0 or 1; sources never subscribe with QoS 2")
+        }
         return MessageFacts(
             topic: try topic.map { text in
                 try checked("--topic") { () throws(TopicError) in try TopicName(text) }

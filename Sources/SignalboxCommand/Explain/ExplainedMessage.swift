@@ -38,7 +38,7 @@ struct ExplainedMessage {
             arrival = try ExplainedMessage.pageArrival(bytes, facts, of: source, limits: configuration.limits)
             route = nil
         case .links:
-            let advice = "'\(source.name)' is a source of links; give a link with --url"
+            let advice = "'\(source.name)' is a source of links; add a link with --url"
             throw CommandFailure(.usage, advice)
         case .feed(let feed):
             let known = ChatFacts(
@@ -79,14 +79,15 @@ struct ExplainedMessage {
     private static func check(_ facts: MessageFacts, of source: SourceSection) throws(CommandFailure) {
         let (kind, wrong) =
             switch source.kind {
-            case .mqtt: ("a broker", facts.pageOptions + facts.originOptions + facts.chatOptions + facts.frameOptions)
+            case .mqtt:
+                ("an MQTT source", facts.pageOptions + facts.originOptions + facts.chatOptions + facts.frameOptions)
             case .script: ("a page", facts.brokerOptions + facts.chatOptions + facts.frameOptions)
             case .links: ("a source of links", [String]())
             case .feed: ("a feed", facts.brokerOptions + facts.pageOptions + facts.originOptions + facts.chatOptions)
             case .chat: ("a chat", facts.brokerOptions + facts.pageOptions)
             }
         guard let option = wrong.first else { return }
-        throw CommandFailure(.usage, "\(option) is about messages of another kind; '\(source.name)' is \(kind)")
+        throw CommandFailure(.usage, "\(option) does not apply to messages of '\(source.name)', which is \(kind)")
     }
 
     /// Returns the facts of a client that the server would accept.
@@ -99,11 +100,14 @@ struct ExplainedMessage {
         if let origin = facts.origin, !chat.origins.contains(origin) {
             throw CommandFailure(
                 .usage,
-                "--origin: no client of this origin may connect; 'origins' lists those that may"
+                "--origin: clients of this origin cannot connect; 'origins' lists the allowed origins"
             )
         }
         if facts.principal == nil, let first = names.first {
-            throw CommandFailure(.usage, "every client here is a principal; say which, such as --principal \(first)")
+            throw CommandFailure(
+                .usage,
+                "every client of this chat has a principal; add it, such as --principal \(first)"
+            )
         }
         return ChatFacts(
             role: .server,
@@ -116,13 +120,13 @@ struct ExplainedMessage {
     }
 
     private static func made(_ arrival: Arrival?) throws(CommandFailure) -> Arrival {
-        guard let arrival else { throw CommandFailure(.unavailable, "no arrival was made") }
+        guard let arrival else { throw CommandFailure(.unavailable, "the message has no arrival") }
         return arrival
     }
 
     private static func topic(_ facts: MessageFacts, of source: SourceSection) throws(CommandFailure) -> TopicName {
         guard let topic = facts.topic else {
-            let advice = "'\(source.name)' has messages of a broker; say on which topic with --topic"
+            let advice = "'\(source.name)' is an MQTT source; add the message's topic with --topic"
             throw CommandFailure(.usage, advice)
         }
         return topic
@@ -199,7 +203,7 @@ struct ExplainedFrame {
             guard let action = frames.binary else {
                 throw CommandFailure(
                     .usage,
-                    "binary messages close the connection with 1003: 'frames' names no 'binary'"
+                    "binary messages close the connection with 1003: 'frames' has no 'binary'"
                 )
             }
             return (.route(RouteNaming(action: action)), .bytes)
@@ -209,7 +213,7 @@ struct ExplainedFrame {
         case .envelope(let envelope):
             let first = bytes.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
             guard first != UInt8(ascii: "[") else {
-                throw CommandFailure(.usage, "an array is a batch of messages; give one of them")
+                throw CommandFailure(.usage, "an array is a batch of messages; pass one of them")
             }
             return (.payload(envelope), .json)
         }

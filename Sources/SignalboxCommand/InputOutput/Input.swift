@@ -193,7 +193,7 @@ struct InputLine: Sendable, Hashable {
     /// - Throws: `tooLong` for a truncated line, `notUTF8` with the offset of the first invalid byte.
     func text() throws(URLTextError) -> String {
         guard !isTruncated else {
-            throw URLTextError(.tooLong, at: bytes.count, "at most \(bytes.count) bytes expected")
+            throw URLTextError(.tooLong, at: bytes.count, "expected at most \(bytes.count) bytes")
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw URLTextError(.notUTF8, at: InputLine.firstInvalidByte(of: bytes), "the line is not UTF-8")

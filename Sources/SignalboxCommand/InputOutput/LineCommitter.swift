@@ -117,9 +117,9 @@ enum OutputFailure: RetryableError, Sendable, Hashable, CustomStringConvertible 
     /// A description of the failure.
     var description: String {
         switch self {
-        case .closed: "nobody reads the output any more"
+        case .closed: "the reader closed the output"
         case .full: "too many lines wait to be written"
-        case .stalled: "the output is not read, and what waited for that is lost"
+        case .stalled: "the output was not read in time; the waiting lines are lost"
         case .system(let what): "cannot write: \(what)"
         }
     }

@@ -68,20 +68,25 @@ enum CommandStatus: Int32, CaseIterable {
         switch self {
         case .done: "done"
         case .notAsExpected:
-            "a message was not handled or not published, a script failed, or --expect differs; a URL was refused or has no "
-                + "route; explain: no plugin would be called; connect: a line was not sent, or the server closed before --count"
-        case .usage: "the arguments are not right"
-        case .invalidConfiguration: "the configuration, or the body to send, is not right"
-        case .unreadableFile: "a file that was named cannot be read"
-        case .unavailable: "a source or plugin could not start, or a source gave up; connect: not reached, or it broke"
-        case .cannotListen: "a chat cannot listen: the port is taken, or the address or certificate is of no use"
+            "a message was not handled or not published, a script failed, or the output differs from --expect; a URL was "
+                + "refused, was cancelled or has no route; explain: no plugin would be called; connect: a line was not sent, "
+                + "or the server closed before --count messages"
+        case .usage: "the arguments are invalid"
+        case .invalidConfiguration: "the configuration, or the body to send, is invalid"
+        case .unreadableFile: "a file, or stdin, cannot be read"
+        case .unavailable:
+            "a source or plugin could not start, or a source gave up; publish, request, connect: the server cannot be "
+                + "reached, or the connection broke"
+        case .cannotListen: "a chat cannot listen: the port is in use, or the address or certificate is unusable"
         case .outputFailed: "output could not be written"
-        case .timeout: "--timeout passed first"
-        case .protocolBroken: "the server broke the protocol, sent what is not taken, or speaks no WebSocket"
-        case .refused: "the server refused the connection with an HTTP status, or the broker the login or a message"
+        case .timeout: "--timeout expired first"
+        case .protocolBroken:
+            "the server violated the protocol, sent an unacceptable message, or does not support WebSocket"
+        case .refused:
+            "the server refused the connection with an HTTP status; or the broker refused the login or denied a message"
         case .drainIncomplete: "arrivals were abandoned, or a call had not returned"
-        case .notSecured: "TLS failed: the server's certificate is not trusted, or not for this host"
-        case .closedWithError: "the server closed with a code that tells of an error"
+        case .notSecured: "TLS failed: the server's certificate is not trusted, or is for another host"
+        case .closedWithError: "the server closed with an error code"
         case .deadLettersLost: "dead letters were lost with the process; --outcomes writes them to stdout"
         case .interrupted:
             "a second SIGINT; subscribe, publish, request, connect, bridge, send: a SIGINT before the end"

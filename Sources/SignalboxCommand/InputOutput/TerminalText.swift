@@ -70,13 +70,13 @@ enum RawOutput: String, ExpressibleByArgument, CaseIterable, Sendable {
 
     /// - Throws: `ValidationError` if the value is unknown.
     static func validate(_ raw: RawOutput?) throws {
-        if raw == .unknown { throw ValidationError("--raw is written alone, or as --raw=always") }
+        if raw == .unknown { throw ValidationError("expected --raw or --raw=always") }
     }
 
     /// - Parameter what: The output, such as "each payload".
     static func help(_ what: String) -> ArgumentHelp {
         ArgumentHelp(
-            "Write \(what) as it came, and a newline. On a terminal, control characters are escaped; --raw=always writes them too.",
+            "Write \(what) unchanged, and a newline. On a terminal, escape control characters; --raw=always does not.",
             valueName: "when"
         )
     }

@@ -94,7 +94,7 @@ struct SingleSourceReport {
         guard case .stopped = source else { return nil }
         let reason = interruption ?? .unavailable
         DiagnosticOutput.shared.report(
-            reason == .timeout ? "the time passed before \(whatEnded)" : "ended before \(whatEnded)"
+            reason == .timeout ? "timed out before \(whatEnded)" : "ended before \(whatEnded)"
         )
         return reason
     }

@@ -135,12 +135,12 @@ final class AppendLogFile: Sendable {
         do throws(SystemError) {
             try OutputDescriptor(number: descriptor).write(lines)
         } catch {
-            if ftruncate(descriptor, end) != 0 { failPermanently("\(error), and a part of a line was left") }
+            if ftruncate(descriptor, end) != 0 { failPermanently("\(error), and part of a line remains") }
             throw .system(error.description)
         }
         guard AppendLogFile.sync(descriptor) else {
             let failure = SystemError.last.description
-            failPermanently("an earlier fsync failed (\(failure)); check the disk and start again")
+            failPermanently("an earlier fsync failed (\(failure)); check the disk and restart the program")
             throw .system(failure)
         }
         // A file without a hard link is deleted when it is closed.

@@ -92,7 +92,10 @@ struct PublishPlugin: Plugin {
             throw PluginDeclined(error.description)
         }
         guard let publisher = publishers.publisher(of: section.source) else {
-            throw PublishFailure(reason: "the source \(section.source) is not run here", isRetryable: false)
+            throw PublishFailure(
+                reason: "the source \(section.source) does not run in this command",
+                isRetryable: false
+            )
         }
         let payload = info.kind == .json ? Array(context.action.body.json) : Array(info.bytes)
         var message = MQTTMessage(payload, to: topic, qos: section.qos, retain: section.retain)

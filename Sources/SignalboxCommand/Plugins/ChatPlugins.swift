@@ -20,7 +20,7 @@ struct BroadcastPlugin: SyncPlugin {
 
     func callAsAction(_ info: RawBody, context: ActionContext) throws -> Answer {
         guard let connection = context.chat else { throw PluginDeclined.noConnection }
-        guard info.kind != .bytes else { throw PluginDeclined("bytes are no body of an envelope") }
+        guard info.kind != .bytes else { throw PluginDeclined("an envelope cannot have bytes as its body") }
         let report = connection.broadcast(action, context.action.body.json, to: try choice.tag(of: context))
         return Answer(sent: report.sent, refused: report.refused)
     }
@@ -43,7 +43,7 @@ struct TagPlugin: SyncPlugin {
         let tag = try choice.tag(of: context)
         guard joins else { return connection.leave(tag) }
         guard connection.join(tag) else {
-            throw PluginDeclined("the connection has as many tags as it may, or the tag is not 1 to 128 bytes")
+            throw PluginDeclined("the connection has reached its limit of tags, or the tag is not 1 to 128 bytes")
         }
     }
 }
@@ -88,5 +88,5 @@ struct EchoPlugin: SyncPlugin {
 
 extension PluginDeclined {
     /// The rejection of an action that did not arrive on a WebSocket connection.
-    static let noConnection = PluginDeclined("the action came by no connection of a chat or feed")
+    static let noConnection = PluginDeclined("the action did not come from a connection of a chat or feed")
 }

@@ -50,11 +50,12 @@ struct ConfigurationChange: Sendable {
             let before = old.sources.first { $0.name == source.name }
             guard source.readsInput else { return source }
             if before == source, old.limits == next.limits { return source }
-            let advice = "stdin is read once, and was"
+            let advice = "stdin can be read only once"
             deferred.append(
                 DeferredChange(
                     key: "sources.\(source.name)",
-                    reason: before == nil ? "\(advice); the source is left out" : "\(advice); the source stays as it is"
+                    reason: before == nil
+                        ? "\(advice); the source does not start" : "\(advice); the source continues unchanged"
                 )
             )
             return before
@@ -69,7 +70,7 @@ struct ConfigurationChange: Sendable {
         func keep<Value: Equatable>(_ key: String, _ path: WritableKeyPath<RunConfiguration, Value>) {
             guard old[keyPath: path] != next[keyPath: path] else { return }
             next[keyPath: path] = old[keyPath: path]
-            deferred.append(DeferredChange(key: key, reason: "it is a bound of the whole program"))
+            deferred.append(DeferredChange(key: key, reason: "it is a limit of the whole program"))
         }
         keep("dead_letters.count", \.deadLetters.count)
         keep("dead_letters.bytes", \.deadLetters.bytes)

@@ -65,7 +65,7 @@ final class ConfigurationReload: Sendable {
         } catch {
             state.withLock { $0.counts.refused += 1 }
             let problem = ReloadProblem(error, key: "", in: file)
-            logger.error("configuration not taken over: the program is ending", metadata: problem.metadata)
+            logger.error("configuration not applied: the program is ending", metadata: problem.metadata)
             return
         }
         state.withLock { state in
@@ -115,7 +115,7 @@ final class ConfigurationReload: Sendable {
     private func logChange(_ change: ConfigurationChange) {
         for deferred in change.deferred {
             logger.warning(
-                "a change of the configuration needs a restart",
+                "a configuration change needs a restart",
                 metadata: ["key": "\(deferred.key)", "reason": "\(deferred.reason)"]
             )
         }
@@ -129,7 +129,7 @@ final class ConfigurationReload: Sendable {
         ] where !names.isEmpty {
             metadata[field] = "\(names.joined(separator: " "))"
         }
-        logger.info("configuration read anew\(change.isEmpty ? ": nothing has changed" : "")", metadata: metadata)
+        logger.info("configuration reloaded\(change.isEmpty ? ": no changes" : "")", metadata: metadata)
     }
 }
 
@@ -248,7 +248,7 @@ struct ReloadProblem: Error, Sendable, Hashable {
     var metadata: Logger.Metadata {
         var metadata: Logger.Metadata = [
             "at": "\(location)", "problem": "\(message)",
-            "advice": "the old configuration goes on; correct this and send SIGHUP again",
+            "advice": "the old configuration stays in effect; correct this and send SIGHUP again",
         ]
         if !key.isEmpty { metadata["key"] = "\(key)" }
         if let code { metadata["code"] = "\(code.rawValue)" }
@@ -265,6 +265,6 @@ struct ReloadCounts: Sendable, Hashable {
 
     /// A part of the last line of a run, or `nil` if no reload was requested.
     var description: String? {
-        applied + refused == 0 ? nil : "configuration read anew \(applied + refused), of these refused \(refused)"
+        applied + refused == 0 ? nil : "configuration reloads \(applied + refused), of these refused \(refused)"
     }
 }

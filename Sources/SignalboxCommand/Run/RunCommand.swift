@@ -9,10 +9,10 @@ struct RunCommand: AsyncParsableCommand {
         commandName: "run",
         abstract: "Receives from the sources of a configuration and calls its plugins.",
         discussion: """
-            Runs until SIGTERM or SIGINT, or until all sources have ended, then drains: what has begun or waits is finished within 'drain_limit', what \
-            is left is not acknowledged and comes again. A second signal ends at once. \
-            SIGHUP reads the configuration anew, while messages flow; when it is not right the old one goes on. \
-            docs/configuration.md describes the file.
+            Runs until SIGTERM or SIGINT, or until all sources have ended, then drains: running and waiting calls finish \
+            within 'drain_limit'. Messages left after that are not acknowledged and will be redelivered. A second signal \
+            ends the program at once. SIGHUP reloads the configuration while messages flow; if the file has an error, the \
+            old configuration stays in effect. docs/configuration.md describes the file.
 
             EXAMPLE
               signalbox run examples/tour/signalbox.yaml --outcomes
@@ -27,10 +27,10 @@ struct RunCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The configuration, a YAML file.", valueName: "config"))
     var file: String
 
-    @Flag(help: "Write what became of each arrival to stdout, one JSON object a line, with the dead letters.")
+    @Flag(help: "Write the outcome of each arrival to stdout, one JSON object per line, with dead letters.")
     var outcomes = false
 
-    @Option(help: "The log level on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(help: "Log level on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
     var logLevel = LogChoice.info
 
     func run() async throws {
@@ -118,8 +118,8 @@ struct RunProgram {
     }
 
     private static func loss(of letters: Int) -> String {
-        "\(letters) dead \(letters == 1 ? "letter is" : "letters are") lost with this process, which kept them in memory; "
-            + "--outcomes writes each to stdout"
+        "\(letters) dead \(letters == 1 ? "letter was" : "letters were") kept in memory and lost with the process; "
+            + "use --outcomes to write each to stdout"
     }
 }
 

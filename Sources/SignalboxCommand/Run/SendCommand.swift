@@ -8,10 +8,10 @@ import SignalboxCore
 struct SendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "send",
-        abstract: "Sends one action to the plugin of a configuration, and shows what became of it.",
+        abstract: "Sends one action to a plugin of a configuration and shows the outcome.",
         discussion: """
-            It comes from the source 'internal', which the plugin's 'from' must name. No source of the configuration \
-            is used. One JSON object: source, action, id, body, outcome, reason, detail, path, reply.
+            The action comes from the source 'internal', which the plugin's 'from' must name. The configuration's \
+            sources are not used. One JSON object: source, action, id, body, outcome, reason, detail, path, reply.
 
             EXAMPLE
               signalbox send payment --body '{}' --config examples/tour/page.yaml
@@ -26,10 +26,10 @@ struct SendCommand: AsyncParsableCommand {
     @Argument(help: "The action's name.")
     var action: String
 
-    @Option(help: ArgumentHelp("The body; '-' reads it from stdin; null without it.", valueName: "json"))
+    @Option(help: ArgumentHelp("The body; '-' reads it from stdin; default null.", valueName: "json"))
     var body: String?
 
-    @Option(help: "The id; one is assigned without it, and not shown.")
+    @Option(help: "The id; by default one is assigned and not shown.")
     var id: String?
 
     @Option(help: ArgumentHelp("The configuration whose plugin is called.", valueName: "file"))
@@ -38,7 +38,7 @@ struct SendCommand: AsyncParsableCommand {
     @Option(help: "Wait at most this time for the outcome: \(TimeoutOption.form).")
     var timeout: String?
 
-    @Option(help: "The log level on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(help: "Log level on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
     var logLevel = LogChoice.warning
 
     func validate() throws {
@@ -153,7 +153,7 @@ enum BodyInput: Sendable {
             }
         }
         guard !bytes.isEmpty else {
-            throw CommandFailure(.invalidConfiguration, "the body is empty; leave --body out, or write null")
+            throw CommandFailure(.invalidConfiguration, "the body is empty; remove --body, or write null")
         }
         return bytes
     }
@@ -173,9 +173,9 @@ struct InternalAdapter: Adapter {
         body.withUnsafeBytes {
             batch.append($0, token: 0, origin: origin, receivedAt: .now, envelope: .route(naming))
         }
-        guard let arrival = batch.take().first else { throw CommandFailure(.unavailable, "no action was made") }
+        guard let arrival = batch.take().first else { throw CommandFailure(.unavailable, "the body has no action") }
         if case .failure(let rejection) = arrival.reading {
-            throw CommandFailure(.invalidConfiguration, "the body is no JSON that can be sent: \(rejection.detail)")
+            throw CommandFailure(.invalidConfiguration, "the body cannot be sent as JSON: \(rejection.detail)")
         }
         self.arrival = arrival
     }

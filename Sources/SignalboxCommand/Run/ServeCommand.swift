@@ -8,11 +8,12 @@ import WebSocketChat
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract: "Runs a configuration that has a WebSocket server, and says where it listens.",
+        abstract: "Runs a configuration with a WebSocket server and shows its address.",
         discussion: """
-            What 'run' does, and one line on stderr for each source of kind 'chat' when it listens: \
-            listening on ws://127.0.0.1:8080/ (source chat). It does not begin without such a source, and ends when one \
-            cannot listen. By default only this machine can reach a chat; docs/configuration.md says who may connect.
+            Works like 'run', and writes a line to stderr when a source of kind 'chat' starts to listen: source chat: \
+            listening on ws://127.0.0.1:8080/. The configuration must have such a source, and the program ends if one \
+            cannot listen at startup. By default only this machine can reach a chat; docs/configuration.md describes who \
+            may connect.
 
             EXAMPLE
               signalbox serve --config examples/tour/chat.yaml --port 8080
@@ -27,16 +28,16 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The configuration, a YAML file.", valueName: "file"))
     var config: String
 
-    @Option(help: "Listen on this numeric address, whatever the one chat of the configuration says.")
+    @Option(help: "Listen on this numeric address; overrides that of the only chat.")
     var address: String?
 
-    @Option(help: "Listen on this port, whatever the one chat of the configuration says; 0 for any that is free.")
+    @Option(help: "Listen on this port; overrides that of the only chat; 0 is any free port.")
     var port: UInt16?
 
-    @Flag(help: "Write what became of each arrival to stdout, one JSON object a line, with the dead letters.")
+    @Flag(help: "Write the outcome of each arrival to stdout, one JSON object per line, with dead letters.")
     var outcomes = false
 
-    @Option(help: "The log level on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(help: "Log level on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
     var logLevel = LogChoice.info
 
     func run() async throws {
@@ -69,12 +70,13 @@ struct ServeRequest: Sendable, Hashable {
         guard let index = indices.first else {
             let example = "chat: { chat: { port: 8080, principals: { NAME: { env: VARIABLE } } } }"
             let advice = "add one below 'sources', such as \(example)"
-            throw CommandFailure(.invalidConfiguration, "\(file): no source is a chat; \(advice)")
+            throw CommandFailure(.invalidConfiguration, "\(file): there is no chat; \(advice)")
         }
         guard !isEmpty else { return }
         guard indices.count == 1, case .chat(var section) = configuration.sources[index].kind else {
             let names = indices.map { configuration.sources[$0].name.text }.joined(separator: ", ")
-            let message = "--address and --port are about one chat, and there are several: \(names); write them there"
+            let message =
+                "--address and --port apply to a single chat, but there are several: \(names); set them in the configuration"
             throw CommandFailure(.usage, message)
         }
         section.address = address ?? section.address

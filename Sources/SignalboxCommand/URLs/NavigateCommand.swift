@@ -6,10 +6,10 @@ import SignalboxRoutes
 struct NavigateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "navigate",
-        abstract: "Asks the navigation chain of a configuration what shall become of URLs.",
+        abstract: "Shows what the navigation chain decides for URLs.",
         discussion: """
-            One JSON object per URL, in order: url (or input, when it is refused), policy (allow, cancel or download), \
-            decider, reason, trace. Nothing is opened: a reason says what would be.
+            One JSON object per URL, in order: url (or input, if it is refused), policy (allow, cancel or download), \
+            decider, reason, trace. Opens nothing: a reason shows what would be opened.
 
             EXAMPLE
               signalbox navigate https://shop.example/cart --config examples/links/links.yaml
@@ -20,19 +20,19 @@ struct NavigateCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("URLs; those that begin with '-' behind '--'.", valueName: "url"))
+    @Argument(help: ArgumentHelp("URLs; write '--' before those that begin with '-'.", valueName: "url"))
     var urls: [String] = []
 
-    @Flag(help: "Read a URL from each line of stdin; an empty line is one that is cancelled.")
+    @Flag(help: "Read a URL from each line of stdin; an empty line is cancelled.")
     var stdin = false
 
-    @Option(help: ArgumentHelp("The configuration; only its 'navigation' is needed.", valueName: "file"))
+    @Option(help: ArgumentHelp("The configuration; only its 'navigation' is required.", valueName: "file"))
     var config: String
 
-    @Option(help: "Why the URL would be loaded: \(NavigationKind.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(help: "The reason for loading the URL: \(NavigationKind.allCases.map(\.rawValue).joined(separator: ", ")).")
     var kind = NavigationKind.link
 
-    @Option(help: "Which frame would load it: \(FrameRole.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(help: "The frame that would load it: \(FrameRole.allCases.map(\.rawValue).joined(separator: ", ")).")
     var frame = FrameRole.main
 
     func validate() throws {
@@ -85,7 +85,7 @@ enum NavigateProgram {
     private static func chain(in file: String) throws(CommandFailure) -> NavigationRouter {
         let configuration = try ConfigurationFile.read(file, for: .navigation)
         guard let navigation = configuration.navigation else {
-            throw CommandFailure(.invalidConfiguration, "\(file): it has no navigation chain")
+            throw CommandFailure(.invalidConfiguration, "\(file): there is no navigation chain; add 'navigation'")
         }
         return try dryRun(of: navigation, file: file)
     }

@@ -7,11 +7,11 @@ import SignalboxRoutes
 struct ParseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "parse",
-        abstract: "Reads URLs as everything here reads them, and shows their parts, or why they are refused.",
+        abstract: "Parses URLs and prints their parts, or the reason they are refused.",
         discussion: """
             One JSON object per URL, in order: url, scheme, host, port, path, segments, query, fragment, origin; or \
-            input and error, with reason, offset and detail. With --routes also route, action, id and body, or \
-            rejected: what would be called. Nothing is called.
+            input and error, with reason, offset and detail. With --routes it also shows what would be called: route, \
+            action, id and body, or rejected. Calls nothing.
 
             EXAMPLE
               signalbox parse 'myapp://product/42?ref=a' --routes examples/links/links.yaml
@@ -22,24 +22,24 @@ struct ParseCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("URLs; those that begin with '-' behind '--'.", valueName: "url"))
+    @Argument(help: ArgumentHelp("URLs; write '--' before those that begin with '-'.", valueName: "url"))
     var urls: [String] = []
 
-    @Flag(help: "Read a URL from each line of stdin; an empty line is one that is refused.")
+    @Flag(help: "Read a URL from each line of stdin; an empty line is refused.")
     var stdin = false
 
     @Option(help: ArgumentHelp("A file of routes, or a configuration with a source of links.", valueName: "file"))
     var routes: String?
 
-    @Option(help: ArgumentHelp("Which source of links of the configuration.", valueName: "name"))
+    @Option(help: ArgumentHelp("The source of links, if there are several.", valueName: "name"))
     var source: String?
 
-    @Option(help: ArgumentHelp("The URL that relative URLs are resolved against.", valueName: "url"))
+    @Option(help: ArgumentHelp("The base of relative URLs.", valueName: "url"))
     var base: String?
 
     func validate() throws {
         guard source == nil || routes != nil else {
-            throw ValidationError("--source is a name in a configuration; say which with --routes")
+            throw ValidationError("--source names a source of a configuration; add --routes")
         }
         _ = try request()
     }

@@ -57,7 +57,7 @@ enum URLInput: Sendable, Hashable {
     /// - Throws: `ValidationError` unless exactly one source is given.
     init(arguments: [String], standardInput: Bool) throws {
         guard arguments.isEmpty == standardInput else {
-            throw ValidationError("give URLs, or --stdin for those of stdin")
+            throw ValidationError("expected either URLs or --stdin")
         }
         self = standardInput ? .standardInput : .arguments(arguments)
     }

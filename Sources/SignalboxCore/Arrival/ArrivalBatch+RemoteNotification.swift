@@ -91,7 +91,7 @@ struct NotificationWriter {
         } else if let array = value as? [Any] {
             try write(array: array)
         } else {
-            throw error(.invalidValue, "a value that JSON has expected")
+            throw error(.invalidValue, "expected a value with a JSON form")
         }
     }
 
@@ -100,7 +100,7 @@ struct NotificationWriter {
         var members: [(name: String, value: Any)] = []
         members.reserveCapacity(object.count)
         for (key, value) in object {
-            guard let name = key.base as? String else { throw error(.invalidValue, "names that are texts expected") }
+            guard let name = key.base as? String else { throw error(.invalidValue, "expected string keys") }
             members.append((name, value))
         }
         members.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
@@ -152,20 +152,20 @@ struct NotificationWriter {
 
     private func literal(ofNumber number: Double) throws(BodyError) -> String {
         guard let literal = BodyEncoder.literal(of: number) else {
-            throw error(.nonfiniteNumber, "a finite number expected")
+            throw error(.nonfiniteNumber, "expected a finite number")
         }
         return literal
     }
 
     /// Returns a decimal number with all its digits, which may exceed the precision of `Double`.
     private func decimalLiteral(_ text: String) throws(BodyError) -> String {
-        guard BodyEncoder.isNumber(text) else { throw error(.nonfiniteNumber, "a finite number expected") }
+        guard BodyEncoder.isNumber(text) else { throw error(.nonfiniteNumber, "expected a finite number") }
         return text
     }
 
     private mutating func open(_ bracket: UInt8) throws(BodyError) {
         let depth = path.count + 1
-        guard depth <= limits.depth else { throw error(.tooDeep, "at most \(limits.depth) levels expected") }
+        guard depth <= limits.depth else { throw error(.tooDeep, "expected at most \(limits.depth) levels") }
         try reserve(1)
         text.append(bracket)
     }
@@ -177,7 +177,7 @@ struct NotificationWriter {
 
     private func reserve(_ more: Int) throws(BodyError) {
         guard text.bytes.count + more <= limits.bytes else {
-            throw error(.tooLarge, "at most \(limits.bytes) bytes expected")
+            throw error(.tooLarge, "expected at most \(limits.bytes) bytes")
         }
     }
 

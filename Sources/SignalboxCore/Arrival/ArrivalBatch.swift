@@ -57,7 +57,7 @@ public struct ArrivalBatch: ~Copyable {
         let mark = buffers.mark
         do throws(BodyError) {
             guard original.count <= limits.bytes else {
-                throw BodyError(.tooLarge, detail: "at most \(limits.bytes) bytes expected")
+                throw BodyError(.tooLarge, detail: "expected at most \(limits.bytes) bytes")
             }
             let reader = EnvelopeReader(start: Int(record.originalStart), depth: limits.depth)
             try reader.read(envelope, payload, from: &buffers, into: &record)

@@ -32,7 +32,7 @@ extension Body {
     /// - Throws: ``BodyError`` with offsets from the first byte.
     public init(json: Bytes, limits: MessageLimits = MessageLimits()) throws(BodyError) {
         guard json.count <= limits.bytes else {
-            throw BodyError(.tooLarge, detail: "at most \(limits.bytes) bytes expected")
+            throw BodyError(.tooLarge, detail: "expected at most \(limits.bytes) bytes")
         }
         var buffers = BatchBuffers()
         _ = json.withUnsafeBytes { buffers.append($0) }
@@ -208,6 +208,6 @@ extension Bytes: Decodable {
 extension DecodingError {
     @usableFromInline
     static func notABody(_ type: Any.Type, _ path: [any CodingKey]) -> DecodingError {
-        .typeMismatch(type, Context(codingPath: path, debugDescription: "only a body of an action decodes as this"))
+        .typeMismatch(type, Context(codingPath: path, debugDescription: "only an action's body decodes as this"))
     }
 }

@@ -80,7 +80,7 @@ struct BodyDecoder: Decoder {
     private func scalarValue<Scalar: BodyScalar>(_ type: Scalar.Type) throws(BodyError) -> Scalar {
         let literal: BodyLiteral =
             view.node.is(.number) ? .number(view.literal(of: view.node)) : .text(view.text(of: view.node))
-        guard let scalar = Scalar(bodyLiteral: literal) else { throw view.error(.invalidValue, "\(type) expected") }
+        guard let scalar = Scalar(bodyLiteral: literal) else { throw view.error(.invalidValue, "expected \(type)") }
         return scalar
     }
 }

@@ -21,7 +21,7 @@ public enum BodyWriter {
         } catch EncodingError.invalidValue(_, let context) {
             throw BodyError(.invalidValue, path: BodyPath.text(context.codingPath, root: "reply"))
         } catch {
-            throw BodyError(.invalidValue, path: "reply", detail: "refused by \(type(of: error))")
+            throw BodyError(.invalidValue, path: "reply", detail: "threw \(type(of: error))")
         }
         var text = JSONText()
         try root.write(to: &text, depth: depth)
@@ -61,7 +61,7 @@ struct BodyEncoder: Encoder {
         case .text(let text): node.set(string: text)
         case .number(let number):
             guard BodyEncoder.isNumber(number) else {
-                throw position.error(.invalidValue, "a number of RFC 8259 expected")
+                throw position.error(.invalidValue, "expected a JSON number (RFC 8259)")
             }
             node.set(literal: number)
         }
@@ -74,7 +74,7 @@ struct BodyEncoder: Encoder {
 
     func write<Number: BinaryFloatingPoint & CustomStringConvertible>(number: Number) throws(BodyError) {
         guard let literal = BodyEncoder.literal(of: number) else {
-            throw position.error(.nonfiniteNumber, "a finite number expected")
+            throw position.error(.nonfiniteNumber, "expected a finite number")
         }
         try write(literal: literal)
     }
@@ -249,13 +249,13 @@ final class EncodingPosition {
 
     /// Returns the position inside a call of `encode(to:)`.
     func calling() throws(BodyError) -> EncodingPosition {
-        guard calls < limit * 4 else { throw error(.tooDeep, "a value that ends expected") }
+        guard calls < limit * 4 else { throw error(.tooDeep, "expected a value of finite depth") }
         return EncodingPosition(parent: self, key: nil, depth: depth, calls: calls + 1)
     }
 
     /// Throws if the position is too deep. Checked for every value written inside a container.
     func checkDepth() throws(BodyError) {
-        guard depth <= limit else { throw error(.tooDeep, "at most \(limit) levels expected") }
+        guard depth <= limit else { throw error(.tooDeep, "expected at most \(limit) levels") }
     }
 
     func error(_ code: BodyError.Code, _ detail: String) -> BodyError {

@@ -30,7 +30,7 @@ public struct BodyError: Error, Sendable, Hashable {
 }
 
 extension BodyError: CustomStringConvertible {
-    /// The code, location and expectation in one line, such as `typeMismatch at body.amount (byte 61): Int expected`.
+    /// The code, location and expectation in one line, such as `typeMismatch at body.amount (byte 61): expected Int`.
     public var description: String {
         var text = code.description
         if !path.isEmpty { text += " at \(path)" }

@@ -112,8 +112,8 @@ extension BodyView {
     @inline(never)
     func mismatch(_ expected: String) -> BodyError {
         let found = node.kind
-        guard found != .null else { return error(.valueMissing, "\(expected) expected") }
-        return error(.typeMismatch, "\(expected) expected, \(found.words) found")
+        guard found != .null else { return error(.valueMissing, "expected \(expected)") }
+        return error(.typeMismatch, "expected \(expected), found \(found.words)")
     }
 
     /// The offset of the value's first byte in its message, or `nil` when the value is not part of the message.
@@ -143,7 +143,7 @@ extension BodyNode.Kind {
         case .array: "an array"
         case .object: "an object"
         case .key: "a name"
-        case .routeText: "text of the route"
+        case .routeText: "text from the route"
         case .text: "a payload of text"
         case .bytes: "a payload of bytes"
         }
@@ -154,7 +154,7 @@ extension BodyError {
     /// Converts an error thrown while decoding. Adds the path when the decoder belongs to a ``Body``.
     package static func from(_ error: any Error, in decoder: any Decoder) -> BodyError {
         if let decoder = decoder as? BodyDecoder { return from(error, in: decoder.view) }
-        return error as? BodyError ?? BodyError(.invalidValue, detail: "refused by \(type(of: error))")
+        return error as? BodyError ?? BodyError(.invalidValue, detail: "threw \(type(of: error))")
     }
 
     /// Converts an error thrown by a type's own decoding. Omits the type's message, which may quote the body.
@@ -164,13 +164,13 @@ extension BodyError {
         case DecodingError.keyNotFound(let key, let context):
             BodyError(.missingMember, path: BodyPath.text(context.codingPath + [key]))
         case DecodingError.valueNotFound(let type, let context):
-            BodyError(.valueMissing, path: BodyPath.text(context.codingPath), detail: "\(type) expected")
+            BodyError(.valueMissing, path: BodyPath.text(context.codingPath), detail: "expected \(type)")
         case DecodingError.typeMismatch(let type, let context):
-            BodyError(.typeMismatch, path: BodyPath.text(context.codingPath), detail: "\(type) expected")
+            BodyError(.typeMismatch, path: BodyPath.text(context.codingPath), detail: "expected \(type)")
         case DecodingError.dataCorrupted(let context):
             BodyError(.invalidValue, path: BodyPath.text(context.codingPath))
         default:
-            BodyError(.invalidValue, path: BodyPath.text(view.codingPath), detail: "refused by \(type(of: error))")
+            BodyError(.invalidValue, path: BodyPath.text(view.codingPath), detail: "threw \(type(of: error))")
         }
     }
 }

@@ -74,7 +74,7 @@ public struct BodyReader: ~Copyable {
     ///
     /// - Parameters:
     ///   - name: The name of the invalid member.
-    ///   - expected: A description of what was expected, such as `a positive amount expected`.
+    ///   - expected: A description of what was expected, such as `expected a positive amount`.
     public func invalid(_ name: StaticString, _ expected: StaticString) -> BodyError {
         guard let found = find(name) else {
             return view.error(.invalidValue, "\(expected)", key: BodyCodingKey(stringValue: "\(name)"))

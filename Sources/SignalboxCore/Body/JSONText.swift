@@ -153,7 +153,7 @@ final class EncodedNode {
     }
 
     private static func below(_ depth: Int) throws(BodyError) -> Int {
-        guard depth > 0 else { throw BodyError(.tooDeep, path: "reply", detail: "fewer levels expected") }
+        guard depth > 0 else { throw BodyError(.tooDeep, path: "reply", detail: "expected fewer levels") }
         return depth - 1
     }
 

@@ -129,7 +129,7 @@ struct UnkeyedBody: UnkeyedDecodingContainer {
     /// Returns the current element. A read that fails does not advance.
     private func current() throws(BodyError) -> BodyView {
         guard element != end else {
-            throw view.error(.valueMissing, "one more element expected", key: BodyCodingKey(intValue: currentIndex))
+            throw view.error(.valueMissing, "expected another element", key: BodyCodingKey(intValue: currentIndex))
         }
         return view.at(element)
     }

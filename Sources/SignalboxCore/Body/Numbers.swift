@@ -8,7 +8,7 @@ extension BodyView {
             switch text(of: node) {
             case "true": return true
             case "false": return false
-            default: throw error(.invalidValue, "true or false expected")
+            default: throw error(.invalidValue, "expected true or false")
             }
         default: throw mismatch("a boolean")
         }
@@ -42,7 +42,7 @@ extension BodyView {
             magnitude.isNegative
             ? Integer(exactly: 0 &- Int64(truncatingIfNeeded: magnitude.value)) : Integer(exactly: magnitude.value)
         guard let value, !magnitude.isNegative || magnitude.value <= Int64.min.magnitude else {
-            throw at(index).error(.integerOutOfRange, "\(type) expected")
+            throw at(index).error(.integerOutOfRange, "expected \(type)")
         }
         return value
     }
@@ -58,7 +58,7 @@ extension BodyView {
             text.decimal(from: Int(node.start) + (isNegative ? 1 : 0), to: node.end)
         }
         guard let digits else {
-            throw at(index).error(.integerOutOfRange, "an integer of at most 64 bits expected")
+            throw at(index).error(.integerOutOfRange, "expected an integer of at most 64 bits")
         }
         return (digits, isNegative)
     }
@@ -68,14 +68,14 @@ extension BodyView {
         let node = node
         switch node.kind {
         case .number:
-            throw error(.notAnInteger, "an integer expected, without fraction and exponent")
+            throw error(.notAnInteger, "expected an integer without fraction or exponent")
         case .routeText:
             guard let flags = routeNumberFlags(), flags & ~BodyNode.negative == 0 else {
-                throw error(.notAnInteger, "an integer expected")
+                throw error(.notAnInteger, "expected an integer")
             }
             let isNegative = flags != 0
             let digits = withText { $0.decimal(from: Int(node.start) + (isNegative ? 1 : 0), to: node.end) }
-            guard let digits else { throw error(.integerOutOfRange, "an integer of at most 64 bits expected") }
+            guard let digits else { throw error(.integerOutOfRange, "expected an integer of at most 64 bits") }
             return (digits, isNegative)
         default:
             throw mismatch("an integer")
@@ -132,7 +132,7 @@ extension BodyView {
         switch node.kind {
         case .number: return node.bits
         case .routeText:
-            guard let flags = routeNumberFlags() else { throw error(.invalidValue, "a number expected") }
+            guard let flags = routeNumberFlags() else { throw error(.invalidValue, "expected a number") }
             return flags
         default: throw mismatch("a number")
         }
@@ -173,7 +173,7 @@ extension BodyView {
         make: (String) -> Value?
     ) throws(BodyError) -> Value {
         guard let value = make(literal(of: node)), value.isFinite else {
-            throw error(.numberOutOfRange, "a finite \(Value.self) expected")
+            throw error(.numberOutOfRange, "expected a finite \(Value.self)")
         }
         if flags & (BodyNode.fraction | BodyNode.exponent) == 0 {
             let isNegative = flags & BodyNode.negative != 0
@@ -181,7 +181,7 @@ extension BodyView {
                 IntegerWidth.significantBits(of: text, from: Int(node.start) + (isNegative ? 1 : 0), to: node.end)
             }
             guard width <= significandBits else {
-                throw error(.inexactNumber, "\(Value.self) does not hold this integer exactly")
+                throw error(.inexactNumber, "\(Value.self) cannot represent this integer exactly")
             }
         }
         return value

@@ -168,7 +168,7 @@ public struct AccessDecision: Sendable, Hashable, Encodable, CustomStringConvert
     /// The decision in one sentence, such as `refused by source push`.
     public var description: String {
         guard !isAllowed else { return "allowed by \(decidedBy)" }
-        let reason = lacksName ? ", which does not name an origin behind which anybody may stand" : ""
+        let reason = lacksName ? ", which does not name this untrusted origin" : ""
         return "refused by \(decidedBy)\(reason)"
     }
 }

@@ -122,7 +122,7 @@ public struct WallTime: Sendable, Hashable, Comparable {
 
     /// - Precondition: `nanoseconds` is below 1,000,000,000.
     public init(seconds: Int64, nanoseconds: UInt32 = 0) {
-        precondition(nanoseconds < 1_000_000_000, "nanoseconds of a WallTime are below 1,000,000,000")
+        precondition(nanoseconds < 1_000_000_000, "the nanoseconds of a WallTime must be below 1,000,000,000")
         self.seconds = seconds
         self.nanoseconds = nanoseconds
     }

@@ -25,7 +25,7 @@ extension EnvelopeReader {
         guard node.is(.string) else { throw mismatch(node, path: "specversion") }
         guard buffers.text(of: node) == "1.0" else {
             let offset = offset(of: node)
-            throw BodyError(.invalidValue, path: "specversion", offset: offset, detail: "version 1.0 expected")
+            throw BodyError(.invalidValue, path: "specversion", offset: offset, detail: "expected version 1.0")
         }
     }
 
@@ -34,7 +34,7 @@ extension EnvelopeReader {
         if let base64 = event.dataBase64, !buffers.nodes[base64].is(.null) {
             guard event.data == nil else {
                 let offset = offset(of: buffers.nodes[base64])
-                let detail = "data or data_base64 expected, not both"
+                let detail = "expected data or data_base64, not both"
                 throw BodyError(.invalidValue, path: "data_base64", offset: offset, detail: detail)
             }
             return try bytes(at: base64, in: &buffers)
@@ -43,7 +43,7 @@ extension EnvelopeReader {
         let node = buffers.nodes[data]
         guard !event.dataIsJSON, !node.is(.null) else { return data }
         guard node.is(.string) else {
-            throw mismatch(node, path: "data", "a string, as datacontenttype is not JSON,")
+            throw mismatch(node, path: "data", "a string, because datacontenttype is not JSON")
         }
         return push(.text, buffers.plainRange(of: node), in: &buffers)
     }
@@ -54,7 +54,7 @@ extension EnvelopeReader {
         let text = buffers.plainRange(of: node)
         guard let bytes = buffers.withBytes(in: text, Base64Text.decode) else {
             let offset = offset(of: node)
-            let detail = "base64 of RFC 4648 section 4, with its padding, expected"
+            let detail = "expected base64 with padding (RFC 4648, section 4)"
             throw BodyError(.invalidValue, path: "data_base64", offset: offset, detail: detail)
         }
         let start = bytes.withUnsafeBytes { buffers.append($0) }
@@ -114,11 +114,11 @@ struct CloudEventMembers {
             _ = try attribute.text(in: buffers)
         case "time":
             guard TimestampText.isTimestamp(try attribute.text(in: buffers)) else {
-                throw attribute.invalid("a date and time of RFC 3339 expected")
+                throw attribute.invalid("expected an RFC 3339 date and time")
             }
         case "datacontenttype":
             guard let media = MediaType(try attribute.text(in: buffers)) else {
-                throw attribute.invalid("a media type such as application/json expected")
+                throw attribute.invalid("expected a media type such as application/json")
             }
             dataIsJSON = media.isJSON
         default:
@@ -145,13 +145,13 @@ extension CloudEventMembers {
                 }
             guard !isName else { return }
             let offset = reader.offset(of: key)
-            throw BodyError(.invalidValue, path: path, offset: offset, detail: "names of attributes are a-z and 0-9")
+            throw BodyError(.invalidValue, path: path, offset: offset, detail: "attribute names have only a-z and 0-9")
         }
 
         /// Returns the text of an attribute that must not be empty.
         func text(in buffers: borrowing BatchBuffers) throws(BodyError) -> String {
             let text = try string(in: buffers)
-            guard !text.isEmpty else { throw invalid("a text that is not empty expected") }
+            guard !text.isEmpty else { throw invalid("expected a non-empty string") }
             return text
         }
 
@@ -166,17 +166,17 @@ extension CloudEventMembers {
 
         private func checkNumber(in buffers: borrowing BatchBuffers) throws(BodyError) {
             guard !node.has(BodyNode.fraction | BodyNode.exponent) else {
-                throw error(.notAnInteger, "an integer expected, without fraction and exponent")
+                throw error(.notAnInteger, "expected an integer without fraction or exponent")
             }
             let literal = buffers.withBytes(in: Int(node.start)..<node.end) { String(decoding: $0, as: UTF8.self) }
-            guard Int32(literal) != nil else { throw error(.integerOutOfRange, "an integer of 32 bits expected") }
+            guard Int32(literal) != nil else { throw error(.integerOutOfRange, "expected a 32-bit integer") }
         }
 
         private func string(in buffers: borrowing BatchBuffers) throws(BodyError) -> String {
-            guard node.is(.string) else { throw error(.typeMismatch, "a string expected") }
+            guard node.is(.string) else { throw error(.typeMismatch, "expected a string") }
             let text = buffers.text(of: node)
             guard text.unicodeScalars.allSatisfy(Attribute.isAllowed) else {
-                throw invalid("text without control characters and noncharacters expected")
+                throw invalid("expected text without control characters and noncharacters")
             }
             return text
         }

@@ -136,7 +136,7 @@ struct EnvelopeReader {
     func parseObject(_ buffers: inout BatchBuffers) throws(BodyError) -> Int {
         let root = try parse(&buffers)
         guard buffers.nodes[root].is(.object) else {
-            throw BodyError(.typeMismatch, offset: offset(of: buffers.nodes[root]), detail: "an object expected")
+            throw BodyError(.typeMismatch, offset: offset(of: buffers.nodes[root]), detail: "expected an object")
         }
         return root
     }
@@ -193,7 +193,7 @@ extension EnvelopeReader {
                 .invalidValue,
                 path: path,
                 offset: offset(of: node),
-                detail: "id or uuid expected, not both"
+                detail: "expected id or uuid, not both"
             )
         }
         let range = try idRange(of: node, path: path, in: &buffers)
@@ -205,14 +205,14 @@ extension EnvelopeReader {
         guard node.is(.string) else { throw mismatch(node, path: path) }
         let range = buffers.plainRange(of: node)
         guard (1...ActionID.maximumLength).contains(range.count) else {
-            let detail = "1 to \(ActionID.maximumLength) bytes expected"
+            let detail = "expected 1 to \(ActionID.maximumLength) bytes"
             throw BodyError(.invalidValue, path: path, offset: offset(of: node), detail: detail)
         }
         return range
     }
 
     func mismatch(_ node: BodyNode, path: String, _ expected: String = "a string") -> BodyError {
-        BodyError(.typeMismatch, path: path, offset: offset(of: node), detail: "\(expected) expected")
+        BodyError(.typeMismatch, path: path, offset: offset(of: node), detail: "expected \(expected)")
     }
 }
 
@@ -271,7 +271,7 @@ extension EnvelopeReader {
         into record: inout ArrivalRecord
     ) throws(BodyError) {
         guard buffers.bytes.count - start <= limit else {
-            throw BodyError(.tooLarge, detail: "at most \(limit) bytes expected of a payload of APNs")
+            throw BodyError(.tooLarge, detail: "expected an APNs payload of at most \(limit) bytes")
         }
         let root = try parseObject(&buffers)
         let members = EnvelopeMembers(of: root, in: buffers)

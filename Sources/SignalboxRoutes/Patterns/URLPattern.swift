@@ -119,7 +119,7 @@ extension URLPattern {
             if wanted.remove(item.name) != nil {
                 values[item.name] = item.value
             } else if values[item.name] != nil {
-                let detail = "an item that the route names stands in the query twice"
+                let detail = "a query item named in the route occurs twice"
                 throw URLTextError(.duplicateItem, at: url.offset(ofQueryItem: number), detail)
             }
         }

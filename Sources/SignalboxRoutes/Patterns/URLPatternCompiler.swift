@@ -25,9 +25,9 @@ struct URLPatternCompiler {
         for (offset, byte) in bytes.enumerated() {
             switch byte {
             case 0...0x20, 0x7F, UInt8(ascii: "\\"):
-                throw RoutePatternError(.invalidCharacter, at: offset, "the byte \(byte) is written as an escape, %XX")
+                throw RoutePatternError(.invalidCharacter, at: offset, "the byte \(byte) must be percent-encoded, %XX")
             case UInt8(ascii: "#"):
-                throw RoutePatternError(.invalidCharacter, at: offset, "a fragment is not matched; leave it out")
+                throw RoutePatternError(.invalidCharacter, at: offset, "fragments are not matched; leave it out")
             default: continue
             }
         }
@@ -39,7 +39,7 @@ struct URLPatternCompiler {
     private mutating func readRoot(upTo end: Int) throws(RoutePatternError) -> Int {
         if bytes.first == UInt8(ascii: "/") { return 1 }
         guard let colon = URLReader.schemeEnd(of: bytes), colon < end else {
-            throw RoutePatternError(.missingScheme, at: 0, "a scheme and a colon expected, or a slash at the beginning")
+            throw RoutePatternError(.missingScheme, at: 0, "expected a scheme and a colon, or a leading slash")
         }
         let scheme = String(decoding: bytes[..<colon].map(\.asciiLowercase), as: UTF8.self)
         let start = colon + 1
@@ -47,7 +47,7 @@ struct URLPatternCompiler {
             return try readAuthority(of: scheme, start + 2..<end)
         }
         guard URLScheme(scheme.utf8) == .other else {
-            throw RoutePatternError(.missingHost, at: start, "// and a host expected behind \(scheme):")
+            throw RoutePatternError(.missingHost, at: start, "expected // and a host after \(scheme):")
         }
         let isRooted = start < end && bytes[start] == UInt8(ascii: "/")
         root = RouteRoot(form: isRooted ? .rooted : .opaque, scheme: scheme)
@@ -63,7 +63,7 @@ struct URLPatternCompiler {
             throw patternError(for: error, at: range.lowerBound)
         }
         guard names.insert(syntax.name).inserted else {
-            let detail = "each capture has a name of its own; {\(syntax.name)} was there before"
+            let detail = "capture names must be unique; {\(syntax.name)} is used twice"
             throw RoutePatternError(.duplicateCapture, at: range.lowerBound, detail)
         }
         guard names.count <= URLPattern.maximumCaptures else {
@@ -93,7 +93,7 @@ extension URLPatternCompiler {
     private mutating func readHost(of scheme: String, _ authority: Range<Int>) throws(RoutePatternError) -> UInt16? {
         let kind = URLScheme(scheme.utf8)
         guard !authority.isEmpty || kind == .file || kind == .other else {
-            throw RoutePatternError(.missingHost, at: authority.lowerBound, "a host expected behind \(scheme)://")
+            throw RoutePatternError(.missingHost, at: authority.lowerBound, "expected a host after \(scheme)://")
         }
         let url = try readURL(authority, behind: scheme + "://")
         elements.append(.literal((url.host ?? "").lowercased()))
@@ -105,13 +105,13 @@ extension URLPatternCompiler {
         _ authority: Range<Int>
     ) throws(RoutePatternError) -> UInt16? {
         guard URLScheme(scheme.utf8) == .other else {
-            let detail = "\(scheme) needs a host that is written out: a capture would accept any site"
+            let detail = "\(scheme) needs a literal host: a capture would accept any site"
             throw RoutePatternError(.anyHost, at: authority.lowerBound, detail)
         }
         let end = (bytes[authority].lastIndex(of: UInt8(ascii: "}")) ?? authority.lowerBound) + 1
         let kind = try addCapture(authority.lowerBound..<end)
         guard kind == .text || kind == .rest else {
-            let detail = "a host is {name} or {name...}, without a kind"
+            let detail = "a host capture is {name} or {name...}, without a kind"
             throw RoutePatternError(.kindNotAllowed, at: authority.lowerBound, detail)
         }
         guard end < authority.upperBound else { return nil }
@@ -153,7 +153,7 @@ extension URLPatternCompiler {
         }
         let text = String(decoding: try decode(range), as: UTF8.self)
         guard text != ".", text != ".." else {
-            throw RoutePatternError(.dotSegment, at: range.lowerBound, "no URL has . or .. as a segment")
+            throw RoutePatternError(.dotSegment, at: range.lowerBound, "a URL has no . or .. segment")
         }
         elements.append(.literal(text))
     }
@@ -197,11 +197,11 @@ extension URLPatternCompiler {
         }
         let syntax = try readCapture(value)
         guard syntax.kind == .text else {
-            throw RoutePatternError(.kindNotAllowed, at: value.lowerBound, "a query's values are text: {name}")
+            throw RoutePatternError(.kindNotAllowed, at: value.lowerBound, "query values are text: write {name}")
         }
         let item = try decodeItem(range.lowerBound..<equals)
         guard !queryCaptures.contains(where: { $0.item == item }) else {
-            throw RoutePatternError(.duplicateItem, at: range.lowerBound, "an item of the query is named once")
+            throw RoutePatternError(.duplicateItem, at: range.lowerBound, "a query item must be named only once")
         }
         queryCaptures.append(QueryCapture(item: item, name: syntax.name))
     }
@@ -215,14 +215,14 @@ extension URLPatternCompiler {
     }
 
     private func invalidQuery(_ offset: Int) -> RoutePatternError {
-        let detail = "item={name} expected, with & between several: a query names items and decides nothing"
+        let detail = "expected item={name}, separated by &: a query captures items and does not affect the match"
         return RoutePatternError(.invalidQuery, at: offset, detail)
     }
 }
 
 extension URLPatternCompiler {
     func restNotLast(_ offset: Int) -> RoutePatternError {
-        RoutePatternError(.restNotLast, at: offset, "nothing but the query may follow {name...}")
+        RoutePatternError(.restNotLast, at: offset, "only the query may follow {name...}")
     }
 
     func captureNotAlone(_ offset: Int) -> RoutePatternError {
@@ -232,7 +232,7 @@ extension URLPatternCompiler {
     func patternError(for error: CaptureSyntax.SyntaxError, at offset: Int) -> RoutePatternError {
         switch error {
         case .notAlone:
-            let detail = "a capture is a whole host, segment or value; a brace as text is written %7B or %7D"
+            let detail = "a capture is a whole host, segment or value; write a literal brace as %7B or %7D"
             return RoutePatternError(.captureNotAlone, at: offset, detail)
         case .invalidName:
             let detail = "a capture's name is [A-Za-z][A-Za-z0-9_]*, at most \(URLPattern.maximumNameLength) bytes"

@@ -15,21 +15,21 @@ struct HostReader {
         let domain = input[range].map(\.asciiLowercase)
         if isFile {
             guard domain != Array("localhost".utf8) else {
-                throw URLTextError(.ambiguousURL, at: range.lowerBound, "a file's host localhost, which engines drop")
+                throw URLTextError(.ambiguousURL, at: range.lowerBound, "localhost in a file URL, which engines drop")
             }
             if domain.isEmpty { return [] }
         }
         let start = try lastLabel(of: domain)
         if HostReader.looksLikeNumber(domain[start...]) {
             guard HostReader.isFourNumbers(domain) else {
-                let detail = "a host that ends in a number, and is not four numbers up to 255 without leading zeros"
+                let detail = "a host that ends in a number but is not four numbers up to 255 without leading zeros"
                 throw URLTextError(.ambiguousURL, at: range.lowerBound, detail)
             }
             return domain
         }
         // Most domains have no hyphen and need not be split into labels.
         guard !domain.contains(UInt8(ascii: "-")) || InternationalLabel.areValid(HostReader.labels(of: domain)) else {
-            throw URLTextError(.invalidHost, at: range.lowerBound, "a label with xn-- that stands for no name")
+            throw URLTextError(.invalidHost, at: range.lowerBound, "a label with xn-- that does not encode a name")
         }
         return domain
     }
@@ -57,7 +57,7 @@ struct HostReader {
     func address() throws(URLTextError) -> [UInt8] {
         let inside = range.lowerBound + 1..<max(range.lowerBound + 1, range.upperBound - 1)
         guard let address = AddressText(ipv6: input[inside]) else {
-            throw URLTextError(.invalidHost, at: range.lowerBound, "an IPv6 address expected in the brackets")
+            throw URLTextError(.invalidHost, at: range.lowerBound, "expected an IPv6 address in the brackets")
         }
         return Array("[\(address)]".utf8)
     }
@@ -70,7 +70,7 @@ struct HostReader {
             case UInt8(ascii: "%"):
                 throw URLTextError(.ambiguousURL, at: index, "an escape in the host")
             default:
-                throw URLTextError(.invalidHost, at: index, "a character that no host has")
+                throw URLTextError(.invalidHost, at: index, "a character that is not allowed in a host")
             }
         }
     }

@@ -48,7 +48,7 @@ enum PercentDecoding {
                 continue
             }
             guard let value = escape(input[index + 1..<range.upperBound]) else {
-                throw URLTextError(.invalidEscape, at: index, "two hexadecimal digits expected behind %")
+                throw URLTextError(.invalidEscape, at: index, "expected two hexadecimal digits after %")
             }
             guard !isRefused(value) else {
                 throw URLTextError(.notUTF8, at: index, "an escaped control character")

@@ -37,7 +37,7 @@ struct URLReader {
     /// - Parameter length: The length of the text as given. Escaping may have made it longer.
     private static func tooLong(_ length: Int) -> URLTextError {
         let most = URLText.maximumLength
-        return URLTextError(.tooLong, at: min(most, length), "at most \(most) bytes expected, escapes included")
+        return URLTextError(.tooLong, at: min(most, length), "expected at most \(most) bytes, escapes included")
     }
 
     /// Checks the length, and rejects control characters and surrounding spaces, which engines may silently drop.
@@ -51,14 +51,14 @@ struct URLReader {
         let space = UInt8(ascii: " ")
         if input.first == space { throw URLTextError(.surroundingSpace, at: 0, "a space before the URL") }
         if input.last == space {
-            throw URLTextError(.surroundingSpace, at: input.count - 1, "a space behind the URL")
+            throw URLTextError(.surroundingSpace, at: input.count - 1, "a space after the URL")
         }
     }
 
     private mutating func readScheme() throws(URLTextError) {
-        if input.isEmpty { throw URLTextError(.empty, at: 0, "a URL expected") }
+        if input.isEmpty { throw URLTextError(.empty, at: 0, "expected a URL") }
         guard let end = URLReader.schemeEnd(of: input) else {
-            throw URLTextError(.missingScheme, at: 0, "a scheme and a colon expected, such as https:")
+            throw URLTextError(.missingScheme, at: 0, "expected a scheme and a colon, such as https:")
         }
         for index in 0..<end { output.append(input[index].asciiLowercase) }
         scheme = URLScheme(output[...])
@@ -118,7 +118,7 @@ extension URLReader {
     mutating func readAuthority() throws(URLTextError) {
         guard has("//", at: position) else {
             guard !isSpecial else {
-                throw URLTextError(.ambiguousURL, at: position, "two slashes expected behind the scheme")
+                throw URLTextError(.ambiguousURL, at: position, "expected two slashes after the scheme")
             }
             return
         }
@@ -153,9 +153,9 @@ extension URLReader {
         }
         guard authority.isEmpty, scheme != .file, isSpecial else { return }
         if byte(authority.lowerBound) == UInt8(ascii: "/") {
-            throw URLTextError(.ambiguousURL, at: authority.lowerBound, "more than two slashes behind the scheme")
+            throw URLTextError(.ambiguousURL, at: authority.lowerBound, "more than two slashes after the scheme")
         }
-        throw URLTextError(.invalidHost, at: authority.lowerBound, "a host expected")
+        throw URLTextError(.invalidHost, at: authority.lowerBound, "expected a host")
     }
 
     /// Returns the end of the host: the colon before the port, or the end of the authority.
@@ -164,11 +164,11 @@ extension URLReader {
             return input[authority].firstIndex(of: UInt8(ascii: ":")) ?? authority.upperBound
         }
         guard let bracket = input[authority].firstIndex(of: UInt8(ascii: "]")) else {
-            throw URLTextError(.invalidHost, at: authority.lowerBound, "a closing bracket expected")
+            throw URLTextError(.invalidHost, at: authority.lowerBound, "expected a closing bracket")
         }
         let end = bracket + 1
         guard end == authority.upperBound || input[end] == UInt8(ascii: ":") else {
-            throw URLTextError(.invalidHost, at: end, "a port or a path expected behind the bracket")
+            throw URLTextError(.invalidHost, at: end, "expected a port or a path after the bracket")
         }
         return end
     }
@@ -192,10 +192,10 @@ extension URLReader {
         }
         var value = 0
         for index in range.dropFirst() {
-            guard input[index].isASCIIDigit else { throw URLTextError(.invalidPort, at: index, "digits expected") }
+            guard input[index].isASCIIDigit else { throw URLTextError(.invalidPort, at: index, "expected digits") }
             value = value * 10 + Int(input[index] - UInt8(ascii: "0"))
             guard value <= Int(UInt16.max) else {
-                throw URLTextError(.invalidPort, at: range.lowerBound + 1, "a port up to 65535 expected")
+                throw URLTextError(.invalidPort, at: range.lowerBound + 1, "expected a port up to 65535")
             }
         }
         guard range.count > 1, scheme.defaultPort != UInt16(value) else { return }
@@ -228,7 +228,7 @@ extension URLReader {
         while index <= range.upperBound {
             let end = segmentEnd(index..<range.upperBound)
             if try dots(in: index..<end) != nil {
-                throw URLTextError(.ambiguousURL, at: index, "dots alone between slashes, in an opaque path")
+                throw URLTextError(.ambiguousURL, at: index, "a segment of only dots in an opaque path")
             }
             index = end + 1
         }
@@ -254,7 +254,7 @@ extension URLReader {
                     throw URLTextError(
                         .ambiguousURL,
                         at: segment.lowerBound,
-                        "two dots in a file's path, where drives count"
+                        "a .. segment in the path of a file URL, which engines resolve differently"
                     )
                 }
                 let slash = output[start...].lastIndex(of: UInt8(ascii: "/")) ?? start

@@ -28,7 +28,7 @@ extension URLText {
         let components = base.components
         if reference.first == UInt8(ascii: "#") { return base.prefix((components.query ?? components.path).upperBound) }
         guard !base.hasOpaquePath else {
-            throw URLTextError(.missingScheme, at: 0, "the base has no path that a reference could continue")
+            throw URLTextError(.missingScheme, at: 0, "the base URL has no path to resolve a reference against")
         }
         switch reference.first {
         case nil: return base.prefix((components.query ?? components.path).upperBound)
@@ -42,7 +42,7 @@ extension URLText {
         try checkDrive(of: base)
         let first = reference.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
         if let colon = first.firstIndex(of: UInt8(ascii: ":")) {
-            throw URLTextError(.ambiguousURL, at: colon, "a colon in the first segment, and no scheme before it")
+            throw URLTextError(.ambiguousURL, at: colon, "a colon in the first segment without a scheme before it")
         }
         let path = base.path.utf8
         guard let slash = path.lastIndex(of: UInt8(ascii: "/")) else {
@@ -55,7 +55,7 @@ extension URLText {
     private static func checkDrive(of base: URLText) throws(URLTextError) {
         guard base.scheme == "file", let first = base.segments.first?.utf8, first.count == 2 else { return }
         guard first.first?.isASCIILetter == true, first.last == UInt8(ascii: ":") else { return }
-        throw URLTextError(.ambiguousURL, at: 0, "a path to be resolved against a drive letter")
+        throw URLTextError(.ambiguousURL, at: 0, "a path that would be resolved against a drive letter")
     }
 
     private func prefix(_ count: Int) -> String {

@@ -123,7 +123,7 @@ extension URLText {
             let end = bytes[start..<range.upperBound].firstIndex(of: UInt8(ascii: "&")) ?? range.upperBound
             if end > start {
                 guard items.count < URLText.maximumQueryItems else {
-                    let detail = "at most \(URLText.maximumQueryItems) items expected in the query"
+                    let detail = "expected at most \(URLText.maximumQueryItems) items in the query"
                     throw URLTextError(.tooManyItems, at: start, detail)
                 }
                 items.append(try URLText.item(bytes, start..<end))

@@ -24,17 +24,17 @@ public struct WebOrigin: Sendable, Hashable {
     ///   anything after the port, even a single slash. Any other error of ``URLText``.
     public init(_ text: String) throws(URLTextError) {
         guard text != "null" else {
-            throw URLTextError(.notAnOrigin, at: 0, "null stands for no origin; no rule can name it")
+            throw URLTextError(.notAnOrigin, at: 0, "null is not an origin; no rule can name it")
         }
         let url = try URLText(text)
         let authority = text.utf8.dropFirst(url.components.schemeEnd + 3)
         let end = authority.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
         if let end {
             let offset = text.utf8.distance(from: text.utf8.startIndex, to: end)
-            throw URLTextError(.notAnOrigin, at: offset, "an origin ends with host and port")
+            throw URLTextError(.notAnOrigin, at: offset, "an origin ends after the host and port")
         }
         guard !WebOrigin.opaque.contains(url.scheme), let host = url.host, !host.isEmpty else {
-            throw URLTextError(.notAnOrigin, at: 0, "a scheme and a host expected, such as https://app.example")
+            throw URLTextError(.notAnOrigin, at: 0, "expected a scheme and a host, such as https://app.example")
         }
         let port = url.port ?? URLScheme(url.scheme.utf8).defaultPort
         let lowered = host.utf8.map(\.asciiLowercase)

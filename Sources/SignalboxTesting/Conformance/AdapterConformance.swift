@@ -154,7 +154,7 @@ extension AdapterConformance {
         func inapplicable(to subject: any ConformanceSubject) -> String? {
             switch self {
             case .answersEverySender:
-                subject.adapter.features.contains(.replies) ? nil : "the adapter answers nobody"
+                subject.adapter.features.contains(.replies) ? nil : "the adapter does not answer senders"
             case .duplicateWhileRunning:
                 subject.submitsWhileOneRuns ? nil : "the adapter submits nothing while one of its messages runs"
             default: nil
@@ -193,7 +193,7 @@ public struct ConformanceFinding: Sendable, Hashable, CustomStringConvertible {
     public let seen: String
 
     /// One line with the case, the expected and the actual behaviour.
-    public var description: String { "\(testCase): expected \(expected); saw \(seen)" }
+    public var description: String { "\(testCase): expected: \(expected); seen: \(seen)" }
 }
 
 /// The result of one run of one case.
@@ -228,9 +228,9 @@ final class ConformanceExamination: Sendable {
             }
             try await ConformanceTrial(subject, record: record).perform(testCase)
         } catch is CancellationError {
-            record.change { if $0.problems.isEmpty { $0.addProblem("the case goes on", "it was cancelled") } }
+            record.change { if $0.problems.isEmpty { $0.addProblem("the case completes", "it was cancelled") } }
         } catch {
-            record.change { $0.addProblem("the case can be tried", "an error while \($0.step): \(error)") }
+            record.change { $0.addProblem("the case can run", "an error while \($0.step): \(error)") }
         }
         return verdict
     }
@@ -258,7 +258,7 @@ final class ConformanceExamination: Sendable {
         do {
             return try SourceName("\(testCase.rawValue)-\(suffix)")
         } catch {
-            preconditionFailure("a case's name is in the grammar of sources: \(error)")
+            preconditionFailure("a case's name must be a valid source name: \(error)")
         }
     }
 }

@@ -78,7 +78,7 @@ extension ConformanceTrial {
 
     private func end(_ running: Task<Void, any Error>) async throws {
         await record.during("waiting for a cancelled run to return") {
-            do { try await running.value } catch { addProblem("a cancelled run throws nothing", "\(error)") }
+            do { try await running.value } catch { addProblem("a cancelled run throws no error", "\(error)") }
         }
     }
 }
@@ -108,9 +108,9 @@ extension ConformanceTrial {
         }
         let originals = rejected.compactMap(\.original)
         report(
-            "the original bytes of a rejected arrival contain the id that was sent",
+            "the original bytes of a rejected arrival contain the sent id",
             unreadable.filter { id in !originals.contains { $0.contains(id) } },
-            "was in none"
+            "not found"
         )
         checkEachOnce(messages.filter { $0.action != nil })
         try await checkNothingIsRedelivered()
@@ -166,7 +166,7 @@ extension ConformanceTrial {
         try await run(ConformanceLimits(isSlow: true, deduplication: Self.recognised)) { [self] stage in
             async let delivery: Void = deliver([message, message, marker], to: stage)
             // The marker follows the duplicate on another lane: when it starts, the duplicate has been taken.
-            try await wait("the plugin to begin \(marker.id)") { $0.begun.contains(marker.id.text) }
+            try await wait("the plugin to start \(marker.id)") { $0.begun.contains(marker.id.text) }
             await letOthersRun()
             stage.slow.open()
             try await delivery

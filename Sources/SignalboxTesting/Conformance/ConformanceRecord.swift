@@ -42,7 +42,7 @@ struct ConformanceRecord: Sendable {
     /// The runs of the adapter so far.
     var runs: [ConformanceRun] = []
 
-    var step: String { steps.isEmpty ? "being between two steps" : steps.joined(separator: " and ") }
+    var step: String { steps.isEmpty ? "between two steps" : steps.joined(separator: " and ") }
 
     mutating func begin(_ step: String) {
         steps.append(step)
@@ -63,7 +63,7 @@ struct ConformanceRecord: Sendable {
     /// The problems in the order in which they were found.
     var problems: [Problem] {
         let more = unlisted.sorted { $0.key < $1.key }
-        return listed + more.map { Problem(expected: $0.key, seen: "the like \($0.value) times more") }
+        return listed + more.map { Problem(expected: $0.key, seen: "\($0.value) more of these") }
     }
 
     mutating func called(_ call: Call) {
@@ -162,7 +162,7 @@ struct ConformanceRun: Sendable {
     }
 
     var summary: String {
-        let state = hasReturned ? "returned" : isStopRequested ? "stop requested" : hasBegun ? "running" : "not begun"
+        let state = hasReturned ? "returned" : isStopRequested ? "stop requested" : hasBegun ? "running" : "not started"
         let waiting = roomCalls > 0 ? ", waiting in room()" : ""
         return "\(state), \(taken.count) arrivals taken, \(unsettled) of them unsettled, "
             + "\(refusals) submits cut short\(waiting)"
@@ -196,21 +196,21 @@ extension ConformanceRun {
         let expectedSenders = features.contains(.pushes) ? keys.count : 0
         if senders != expectedSenders {
             addProblem(
-                "\(expectedSenders) of \(keys.count) arrivals have a sender, by the adapter's features",
+                "\(expectedSenders) of \(keys.count) arrivals have a sender, according to the adapter's features",
                 "\(senders)"
             )
         }
         if hasReturned { addProblem("no submit after the run returned", "a submit of \(keys.count) arrivals") }
         if mustWaitForRoom {
             addProblem(
-                "no submit before room() returned, after one that was cut short",
+                "no submit between a partial submit and the return of room()",
                 "a submit of \(keys.count) arrivals"
             )
         }
         if keys.count > batchBound { addProblem("at most \(batchBound) arrivals in a submit", "\(keys.count)") }
         for key in keys {
             if entries.updateValue(Entry(), forKey: key) != nil {
-                addProblem("tokens of unsettled arrivals differ", "token \(key.token) twice")
+                addProblem("tokens of unsettled arrivals are unique", "token \(key.token) used twice")
             }
         }
         peak = max(peak, entries.count)
@@ -219,7 +219,7 @@ extension ConformanceRun {
     mutating func take(_ count: Int, of keys: [Key], ids: [String?]) {
         for key in keys.prefix(count) { entries[key]?.isTaken = true }
         for key in keys.dropFirst(count) where entries.removeValue(forKey: key) == nil {
-            addProblem("an arrival that was not taken is not settled", "token \(key.token) was")
+            addProblem("an arrival that was not taken is not settled", "token \(key.token) was settled")
         }
         taken += ids.prefix(count)
         guard count < keys.count else { return }
@@ -241,7 +241,7 @@ extension ConformanceRun {
         let unacknowledged = entries.values.count { $0.isTaken && !$0.isAcknowledged }
         if unacknowledged > 0 {
             addProblem(
-                "the run returns when every arrival taken is settled or acknowledged",
+                "the run returns only after every arrival taken is settled",
                 "\(unacknowledged) were neither settled nor acknowledged"
             )
         }
@@ -253,16 +253,16 @@ extension ConformanceRun {
 extension ConformanceRun {
     mutating func acknowledge(_ key: Key) {
         guard let entry = entries[key] else {
-            return addProblem("mayAcknowledge comes before settle, for arrivals taken", "token \(key.token) otherwise")
+            return addProblem("mayAcknowledge is called only for unsettled arrivals", "token \(key.token)")
         }
-        if entry.isAcknowledged { addProblem("mayAcknowledge comes once", "token \(key.token) again") }
+        if entry.isAcknowledged { addProblem("mayAcknowledge is called once per arrival", "token \(key.token) again") }
         entries[key]?.isAcknowledged = true
         acknowledged += 1
     }
 
     mutating func settle(_ key: Key, _ outcome: Outcome) {
         guard let entry = entries.removeValue(forKey: key) else {
-            return addProblem("an arrival taken is settled once", "token \(key.token) otherwise: \(outcome.code)")
+            return addProblem("an arrival taken is settled once", "token \(key.token) again: \(outcome.code)")
         }
         if case .abandoned = outcome {
             abandoned += 1
@@ -270,21 +270,21 @@ extension ConformanceRun {
                 addProblem("an abandoned arrival is not acknowledged", "token \(key.token): \(outcome.code)")
             }
         } else if !entry.isAcknowledged {
-            addProblem("a decided arrival may be acknowledged first", "token \(key.token): \(outcome.code)")
+            addProblem("mayAcknowledge is called before settle", "token \(key.token): \(outcome.code)")
         }
     }
 
     mutating func supervisorEnded() {
         hasEnded = true
         if unsettled > 0 {
-            addProblem("every arrival taken is settled", "\(unsettled) were not when the supervisor ended")
+            addProblem("every arrival taken is settled", "\(unsettled) were unsettled when the supervisor ended")
         }
     }
 
     /// Checks that the run has returned, when everything around it has ended.
     mutating func end() {
         if hasBegun && !hasReturned {
-            addProblem("a run that was cancelled returns", "it had not when all else was over")
+            addProblem("a cancelled run returns", "it had not returned after everything else ended")
         }
     }
 }

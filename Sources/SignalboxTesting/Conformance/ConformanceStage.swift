@@ -145,7 +145,7 @@ extension ConformanceStage {
         }
         try supervisor.register(ConformanceStage.failing, as: RawBody.self, from: source) { [weak self] _, context in
             self?.recordCall(ConformanceStage.failing, context, nil)
-            throw ConformanceError("as it is meant to")
+            throw ConformanceError("intended failure")
         }
         try supervisor.register(
             ConformanceStage.hanging,

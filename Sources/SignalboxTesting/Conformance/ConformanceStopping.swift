@@ -59,12 +59,12 @@ extension ConformanceTrial {
             stage.stop()
             try await untilStopping(stage)
             try await stage.clock.tick {
-                try await wait("the run to return when the drain limit has passed", in: stage) { $0.hasEnded }
+                try await wait("the run to return after the drain limit", in: stage) { $0.hasEnded }
             }
         }
         try await abandon { [self] stage in
             stage.stopImmediately()
-            try await wait("the run to return when it is stopped at once", in: stage) { $0.hasEnded }
+            try await wait("the run to return after an immediate stop", in: stage) { $0.hasEnded }
         }
     }
 
@@ -81,7 +81,7 @@ extension ConformanceTrial {
             try await stop(stage)
             try? await sending
         }
-        if record.value.runs.last.map({ $0.abandoned }) == 0 { addProblem("what hangs is abandoned", "it was not") }
+        if record.value.runs.last.map({ $0.abandoned }) == 0 { addProblem("hung messages are abandoned", "none was") }
         // Redelivered messages are answered in the next run.
         if features.contains(.replies) && !features.contains(.redelivers) {
             for message in abandoned { try await checkAbandonment(of: message) }
@@ -104,7 +104,7 @@ extension ConformanceTrial {
     }
 
     private func untilStopping(_ stage: ConformanceStage) async throws {
-        try await wait("a stop of the run to be requested", in: stage) { $0.isStopRequested }
+        try await wait("a stop request", in: stage) { $0.isStopRequested }
         // Gives an adapter that returns too early time to do so. A correct adapter is not affected.
         _ = await TimeLimit.within(.milliseconds(50)) { [record, number = stage.number] in
             await record.until { $0.runs[number].hasReturned }
@@ -117,7 +117,7 @@ extension ConformanceTrial {
     private func checkWhatWasTaken() {
         let codes = record.value.outcomes.map(\.code)
         let others = codes.filter { $0 != "handled" }
-        if !others.isEmpty { addProblem("what was taken before the stop is handled", others.joined(separator: ", ")) }
+        if !others.isEmpty { addProblem("messages taken before the stop are handled", others.joined(separator: ", ")) }
     }
 }
 

@@ -52,7 +52,7 @@ extension ConformanceTrial {
         do {
             body = String(decoding: try BodyWriter.write(content), as: UTF8.self)
         } catch {
-            preconditionFailure("the suite's bodies have a JSON form: \(error)")
+            preconditionFailure("the suite's bodies must have a JSON form: \(error)")
         }
         // Four digits each, so that no id contains another.
         let id = ActionID(unchecked: Bytes("message-\(1_000 + number)"))
@@ -98,9 +98,9 @@ extension ConformanceTrial {
             }
             while let part = try await group.next() {
                 guard case .supervisor(let failure) = part else { continue }
-                if let failure { addProblem("a run throws nothing", "\(failure)") }
+                if let failure { addProblem("a run throws no error", "\(failure)") }
                 guard !stage.isStopping else { continue }
-                addProblem("a run goes on until it is cancelled", "it ended by itself")
+                addProblem("a run continues until it is cancelled", "it ended early")
                 group.cancelAll()
             }
         }
@@ -132,7 +132,7 @@ extension ConformanceTrial {
     /// Sends messages after the adapter's run has started.
     func send(_ messages: [ConformanceMessage]) async throws {
         guard !messages.isEmpty else { return }
-        await record.during("waiting for the adapter's run to begin") {
+        await record.during("waiting for the adapter's run to start") {
             _ = await record.until { record in record.runs.last.map { $0.hasBegun } ?? false }
         }
         do {
@@ -175,8 +175,8 @@ extension ConformanceTrial {
         let counts = calls.reduce(into: [String: Int]()) { $0[$1.id, default: 0] += 1 }
         let sent = Set(messages.map(\.id.text))
         report("every message reaches its plugin", messages.map(\.id.text).filter { counts[$0] == nil }, "did not")
-        report("every message comes once", messages.map(\.id.text).filter { counts[$0, default: 0] > 1 }, "came again")
-        report("only what was sent comes", counts.keys.filter { !sent.contains($0) }.sorted(), "came too")
+        report("each message arrives once", messages.map(\.id.text).filter { counts[$0, default: 0] > 1 }, "came again")
+        report("only sent messages arrive", counts.keys.filter { !sent.contains($0) }.sorted(), "also arrived")
         let bodies = messages.reduce(into: [String: String]()) { $0[$1.id.text] = $1.body }
         let altered = calls.filter { call in
             guard let body = call.body, let written = try? BodyWriter.write(body) else { return false }
@@ -191,10 +191,10 @@ extension ConformanceTrial {
         for action in Set(messages.compactMap(\.action)) {
             let sent = messages.filter { $0.action == action }.map(\.id.text)
             let seen = record.calls.filter { $0.run == run && $0.action == action }.map(\.id)
-            reportOrder("plugin \(action) sees the order of sending", sent, seen)
+            reportOrder("plugin \(action) receives messages in the order sent", sent, seen)
         }
         let taken = record.runs[run].taken.compactMap { $0 }
-        reportOrder("arrivals are submitted in the order of sending", messages.map(\.id.text), taken)
+        reportOrder("arrivals are submitted in the order sent", messages.map(\.id.text), taken)
     }
 
     /// Checks that each message has its expected outcome exactly once, by the outcome's code.
@@ -204,9 +204,9 @@ extension ConformanceTrial {
         }
         let wrong = expected.filter { outcomes[$0.message.id.text] != [$0.code] }
         report(
-            "each message has its outcome, once",
-            wrong.map { "\($0.message.id) \(outcomes[$0.message.id.text] ?? []) instead of \($0.code)" },
-            "was different"
+            "each message has its expected outcome exactly once",
+            wrong.map { "\($0.message.id): \(outcomes[$0.message.id.text] ?? []) instead of \($0.code)" },
+            "(wrong outcome)"
         )
     }
 
@@ -214,7 +214,7 @@ extension ConformanceTrial {
     func checkTwice(_ message: ConformanceMessage, _ code: String) {
         let outcomes = record.value.outcomes.filter { $0.id == message.id.text }.map(\.code)
         if outcomes != [code, code] {
-            addProblem("a message that is sent twice has the outcome \(code) twice", "\(message.id): \(outcomes)")
+            addProblem("a message sent twice has the outcome \(code) twice", "\(message.id): \(outcomes)")
         }
     }
 
@@ -254,9 +254,9 @@ extension ConformanceTrial {
         checkOutcomes([(marker, "handled")])
         let others = record.value.outcomes.filter { $0.run == number && $0.id != marker.id.text }
         report(
-            "what is settled does not come again in the next run",
+            "settled messages are not redelivered in the next run",
             others.map { "\($0.id ?? "an unreadable message") (\($0.code))" },
-            "did"
+            "were"
         )
     }
 

@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func whatThePluginThrewAndTheRuleAreHiddenFromThePage() async throws {
+    @Test func pluginErrorsAndRulesAreHiddenFromThePage() async throws {
         let trial = try PageTrial(
             """
             for (const action of ['throws', 'forbidden']) signalbox.call(action).catch((error) => report(error.message));
@@ -71,7 +71,7 @@ import Testing
         #expect(Set(reports) == [#""the plugin failed""#, #""this page may not call the action""#])
     }
 
-    @Test func aSettlementThatComesAfterThePagesOwnTimeoutIsIgnored() async throws {
+    @Test func aSettlementAfterThePagesTimeoutIsIgnored() async throws {
         let trial = try PageTrial(
             """
             signalbox.call('hangs', null, { timeout: 3000 }).catch((error) => report(error.code)).then(() => signalbox.call('open'))
@@ -109,7 +109,7 @@ import Testing
         #expect(letters.map(\.original.text) == [#"{"action":"nobody","id":"7","body":{"a":[1,"é"]}}"#])
     }
 
-    @Test func manyCallsInFlightAreEachAnsweredOnce() async throws {
+    @Test func concurrentCallsAreEachAnsweredOnce() async throws {
         let trial = try PageTrial(
             """
             (async () => {
@@ -171,7 +171,7 @@ extension PageTrial {
         #expect(Set(try await trial.untilEnd()) == ["8", #""unknownAction""#])
     }
 
-    @Test func aHandlerWhoseNameIsNoActionNameGivesADeadLetter() async throws {
+    @Test func anInvalidHandlerNameProducesADeadLetter() async throws {
         let trial = try PageTrial(
             "webkit.messageHandlers['not a name'].postMessage({ a: 1 }).catch((error) => report([error.code, error.outcome]));",
             configure: { $0.endsWhenIdle = true }
@@ -180,7 +180,7 @@ extension PageTrial {
         #expect(trial.supervisor.deadLetters.letters.map(\.original.text) == [#"{"a":1}"#])
     }
 
-    @Test func aFailureNobodyLooksAtIsNoScriptError() async throws {
+    @Test func anIgnoredFailureIsNoScriptError() async throws {
         let trial = try PageTrial(
             "webkit.messageHandlers.nobody.postMessage(1); signalbox.call('report', 1);",
             configure: { $0.endsWhenIdle = true }
@@ -199,7 +199,7 @@ extension PageTrial {
         ("{ get a() { throw new Error('got'); } }", "body"), ("{ toJSON() { throw 1; } }", "body"),
         ("{ toJSON: () => () => 1 }", "body"), ("new Proxy({}, { ownKeys() { throw 1; } })", "body"),
     ])
-    func whatHasNoJSONFormIsRefusedWithItsPath(value: String, path: String) async throws {
+    func valuesWithoutAJSONFormAreRefusedWithTheirPath(value: String, path: String) async throws {
         let trial = try PageTrial(
             """
             const cycle = { inner: { } };
@@ -237,12 +237,12 @@ extension PageTrial {
         ("[1.5, -0, 1e300, true]", "[1.5,0,1e+300,true]"), ("Object.create(null)", "{}"),
         ("(() => { const one = { x: 1 }; return [one, one]; })()", #"[{"x":1},{"x":1}]"#),
     ])
-    func otherValuesArriveAsJSONWritesThem(value: String, json: String) async throws {
+    func otherValuesAreEncodedAsByJSONStringify(value: String, json: String) async throws {
         let trial = try PageTrial("report(\(value));", configure: { $0.endsWhenIdle = true })
         #expect(try await trial.untilEnd() == [json])
     }
 
-    @Test func aPageThatChangesItsGlobalsStillSendsItsMessages() async throws {
+    @Test func aPageWithReplacedGlobalsStillSendsMessages() async throws {
         let trial = try PageTrial(
             "JSON.stringify = () => 'null'; JSON.parse = null; globalThis.setTimeout = null; report([1]).then(() => report(2));",
             configure: { $0.endsWhenIdle = true }
@@ -294,7 +294,7 @@ extension PageTrial {
 }
 
 @Suite struct BridgeScriptTests {
-    @Test func theBridgeIsSmall() {
+    @Test func theBridgeScriptIsSmall() {
         #expect(PackageResources.bridge_js.count < 8_000)
     }
 }

@@ -13,18 +13,18 @@ struct ConformanceTests {
         #expect(report.passed == AdapterConformance.Case.allCases)
     }
 
-    @Test func manyCasesAtOnceConformToo() async {
+    @Test func concurrentCasesConform() async {
         let report = await Self.suite.stress(times: 5)
         #expect(report.isConforming, "\(report)")
     }
 
-    @Test func aPageInAProcessOfItsOwnConforms() async {
+    @Test func aPageInASeparateProcessConforms() async {
         let report = await Self.ownProcess.run()
         #expect(report.isConforming, "\(report)")
         #expect(report.passed == AdapterConformance.Case.allCases)
     }
 
-    @Test func manyCasesAtOnceInProcessesOfTheirOwnConformToo() async {
+    @Test func concurrentCasesInSeparateProcessesConform() async {
         let report = await Self.ownProcess.stress(times: 2)
         #expect(report.isConforming, "\(report)")
     }

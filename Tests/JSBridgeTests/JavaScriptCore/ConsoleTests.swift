@@ -5,7 +5,7 @@ import SignalboxTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct ConsoleTests {
-    @Test func consoleLinesHaveTheirLevelAndTheSource() async throws {
+    @Test func consoleLinesHaveALevelAndASource() async throws {
         let trial = try PageTrial(
             "console.debug('d'); console.log('l', 1, null); console.info(['i']); console.warn({ w: 1 }); console.error('e');",
             configure: { $0.endsWhenIdle = true }
@@ -20,7 +20,7 @@ import Testing
         )
     }
 
-    @Test func whateverIsGivenIsOneLineThatActsOnNothing() async throws {
+    @Test func anyConsoleArgumentsBecomeOneEscapedLine() async throws {
         let trial = try PageTrial(
             #"""
             console.log('a\nb\u001b[31m\u202e\u061c\ufeff\ud800');
@@ -91,7 +91,7 @@ import Testing
         #expect(errors.first?.contains(line) == true, "\(errors)")
     }
 
-    @Test func aRejectionThatSomebodyLooksAtInTheSameTurnIsNoError() async throws {
+    @Test func aRejectionHandledInTheSameTurnIsNoError() async throws {
         let trial = try PageTrial(
             "const p = Promise.reject(new Error('seen')); Promise.resolve().then(() => p.catch(() => report(1)));",
             configure: { $0.endsWhenIdle = true }
@@ -100,7 +100,7 @@ import Testing
         #expect(trial.engine.scriptErrors == 0)
     }
 
-    @Test func errorsAreCountedAlsoWhenTheirLinesAreNotShown() async throws {
+    @Test func errorsAreCountedEvenIfTheirLinesAreWithheld() async throws {
         let trial = try PageTrial(
             "for (let i = 0; i < 50; i += 1) setTimeout(() => { throw new Error('again'); });",
             configure: { configuration in

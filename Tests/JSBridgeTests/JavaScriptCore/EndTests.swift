@@ -32,7 +32,7 @@ import Testing
         #expect(try await trial.untilEnd() == ["2"])
     }
 
-    @Test func aGracefulEndWaitsForCallsInFlightAndAnswersNewOnesWithDrain() async throws {
+    @Test func aGracefulEndAwaitsCallsInFlightAndDrainsNewOnes() async throws {
         let trial = try PageTrial(
             """
             const code = (error) => error.code;
@@ -65,7 +65,7 @@ import Testing
         try await supervision.value
     }
 
-    @Test func aPageThatCallsAgainAndAgainDoesNotKeepItsEnd() async throws {
+    @Test func aPageThatKeepsCallingDoesNotDelayTheEnd() async throws {
         let trial = try PageTrial(
             "report(1); (async () => { for (;;) await signalbox.call('work').catch(() => {}); })();"
         )
@@ -74,7 +74,7 @@ import Testing
         #expect(trial.supervisor.report.isClean)
     }
 
-    @Test func aClosedIntakeEndsThePageAndWhatStandsStillIsAnsweredWithDrain() async throws {
+    @Test func aClosedIntakeEndsThePageAndDrainsBlockedCalls() async throws {
         let trial = try PageTrial(
             """
             const codes = {};
@@ -102,7 +102,7 @@ import Testing
         #expect(counts.contains(4) && counts.contains(6), "\(trial.log.all)")
     }
 
-    @Test func closingThePageSettlesItsCallsAndWaitsForTheirOutcomes() async throws {
+    @Test func closingThePageSettlesItsCallsAndAwaitsTheirOutcomes() async throws {
         let trial = try PageTrial(
             "report(1); signalbox.call('work').catch((error) => { console.log('it was ' + error.code); });"
         )
@@ -129,13 +129,13 @@ import Testing
     @Test(arguments: [
         "for (;;) {}", "for (;;) signalbox.call('report', 1);", "for (;;) { try { console.log(1); } catch {} }",
     ])
-    func closingEndsAScriptThatRuns(script: String) async throws {
+    func closingEndsARunningScript(script: String) async throws {
         try await EndTests.close(whileItRuns: script)
     }
 
     /// Runs in a separate process, which may abort.
-    @Test func closingEndsAChainOfPromises() async {
-        await AbortingProcess.expectItsEnd {
+    @Test func closingEndsAnEndlessPromiseChain() async {
+        await AbortingProcess.retryAfterAborts {
             await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
                 AbortingProcess.reportAborts()
                 try await EndTests.close(whileItRuns: "(async () => { for (;;) { console.log(1); await null; } })();")
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func closingEndsAPageThatStandsStill() async throws {
+    @Test func closingEndsABlockedPage() async throws {
         let trial = try PageTrial(
             "for (let i = 0; i < 100; i += 1) signalbox.call('work');",
             configure: { $0.batchMessages = 1 },
@@ -167,7 +167,7 @@ import Testing
         #expect(trial.supervisor.report.total.handled <= 3)
     }
 
-    @Test func closingAmongManyOutcomesLosesNone() async throws {
+    @Test func closingDuringManyOutcomesLosesNone() async throws {
         for count in [1, 50, 150, 500] {
             let trial = try PageTrial(
                 """
@@ -186,7 +186,7 @@ import Testing
         }
     }
 
-    @Test func twoRunsAtOnceAreRefused() async throws {
+    @Test func aSecondConcurrentRunIsRefused() async throws {
         let trial = try PageTrial("report(1);")
         try await trial.run {
             _ = await trial.reports.first(1)
@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    @Test func messagesWaitBetweenTwoPagesAndAClosedPageTakesNone() async throws {
+    @Test func messagesWaitForTheNextRunAndAClosedPageRefusesThem() async throws {
         let trial = try PageTrial(
             "signalbox.on('item', (body) => { report(body); });",
             configure: { $0.endsWhenIdle = true }
@@ -215,7 +215,7 @@ import Testing
         try await supervision.value
     }
 
-    @Test func aRunWhoseTaskIsCancelledAlreadyEnds() async throws {
+    @Test func aRunInACancelledTaskEnds() async throws {
         let trial = try PageTrial("report(1);")
         let intake = try trial.supervisor.intake(for: PageTrial.source)
         let run = Task {

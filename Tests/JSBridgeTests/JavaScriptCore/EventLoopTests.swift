@@ -31,7 +31,7 @@ import Testing
         #expect(try await trial.untilEnd() == ["6"])
     }
 
-    @Test func aTimerSetByAnotherDoesNotKeepThePageFromItsMessages() async throws {
+    @Test func chainedTimersDoNotStarveMessages() async throws {
         let trial = try PageTrial(
             "let done = false; (function again() { if (!done) setTimeout(again, 0); })(); report(1).then(() => { done = true; });",
             configure: { $0.endsWhenIdle = true }
@@ -39,7 +39,7 @@ import Testing
         #expect(try await trial.untilEnd() == ["1"])
     }
 
-    @Test func microtasksRunBetweenTurnsInTheirOrder() async throws {
+    @Test func microtasksRunInOrderBetweenTurns() async throws {
         let trial = try PageTrial(
             """
             const order = [];
@@ -58,7 +58,7 @@ import Testing
         #expect(try await trial.untilEnd() == [expected])
     }
 
-    @Test func moreTimersThanTheLimitAreARangeErrorAndClearedOnesDoNotCount() async throws {
+    @Test func pendingTimersBeyondTheLimitThrowARangeError() async throws {
         let trial = try PageTrial(
             """
             for (let i = 0; i < 100; i += 1) clearTimeout(setTimeout(() => {}, 1e9));
@@ -75,7 +75,7 @@ import Testing
         #expect(try await trial.untilEnd() == ["true", "2"])
     }
 
-    @Test func whatIsNoFunctionIsATypeError() async throws {
+    @Test func schedulingANonFunctionThrowsATypeError() async throws {
         let trial = try PageTrial(
             """
             for (const start of [setTimeout, setInterval, queueMicrotask]) {
@@ -90,7 +90,7 @@ import Testing
 
 /// A page's thread that waited for room receives the events of that time.
 @Suite(.timeLimit(.minutes(10))) struct WakeTests {
-    @Test func outcomesThatArriveWhileATurnBlocksAreDelivered() async throws {
+    @Test func outcomesArrivingInABlockedTurnAreDelivered() async throws {
         let trial = try PageTrial(
             """
             let round = 0;
@@ -108,7 +108,7 @@ import Testing
         #expect(try await trial.untilEnd() == (1...20).map(String.init))
     }
 
-    @Test func aMessageThatComesWhileATurnStandsStillIsDelivered() async throws {
+    @Test func aMessageArrivingInABlockedTurnIsDelivered() async throws {
         let trial = try PageTrial(
             """
             signalbox.on('hello', (text) => report(text));
@@ -133,7 +133,7 @@ import Testing
         "Map.prototype.get = () => ({ callback() {}, values: [], repeats: true, wait: Infinity }); setTimeout(() => {}, 0);",
         "setTimeout(() => {}, 1e308); setTimeout(() => {}, -Infinity); setTimeout(() => {}, 'x'); setTimeout(() => {}, {});",
     ])
-    func aPageThatBreaksItsOwnGlobalsHarmsItselfAlone(script: String) async throws {
+    func aPageThatBreaksItsGlobalsHarmsOnlyItself(script: String) async throws {
         let trial = try PageTrial("report(1);", script, "report(2); setTimeout(() => signalbox.call('close'), 20);")
         try trial.supervisor.register("close", as: RawBody.self, from: .script()) { _, context in context.page?.close()
         }
@@ -147,7 +147,7 @@ import Testing
         ("signalbox.call('report', [new Map([[1, 2]])])", "body[0]"),
         ("signalbox.call('report', new Set([1]))", "body"),
     ])
-    func whateverIsWrongWithAnArgumentIsAnErrorWithItsCode(call: String, path: String) async throws {
+    func invalidArgumentsRejectWithACodeAndAPath(call: String, path: String) async throws {
         let trial = try PageTrial(
             "(\(call)).catch((error) => console.log(`${error instanceof Error} ${error.code} ${error.path}`));",
             configure: { $0.endsWhenIdle = true }
@@ -156,7 +156,7 @@ import Testing
         #expect(trial.log.all.contains { $0.contains("true invalidArgument \(path)") }, "\(trial.log.all)")
     }
 
-    @Test func aFailedPageIsGoneForItsPlugins() async throws {
+    @Test func aFailedPageIsClosedForItsPlugins() async throws {
         let trial = try PageTrial(
             "signalbox.call('ask'); setTimeout(() => { for (;;) {} }, 1);",
             configure: { $0.executionTimeLimit = .milliseconds(50) }
@@ -173,7 +173,7 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(10))) struct OrderTests {
-    @Test func twentyThousandMessagesOfBothFormsArriveInOrderThroughASmallWindow() async throws {
+    @Test func messagesOfBothFormsArriveInOrderThroughASmallWindow() async throws {
         let trial = try PageTrial(
             """
             for (let i = 0; i < 20000; i += 1) {
@@ -193,7 +193,7 @@ import Testing
         #expect(trial.supervisor.report.total.handled == 20_000)
     }
 
-    @Test func theScriptStandsStillWhileTheWindowIsFull() async throws {
+    @Test func theScriptBlocksWhileTheWindowIsFull() async throws {
         let trial = try PageTrial(
             "for (let i = 0; i < 50; i += 1) { signalbox.call('work'); console.log('sent ' + i); } report(1);",
             configure: { $0.batchMessages = 1 },

@@ -12,21 +12,21 @@ import Testing
         "Promise.resolve().then(() => { while (true) {} });", "setTimeout(() => { for (;;) JSON.stringify([1]); });",
         "/(a+)+b/.test('a'.repeat(60)); for (;;) {}",
     ])
-    func aTurnThatLastsTooLongEndsThePage(script: String) async throws {
-        try await LimitTests.expectItsEnd(script)
+    func aTurnOverTheTimeLimitEndsThePage(script: String) async throws {
+        try await LimitTests.expectTimeLimit(script)
     }
 
     /// Runs in a separate process, which may abort.
-    @Test func aChainOfPromisesThatNeverEndsEndsThePage() async {
-        await AbortingProcess.expectItsEnd {
+    @Test func anEndlessPromiseChainEndsThePage() async {
+        await AbortingProcess.retryAfterAborts {
             await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
                 AbortingProcess.reportAborts()
-                try await LimitTests.expectItsEnd("(async () => { for (;;) { await null; console.debug(1); } })();")
+                try await LimitTests.expectTimeLimit("(async () => { for (;;) { await null; console.debug(1); } })();")
             }
         }
     }
 
-    private static func expectItsEnd(_ script: String) async throws {
+    private static func expectTimeLimit(_ script: String) async throws {
         let trial = try PageTrial(
             script,
             "setTimeout(() => report('too late'), 1);",
@@ -37,12 +37,12 @@ import Testing
         )
         let error = await #expect(throws: JSBridgeError.self) { try await trial.untilEnd() }
         #expect(error?.code == .executionTimeLimit)
-        #expect(error?.detail == "a script ran for 0.1 seconds without giving the thread back")
+        #expect(error?.detail == "a script ran for 0.1 seconds without returning")
         #expect(error?.source == "page")
         #expect(trial.reports.all.isEmpty)
     }
 
-    @Test func standingStillDoesNotCountAsRunning() async throws {
+    @Test func blockedTimeDoesNotCountAsExecutionTime() async throws {
         let trial = try PageTrial(
             "for (let i = 0; i < 5; i += 1) signalbox.call('slow'); report(1);",
             configure: { configuration in
@@ -59,16 +59,16 @@ import Testing
     }
 
     /// Runs in a separate process, which may abort, and whose end also ends the detached thread.
-    @Test func aChainOfPromisesWithoutEndEndsItsRunAndAnotherPageCanBegin() async {
-        await AbortingProcess.expectItsEnd {
+    @Test func anotherPageCanRunAfterAnEndlessPromiseChain() async {
+        await AbortingProcess.retryAfterAborts {
             await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
                 AbortingProcess.reportAborts()
-                try await LimitTests.expectItsEndAndAnotherPage()
+                try await LimitTests.expectTimeLimitAndAnotherRun()
             }
         }
     }
 
-    private static func expectItsEndAndAnotherPage() async throws {
+    private static func expectTimeLimitAndAnotherRun() async throws {
         // The chain lasts far longer than its detection on any machine, and still ends.
         let trial = try PageTrial(
             """
@@ -98,7 +98,7 @@ import Testing
         "const kept = []; setInterval(() => kept.push(new Uint8Array(1e6)), 1);",
         "let kept = ''; setInterval(() => { kept += 'x'.repeat(1e6) + kept.length; }, 1);",
     ])
-    func aPageWhoseObjectsTakeTooMuchEnds(script: String) async throws {
+    func aPageOverTheHeapLimitEnds(script: String) async throws {
         let trial = try PageTrial(script, configure: { $0.heapLimit = 16 * 1_048_576 })
         let error = await #expect(throws: JSBridgeError.self) { try await trial.untilEnd() }
         #expect(error?.code == .heapLimit)
@@ -110,7 +110,7 @@ import Testing
         "const kept = []; for (;;) kept.push(new Uint8Array(1e6).fill(1));",
         "Promise.resolve().then(() => { const kept = []; for (;;) kept.push({}, [kept.length]); });",
     ])
-    func aTurnWhoseObjectsTakeTooMuchEnds(script: String) async throws {
+    func aTurnOverTheHeapLimitEndsThePage(script: String) async throws {
         let trial = try PageTrial(
             script,
             configure: { configuration in
@@ -122,7 +122,7 @@ import Testing
         #expect(error?.code == .heapLimit)
     }
 
-    @Test func garbageWithinATurnDoesNotCount() async throws {
+    @Test func garbageWithinATurnDoesNotCountAsHeap() async throws {
         let trial = try PageTrial(
             "for (let i = 0; i < 5000; i += 1) new Uint8Array(1e6).fill(1); report('done');",
             configure: { configuration in
@@ -134,7 +134,7 @@ import Testing
         #expect(try await trial.untilEnd() == [#""done""#])
     }
 
-    @Test func garbageDoesNotCount() async throws {
+    @Test func garbageAcrossTurnsDoesNotCountAsHeap() async throws {
         let trial = try PageTrial(
             """
             let rounds = 0;

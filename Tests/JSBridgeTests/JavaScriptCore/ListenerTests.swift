@@ -5,7 +5,7 @@ import SignalboxTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct ListenerTests {
-    @Test func whatIsSentBeforeAListenerIsThereWaitsInOrder() async throws {
+    @Test func messagesWaitInOrderForAListener() async throws {
         let trial = try PageTrial(
             """
             setTimeout(() => {
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func theLastListenerOfAnActionCountsUntilItIsRemoved() async throws {
+    @Test func theLatestListenerOfAnActionIsCalledUntilRemoved() async throws {
         let trial = try PageTrial(
             """
             const removeFirst = signalbox.on('set', () => { report('never'); });
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func aListenerThatRemovesItselfLeavesTheOthersWaiting() async throws {
+    @Test func messagesWaitAfterAListenerRemovesItself() async throws {
         let trial = try PageTrial(
             """
             const once = () => { const remove = signalbox.on('item', (body) => { remove(); report(body); setTimeout(once, 1); }); };
@@ -55,7 +55,7 @@ import Testing
         try await trial.run { #expect(await trial.reports.first(4) == ["1", "2", "3", "4"]) }
     }
 
-    @Test func beyondTheBoundTheOldestIsDroppedAndLogged() async throws {
+    @Test func theOldestWaitingMessageIsDroppedAndLogged() async throws {
         let trial = try PageTrial(
             "signalbox.on('begin', () => { signalbox.on('item', (body) => { report(body); }); });",
             configure: { $0.messagesWithoutListener = 2 }
@@ -64,12 +64,12 @@ import Testing
         for number in 1...4 { try page.send("item", number) }
         try page.send("begin", 0)
         try await trial.run { #expect(await trial.reports.first(2) == ["3", "4"]) }
-        let dropped = trial.log.all.filter { $0.contains("too many wait for a listener; dropped: ") }
+        let dropped = trial.log.all.filter { $0.contains("too many messages await a listener; dropped: ") }
         #expect(dropped.count == 2)
         #expect(dropped.allSatisfy { $0.hasPrefix("warning ") && $0.contains("item") })
     }
 
-    @Test func aListenerThatThrowsIsAScriptErrorAndTheNextMessageComes() async throws {
+    @Test func aThrowingListenerIsAScriptErrorAndIsCalledAgain() async throws {
         let trial = try PageTrial(
             """
             setTimeout(() => {
@@ -90,7 +90,7 @@ import Testing
         #expect(trial.log.all.contains { $0.contains("error script error: one.js:2:") && $0.contains("item 2") })
     }
 
-    @Test func onRefusesWhatIsNoActionOrNoListener() async throws {
+    @Test func onRefusesInvalidActionsAndListeners() async throws {
         let trial = try PageTrial(
             """
             for (const values of [[1, () => 1], ['a'], ['a', {}]]) {

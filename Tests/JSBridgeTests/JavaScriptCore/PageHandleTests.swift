@@ -6,7 +6,7 @@ import Testing
 @testable import JSBridge
 
 @Suite(.timeLimit(.minutes(10))) struct PageHandleTests {
-    @Test func aCallGetsWhatTheListenerReturnsAPromiseToo() async throws {
+    @Test func aCallAwaitsTheListenersResult() async throws {
         let trial = try PageTrial(
             """
             signalbox.on('double', (n) => 2 * n);
@@ -40,7 +40,7 @@ import Testing
         ("text", "invalidReply", "typeMismatch"), ("long", "threw", "xxx"),
         ("large", "invalidReply", "1000 bytes"), ("never", "timeout", "0.05 seconds"), ("nobody", "timeout", ""),
     ])
-    func aCallThatFailsReportsTheReason(action: String, code: String, detail: String) async throws {
+    func aFailedCallReportsTheReason(action: String, code: String, detail: String) async throws {
         let trial = try PageTrial(
             """
             signalbox.on('throws', () => { throw new Error('on purpose'); });
@@ -68,7 +68,7 @@ import Testing
         #expect(trial.engine.scriptErrors == 0)
     }
 
-    @Test func aCallThatWaitsForAListenerIsAnsweredWhenItIsDropped() async throws {
+    @Test func droppingAWaitingCallAnswersIt() async throws {
         // The first message with a listener shows that the call before it waits in the page.
         let trial = try PageTrial(
             "signalbox.on('mark', () => { report('marked'); });",
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func tooMuchIsRefusedBeforeThePageBeginsAndTheRestArrives() async throws {
+    @Test func messagesOverTheLimitsAreRefusedBeforeThePageStarts() async throws {
         let trial = try PageTrial(
             "signalbox.on('item', (body) => { report(body); });",
             configure: { configuration in
@@ -102,7 +102,7 @@ import Testing
         try await trial.run { #expect(await trial.reports.first(3) == ["1", "2", "3"]) }
     }
 
-    @Test func aCallEndsWithItsPage() async throws {
+    @Test func closingThePageEndsItsCalls() async throws {
         let trial = try PageTrial("signalbox.on('never', () => { report('called'); return new Promise(() => {}); });")
         let page = trial.engine.page
         try await trial.run {
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func aCallEndsWithTheTaskThatWaitsForIt() async throws {
+    @Test func cancellingTheCallersTaskEndsTheCall() async throws {
         let trial = try PageTrial("signalbox.on('never', () => { report('called'); return new Promise(() => {}); });")
         let page = trial.engine.page
         try await trial.run {
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func theTimeoutOfACallIsAboveZero() async throws {
+    @Test func aZeroTimeoutOrAnInvalidBodyIsRefused() async throws {
         let trial = try PageTrial("")
         #expect(await error { try await trial.engine.page.call("a", 1, timeout: .zero) }?.code == .invalidArgument)
         #expect(await error { try await trial.engine.page.call("a", Double.nan) }?.code == .invalidArgument)
@@ -161,7 +161,7 @@ import Testing
         PageMailbox(title: nil, bound: 10, limits: MessageLimits(bytes: 1_000))
     }
 
-    @Test func aReaderIsNotifiedOfMessagesThatWaitedBeforeIt() throws {
+    @Test func aNewReaderIsNotifiedOfWaitingMessages() throws {
         let (mailbox, reader) = (Self.mailbox(), Reader())
         for number in 1...2 { try mailbox.send("show", id: nil, body: Bytes("\(number)")) }
         mailbox.attach(reader)
@@ -171,13 +171,13 @@ import Testing
         #expect(reader.events.all == ["messages", "messages"])
     }
 
-    @Test func aReaderOfNothingIsNotNotified() {
+    @Test func aReaderOfAnEmptyMailboxIsNotNotified() {
         let (mailbox, reader) = (Self.mailbox(), Reader())
         mailbox.attach(reader)
         #expect(reader.events.all.isEmpty)
     }
 
-    @Test func aTimeoutThatPassesBeforeTheCallerIsNotedEndsTheCallToo() async throws {
+    @Test func aTimeoutBeforeTheCallIsRegisteredEndsIt() async throws {
         let mailbox = Self.mailbox()
         for _ in 0..<2_000 {
             let error = await #expect(throws: PageCallError.self) {
@@ -196,7 +196,7 @@ import Testing
         return fifo
     }
 
-    @Test func firstInIsFirstOut() {
+    @Test func elementsAreTakenInOrder() {
         var fifo = fifo([1, 2, 3, 4, 5])
         #expect(fifo.take(atMost: 2, bytes: .max) { _ in 1 } == [1, 2])
         fifo.append(6)
@@ -205,14 +205,14 @@ import Testing
         #expect(fifo.isEmpty && fifo.take(atMost: 1, bytes: 1) { _ in 1 }.isEmpty)
     }
 
-    @Test func sizesBoundWhatIsTakenButNotTheFirst() {
+    @Test func theSizeLimitAlwaysAdmitsOneElement() {
         var fifo = fifo([7, 2, 2, 9])
         #expect(fifo.take(atMost: 9, bytes: 5) { $0 } == [7])
         #expect(fifo.take(atMost: 9, bytes: 5) { $0 } == [2, 2])
         #expect(fifo.take(atMost: 9, bytes: 5) { $0 } == [9])
     }
 
-    @Test func whatIsRemovedIsNotTaken() {
+    @Test func removedElementsAreNotTaken() {
         var fifo = fifo([1, 2, 3, 4])
         _ = fifo.take(atMost: 1, bytes: .max) { _ in 1 }
         fifo.removeAll { $0 % 2 == 1 }

@@ -103,7 +103,7 @@ enum AbortingProcess {
     private static let mark: StaticString = "JavaScriptCore aborted the process"
 
     /// Runs the exit test until its process ends without an abort, which ``reportAborts()`` reports on standard output.
-    static func expectItsEnd(_ run: () async -> ExitTest.Result?) async {
+    static func retryAfterAborts(_ run: () async -> ExitTest.Result?) async {
         for _ in 0..<attempts {
             // The expectation itself records any other failure.
             guard let result = await run() else { return }

@@ -24,12 +24,12 @@ import Testing
         return found
     }
 
-    @Test(arguments: [1, 3, 7, 100, 10_000]) func framesAreReadAsTheyWereWritten(pieces: Int) throws {
+    @Test(arguments: [1, 3, 7, 100, 10_000]) func framesRoundTripInPiecesOfAnySize(pieces: Int) throws {
         let bytes = Self.frames.flatMap(\.bytes)
         #expect(try Self.read(bytes, pieces: pieces) == Self.frames)
     }
 
-    @Test func whatIsNoFrameIsRefused() {
+    @Test func malformedFramesAreRefused() {
         let frame = WorkerFrame(kind: .log, texts: [Array("text".utf8)]).bytes
         for (index, value) in [(3, 0xFF), (4, 0), (4, 99), (22, 0xFF), (25, 0xFF)] as [(Int, UInt8)] {
             var changed = frame
@@ -54,13 +54,13 @@ import Testing
     ]
 
     /// The page receives the same outcome, and its process receives nothing more.
-    @Test(arguments: outcomes) func aPageInItsOwnProcessReceivesTheSame(outcome: Outcome) {
+    @Test(arguments: outcomes) func outcomesCrossTheProcessBoundaryWithoutSecrets(outcome: Outcome) {
         let texts = WorkerOutcome.texts(outcome)
         #expect(!texts.contains { String(decoding: $0, as: UTF8.self).contains("secret") })
         #expect(WorkerOutcome.texts(WorkerOutcome.outcome(texts)) == texts)
     }
 
-    @Test func whatIsNoOutcomeIsAFailure() {
+    @Test func aMalformedOutcomeIsAFailure() {
         for texts in [[], [[]], [Array("rejected".utf8), Array("nonsense".utf8)], [Array("else".utf8)]] as [[[UInt8]]] {
             guard case .failed = WorkerOutcome.outcome(texts) else {
                 Issue.record("\(texts)")
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func anOrderIsTheSameConfiguration() {
+    @Test func theWorkerConfigurationRoundTrips() {
         var configuration = JavaScriptCoreConfiguration(
             source: "shop",
             scripts: [PageScript(name: "a.js", source: "1")]

@@ -61,7 +61,7 @@ extension WebKitGTKTests {
             """
 
         /// One attack: the home site's page, and the pages to which it leads.
-        struct Way: Sendable, CustomTestStringConvertible {
+        struct Attack: Sendable, CustomTestStringConvertible {
             let testDescription: String
             var home = ""
             var script = ""
@@ -79,49 +79,49 @@ extension WebKitGTKTests {
             html.replacing("&", with: "&amp;").replacing("\"", with: "&quot;")
         }
 
-        static let ways: [Way] = [
-            Way(testDescription: "a frame of another origin", home: "<iframe src='{other}/attack'></iframe>"),
-            Way(
-                testDescription: "a frame that a redirect leads to another origin",
+        static let attacks: [Attack] = [
+            Attack(testDescription: "a frame of another origin", home: "<iframe src='{other}/attack'></iframe>"),
+            Attack(
+                testDescription: "a frame redirected to another origin",
                 home: "<iframe src='/away'></iframe>",
                 answers: ["/away": .redirect(to: "{other}/attack")]
             ),
-            Way(
+            Attack(
                 testDescription: "a sandboxed srcdoc frame",
                 home: "<iframe sandbox=allow-scripts srcdoc=\"\(escaped(attacker(isInside: true)))\"></iframe>"
             ),
             // The parent has the same origin, so a call by way of the parent is a call of the page itself.
-            Way(
-                testDescription: "a srcdoc frame, by itself",
+            Attack(
+                testDescription: "a srcdoc frame that calls its own routes",
                 home: "<iframe srcdoc=\"\(escaped(attacker(isInside: false)))\"></iframe>"
             ),
-            Way(
+            Attack(
                 testDescription: "a srcdoc frame of a frame of another origin",
                 home: "<iframe src='{other}/nest'></iframe>"
             ),
-            Way(
+            Attack(
                 testDescription: "a frame of a data URL",
                 home: "<iframe src=\"data:text/html,\(escaped(attacker(isInside: true)))\"></iframe>"
             ),
-            Way(testDescription: "an object of another origin", home: "<object data='{other}/attack'></object>"),
-            Way(
-                testDescription: "a frame of the home site's address without its origin",
+            Attack(testDescription: "an object of another origin", home: "<object data='{other}/attack'></object>"),
+            Attack(
+                testDescription: "a frame with a URL of the home site and an opaque origin",
                 home: "<iframe sandbox=allow-scripts src='/inside'></iframe>",
                 answers: ["/inside": .html(attacker(isInside: true))]
             ),
-            Way(
-                testDescription: "a page that a redirect led to",
+            Attack(
+                testDescription: "a page after a redirect",
                 script: "location.href = '/away';",
                 answers: ["/away": .redirect(to: "{other}/attackTop")],
                 staysHome: false
             ),
-            Way(
-                testDescription: "a page that a script led to",
+            Attack(
+                testDescription: "a page loaded by a script",
                 script: "location.href = '{other}/attackTop';",
                 staysHome: false
             ),
-            Way(
-                testDescription: "a page of the home site that its policy took its origin",
+            Attack(
+                testDescription: "a page of the home site sandboxed by its policy",
                 script: "location.href = '/sandboxed';",
                 answers: [
                     "/sandboxed": .html(
@@ -133,33 +133,35 @@ extension WebKitGTKTests {
             ),
         ]
 
-        @Test(arguments: ways)
-        func nobodyElseCallsThePlugin(way: Way) async throws {
-            let trial = try Self.trial(way)
+        @Test(arguments: attacks)
+        func foreignPagesCannotCallThePlugin(attack: Attack) async throws {
+            let trial = try Self.trial(attack)
             let spy = try Self.spy(on: trial)
             try await trial.run {
                 let outcomes = try await Self.outcomes(in: trial)
                 Self.check(outcomes, spy, trial)
-                guard way.staysHome else { return }
+                guard attack.staysHome else { return }
                 _ = try await trial.engine.evaluate("signalbox.call('pay', { amount: 7 }); 0")
                 #expect(await spy.first(1) == [7])
             }
         }
 
-        @Test func aPopupThatIsAllowedIsAnotherPageAndNobodysOpener() async throws {
-            let trial = try Self.trial(Way(testDescription: "popup", script: "report('home');"))
+        @Test func anAllowedPopupHasNoOpenerAndCannotCallThePlugin() async throws {
+            let trial = try Self.trial(Attack(testDescription: "popup", script: "report('home');"))
             let spy = try Self.spy(on: trial)
             try await trial.run {
                 _ = await trial.reports.first(1)
-                let opened = try await trial.engine.evaluate("String(window.open('{other}/attackTop'))".naming(trial))
+                let opened = try await trial.engine.evaluate(
+                    "String(window.open('{other}/attackTop'))".resolved(for: trial)
+                )
                 #expect(opened == "null")
                 Self.check(try await Self.outcomes(in: trial), spy, trial)
             }
         }
 
-        @Test func aPageThatFollowsTheHomePageReceivesNothingForIt() async throws {
+        @Test func repliesToTheHomePageDoNotReachTheNextPage() async throws {
             let trial = try Self.trial(
-                Way(testDescription: "late", script: "signalbox.call('slow'); report('home');", staysHome: false)
+                Attack(testDescription: "late", script: "signalbox.call('slow'); report('home');", staysHome: false)
             )
             let gate = Gate()
             try trial.supervisor.register("slow", as: RawBody.self, from: .script()) { _, _ in
@@ -170,7 +172,7 @@ extension WebKitGTKTests {
             try await trial.run {
                 await gate.untilArrived(1)
                 try trial.engine.page.send("secret", id: nil, body: Bytes("1"))
-                _ = try await trial.engine.evaluate("location.href = '{other}/listen'; 0".naming(trial))
+                _ = try await trial.engine.evaluate("location.href = '{other}/listen'; 0".resolved(for: trial))
                 try await trial.other.request(containing: "/listening")
                 try trial.engine.page.send("secret", id: nil, body: Bytes("2"))
                 gate.open()
@@ -184,9 +186,9 @@ extension WebKitGTKTests {
 
         // MARK: -
 
-        private static func trial(_ way: Way) throws -> WebTrial {
-            var home = way.answers
-            home["/"] = WebTrial.page(way.script, way.home, headers: way.headers)
+        private static func trial(_ attack: Attack) throws -> WebTrial {
+            var home = attack.answers
+            home["/"] = WebTrial.page(attack.script, attack.home, headers: attack.headers)
             let nest = "<iframe srcdoc=\"\(escaped(attacker(isInside: false)))\"></iframe>"
             let listen = """
                 <script>
@@ -247,7 +249,7 @@ extension WebKitGTKTests {
 }
 
 extension String {
-    fileprivate func naming(_ trial: WebTrial) -> String {
+    fileprivate func resolved(for trial: WebTrial) -> String {
         replacing("{home}", with: trial.home.origin).replacing("{other}", with: trial.other.origin)
     }
 }
@@ -257,7 +259,7 @@ extension WebKitGTKTests {
         private static let home = ["/": WebTrial.page("report(1);")]
 
         @Test func aProcessIsSandboxedWhereTheSystemAllowsIt() async throws {
-            await WebProcesses.untilNoneIsLeft()
+            await WebProcesses.untilAllHaveEnded()
             try await GLibThread.begin()
             let problem = await SandboxProbe.problem()
             let trial = try WebTrial(home: Self.home, sandbox: .required)
@@ -273,7 +275,7 @@ extension WebKitGTKTests {
                 let processes = WebProcesses.ofThisTest()
                 #expect(!processes.isEmpty)
                 for process in processes { #expect(Self.space(of: "\(process)") != Self.space(of: "self")) }
-                #expect(!trial.log.all.contains { $0.lowercased().contains("not shut in") })
+                #expect(!trial.log.all.contains { $0.lowercased().contains("not sandboxed") })
                 run.cancel()
                 try await run.value
             }
@@ -281,11 +283,11 @@ extension WebKitGTKTests {
             try await supervision.value
         }
 
-        @Test func aProcessThatIsNotSandboxedIsLogged() async throws {
-            await WebProcesses.untilNoneIsLeft()
+        @Test func anUnsandboxedProcessIsLogged() async throws {
+            await WebProcesses.untilAllHaveEnded()
             let trial = try WebTrial(home: Self.home, sandbox: .off)
             try await trial.run {
-                await trial.waitForLog("not shut in")
+                await trial.waitForLog("not sandboxed")
                 _ = await trial.reports.first(1)
                 for process in WebProcesses.ofThisTest() {
                     #expect(Self.space(of: "\(process)") == Self.space(of: "self"))

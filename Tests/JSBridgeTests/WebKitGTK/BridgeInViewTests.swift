@@ -12,7 +12,7 @@ import Testing
 
 extension WebKitGTKTests {
     @Suite struct BridgeInViewTests {
-        @Test func aCallComesWithThePagesOriginAndIsAnswered() async throws {
+        @Test func aCallCarriesThePagesOriginAndIsAnswered() async throws {
             let trial = try WebTrial(home: [
                 "/": WebTrial.page(
                     "signalbox.call('double', { n: 21 }).then(report, (error) => report(error.message));"
@@ -33,7 +33,7 @@ extension WebKitGTKTests {
             #expect(origins.all == [expected])
         }
 
-        @Test func aHandlersMessageIsAnActionWhosePromiseIsSettled() async throws {
+        @Test func postMessageToAHandlerSettlesItsPromise() async throws {
             let trial = try WebTrial(
                 home: [
                     "/": WebTrial.page(
@@ -65,7 +65,7 @@ extension WebKitGTKTests {
         }
 
         // The engine releases its own object, with everything defined on it, when no script retains it.
-        @Test func theHandlersAreTheBridgesAlsoAfterGarbageWasCollected() async throws {
+        @Test func theBridgesHandlersSurviveGarbageCollection() async throws {
             let trial = try WebTrial(
                 home: [
                     "/": WebTrial.page(
@@ -92,7 +92,7 @@ extension WebKitGTKTests {
             try await trial.run { #expect(await trial.reports.first(1) == ["2"]) }
         }
 
-        @Test func theProgramCallsThePageAndSendsToIt() async throws {
+        @Test func theProgramSendsMessagesAndCallsToThePage() async throws {
             let trial = try WebTrial(home: [
                 "/": WebTrial.page(
                     """
@@ -120,7 +120,7 @@ extension WebKitGTKTests {
             }
         }
 
-        @Test func theBridgeIsThereBeforeThePagesFirstScriptAndTheZoomIsFixedAtItsEnd() async throws {
+        @Test func theBridgeLoadsFirstAndTheZoomScriptLast() async throws {
             let trial = try WebTrial(
                 home: [
                     "/": WebTrial.page(
@@ -158,7 +158,7 @@ extension WebKitGTKTests {
             }
         }
 
-        @Test func errorsOfThePageAreLoggedAndCounted() async throws {
+        @Test func scriptErrorsAreLoggedAndCounted() async throws {
             let trial = try WebTrial(home: [
                 "/": WebTrial.page("setTimeout(() => { nothing(); }); Promise.reject(new Error('lost')); report(1);")
             ])
@@ -169,7 +169,7 @@ extension WebKitGTKTests {
             }
         }
 
-        @Test func whatThePageShowsIsAPicture() async throws {
+        @Test func aSnapshotIsAPNGOfTheView() async throws {
             let trial = try WebTrial(
                 home: ["/": WebTrial.page("addEventListener('load', () => report(innerWidth));", "<body bgcolor=red>")],
                 configure: { $0.display = .offscreen(width: 320, height: 200) }
@@ -185,7 +185,7 @@ extension WebKitGTKTests {
             }
         }
 
-        @Test func aWindowHasThePagesTitleAndEndsWithThePage() async throws {
+        @Test func aWindowHasTheConfiguredSizeAndClosesWithThePage() async throws {
             let trial = try WebTrial(
                 home: ["/": WebTrial.page("addEventListener('load', () => report(innerWidth));")],
                 configure: { $0.display = .window(width: 400, height: 300) }

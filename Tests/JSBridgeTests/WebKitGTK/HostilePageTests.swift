@@ -55,7 +55,7 @@ extension WebKitGTKTests {
         }
 
         @Test(arguments: HostilePage.Element.allCases)
-        func namedElementsDoNotShadowWhatTheBridgeUses(element: HostilePage.Element) async throws {
+        func namedElementsDoNotBreakTheBridge(element: HostilePage.Element) async throws {
             let html = HostilePage.html(element, named: Self.names, url: "data:,")
             let trial = try Self.trial("addEventListener('load', () => {\n\(Self.script)\n});", html)
             #expect(Self.names.isSuperset(of: ["addEventListener", "dispatchEvent", "querySelector", "webkit"]))
@@ -111,7 +111,7 @@ extension WebKitGTKTests {
         }
 
         /// The page itself sends nothing afterwards, because its first call would make it listen again.
-        @Test func aReopenedDocumentInAPollutedRealmReceivesTheProgramsMessages() async throws {
+        @Test func aReopenedDocumentInAPollutedRealmReceivesMessages() async throws {
             let trial = try Self.trial(
                 "\(Self.listener) addEventListener('load', () => setTimeout(() => { report(1); }, 0));"
             )
@@ -149,7 +149,7 @@ extension WebKitGTKTests {
         ]
 
         @Test(arguments: ["{ i }", "'x'.repeat(4000000)", "Array(100000).fill([1, { a: 2 }])"])
-        func aForeignPagesRawCallsDoNotHoldAnotherViewUp(value: String) async throws {
+        func rawCallsOfAForeignPageDoNotBlockAnotherView(value: String) async throws {
             let flood = try WebTrial(
                 home: ["/": WebTrial.page("location.href = '{other}/flood';")],
                 other: [
@@ -168,7 +168,7 @@ extension WebKitGTKTests {
                     )
                 ],
                 build: { $0.add(handler: BridgeHandler("pay")) },
-                configure: Self.doNotWait
+                configure: Self.shortenGracefulClose
             )
             try await flood.run {
                 try await flood.other.request(containing: "/flood")
@@ -185,7 +185,7 @@ extension WebKitGTKTests {
             "console.error(i); reportError(new Error(i))",
             "document.body.append(document.createElement('iframe'))",
         ])
-        func whatElseAPageDoesWithoutEndDoesNotEither(statement: String) async throws {
+        func endlessPageActivityDoesNotBlockAnotherView(statement: String) async throws {
             let flood = try WebTrial(
                 home: [
                     "/": WebTrial.page(
@@ -200,7 +200,7 @@ extension WebKitGTKTests {
                         """
                     )
                 ],
-                configure: Self.doNotWait
+                configure: Self.shortenGracefulClose
             )
             try await flood.run {
                 _ = await flood.reports.first(1)
@@ -224,7 +224,7 @@ extension WebKitGTKTests {
                     )
                 ],
                 configure: {
-                    Self.doNotWait(&$0)
+                    Self.shortenGracefulClose(&$0)
                     $0.messagesInFlight = 20
                     $0.messagesWaitingInPage = 500
                 }
@@ -241,7 +241,7 @@ extension WebKitGTKTests {
         }
 
         /// Shortens the wait for the graceful close, which a flooding page may never complete.
-        private static func doNotWait(_ configuration: inout WebViewConfiguration) {
+        private static func shortenGracefulClose(_ configuration: inout WebViewConfiguration) {
             configuration.gracefulCloseTimeout = .seconds(2)
         }
 

@@ -11,7 +11,7 @@ import Testing
 
 extension WebKitGTKTests {
     @Suite struct NavigationInViewTests {
-        @Test func aRefusedLinkLoadsNothingAndAnAllowedOneDoes() async throws {
+        @Test func anAllowedLinkLoadsAndARefusedOneDoesNot() async throws {
             let trial = try WebTrial(
                 home: [
                     "/": WebTrial.page("report('first');", "<a id=no href='/no'>n</a><a id=yes href='/yes'>y</a>"),
@@ -22,7 +22,7 @@ extension WebKitGTKTests {
             try await trial.run {
                 _ = await trial.reports.first(1)
                 _ = try await trial.engine.evaluate("document.getElementById('no').click()")
-                await trial.decides("cancel link unknown {home}/no")
+                await trial.waitForVerdict("cancel link unknown {home}/no")
                 _ = try await trial.engine.evaluate("document.getElementById('yes').click()")
                 #expect(await trial.reports.first(2) == [#""first""#, #""second""#])
             }
@@ -44,7 +44,7 @@ extension WebKitGTKTests {
                 chain: try .refusing("/trap")
             )
             try await trial.run {
-                await trial.decides("cancel redirect unknown {other}/trap")
+                await trial.waitForVerdict("cancel redirect unknown {other}/trap")
                 let path = try await trial.engine.evaluate("location.pathname")
                 #expect(path == "/")
             }
@@ -61,10 +61,10 @@ extension WebKitGTKTests {
             try await trial.run {
                 _ = await trial.reports.first(1)
                 _ = try await trial.engine.evaluate("document.getElementById('f').submit()")
-                await trial.decides("allow form unknown {home}/sent")
+                await trial.waitForVerdict("allow form unknown {home}/sent")
                 _ = await trial.reports.first(2)
                 _ = try await trial.engine.evaluate("location.reload()")
-                await trial.decides("allow reload unknown {home}/sent")
+                await trial.waitForVerdict("allow reload unknown {home}/sent")
                 _ = await trial.reports.first(3)
                 _ = try await trial.engine.evaluate("history.back()")
                 // The page is loaded again with its bridge, and not restored from a cache.
@@ -72,7 +72,7 @@ extension WebKitGTKTests {
             }
         }
 
-        @Test func aNewWindowNeverOpensAndAnAllowedOneIsLoadedInstead() async throws {
+        @Test func anAllowedNewWindowLoadsInTheSameView() async throws {
             let trial = try WebTrial(
                 home: [
                     "/": WebTrial.page("report('home');", "<a id=a target=_blank href='/bad'>x</a>"),
@@ -83,7 +83,7 @@ extension WebKitGTKTests {
             try await trial.run {
                 _ = await trial.reports.first(1)
                 _ = try await trial.engine.evaluate("document.getElementById('a').click()")
-                await trial.decides("cancel newWindow unknown {home}/bad")
+                await trial.waitForVerdict("cancel newWindow unknown {home}/bad")
                 // A script that the program evaluates counts as a user's action.
                 let value = try await trial.engine.evaluate("String(window.open('/good'))")
                 #expect(value == "null")
@@ -96,7 +96,7 @@ extension WebKitGTKTests {
             )
         }
 
-        @Test func aWindowWithoutAClickIsBlockedWithoutAVerdict() async throws {
+        @Test func aPopupWithoutAClickIsBlockedWithoutAVerdict() async throws {
             let trial = try WebTrial(home: ["/": WebTrial.page("report(window.open('/popup'));")])
             try await trial.run { #expect(await trial.reports.first(1) == ["null"]) }
             #expect(trial.verdicts.all.count == 1)
@@ -115,18 +115,18 @@ extension WebKitGTKTests {
                 _ = await trial.reports.first(1)
                 for name in kinds.keys {
                     _ = try await trial.engine.evaluate("location.href = '/\(name)'")
-                    await trial.decides("allow download main {home}/\(name)")
+                    await trial.waitForVerdict("allow download main {home}/\(name)")
                 }
-                await trial.waitForLog("something was to be stored")
+                await trial.waitForLog("a download was refused")
                 _ = try await trial.engine.evaluate("document.getElementById('a').click()")
-                await trial.decides("allow link unknown {home}/plain")
-                await trial.waitForLog("the page wanted to store something")
+                await trial.waitForVerdict("allow link unknown {home}/plain")
+                await trial.waitForLog("the page requested a download")
                 let path = try await trial.engine.evaluate("location.pathname")
                 #expect(path == "/")
             }
         }
 
-        @Test func aSchemeOfTheApplicationIsHandedOverAndThePageStays() async throws {
+        @Test func aDeepLinkIsOpenedWithoutLeavingThePage() async throws {
             let opened = EventList<String>()
             let deepLinks = try DeepLinkHandler(schemes: ["myapp"]) { url in
                 opened.append(url.text)
@@ -145,10 +145,10 @@ extension WebKitGTKTests {
                 let path = try await trial.engine.evaluate("location.pathname")
                 #expect(path == "/")
             }
-            await trial.decides("cancel link unknown myapp://product/42")
+            await trial.waitForVerdict("cancel link unknown myapp://product/42")
         }
 
-        @Test func manyFramesRequestNoMoreVerdictsThanMayWait() async throws {
+        @Test func framesBeyondThePendingVerdictLimitAreCancelled() async throws {
             let frames = (0..<40).map { "<iframe src='{other}/frame?\($0)'></iframe>" }.joined()
             let gate = Gate()
             let trial = try WebTrial(
@@ -167,7 +167,7 @@ extension WebKitGTKTests {
             #expect(trial.other.requests.count <= 8)
         }
 
-        @Test func aVerdictThatComesTooLateLoadsNothingAndTheThreadIsFreeMeanwhile() async throws {
+        @Test func aLateVerdictLoadsNothingAndDoesNotBlockTheView() async throws {
             let gate = Gate()
             let trial = try WebTrial(
                 home: ["/": WebTrial.page("report('home');"), "/late": WebTrial.page("report('late');")],
@@ -180,7 +180,7 @@ extension WebKitGTKTests {
                 // The view continues while the verdict is pending.
                 let value = try await trial.engine.evaluate("1 + 1")
                 #expect(value == "2")
-                await trial.decides("cancel other unknown {home}/late")
+                await trial.waitForVerdict("cancel other unknown {home}/late")
                 gate.open()
                 let path = try await trial.engine.evaluate("location.pathname")
                 #expect(path == "/")
@@ -188,7 +188,7 @@ extension WebKitGTKTests {
             #expect(!trial.home.requests.contains { $0.hasPrefix("GET /late") })
         }
 
-        @Test func aPageThatClosesLeavesNoQuestionUnanswered() async throws {
+        @Test func closingAPageAnswersItsPendingPolicyRequests() async throws {
             let gate = Gate()
             let trial = try WebTrial(
                 home: ["/": WebTrial.page("report('home'); location.href = '/late';")],
@@ -203,7 +203,7 @@ extension WebKitGTKTests {
             #expect(OpenObjects.now.policyRequests == 0)
         }
 
-        @Test func noVerdictIsMadeOnTheThreadOfTheViews() async throws {
+        @Test func verdictsAreMadeOffTheViewThread() async throws {
             struct ThreadHandler: SyncNavigationHandler {
                 let name = "thread"
                 let seen: EventList<Bool>
@@ -219,7 +219,7 @@ extension WebKitGTKTests {
             #expect(seen.all == [false] && trial.toldOnThread.all == [false])
         }
 
-        @Test func aPageOfAnotherSiteHasAProcessOfItsOwnAndTheWayBackIsOpen() async throws {
+        @Test func anotherSiteHasItsOwnProcessAndHistoryGoesBack() async throws {
             let trial = try WebTrial(home: [
                 "/": WebTrial.page("report('home');"), "/plain": .html("<script>new Image().src = '/there';</script>"),
             ])
@@ -238,13 +238,13 @@ extension WebKitGTKTests {
             #expect(trial.engine.counts.processesEnded == 0)
         }
 
-        @Test func theFirstPageGetsAVerdictToo() async throws {
+        @Test func theFirstPageNeedsAVerdict() async throws {
             let trial = try WebTrial(home: ["/": WebTrial.page("report(1);")], chain: try .refusing("http"))
-            try await trial.run { await trial.waitForLog("the first page may not be loaded") }
+            try await trial.run { await trial.waitForLog("the first page is not allowed to load") }
             #expect(trial.home.requests.isEmpty)
         }
 
-        @Test func anAnchorKeepsTheDocumentAndItsCalls() async throws {
+        @Test func aFragmentNavigationKeepsTheDocumentAndItsCalls() async throws {
             let trial = try WebTrial(home: [
                 "/": WebTrial.page("signalbox.call('wait').then(report);", "<a id=a href='#below'>x</a>")
             ])
@@ -256,7 +256,7 @@ extension WebKitGTKTests {
             try await trial.run {
                 await gate.untilArrived(1)
                 _ = try await trial.engine.evaluate("document.getElementById('a').click()")
-                await trial.decides("allow link unknown {home}/#below")
+                await trial.waitForVerdict("allow link unknown {home}/#below")
                 gate.open()
                 #expect(await trial.reports.first(1) == [#""still here""#])
             }

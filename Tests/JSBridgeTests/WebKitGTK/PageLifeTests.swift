@@ -12,7 +12,7 @@ import Testing
 
 extension WebKitGTKTests {
     @Suite struct PageLifeTests {
-        @Test func aReloadedPageBeginsAnewAndWhatTheOldOneWaitedForIsDropped() async throws {
+        @Test func aReloadDropsThePendingCallsOfTheOldDocument() async throws {
             let trial = try WebTrial(home: [
                 "/": WebTrial.page(
                     """
@@ -26,7 +26,7 @@ extension WebKitGTKTests {
             try trial.supervisor.register("work", as: RawBody.self, from: .script()) { _, _ in await gate.pass() }
             try await trial.run {
                 await gate.untilArrived(1)
-                async let answer = Self.askForEver(trial)
+                async let answer = Self.callUnansweredListener(trial)
                 _ = await trial.reports.first(2)
                 trial.engine.reload()
                 #expect(await answer?.code == .closed)
@@ -38,7 +38,7 @@ extension WebKitGTKTests {
         }
 
         /// Calls a listener that does not answer.
-        private static func askForEver(_ trial: WebTrial) async -> PageCallError? {
+        private static func callUnansweredListener(_ trial: WebTrial) async -> PageCallError? {
             do throws(PageCallError) {
                 try await trial.engine.page.call("ask", 1, timeout: .seconds(600))
                 return nil
@@ -47,7 +47,7 @@ extension WebKitGTKTests {
             }
         }
 
-        @Test func anotherPageIsLoadedOnDemand() async throws {
+        @Test func theProgramLoadsAnotherPage() async throws {
             let trial = try WebTrial(home: [
                 "/": WebTrial.page("report('first');"), "/second": WebTrial.page("report('second');"),
             ])
@@ -60,7 +60,7 @@ extension WebKitGTKTests {
             }
         }
 
-        @Test func closingEndsThePageAtOnceAndTheRunWaitsForOutcomes() async throws {
+        @Test func closingEndsThePageAtOnceAndTheRunAwaitsOutcomes() async throws {
             let trial = try WebTrial(home: ["/": WebTrial.page("signalbox.call('work');")])
             let gate = Gate()
             try trial.supervisor.register("work", as: RawBody.self, from: .script()) { _, _ in await gate.pass() }
@@ -82,7 +82,7 @@ extension WebKitGTKTests {
             try await supervision.value
         }
 
-        @Test func stoppingAnswersWhatIsInFlightAndDrainsTheRest() async throws {
+        @Test func stoppingAnswersCallsInFlightAndDrainsNewOnes() async throws {
             let trial = try WebTrial(home: [
                 "/": WebTrial.page(
                     """
@@ -120,8 +120,8 @@ extension WebKitGTKTests {
             try await supervision.value
         }
 
-        @Test func aKilledProcessIsBegunAgainAndEverythingInFlightSettles() async throws {
-            await WebProcesses.untilNoneIsLeft()
+        @Test func aKilledProcessRestartsAndCallsInFlightSettle() async throws {
+            await WebProcesses.untilAllHaveEnded()
             let trial = try WebTrial(home: [
                 "/": WebTrial.page(
                     """
@@ -135,7 +135,7 @@ extension WebKitGTKTests {
             try trial.supervisor.register("work", as: RawBody.self, from: .script()) { _, _ in await gate.pass() }
             try await trial.run {
                 await gate.untilArrived(1)
-                async let answer = Self.askForEver(trial)
+                async let answer = Self.callUnansweredListener(trial)
                 _ = await trial.reports.first(2)
                 #expect(WebProcesses.ofThisTest().count == 1)
                 for process in WebProcesses.ofThisTest() { WebProcesses.kill(process) }
@@ -148,7 +148,7 @@ extension WebKitGTKTests {
             #expect(trial.supervisor.report.unsettled == 0)
         }
 
-        @Test func aPageThatFailsTooOftenEndsTheRun() async throws {
+        @Test func tooManyPageFailuresEndTheRun() async throws {
             let trial = try WebTrial(
                 home: ["/": WebTrial.page("report('loaded');")],
                 configure: { $0.reloads = 2 }
@@ -166,7 +166,7 @@ extension WebKitGTKTests {
             try await supervision.value
         }
 
-        @Test func aServerThatIsNotThereIsTriedAgain() async throws {
+        @Test func anUnreachableServerIsRetried() async throws {
             let trial = try WebTrial(
                 home: ["/": WebTrial.page("report('loaded');")],
                 configure: { $0.reloads = 1 }
@@ -180,7 +180,7 @@ extension WebKitGTKTests {
             try await supervision.value
         }
 
-        @Test func aPageThatHangsIsEndedAndBegunAgain() async throws {
+        @Test func aHungPageIsTerminatedAndReloaded() async throws {
             let trial = try WebTrial(
                 home: [
                     "/": WebTrial.page("report('loaded'); signalbox.on('hang', () => { for (;;); });")
@@ -193,12 +193,12 @@ extension WebKitGTKTests {
                     try await trial.engine.page.call("hang", 1, timeout: .seconds(600))
                 }
                 #expect(error?.code == .closed)
-                await trial.waitForLog("the page did not react")
+                await trial.waitForLog("the page did not respond")
                 _ = await trial.reports.first(2)
             }
         }
 
-        @Test func whatIsSentToAPageThatHangsIsBounded() async throws {
+        @Test func messagesToAHungPageAreBounded() async throws {
             let trial = try WebTrial(
                 home: [
                     "/": WebTrial.page("report('loaded'); signalbox.on('hang', () => { for (;;); });")
@@ -219,7 +219,7 @@ extension WebKitGTKTests {
             }
         }
 
-        @Test func twoRunsFollowEachOtherAndTwoAtOnceAreRefused() async throws {
+        @Test func runsMayFollowEachOtherButNotOverlap() async throws {
             let trial = try WebTrial(home: ["/": WebTrial.page("report('loaded');")])
             let intake = try trial.supervisor.intake(for: WebTrial.source)
             let supervision = Task { try await trial.supervisor.run() }
@@ -235,7 +235,7 @@ extension WebKitGTKTests {
             try await supervision.value
         }
 
-        @Test func nothingIsLeftOfAHundredPages() async throws {
+        @Test func aHundredPagesLeakNoResources() async throws {
             let trial = try WebTrial(home: ["/": WebTrial.page("report('loaded'); signalbox.call('nobody');")])
             let intake = try trial.supervisor.intake(for: WebTrial.source)
             let supervision = Task { try await trial.supervisor.run() }
@@ -260,8 +260,8 @@ extension WebKitGTKTests {
             supervision.cancel()
             try await supervision.value
             #expect(trial.supervisor.report.unsettled == 0)
-            await OpenObjects.untilNoneIsLeft()
-            await WebProcesses.untilNoneIsLeft()
+            await OpenObjects.untilAllAreReleased()
+            await WebProcesses.untilAllHaveEnded()
         }
     }
 }

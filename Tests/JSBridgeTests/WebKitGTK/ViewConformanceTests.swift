@@ -18,7 +18,7 @@ extension WebKitGTKTests {
             #expect(report.passed == AdapterConformance.Case.allCases)
         }
 
-        @Test func someOfEachCaseAtOnceConformToo() async {
+        @Test func someConcurrentCasesConform() async {
             let report = await Self.suite.stress(times: 2, atOnce: 4)
             #expect(report.isConforming, "\(report)")
         }

@@ -54,8 +54,8 @@ struct WebTrial: Sendable {
         let toldOnThread = EventList<Bool>()
         self.toldOnThread = toldOnThread
         self.window = window
-        for (path, answer) in home { sites.home.set(path, answer.naming(sites.home, sites.other)) }
-        for (path, answer) in other { sites.other.set(path, answer.naming(sites.home, sites.other)) }
+        for (path, answer) in home { sites.home.set(path, answer.resolved(for: sites.home, sites.other)) }
+        for (path, answer) in other { sites.other.set(path, answer.resolved(for: sites.home, sites.other)) }
         let logger = Logger(label: "web") { _ in RecordingLog(log) }
         var configurator = BridgeConfigurator()
         configurator.set(navigation: try chain ?? NavigationRouter([], fallback: .allow("a test")))
@@ -135,13 +135,13 @@ struct WebTrial: Sendable {
 
     /// Waits for a verdict that contains the text.
     @discardableResult
-    func decides(_ text: String) async -> String {
+    func waitForVerdict(_ text: String) async -> String {
         await verdicts.line(containing: text)
     }
 }
 
 extension WebSite.Answer {
-    func naming(_ home: WebSite, _ other: WebSite) -> WebSite.Answer {
+    func resolved(for home: WebSite, _ other: WebSite) -> WebSite.Answer {
         changed { $0.replacing("{home}", with: home.origin).replacing("{other}", with: other.origin) }
     }
 }
@@ -171,7 +171,7 @@ enum TestDisplay {
 }
 
 @Suite(.timeLimit(.minutes(10))) struct NoDisplayTests {
-    @Test func withoutADisplayTheRunEndsWithTheRemedy() async {
+    @Test func withoutADisplayTheRunFailsWithARemedy() async {
         await #expect(processExitsWith: .success) {
             unsetenv("DISPLAY")
             unsetenv("WAYLAND_DISPLAY")
@@ -193,11 +193,11 @@ enum TestDisplay {
         }
     }
 
-    @Test(.enabled(if: TestDisplay.isNeeded)) func whereADisplayIsNeededThereIsOne() async {
+    @Test(.enabled(if: TestDisplay.isNeeded)) func aRequiredDisplayIsAvailable() async {
         #expect(await TestDisplay.opens())
     }
 
-    @Test func whatIsOutOfRangeIsRefusedBeforeThereIsAView() throws {
+    @Test func anInvalidConfigurationIsRefusedBeforeAViewExists() throws {
         let page = try BridgeConfigurator().build(url: URLText("http://127.0.0.1/"))
         var configuration = WebViewConfiguration(source: "web", page: page)
         configuration.display = .offscreen(width: 0, height: 1)
@@ -217,20 +217,19 @@ enum WebProcesses {
         let all = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         let found = all.compactMap(Int32.init).compactMap { id in read(id).map { (id, $0) } }
         let processes = Dictionary(uniqueKeysWithValues: found)
-        return processes.keys.filter { processes[$0]?.name == name && isBegunHere($0, processes) }
+        return processes.keys.filter { processes[$0]?.name == name && isStartedHere($0, processes) }
     }
 
     static func kill(_ process: Int32) {
         _ = Foundation.kill(process, SIGKILL)
     }
 
-    /// Waits until all have ended.
-    static func untilNoneIsLeft() async {
+    static func untilAllHaveEnded() async {
         while !Task.isCancelled, !ofThisTest().isEmpty { await Task.yield() }
     }
 
     /// Returns whether only the sandbox is between the processes. Other tests start programs with pages.
-    private static func isBegunHere(_ process: Int32, _ processes: [Int32: (name: String, parent: Int32)]) -> Bool {
+    private static func isStartedHere(_ process: Int32, _ processes: [Int32: (name: String, parent: Int32)]) -> Bool {
         var next = processes[process]?.parent
         for _ in 0..<20 {
             guard let id = next else { return false }
@@ -254,7 +253,7 @@ enum WebProcesses {
 
 extension OpenObjects {
     /// Waits until the library has released all objects.
-    static func untilNoneIsLeft() async {
+    static func untilAllAreReleased() async {
         while OpenObjects.now != OpenObjects(), !Task.isCancelled { await Task.yield() }
     }
 }

@@ -20,10 +20,10 @@ import Testing
         let wait1 = policy.failed(at: start, jitter: 1)
         #expect(wait1 == nil)
         let wait2 = policy.failed(at: start, jitter: 1)
-        #expect(wait2 == nil, "it stays so")
+        #expect(wait2 == nil, "the failure is final")
     }
 
-    @Test func theJitterSelectsTheWait() throws {
+    @Test func theJitterScalesTheWait() throws {
         var policy = try policy(3)
         let wait3 = policy.failed(at: start, jitter: 0.5)
         #expect(wait3 == .milliseconds(500))
@@ -33,7 +33,7 @@ import Testing
         #expect(wait5 == .seconds(1))
     }
 
-    @Test func aSmallCapBoundsTheFirstWaitToo() throws {
+    @Test func aSmallCapBoundsTheFirstWait() throws {
         var policy = try policy(2, cap: .milliseconds(300))
         let wait6 = policy.failed(at: start, jitter: 1)
         #expect(wait6 == .milliseconds(300))
@@ -41,7 +41,7 @@ import Testing
         #expect(wait7 == .milliseconds(300))
     }
 
-    @Test func withoutReloadsTheFirstEndIsTheLast() throws {
+    @Test func withoutReloadsTheFirstFailureIsFinal() throws {
         var policy = try policy(0)
         policy.loadCommitted(at: start)
         #expect(policy.failed(at: start + .seconds(3_600), jitter: 1) == nil)
@@ -50,7 +50,7 @@ import Testing
     @Test(arguments: [
         (seconds: 59, isForgiven: false), (seconds: 60, isForgiven: true), (seconds: 86_400, isForgiven: true),
     ])
-    func aPageThatLastedAMinuteBeginsAnew(seconds: Int, isForgiven: Bool) throws {
+    func aPageThatLastsAMinuteResetsTheReloads(seconds: Int, isForgiven: Bool) throws {
         var policy = try policy(2)
         let wait8 = policy.failed(at: start, jitter: 1)
         #expect(wait8 == .seconds(1))
@@ -63,7 +63,7 @@ import Testing
         #expect(wait10 == (isForgiven ? .seconds(1) : nil))
     }
 
-    @Test func aPageThatNeverShowedHasNotLasted() throws {
+    @Test func aPageThatNeverLoadedDoesNotResetTheReloads() throws {
         var policy = try policy(1)
         policy.loadCommitted(at: start)
         #expect(policy.failed(at: start + .seconds(90), jitter: 1) == .seconds(1))
@@ -83,7 +83,7 @@ import Testing
         #expect(liveness.check(at: start + .seconds(29)) == .wait)
     }
 
-    @Test func aPageThatDoesNotAnswerInTimeIsEnded() {
+    @Test func anUnresponsivePageIsTerminated() {
         var liveness = Liveness(limit: .seconds(10))
         _ = liveness.check(at: start)
         #expect(liveness.check(at: start + .seconds(10)) == .terminate)
@@ -91,7 +91,7 @@ import Testing
         #expect(Liveness(limit: .seconds(1)).interval == .milliseconds(125))
     }
 
-    @Test func aPageThatWaitsForItsUserIsLeftAloneUntilItReacts() {
+    @Test func aPageWaitingForItsUserIsNotTerminated() {
         var liveness = Liveness(limit: .seconds(10))
         _ = liveness.check(at: start)
         liveness.waitForUser()

@@ -50,19 +50,19 @@ import Testing
         trial.door.open()
         let verdict = await trial.decide("HTTPS://App.Example/a/../b")
         #expect(verdict.policy == .allow && verdict.decider == "waiting")
-        #expect(verdict.url?.text == "https://app.example/b", "what is opened is what was decided about")
+        #expect(verdict.url?.text == "https://app.example/b", "the URL of the verdict is normalized")
         #expect(trial.seen.all == ["link: allow"])
         #expect(trial.counters.value.navigationsUndecided == 0)
     }
 
-    @Test func aTextThatIsNoURLIsCancelledWithItsReason() async throws {
+    @Test func anInvalidURLIsCancelledWithItsReason() async throws {
         let trial = try Trial()
         let verdict = await trial.decide("https://user@[")
         #expect(verdict.policy == .cancel && verdict.decider == NavigationVerdict.byURL)
         #expect(trial.seen.all == ["no request: cancel"])
     }
 
-    @Test func afterTheDeadlineTheVerdictIsToCancel() async throws {
+    @Test func aMissedDeadlineCancelsTheNavigation() async throws {
         let trial = try Trial()
         async let verdict = trial.decide()
         await trial.door.untilArrived(1)
@@ -72,12 +72,12 @@ import Testing
         #expect(late.policy == .cancel && late.decider == NavigationVerdict.byCaller)
         #expect(late.reason == "no verdict within 5.0 seconds")
         #expect(late.url?.text == "https://app.example/a")
-        #expect(trial.seen.all == ["link: cancel"], "one answer, although the handler answers later")
+        #expect(trial.seen.all == ["link: cancel"], "one verdict, although the handler decides later")
         #expect(trial.counters.value.navigationsUndecided == 1)
         trial.door.open()
     }
 
-    @Test func justBeforeTheDeadlineTheChainStillDecides() async throws {
+    @Test func theChainStillDecidesJustBeforeTheDeadline() async throws {
         let trial = try Trial()
         async let verdict = trial.decide()
         await trial.door.untilArrived(1)
@@ -88,7 +88,7 @@ import Testing
         #expect(inTime.policy == .allow)
     }
 
-    @Test func questionsBeyondTheBoundAreCancelledAtOnce() async throws {
+    @Test func navigationsBeyondTheBoundAreCancelledAtOnce() async throws {
         let trial = try Trial(waiting: 3)
         async let first = trial.decide()
         async let second = trial.decide()
@@ -96,7 +96,7 @@ import Testing
         await trial.door.untilArrived(3)
         for _ in 0..<10 {
             let verdict = await trial.decide()
-            #expect(verdict.policy == .cancel && verdict.reason == "3 questions about URLs wait for their verdicts")
+            #expect(verdict.policy == .cancel && verdict.reason == "3 navigations are waiting for a verdict")
         }
         #expect(trial.counters.value.navigationsUndecided == 10)
         trial.door.open()
@@ -106,7 +106,7 @@ import Testing
         #expect(trial.seen.all.count == 14)
     }
 
-    @Test func whoeverIsCancelledIsAnsweredAtOnce() async throws {
+    @Test func aCancelledTaskIsAnsweredAtOnce() async throws {
         let trial = try Trial()
         let task = Task { await trial.decide() }
         await trial.door.untilArrived(1)

@@ -41,7 +41,7 @@ import Testing
         #expect(trial.counters.value == WebViewCounts())
     }
 
-    @Test func aPageOfAnotherOriginOfTheListIsThatOrigin() async throws {
+    @Test func aPageOfAnotherListedOriginHasThatOrigin() async throws {
         let intake = Self.echo()
         let trial = try WebViewTrial(intake)
         try await trial.whileRunning {
@@ -52,7 +52,7 @@ import Testing
         #expect(facts?.origin?.description == "https://other.example:8443")
     }
 
-    @Test func aPageOfNoOriginOfTheListHasNoBridge() async throws {
+    @Test func aPageOfAnUnlistedOriginHasNoBridge() async throws {
         let trial = try WebViewTrial(Self.echo())
         try await trial.whileRunning {
             try await trial.load("report(typeof signalbox + typeof signalboxRelay)", isOpaque: true)
@@ -65,7 +65,7 @@ import Testing
         #expect(trial.counters.value.malformedTexts == 0)
     }
 
-    @Test(arguments: [false, true]) func thePageHasExactlyTheHandlersOfTheConfiguration(isWebKitFixed: Bool)
+    @Test(arguments: [false, true]) func thePageHasExactlyTheConfiguredHandlers(isWebKitFixed: Bool)
         async throws
     {
         let intake = Self.echo()
@@ -126,7 +126,7 @@ import Testing
         "😀é", "']", "",
     ]
 
-    @Test func whateverATextHoldsItArrivesAndComesBackUnchanged() async throws {
+    @Test func textsRoundTripUnchanged() async throws {
         let intake = Self.echo()
         let trial = try WebViewTrial(intake)
         let json = try BodyWriter.write(Self.texts).text ?? ""
@@ -139,7 +139,7 @@ import Testing
         #expect(try body.decode([String].self) == Self.texts)
     }
 
-    @Test func aRefusalsTextsAreEscaped() async throws {
+    @Test func refusalTextsAreEscaped() async throws {
         let intake = RecordingIntake {
             $0.settle(.rejected(Outcome.Rejection(.malformed, detail: "a\n'\"\\\u{0}\u{2028}b")))
         }
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test func halfASurrogatePairIsMalformedAndHarmsNothingElse() async throws {
+    @Test func aLoneSurrogateIsMalformedAndAffectsNoOtherCall() async throws {
         let intake = Self.echo()
         let trial = try WebViewTrial(intake)
         let script = """
@@ -160,7 +160,7 @@ import Testing
         #expect(trial.counters.value.malformedTexts == 0)
     }
 
-    @Test func aMessageOfEightMebibytesGoesBothWays() async throws {
+    @Test func aMessageOfEightMebibytesRoundTrips() async throws {
         let intake = Self.echo()
         let trial = try WebViewTrial(intake) { $0.limits = MessageLimits(bytes: 8 * 1_024 * 1_024 + 100) }
         let script = """
@@ -172,7 +172,7 @@ import Testing
         }
     }
 
-    @Test func aMessageOverTheLimitIsRejectedWithItsBeginning() async throws {
+    @Test func anOversizedMessageIsRejectedWithItsPrefix() async throws {
         let intake = Self.echo()
         let trial = try WebViewTrial(intake) { $0.limits = MessageLimits(bytes: 300) }
         let script = """
@@ -187,10 +187,10 @@ import Testing
         #expect(taken[0].text.utf8.count == 100 && taken[0].text.hasPrefix(#"{"action":"echo","body":"xxx"#))
         #expect(taken[2].text.utf8.count <= 300 && taken[2].text.hasSuffix("😀"))
         guard case .failure(let rejection) = taken[3].arrival.reading else { return #expect(Bool(false)) }
-        #expect(rejection.bodyError?.code == .tooLarge, "within the limit in units, and over it in bytes")
+        #expect(rejection.bodyError?.code == .tooLarge, "within the limit in units but not in bytes")
     }
 
-    @Test func callsArriveInTheirOrder() async throws {
+    @Test func callsArriveInOrder() async throws {
         let intake = Self.echo()
         let trial = try WebViewTrial(intake) { $0.messagesInFlight = 50 }
         let script = """
@@ -202,7 +202,7 @@ import Testing
         #expect(bodies == Array(0..<3_000))
     }
 
-    @Test func underASupervisorManyCallsInFlightAreEachAnsweredOnce() async throws {
+    @Test func theSupervisorAnswersEachConcurrentCallOnce() async throws {
         let supervisor = Supervisor(
             configuration: .patient,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

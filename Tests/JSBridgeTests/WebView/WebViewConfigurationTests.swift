@@ -19,8 +19,8 @@ import Testing
         ("navigations", { $0.navigationsWaiting = 0 }), ("navigations", { $0.navigationsWaiting = 10_001 }),
         ("in flight", { $0.messagesInFlight = 0 }), ("in flight", { $0.messagesInFlight = 100_001 }),
         ("bytes in flight", { $0.bytesInFlight = 65_535 }),
-        ("wait in the page", { $0.messagesWaitingInPage = 0 }),
-        ("wait in the page", { $0.messagesWaitingInPage = 1_000_001 }),
+        ("waiting in the page", { $0.messagesWaitingInPage = 0 }),
+        ("waiting in the page", { $0.messagesWaitingInPage = 1_000_001 }),
         ("to the page", { $0.messagesToPage = 0 }), ("to the page", { $0.messagesToPage = 1_000_001 }),
         ("listener", { $0.messagesWithoutListener = 0 }), ("listener", { $0.messagesWithoutListener = 1_000_001 }),
         ("unresponsive", { $0.unresponsiveLimit = .milliseconds(999) }),
@@ -29,7 +29,7 @@ import Testing
         ("console", { $0.consoleLinesPerSecond = 0 }),
     ]
 
-    @Test(arguments: faults.indices) func whatIsOutOfRangeIsRefusedByName(index: Int) throws {
+    @Test(arguments: faults.indices) func valuesOutOfRangeAreRefusedByName(index: Int) throws {
         let (word, change) = Self.faults[index]
         var configuration = try WebViewConfiguration.testing()
         change(&configuration)
@@ -40,7 +40,7 @@ import Testing
         )
     }
 
-    @Test func theEndsOfTheRangesAreInThem() throws {
+    @Test func rangeBoundsAreAccepted() throws {
         for changes: [Change] in [
             [
                 { $0.display = .window(width: 1, height: 16_384) }, { $0.navigationsWaiting = 1 },
@@ -76,7 +76,7 @@ import Testing
         #expect(WebViewScripts(try .testing(disablesZoom: true)).zoom?.contains("user-scalable=no") == true)
     }
 
-    @Test func settingsAreInTheScripts() throws {
+    @Test func settingsAreInsertedIntoTheScripts() throws {
         var configuration = try WebViewConfiguration.testing()
         configuration.messagesWaitingInPage = 12_345
         configuration.messagesWithoutListener = 54_321

@@ -8,25 +8,25 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct WebViewDocumentTests {
     private static let call = "signalbox.call('work').then(() => report('done'), (error) => report(error.code));"
 
-    @Test func outcomesOfAnEarlierDocumentGoNowhere() async throws {
+    @Test func outcomesOfAnEarlierDocumentAreDropped() async throws {
         let intake = RecordingIntake.holding()
         let trial = try WebViewTrial(intake) { $0.messagesInFlight = 2 }
         try await trial.whileRunning(Self.call + Self.call) {
             let old = await intake.taken.first(2)
             try await trial.load(Self.call)
-            #expect(intake.taken.all.count == 2, "the two still count, and the new document has no credit")
+            #expect(intake.taken.all.count == 2, "both are outstanding, so the new document has no credit")
             old[0].settle()
             await intake.taken.first(3).last?.settle()
             #expect(await trial.reports.first(1) == ["done"])
             old[1].settle()
             try await trial.evaluate(Self.call)
             await intake.taken.first(4).last?.settle()
-            #expect(await trial.reports.first(2) == ["done", "done"], "each of the new document's own")
+            #expect(await trial.reports.first(2) == ["done", "done"], "both calls of the new document")
         }
         #expect(trial.counters.value.lateTexts == 0)
     }
 
-    @Test func callersOfADocumentThatGoesGetClosed() async throws {
+    @Test func callsToAReplacedDocumentEndAsClosed() async throws {
         let trial = try WebViewTrial(RecordingIntake())
         let script = "signalbox.on('ask', () => { report('asked'); return new Promise(() => {}); });"
         try await trial.whileRunning(script) {
@@ -52,7 +52,7 @@ import Testing
         #expect(trial.counters.value.processesEnded == 1)
     }
 
-    @Test func whatWaitsForADocumentIsNotLostWithTheOneBefore() async throws {
+    @Test func aWaitingCallReachesTheNextBridgedDocument() async throws {
         let trial = try WebViewTrial(RecordingIntake())
         try await trial.whileRunning {
             await trial.view.crash()
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func aHelloAloneAlsoReplacesTheDocument() async throws {
+    @Test func aHelloReplacesTheDocument() async throws {
         let intake = RecordingIntake.holding()
         let trial = try WebViewTrial(intake)
         let header = "0000000000000001 https://app.example"
@@ -73,21 +73,21 @@ import Testing
             #expect(await trial.reports.first(1) == ["done"])
             trial.run.received(header + "\nhello\n\n")
             try await trial.evaluate(Self.call)
-            #expect(trial.counters.value.lateTexts == 1, "what the one before says comes late")
+            #expect(trial.counters.value.lateTexts == 1, "a text of the earlier document is late")
             trial.run.received(header + "\ncall 1 0 10\n\n{\"action\":\"a\"}")
-            #expect(trial.counters.value.malformedTexts == 1, "it has been granted nothing yet")
+            #expect(trial.counters.value.malformedTexts == 1, "nothing is granted yet")
             #expect(intake.taken.all.count == 1)
         }
     }
 
-    @Test func aDocumentThatComesBackFromTheCacheIsAnotherOne() async throws {
+    @Test func aDocumentRestoredFromTheCacheCountsAsNew() async throws {
         let intake = RecordingIntake.holding()
         let trial = try WebViewTrial(intake) { $0.messagesInFlight = 1 }
         try await trial.whileRunning(Self.call + Self.call) {
             let old = await intake.taken.first(1)
             trial.run.committed()
             try await trial.evaluate("fake.comeBack();")
-            #expect(await trial.reports.first(2) == ["closed", "closed"], "the one in flight, and the one that waited")
+            #expect(await trial.reports.first(2) == ["closed", "closed"], "the call in flight and the waiting call")
             old[0].settle()
             try await trial.evaluate(Self.call)
             await intake.taken.first(2).last?.settle()
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func aDocumentThatIsReopenedReportsThatItsConnectionIsGone() async throws {
+    @Test func aReopenedDocumentReportsItsLostConnection() async throws {
         let intake = RecordingIntake()
         let trial = try WebViewTrial(intake)
         try await trial.whileRunning {
@@ -112,7 +112,7 @@ import Testing
         #expect(trial.counters.value.malformedTexts == 0)
     }
 
-    @Test func aHundredDocumentsLeaveNothingBehind() async throws {
+    @Test func replacedDocumentsReturnTheirCredit() async throws {
         let intake = RecordingIntake()
         let trial = try WebViewTrial(intake) { $0.messagesInFlight = 3 }
         try await trial.whileRunning {
@@ -137,7 +137,7 @@ extension WebViewTrial {
 @Suite(.timeLimit(.minutes(10))) struct WebViewEndTests {
     private static let call = "signalbox.call('work').then(() => report('done'), (error) => report(error.code));"
 
-    @Test func aGracefulEndWaitsForWhatIsInFlightAndAnswersTheRestWithDrain() async throws {
+    @Test func aGracefulEndAwaitsCallsInFlightAndDrainsNewOnes() async throws {
         let intake = RecordingIntake.holding()
         let trial = try WebViewTrial(intake)
         try await trial.untilEnd(Self.call) {
@@ -154,7 +154,7 @@ extension WebViewTrial {
         #expect(intake.taken.all.count == 1)
     }
 
-    @Test func cancellationIsTheGracefulEndAndCallsInFlightAreClosedBeforeThePageGoes() async throws {
+    @Test func cancellationIsGracefulAndClosesCallsToThePage() async throws {
         let intake = RecordingIntake.holding()
         let trial = try WebViewTrial(intake)
         let script = "signalbox.on('ask', () => { report('asked'); return new Promise(() => {}); });" + Self.call
@@ -171,14 +171,14 @@ extension WebViewTrial {
         #expect(error.code == .closed)
     }
 
-    @Test func aPageThatCallsAgainAndAgainDoesNotKeepItsEnd() async throws {
+    @Test func aPageThatKeepsCallingDoesNotDelayTheEnd() async throws {
         let trial = try WebViewTrial(RecordingIntake())
         let script =
             "(async () => { for (;;) await signalbox.call('work').catch((e) => { if (e.code === 'closed') throw e; }); })();"
         try await trial.untilEnd(script) { trial.run.stop() }
     }
 
-    @Test func aPageThatDoesNotReactDoesNotKeepItsEnd() async throws {
+    @Test func anUnresponsivePageDoesNotDelayTheEnd() async throws {
         let intake = RecordingIntake.holding()
         let trial = try WebViewTrial(intake, gracefulCloseTimeout: .milliseconds(1))
         try await trial.untilEnd(Self.call) {
@@ -190,7 +190,7 @@ extension WebViewTrial {
         #expect(trial.reports.all.isEmpty)
     }
 
-    @Test func withoutAPageTheGracefulEndIsAtOnce() async throws {
+    @Test func withoutAPageTheGracefulEndIsImmediate() async throws {
         let trial = try WebViewTrial(RecordingIntake())
         try await trial.untilEnd {
             await trial.view.crash()
@@ -198,7 +198,7 @@ extension WebViewTrial {
         }
     }
 
-    @Test func closingReturnsWhenEverythingSubmittedIsSettled() async throws {
+    @Test func closingAwaitsEachSubmittedMessage() async throws {
         let intake = RecordingIntake.holding(room: 2)
         let trial = try WebViewTrial(intake)
         let ended = EventList<Int>()
@@ -215,11 +215,11 @@ extension WebViewTrial {
         #expect(ended.all.isEmpty)
         taken[1].settle()
         try await run.value
-        #expect(intake.taken.all.count == 2, "what was not submitted is not")
+        #expect(intake.taken.all.count == 2, "the third call is not submitted")
         #expect(trial.reports.all.isEmpty)
     }
 
-    @Test func aFailureIsThrownAndCallsThatWaitAreClosed() async throws {
+    @Test func aFailureIsThrownAndClosesWaitingCalls() async throws {
         let trial = try WebViewTrial(RecordingIntake())
         let failure = JSBridgeError(.pageFailed, "the page's process ended 5 times", source: "page")
         let error = await #expect(throws: JSBridgeError.self) {
@@ -235,13 +235,13 @@ extension WebViewTrial {
         #expect(error == failure)
     }
 
-    @Test func aPageClosedBeforeItsRunServesEndsAtOnce() async throws {
+    @Test func aPageClosedBeforeItsRunEndsAtOnce() async throws {
         let trial = try WebViewTrial(RecordingIntake())
         try await trial.untilEnd { trial.page.close() }
         #expect(throws: SendRefused.self) { try trial.page.send("a", id: nil, body: Bytes("1")) }
     }
 
-    @Test func outcomesFromManyThreadsWhileThePageClosesLoseNone() async throws {
+    @Test func closingLosesNoConcurrentOutcome() async throws {
         for count in [1, 20, 60, 90] {
             let intake = RecordingIntake.holding()
             let trial = try WebViewTrial(intake) { $0.messagesInFlight = 10 }

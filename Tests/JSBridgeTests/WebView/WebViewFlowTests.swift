@@ -20,7 +20,7 @@ import Testing
         try await trial.whileRunning(Self.calls + "calls(20);") {
             _ = await intake.taken.first(4)
             for settled in 1...20 {
-                #expect(intake.taken.all.count <= settled + 3, "more than four have no outcome")
+                #expect(intake.taken.all.count <= settled + 3, "more than four are outstanding")
                 await intake.taken.first(settled).last?.settle()
                 _ = await trial.reports.first(settled)
             }
@@ -37,14 +37,14 @@ import Testing
         try await trial.whileRunning(Self.calls + "calls(6, 'x'.repeat(400));") {
             for settled in 1...6 {
                 let taken = await intake.taken.first(settled)
-                #expect(intake.taken.all.count <= settled + 1, "more than two, of 428 units each, have no outcome")
+                #expect(intake.taken.all.count <= settled + 1, "more than two, of 428 units each, are outstanding")
                 taken.last?.settle()
                 _ = await trial.reports.first(settled)
             }
         }
     }
 
-    @Test func aMessageAsLargeAsAllThereIsGetsItsTurn() async throws {
+    @Test func aMessageAsLargeAsTheWholeCreditIsSent() async throws {
         let intake = RecordingIntake.holding()
         let trial = try WebViewTrial(intake) {
             $0.limits = MessageLimits(bytes: 1_000)
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true]) func whatIsMoreThanMayWaitInThePageIsFull(isGranted: Bool) async throws {
+    @Test(arguments: [false, true]) func callsBeyondThePagesQueueFailAsFull(isGranted: Bool) async throws {
         let intake = RecordingIntake.holding()
         let trial = try WebViewTrial(intake) {
             $0.messagesInFlight = 1
@@ -80,7 +80,7 @@ import Testing
         #expect(trial.log.all.count { $0.contains("calls were rejected in the page") } == 1)
     }
 
-    @Test func whatTheIntakeDoesNotTakeComesInOrderWhenThereIsRoom() async throws {
+    @Test func messagesWithoutRoomAreSubmittedInOrderLater() async throws {
         let intake = RecordingIntake.holding(room: 2)
         let trial = try WebViewTrial(intake)
         try await trial.whileRunning(Self.calls + "calls(5);") {
@@ -100,7 +100,7 @@ import Testing
         #expect(intake.roomCalls.all.count == 2)
     }
 
-    @Test func anIntakeThatCloses() async throws {
+    @Test func aClosedIntakeDrainsWaitingCalls() async throws {
         let intake = RecordingIntake.holding(room: 2)
         let trial = try WebViewTrial(intake)
         try await trial.untilEnd(Self.calls + "calls(5);") {
@@ -113,7 +113,7 @@ import Testing
         #expect(trial.reports.all.count == 5)
     }
 
-    @Test func aPageThatDoesNotReactFillsTheMailboxAndNotMemory() async throws {
+    @Test func messagesToAnUnresponsivePageAreBounded() async throws {
         let intake = RecordingIntake()
         let trial = try WebViewTrial(intake) { $0.messagesToPage = 8 }
         try await trial.whileRunning("signalbox.on('show', report);") {
@@ -137,17 +137,17 @@ import Testing
         }
     }
 
-    @Test func aFloodWithoutListenersIsBoundedInThePage() async throws {
+    @Test func messagesWithoutListenersAreBoundedInThePage() async throws {
         let trial = try WebViewTrial(RecordingIntake()) { $0.messagesWithoutListener = 3 }
         try await trial.whileRunning {
             for number in 0..<5 { try trial.page.send("show", id: nil, body: Bytes("\(number)")) }
-            _ = await trial.log.line(containing: "too many wait for a listener", times: 2)
+            _ = await trial.log.line(containing: "too many messages await a listener", times: 2)
             try await trial.evaluate("signalbox.on('show', report);")
             #expect(await trial.reports.first(3) == ["2", "3", "4"])
         }
     }
 
-    @Test func manyMessagesBothWaysAtOnceAreAllThere() async throws {
+    @Test func concurrentMessagesBothWaysAllArrive() async throws {
         let intake = RecordingIntake { taken in
             taken.settle(.handled(reply: (try? taken.arrival.reading.get())?.body.json))
         }
@@ -182,7 +182,7 @@ import Testing
         FlowCredit(capacity: Amount(messages: messages, units: units))
     }
 
-    @Test func aDocumentIsGrantedAllThatIsFree() {
+    @Test func aDocumentIsGrantedTheFreeCredit() {
         var credit = credit(4, 100)
         let early = credit.takes(0)
         #expect(early == [false], "nothing is granted yet")
@@ -193,7 +193,7 @@ import Testing
         #expect(second == first, "nothing more is free")
     }
 
-    @Test func whatIsGrantedGrowsByWhatHasItsOutcome() {
+    @Test func settledMessagesIncreaseTheGrant() {
         var credit = credit(4, 100)
         _ = credit.grant()
         let first = credit.takes(60, 40, 1)
@@ -208,7 +208,7 @@ import Testing
     @Test(arguments: [
         (released: 1, isDue: false), (released: 2, isDue: true), (released: 3, isDue: true), (released: 8, isDue: true),
     ])
-    func aQuarterThatIsFreeIsGrantedByItself(released: Int, isDue: Bool) {
+    func aFreeQuarterTriggersAGrant(released: Int, isDue: Bool) {
         var credit = credit(8, 8_000)
         _ = credit.grant()
         for _ in 0..<8 { _ = credit.take(units: 10) }
@@ -216,18 +216,18 @@ import Testing
         #expect(credit.isGrantDue == isDue)
     }
 
-    @Test func theLastOutcomeIsReasonEnoughToGrant() {
+    @Test func theLastOutcomeTriggersAGrant() {
         var credit = credit(1_000, 1_000)
         _ = credit.grant()
         let taken = credit.takes(10)
         #expect(taken == [true])
         credit.release(units: 10)
-        #expect(credit.isGrantDue, "a message of 995 units may wait, and nothing else would come")
+        #expect(credit.isGrantDue, "a message of 995 units may wait, and no other outcome follows")
         let grant = credit.grant()
         #expect(grant == Amount(messages: 1_001, units: 1_010))
     }
 
-    @Test func whatAnEarlierDocumentWasGrantedIsForgottenAndWhatItSentIsNot() {
+    @Test func outstandingMessagesStillCountInANewDocument() {
         var credit = credit(4, 100)
         _ = credit.grant()
         let before = credit.takes(30, 30)
@@ -240,7 +240,7 @@ import Testing
         )
     }
 
-    @Test(arguments: 0..<20) func neverIsMoreOutstandingThanTheCapacity(seed: UInt64) {
+    @Test(arguments: 0..<20) func outstandingMessagesNeverExceedTheCapacity(seed: UInt64) {
         var random = SeededNumbers(seed: seed)
         let capacity = Amount(
             messages: .random(in: 1...20, using: &random),
@@ -271,7 +271,7 @@ import Testing
         #expect(taken > 100)
     }
 
-    @Test(arguments: 0..<20) func aDocumentThatWaitsIsAlwaysHelpedOn(seed: UInt64) throws {
+    @Test(arguments: 0..<20) func aWaitingDocumentAlwaysGetsAGrant(seed: UInt64) throws {
         var random = SeededNumbers(seed: seed)
         let capacity = Amount(messages: .random(in: 1...10, using: &random), units: 100)
         var credit = FlowCredit(capacity: capacity)
@@ -284,7 +284,7 @@ import Testing
                 if credit.isGrantDue {
                     granted = credit.grant()
                 } else {
-                    try #require(!outstanding.isEmpty, "nothing is outstanding, and nothing granted")
+                    try #require(!outstanding.isEmpty, "no message is outstanding and no credit is granted")
                     credit.release(units: outstanding.removeFirst())
                 }
             }

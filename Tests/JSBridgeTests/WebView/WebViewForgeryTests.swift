@@ -21,7 +21,7 @@ import Testing
         "'call' + ' '.repeat(200), '', ''",
     ]
 
-    @Test(arguments: ignored) func whatIsNoRecordOfThePageStaysInIt(_ lines: String) async throws {
+    @Test(arguments: ignored) func invalidRecordsNeverLeaveThePage(_ lines: String) async throws {
         let intake = RecordingIntake()
         let trial = try WebViewTrial(intake)
         try await trial.whileRunning(Self.forge + "report(forge(\(lines)) ? 'ignored' : 'heard');") {
@@ -32,7 +32,7 @@ import Testing
         #expect(intake.taken.all.count == 1 && trial.counters.value == WebViewCounts())
     }
 
-    @Test func aForgedCallIsACallOfThePage() async throws {
+    @Test func aForgedCallCountsAsACallOfThePage() async throws {
         let intake = RecordingIntake()
         let trial = try WebViewTrial(intake)
         let script = """
@@ -59,14 +59,14 @@ import Testing
             let error = await #expect(throws: PageCallError.self) {
                 try await trial.page.call("forge", 1, timeout: .milliseconds(50))
             }
-            #expect(error?.code == .timeout, "the first forged one was of another call, and all others were too many")
+            #expect(error?.code == .timeout, "only the first answer of a listener counts, and it names another call")
             let three = try await trial.page.call("ask", 2, returning: Int.self, timeout: .seconds(600))
             #expect(three == 3)
         }
         #expect(trial.counters.value.malformedTexts == 0)
     }
 
-    @Test func forgedEventsOfTheProgramHarmThePageAlone() async throws {
+    @Test func forgedProgramEventsHarmOnlyThePage() async throws {
         let trial = try WebViewTrial(RecordingIntake())
         let script = """
             const tell = (detail) => document.dispatchEvent(new CustomEvent('signalbox:down', { detail }));
@@ -86,7 +86,7 @@ import Testing
         "0123456789abcdef https://app.example\nnothing\n\n", "0123456789abcdef https://app.example\nhello\n",
         "0123456789abcdef https://app.example:443\nhello\n\n",
     ])
-    func aTextThatTheBridgeNeverSendsIsCountedAndDropped(_ text: String) async throws {
+    func malformedTextsAreCountedAndDropped(_ text: String) async throws {
         let intake = RecordingIntake()
         let trial = try WebViewTrial(intake)
         try await trial.whileRunning {
@@ -95,10 +95,10 @@ import Testing
             try await trial.evaluate("signalbox.call('last').then(() => report('last'));")
             #expect(await trial.reports.first(1) == ["last"])
         }
-        #expect(trial.log.all.count { $0.contains("sent what the bridge never sends") } == 1)
+        #expect(trial.log.all.count { $0.contains("sent a message that the bridge never sends") } == 1)
     }
 
-    @Test func aProcessThatSendsBeyondItsCreditIsIgnoredAndMemoryStaysBounded() async throws {
+    @Test func messagesBeyondTheCreditAreDropped() async throws {
         let intake = RecordingIntake.holding()
         let trial = try WebViewTrial(intake) { $0.messagesInFlight = 3 }
         let header = "0123456789abcdef https://app.example\n"
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func aTextOfAnUnknownDocumentIsLate() async throws {
+    @Test func aTextOfAnUnknownDocumentCountsAsLate() async throws {
         let intake = RecordingIntake()
         let trial = try WebViewTrial(intake)
         try await trial.whileRunning {
@@ -203,7 +203,7 @@ import Testing
         )
     }
 
-    @Test func aHeaderAloneHasNoRecords() {
+    @Test func aTextWithOnlyAHeaderHasNoRecords() {
         #expect(read(Self.header).records.isEmpty && read(Self.header).error == nil)
     }
 
@@ -237,7 +237,7 @@ import Testing
         ("withheld 1 x\n\n", 2), ("call 1 0 0\u{a0}\n\n", 2), ("hello\0\n\n", 2), ("hello\r\n\n", 2),
         ("full \(String(repeating: "1", count: 200))\n\n", 2),
     ])
-    func whatIsNoRecordIsRefusedWithItsLine(_ record: String, line: Int) {
+    func invalidRecordsAreRefusedWithTheirLine(_ record: String, line: Int) {
         let reading = read(Self.header + "\n" + record)
         #expect(reading.error?.line == line, "\(record): \(String(describing: reading.error))")
         let good = Self.header + "\nfull 1\n\n\n"
@@ -245,7 +245,7 @@ import Testing
         #expect(read(good + record).error?.line == line + 3)
     }
 
-    @Test(arguments: 0..<200) func noTextStopsTheReader(seed: UInt64) {
+    @Test(arguments: 0..<200) func arbitraryTextsAreReadOrRefused(seed: UInt64) {
         var random = SeededNumbers(seed: seed)
         let pieces = [
             "\n", " ", "call", "answer", "1", "hello", "\"", "0123456789abcdef", "https://a", "é", "\0", "full", "e",
@@ -260,7 +260,7 @@ import Testing
     }
 
     @Test(arguments: ["", "a", "é", "€", "😀", "a😀é€\n", "\u{FFFF}\u{10000}"])
-    func unitsAreCountedAsJavaScriptDoes(_ text: String) {
+    func unitsAreCountedAsInJavaScript(_ text: String) {
         #expect(Array(text.utf8).withUnsafeBytes { $0.utf16Length } == text.utf16.count)
     }
 }

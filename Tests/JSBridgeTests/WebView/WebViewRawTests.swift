@@ -13,12 +13,12 @@ import Testing
     private final class Answers: Sendable {
         let all = EventList<RawAnswer>()
 
-        func one(_ answer: RawAnswer) {
+        func record(_ answer: RawAnswer) {
             all.append(answer)
         }
     }
 
-    @Test func rulesOfScriptsAllowNoneOfThemAndThePluginIsNotCalled() async throws {
+    @Test func scriptRulesRefuseRawCalls() async throws {
         let supervisor = Supervisor(
             configuration: .patient,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -38,8 +38,8 @@ import Testing
         try await supervisor.whileRunning {
             try await trial.whileRunning {
                 for handler in ["page", "user"] {
-                    trial.run.receivedRaw(handler, #"{"action":"greet"}"#, reply: answers.one)
-                    trial.run.receivedRaw(handler, nil, reply: answers.one)
+                    trial.run.receivedRaw(handler, #"{"action":"greet"}"#, reply: answers.record)
+                    trial.run.receivedRaw(handler, nil, reply: answers.record)
                 }
                 let refusal = RawAnswer.error("sourceNotAllowed: this page may not call the action")
                 #expect(await answers.all.first(4) == [refusal, refusal, refusal, refusal])
@@ -48,12 +48,12 @@ import Testing
         #expect(calls.load(ordering: .relaxed) == 0)
     }
 
-    @Test func theirFactsAreUnknownAndNobodyCanBeSpokenTo() async throws {
+    @Test func rawCallsHaveUnknownFactsAndNoSender() async throws {
         let intake = RecordingIntake { $0.settle(.handled(reply: Bytes(#"{"a":1}"#))) }
         let trial = try WebViewTrial(intake)
         let answers = Answers()
         try await trial.whileRunning {
-            trial.run.receivedRaw("user", "\"Hello\"", reply: answers.one)
+            trial.run.receivedRaw("user", "\"Hello\"", reply: answers.record)
             #expect(await answers.all.first(1) == [.reply(#"{"a":1}"#)])
         }
         let arrival = try #require(intake.taken.all.first?.arrival)
@@ -62,7 +62,7 @@ import Testing
         #expect(intake.taken.all.first?.name == "greet")
     }
 
-    @Test func everyPromiseSettlesWhateverIsSent() async throws {
+    @Test func eachRawCallIsAnswered() async throws {
         let intake = RecordingIntake { taken in
             if case .failure(let rejection) = taken.arrival.reading { return taken.settle(.rejected(rejection)) }
             taken.settle()
@@ -70,10 +70,10 @@ import Testing
         let trial = try WebViewTrial(intake)
         let answers = Answers()
         try await trial.whileRunning {
-            trial.run.receivedRaw("page", "{", reply: answers.one)
-            trial.run.receivedRaw("page", String(repeating: "é", count: 40_000), reply: answers.one)
-            trial.run.receivedRaw("nobody", "1", reply: answers.one)
-            trial.run.receivedRaw("page", "null", reply: answers.one)
+            trial.run.receivedRaw("page", "{", reply: answers.record)
+            trial.run.receivedRaw("page", String(repeating: "é", count: 40_000), reply: answers.record)
+            trial.run.receivedRaw("nobody", "1", reply: answers.record)
+            trial.run.receivedRaw("page", "null", reply: answers.record)
             let codes = await answers.all.first(4).map { answer -> String in
                 guard case .error(let text) = answer else { return "\(answer)" }
                 return String(text.prefix { $0 != ":" })
@@ -83,29 +83,29 @@ import Testing
         #expect(intake.taken.all[1].arrival.original.count == 65_536)
     }
 
-    @Test func tooManyWithoutAnOutcomeAreRejectedAtOnceAndCounted() async throws {
+    @Test func rawCallsBeyondTheBoundAreRejectedAndCounted() async throws {
         let intake = RecordingIntake.holding()
         let trial = try WebViewTrial(intake)
         let (answers, late) = (Answers(), Answers())
         try await trial.whileRunning {
-            for _ in 0..<64 { trial.run.receivedRaw("page", "1", reply: answers.one) }
-            for _ in 0..<1_000 { trial.run.receivedRaw("page", "1", reply: late.one) }
+            for _ in 0..<64 { trial.run.receivedRaw("page", "1", reply: answers.record) }
+            for _ in 0..<1_000 { trial.run.receivedRaw("page", "1", reply: late.record) }
             #expect(late.all.all.count == 1_000 && answers.all.all.isEmpty)
-            #expect(Set(late.all.all) == [.error("unavailable: 64 such calls have no answer yet")])
+            #expect(Set(late.all.all) == [.error("unavailable: 64 such calls are waiting for an answer")])
             #expect(trial.counters.value.rawCallsRefused == 1_000)
             try await trial.evaluate("signalbox.call('mine').then(() => report('mine'));")
             await intake.taken.first(65).last?.settle()
-            #expect(await trial.reports.first(1) == ["mine"], "the page's own calls go on")
+            #expect(await trial.reports.first(1) == ["mine"], "the page's own calls continue")
             intake.taken.all[0].settle()
-            trial.run.receivedRaw("page", "2", reply: answers.one)
+            trial.run.receivedRaw("page", "2", reply: answers.record)
             #expect(intake.taken.all.count == 66, "there is room again")
             trial.run.close()
-            #expect(answers.all.all.count == 65, "nobody waits for an outcome")
+            #expect(answers.all.all.count == 65, "each call is answered")
             for one in intake.taken.all { one.settle() }
         }
         #expect(answers.all.all.count == 65)
-        #expect(Set(answers.all.all) == [.reply("null"), .error("closed: the page ends")])
-        #expect(trial.log.all.count { $0.contains("a call past the bridge was rejected") } == 1)
+        #expect(Set(answers.all.all) == [.reply("null"), .error("closed: the page is closing")])
+        #expect(trial.log.all.count { $0.contains("a raw call was rejected") } == 1)
     }
 }
 

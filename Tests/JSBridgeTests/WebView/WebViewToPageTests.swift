@@ -6,7 +6,7 @@ import Testing
 
 /// Messages and calls from the program to a page.
 @Suite(.timeLimit(.minutes(10))) struct WebViewToPageTests {
-    @Test func aListenerGetsWhatIsSentInOrder() async throws {
+    @Test func aListenerReceivesMessagesInOrder() async throws {
         let trial = try WebViewTrial(RecordingIntake())
         try await trial.whileRunning("signalbox.on('show', (body, info) => report([body, info]));") {
             try trial.page.send("show", id: ActionID("mine"), body: Bytes(#"{"card":"a'\n\\b"}"#))
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func whatIsSentBeforeThePageIsThereWaits() async throws {
+    @Test func messagesSentBeforeThePageLoadsWait() async throws {
         let trial = try WebViewTrial(RecordingIntake())
         try trial.page.send("show", id: nil, body: Bytes("1"))
         let page = trial.page
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func whatAListenerReturnsAnswers() async throws {
+    @Test func aListenersResultAnswersTheCall() async throws {
         let trial = try WebViewTrial(RecordingIntake())
         let script = """
             signalbox.on('later', async (n) => n * 2); signalbox.on('nothing', () => {}); signalbox.on('text', () => '\\ud800');
@@ -50,7 +50,7 @@ import Testing
             }
             #expect(try await page.call("later", 4, returning: Int.self, timeout: .seconds(600)) == 8)
             try await page.call("nothing", 1, timeout: .seconds(600))
-            #expect(await call("nothing")?.code == .invalidReply, "nothing is no number")
+            #expect(await call("nothing")?.code == .invalidReply, "a missing value is not a number")
             #expect(await call("throws") == PageCallError(.threw, "Error: no\n\u{FFFD}"))
             #expect(await call("function")?.code == .invalidReply)
             #expect(await call("text")?.code == .invalidReply)
@@ -59,7 +59,7 @@ import Testing
         #expect(trial.counters.value == WebViewCounts())
     }
 
-    @Test func aListenerThatThrowsIsAScriptErrorAndTheOthersGoOn() async throws {
+    @Test func aThrowingListenerDoesNotAffectOthers() async throws {
         let trial = try WebViewTrial(RecordingIntake())
         try await trial.whileRunning("signalbox.on('a', () => { throw new Error('bad'); }); signalbox.on('b', report);")
         {
@@ -74,7 +74,7 @@ import Testing
         #expect(!trial.log.all.contains { $0.contains("secret") })
     }
 
-    @Test func errorsOfScriptsAreLoggedAndBeyondTheBoundCounted() async throws {
+    @Test func scriptErrorsAreCountedAndLoggedUpToTheBound() async throws {
         let trial = try WebViewTrial(RecordingIntake()) { $0.consoleLinesPerSecond = 2 }
         let script = """
             Promise.reject(new TypeError('a\\u001b[31m\\nb')); Promise.reject('why'); Promise.reject({ toString() { throw 1; } });
@@ -82,18 +82,18 @@ import Testing
             """
         try await trial.whileRunning(script) {
             try await trial.view.fireTimers()
-            _ = await trial.log.line(containing: "lines of the page's console were not shown")
+            _ = await trial.log.line(containing: "lines of the page's console were withheld")
         }
         let shown = trial.log.all.filter { $0.contains("script error") }
         #expect(shown.count == 2 && trial.counters.value.scriptErrors == 8)
         #expect(
-            trial.log.all.contains { $0.hasPrefix("warning 6 lines of the page's console were not shown") },
+            trial.log.all.contains { $0.hasPrefix("warning 6 lines of the page's console were withheld") },
             "\(trial.log.all)"
         )
         #expect(!shown.joined().contains("\u{1b}"))
     }
 
-    @Test func theTitleIsTheDocumentsWhereItMayBe() async throws {
+    @Test func theDocumentsTitleIsUsedOnlyIfConfigured() async throws {
         for overrides in [false, true] {
             let configuration = try WebViewConfiguration.testing(title: "Shop", overridesTitle: overrides)
             let trial = try WebViewTrial(RecordingIntake(), configuration: configuration)

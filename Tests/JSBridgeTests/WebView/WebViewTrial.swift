@@ -70,10 +70,10 @@ struct WebViewTrial: Sendable {
             try await load(script)
             try await body()
         } catch {
-            giveUp()
+            closeAndSettle()
             throw error
         }
-        giveUp()
+        closeAndSettle()
         try await serving
         await viewing.value
     }
@@ -89,7 +89,7 @@ struct WebViewTrial: Sendable {
             try await load(script)
             try await working
         } catch {
-            giveUp()
+            closeAndSettle()
             throw error
         }
         try await serving
@@ -97,7 +97,7 @@ struct WebViewTrial: Sendable {
     }
 
     /// Closes the page and settles its arrivals, because the run waits for every outcome.
-    private func giveUp() {
+    private func closeAndSettle() {
         run.close()
         (intake as? RecordingIntake)?.settleAll()
     }

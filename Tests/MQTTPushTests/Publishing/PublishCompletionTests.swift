@@ -7,7 +7,7 @@ import Testing
 /// Every publish ends, and its result states whether the message may have been published.
 @Suite(.timeLimit(.minutes(10)))
 struct PublishCompletionTests {
-    @Test func withoutAConnectionAPublishTimesOut() async throws {
+    @Test func aPublishWithoutAConnectionTimesOut() async throws {
         var configuration = try MQTTPublisherConfiguration.test(port: 1)
         configuration.publishTimeout = .milliseconds(20)
         let trial = try PublisherTrial(configuration)
@@ -16,7 +16,7 @@ struct PublishCompletionTests {
         #expect(trial.publisher.counts.waiting == 0 && trial.publisher.counts.failed == 1)
     }
 
-    @Test func withoutAnAcknowledgementTheMessageIsResentOnANewConnection() async throws {
+    @Test func anUnacknowledgedMessageIsResentOnANewConnection() async throws {
         // Under load, some attempts may not receive CONNACK in time.
         let broker = try FakeBroker(Array(repeating: [FakeAnswers.connected], count: 10_000))
         defer { broker.close() }
@@ -25,7 +25,7 @@ struct PublishCompletionTests {
         configuration.stopTimeout = .zero
         try await PublisherTrial.run(configuration) { trial in
             try trial.publisher.offer(MQTTMessage("", to: "a"))
-            _ = await trial.log.line(containing: "does not answer")
+            _ = await trial.log.line(containing: "did not answer in time")
             while !Task.isCancelled, trial.publisher.counts.resent == 0 { await Task.yield() }
         }
     }
@@ -40,13 +40,13 @@ struct PublishCompletionTests {
         configuration.stopTimeout = .zero
         try await PublisherTrial.run(configuration) { trial in
             try await trial.publisher.publish(MQTTMessage("", to: "a"))
-            _ = await trial.log.line(containing: "ended the connection")
-            _ = await trial.log.line(containing: "the publisher is connected", times: 2)
+            _ = await trial.log.line(containing: "closed the connection")
+            _ = await trial.log.line(containing: "publisher connected", times: 2)
             #expect(trial.publisher.counts.published == 1 && trial.publisher.counts.resent == 0)
         }
     }
 
-    @Test func aCancelledCallerLearnsWhetherItsMessageWasSent() async throws {
+    @Test func aCancelledPublishLeavesTheQueue() async throws {
         let trial = try PublisherTrial(.test(port: 1))
         let waiting = Task { await publishError { try await trial.publisher.publish(MQTTMessage("", to: "a")) } }
         waiting.cancel()
@@ -58,7 +58,7 @@ struct PublishCompletionTests {
         let trial = try PublisherTrial(.test(port: 1))
         let waiting = Task { await publishError { try await trial.publisher.publish(MQTTMessage("", to: "a")) } }
         let running = Task { try await trial.publisher.run() }
-        _ = await trial.log.line(containing: "next try in")
+        _ = await trial.log.line(containing: "retrying in")
         try trial.publisher.offer(MQTTMessage("", to: "b"))
         while !Task.isCancelled, trial.publisher.counts.waiting < 2 { await Task.yield() }
         running.cancel()
@@ -80,13 +80,13 @@ struct PublishCompletionTests {
         }
     }
 
-    @Test func aRunFollowsARunAndTwoAtOnceAreRefused() async throws {
+    @Test func aPublisherRunsAgainButNotConcurrently() async throws {
         try await Broker.with { broker in
             let trial = try PublisherTrial(.test(port: broker.port))
             for number in 1...2 {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask { try await trial.publisher.run() }
-                    _ = await trial.log.line(containing: "the publisher is connected", times: number)
+                    _ = await trial.log.line(containing: "publisher connected", times: number)
                     await #expect(throws: MQTTPushError.self) { try await trial.publisher.run() }
                     try await trial.publisher.publish(MQTTMessage("", to: "a"))
                     group.cancelAll()
@@ -111,7 +111,7 @@ struct PublishCompletionTests {
         }
     }
 
-    @Test func aFirstConnectionThatMustSucceedEndsTheRun() async throws {
+    @Test func aFailedRequiredFirstConnectionEndsTheRun() async throws {
         var configuration = try MQTTPublisherConfiguration.test(port: 1)
         configuration.firstConnectionMustSucceed = true
         let trial = try PublisherTrial(configuration)
@@ -119,7 +119,7 @@ struct PublishCompletionTests {
     }
 
     @Test(arguments: MQTTVersion.allCases)
-    func aBrokerThatRefusesTheConnectionIsNamedWithItsReason(version: MQTTVersion) async throws {
+    func theReasonForARefusedConnectionIsLogged(version: MQTTVersion) async throws {
         try await Broker.with(BrokerOptions(users: ["alice": "right"])) { broker in
             var configuration = try MQTTPublisherConfiguration.test(port: broker.port)
             configuration.version = version
@@ -128,7 +128,7 @@ struct PublishCompletionTests {
             try await PublisherTrial.run(configuration, connected: false) { trial in
                 let line = await trial.log.line(containing: "refused the connection")
                 #expect(line.contains("not authorized (135)") && line.hasPrefix("error "))
-                #expect(!trial.log.all.contains { $0.contains("is connected") || $0.contains("wrong") })
+                #expect(!trial.log.all.contains { $0.contains("publisher connected") || $0.contains("wrong") })
             }
         }
     }
@@ -198,7 +198,7 @@ struct PublisherSecurityTests {
                 let security = MQTTSecurity.tls(.authority(file: authority.authorityFile), identity: identity)
                 let configuration = try configuration(broker.port, security)
                 try await PublisherTrial.run(configuration, connected: false) { trial in
-                    let line = await trial.log.line(containing: "next try in 3000.0 s")
+                    let line = await trial.log.line(containing: "retrying in 3000.0 s")
                     #expect(line.contains(text) && line.hasPrefix("error "), "\(line)")
                 }
             }
@@ -214,8 +214,8 @@ struct PublisherSecurityTests {
             let configuration = try configuration(Int(relay.port), authority.security(client: "kiosk"))
             try await PublisherTrial.run(configuration, connected: false) { trial in
                 try await relay.breakHandshaken()
-                let line = await trial.log.line(containing: "next try in ")
-                #expect(line.contains("was lost") && line.contains("check that the broker trusts it"), "\(line)")
+                let line = await trial.log.line(containing: "retrying in ")
+                #expect(line.contains(" lost (") && line.contains("check that the broker trusts it"), "\(line)")
                 #expect(line.hasPrefix("warning ") && !line.contains("3000"), "\(line)")
                 try await trial.publisher.publish(MQTTMessage("", to: "a"))
             }

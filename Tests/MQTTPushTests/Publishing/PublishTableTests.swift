@@ -51,7 +51,7 @@ import Testing
         #expect(table.counts.failed == 1 && table.counts.resent == 0)
     }
 
-    @Test func aMessageCancelledAfterItWasSentKeepsItsEntryAndIsNotResent() throws {
+    @Test func aCancelledSentMessageIsNotResent() throws {
         var table = try Self.table(unacknowledged: 1)
         Self.add(1...2, .atLeastOnce, to: &table)
         _ = Self.next(&table)
@@ -62,7 +62,7 @@ import Testing
         #expect(table.counts.failed == 1 && table.counts.accepted == 2)
     }
 
-    @Test func aRequestThatIsAnsweredBeforeItIsResentIsNotSent() async throws {
+    @Test func anAnsweredRequestIsNotResent() async throws {
         var table = try Self.table()
         let correlation: [UInt8] = [7]
         let result = await withCheckedContinuation { waiter in
@@ -81,7 +81,7 @@ import Testing
         #expect(counts.waiting == 0 && counts.waitingBytes == 0)
     }
 
-    @Test func everyMessageEndsOnce() throws {
+    @Test func eachMessageCompletesOnce() throws {
         var table = try Self.table(unacknowledged: 4)
         Self.add(1...6, .atLeastOnce, to: &table)
         for _ in 0..<4 { _ = Self.next(&table) }
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test(arguments: ["", "a/+", "a/{other}", "a/{id:int}", "{action}/{action}", "x{action}", "{action...}"])
-    func aSendTopicHasNoOtherPlaceholders(text: String) async {
+    func anInvalidSendTopicIsRefused(text: String) async {
         let error = await publishError { _ = try SendTopic(text) }
         #expect(error?.code == .invalidMessage)
     }
@@ -122,7 +122,7 @@ import Testing
 }
 
 @Suite struct TopicTemplateTests {
-    @Test func theNamesAreLevels() throws {
+    @Test func placeholdersFillTopicLevels() throws {
         let template = try TopicTemplate("out/{action}/x/{id}")
         #expect(try template.topic(for: "loading", id: ActionID("7 b")) == "out/loading/x/7 b")
         #expect(template.filter?.text == "out/+/x/+")
@@ -135,7 +135,7 @@ import Testing
     }
 
     @Test(arguments: ["a/b", "+", "#", "a#", "a\u{0}b", "\u{85}", "$SYS"])
-    func anIdLeadsToNoOtherTopic(_ text: String) throws {
+    func anIDWithReservedCharactersIsRefused(_ text: String) throws {
         let template = try TopicTemplate("{id}/a")
         let id = try #require(ActionID(text))
         #expect(throws: TopicTemplateError.self) { try template.topic(for: "a", id: id) }

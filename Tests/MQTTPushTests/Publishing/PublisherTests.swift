@@ -42,7 +42,7 @@ struct PublisherTests {
         }
     }
 
-    @Test func aMessageTheBrokerRefusesIsAnErrorOfItsCaller() async throws {
+    @Test func aRefusedMessageFailsItsCaller() async throws {
         try await Broker.withRules { broker in
             try await PublisherTrial.run(.test(port: broker.port)) { trial in
                 let error = await publishError {
@@ -55,7 +55,7 @@ struct PublisherTests {
         }
     }
 
-    @Test func anOfferedMessageThatTheBrokerRefusesIsCountedAndLogged() async throws {
+    @Test func aRefusedOfferedMessageIsCountedAndLogged() async throws {
         try await Broker.withRules { broker in
             try await PublisherTrial.run(.test(port: broker.port)) { trial in
                 try trial.publisher.offer(MQTTMessage("secret", to: "closed/door"))
@@ -86,7 +86,7 @@ struct PublisherTests {
             #expect(trial.publisher.counts.queueFull == 2 && trial.publisher.counts.waiting == 2)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await trial.publisher.run() }
-                _ = await trial.log.line(containing: "the publisher is connected")
+                _ = await trial.log.line(containing: "publisher connected")
                 group.cancelAll()
                 try await group.waitForAll()
             }
@@ -94,7 +94,7 @@ struct PublisherTests {
         }
     }
 
-    @Test func everyMessageIsPublishedAlthoughTheBrokerIsRestarted() async throws {
+    @Test func aBrokerRestartLosesNoMessage() async throws {
         try await Broker.with { broker in
             try await PushTrial.run(try .test(broker, [try MQTTTopic("open/{action}")])) { receiving in
                 try await PublisherTrial.run(.test(port: broker.port)) { trial in
@@ -119,7 +119,7 @@ struct PublisherTests {
         }
     }
 
-    @Test func aMessageThatCannotBePublishedIsRefusedAtOnce() async throws {
+    @Test func anInvalidMessageIsRefusedImmediately() async throws {
         let trial = try PublisherTrial(.test(port: 1))
         for topic in ["", "a/+", "a/#", "a\0b", "a\nb"] {
             let error = await publishError { try trial.publisher.offer(MQTTMessage("", to: topic)) }
@@ -134,7 +134,7 @@ struct PublisherTests {
         #expect(trial.publisher.counts.accepted == 0)
     }
 
-    @Test func withMQTT311ADenialLooksLikeSuccess() async throws {
+    @Test func aDenialLooksLikeSuccessWithMQTT311() async throws {
         try await Broker.withRules { broker in
             var configuration = try MQTTPublisherConfiguration.test(port: broker.port)
             configuration.version = .v311
@@ -176,7 +176,7 @@ struct SourceSenderTests {
         ("out", "out", #"{"action":"lamp","id":"7","body":{"on":true}}"#),
         ("out/{action}", "out/lamp", #"{"on":true}"#),
     ])
-    func aPluginSendsByTheContextsSender(template: String, topic: String, payload: String) async throws {
+    func aSenderPublishesToTheSendTopic(template: String, topic: String, payload: String) async throws {
         try await Broker.with { broker in
             let remote = try MQTTPushConfiguration.test(
                 broker,
@@ -198,7 +198,7 @@ struct SourceSenderTests {
         }
     }
 
-    @Test func aSenderRefusesWhenTheQueueIsFull() async throws {
+    @Test func aSenderRefusesMessagesOverTheQueueLimits() async throws {
         try await Broker.with { broker in
             var configuration = try Self.sending(broker, to: "out/{action}")
             configuration.publishing?.queuedMessages = 1

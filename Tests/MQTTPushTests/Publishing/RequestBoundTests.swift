@@ -34,7 +34,7 @@ struct RequestBoundTests {
         }
     }
 
-    @Test func aReplyThatIsTooLargeEndsItsCallAlone() async throws {
+    @Test func anOversizedReplyFailsOnlyItsCall() async throws {
         try await Broker.with { broker in
             let intake = RecordingIntake { $0.echo() }
             try await PushTrial.run(try .answering(broker), into: intake) { _ in
@@ -53,7 +53,7 @@ struct RequestBoundTests {
         }
     }
 
-    @Test func eachOfSeveralConnectionsAnswersItsOwnRequests() async throws {
+    @Test func eachConnectionAnswersItsOwnRequests() async throws {
         try await Broker.with { broker in
             let intake = RecordingIntake.holding()
             try await PushTrial.run(try .answeringTwice(broker), into: intake) { receiving in
@@ -117,7 +117,7 @@ struct RequestLossTests {
         }
     }
 
-    @Test func aCallIsAnsweredAlthoughTheBrokerIsRestarted() async throws {
+    @Test func aCallIsAnsweredAfterABrokerRestart() async throws {
         try await Broker.with { broker in
             let intake = Self.holdingFirst()
             try await PushTrial.run(try .answeringTwice(broker), into: intake) { receiving in
@@ -137,7 +137,7 @@ struct RequestLossTests {
         }
     }
 
-    @Test func aReplyThatArrivesWithoutAConnectionIsLostAndItsCallIsNotResent() async throws {
+    @Test func aReplyDuringADisconnectionIsLostAndItsCallNotResent() async throws {
         try await Broker.with { broker in
             let relay = try Relay()
             defer { relay.close() }

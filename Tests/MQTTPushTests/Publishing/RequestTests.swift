@@ -16,7 +16,7 @@ struct RequestTests {
         }
     }
 
-    @Test func aCallHasTheReplyAndItsOutcome() async throws {
+    @Test func aCallReturnsTheReplyAndItsOutcome() async throws {
         try await Broker.withRules { broker in
             try await PushTrial.run(try .answering(broker), into: Self.echo()) { _ in
                 try await PublisherTrial.run(.test(port: broker.port)) { trial in
@@ -35,7 +35,7 @@ struct RequestTests {
         }
     }
 
-    @Test func anErrorIsAReplyToo() async throws {
+    @Test func anErrorIsReturnedAsAReply() async throws {
         try await Broker.withRules { broker in
             try await PushTrial.run(try .answering(broker), into: Self.echo()) { _ in
                 try await PublisherTrial.run(.test(port: broker.port)) { trial in
@@ -52,7 +52,7 @@ struct RequestTests {
         }
     }
 
-    @Test func callersInParallelHaveEachTheirOwnReply() async throws {
+    @Test func concurrentCallersReceiveTheirOwnReplies() async throws {
         try await Broker.withRules { broker in
             try await PushTrial.run(try .answering(broker), into: Self.echo()) { _ in
                 try await PublisherTrial.run(.test(port: broker.port)) { trial in
@@ -71,7 +71,7 @@ struct RequestTests {
         }
     }
 
-    @Test func aStrangersReplyTopicIsNeverPublishedTo() async throws {
+    @Test func aReplyToADisallowedTopicIsNotSent() async throws {
         try await Broker.with { broker in
             let configuration = try MQTTPushConfiguration.answering(broker, replyTopics: ["replies/#", "$SYS/#"])
             let intake = Self.echo()
@@ -86,7 +86,7 @@ struct RequestTests {
                 }
                 _ = await trial.arrivals(3)
                 await trial.waitForLog("no allowed filter matches the response topic")
-                await trial.waitForLog("a reply to a topic that begins with $ is never sent")
+                await trial.waitForLog("replies to topics that begin with $ are never sent")
                 await trial.waitForLog("the response topic is too long")
                 #expect(trial.log.all.allSatisfy { $0.utf8.count < 1_000 })
             }
@@ -116,7 +116,7 @@ struct RequestTests {
         }
     }
 
-    @Test func aCallThatIsNotAnsweredEndsAndTheLateReplyIsCounted() async throws {
+    @Test func anUnansweredCallEndsAndItsLateReplyIsCounted() async throws {
         try await Broker.with { broker in
             let intake = RecordingIntake.holding()
             try await PushTrial.run(try .answering(broker), into: intake) { receiving in
@@ -195,7 +195,7 @@ struct RequestTests {
         }
     }
 
-    @Test func aRequestAtQoS0ThatIsAbandonedCountsAsLost() async throws {
+    @Test func anAbandonedQoS0RequestCountsAsLost() async throws {
         try await Broker.withRules { broker in
             let trial = PushTrial(intake: .holding(), log: EventList())
             let logger = Logger(label: "push") { _ in RecordingLog(trial.log) }
@@ -209,7 +209,7 @@ struct RequestTests {
             }
             await trial.intake.taken.first(1)[0].abandon()
             let line = await trial.waitForLog("were abandoned")
-            #expect(line.contains("messages of QoS 0 are lost"))
+            #expect(line.contains("QoS 0 messages are lost"))
             let counts = adapter.replyCounts
             #expect(counts.lost == 1 && counts.answered == 0 && counts.refused == 0)
             running.cancel()
@@ -217,7 +217,7 @@ struct RequestTests {
         }
     }
 
-    @Test func aPublishingClientThatIsRefusedEndsTheSource() async throws {
+    @Test func aRefusedPublishingClientEndsTheSource() async throws {
         try await Broker.with(BrokerOptions(lines: ["clientid_prefixes signalbox-"])) { broker in
             var configuration = try MQTTPushConfiguration.answering(broker)
             configuration.firstConnectionMustSucceed = true
@@ -233,7 +233,7 @@ struct RequestTests {
     }
 
     @Test(arguments: [Duration.zero, .seconds(86_401), .seconds(Int64.max)])
-    func theTimeOfARequestHasBounds(timeout: Duration) async throws {
+    func aRequestTimeoutOutOfRangeIsRefused(timeout: Duration) async throws {
         let trial = try PublisherTrial(.test(port: 1))
         let error = await publishError {
             _ = try await trial.publisher.request(MQTTMessage("", to: "a"), timeout: timeout)
@@ -250,7 +250,7 @@ struct RequestTests {
                     _ = try await trial.publisher.request(MQTTMessage("", to: "nobody"), timeout: .seconds(300))
                 }
             }
-            _ = await trial.log.line(containing: "the publisher is connected")
+            _ = await trial.log.line(containing: "publisher connected")
             running.cancel()
             try await running.value
             let error = await call.value
@@ -258,7 +258,7 @@ struct RequestTests {
         }
     }
 
-    @Test func withoutMQTT5ACallIsATypedError() async throws {
+    @Test func aCallWithMQTT311ThrowsUnsupported() async throws {
         var configuration = try MQTTPublisherConfiguration.test(port: 1)
         configuration.version = .v311
         let trial = try PublisherTrial(configuration)

@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func aResetBeginsWithOneMessage() {
+    @Test func aResetReturnsToOneMessage() {
         var sizing = make()
         sizing.settled(1, after: .zero)
         sizing.reset()
@@ -154,7 +154,7 @@ struct BatchDeduplicationTests {
         }
     }
 
-    /// The number of pairs after which the test fails if none shared a batch. Batches grow whenever one is full.
+    /// The number of pairs after which the test fails if none shared a batch. Full batches grow.
     private static let pairs = 200
 
     @Test func aDuplicateInTheSameBatchSharesTheOutcomeOfOneCall() async throws {
@@ -163,7 +163,7 @@ struct BatchDeduplicationTests {
             var configuration = try MQTTPushConfiguration.test(broker, [try MQTTTopic("push")])
             // The broker must read all acknowledgements before the next run takes over the session.
             configuration.lingerTimeout = .seconds(300)
-            // Creates the session: the broker keeps whatever is published after this run.
+            // Creates the session: the broker keeps messages published after this run.
             try await PushTrial.run(configuration) { _ in }
             let adapter = try MQTTPushAdapter(configuration, logger: quiet)
             let calls = Mutex<[String: Int]>([:])
@@ -186,7 +186,7 @@ struct BatchDeduplicationTests {
                 #expect(settledIDs.all.filter { $0.hasPrefix("\(id) ") } == ["\(id) handled", "\(id) handled again"])
             }
             #expect(calls.withLock { $0.values.allSatisfy { $0 == 1 } })
-            // Everything was acknowledged, including the duplicates.
+            // All messages were acknowledged, including the duplicates.
             try await PushTrial.run(configuration) { trial in
                 try await broker.publish(lines: [#"{"action":"work","id":"last","body":1}"#], to: "push")
                 #expect(await trial.firstID() == "last")
@@ -208,6 +208,6 @@ struct BatchDeduplicationTests {
             _ = await settledIDs.wait { settledIDs in settledIDs.count { $0.hasPrefix("\(id) ") } >= 2 }
             if batches.all.contains(where: { batch in batch.count { $0 == id } == 2 }) { return id }
         }
-        throw ConformanceError("no two messages of \(pairs) pairs came in one batch")
+        throw ConformanceError("none of the \(pairs) pairs arrived in one batch")
     }
 }

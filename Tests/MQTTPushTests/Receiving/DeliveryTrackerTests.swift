@@ -40,7 +40,7 @@ import Testing
         try body(Trial(path: folder.appendingPathComponent("push").path))
     }
 
-    @Test func aMessageThatUsedUpItsDeliveriesIsRejected() throws {
+    @Test func aMessageOverItsDeliveryLimitIsRejected() throws {
         try Self.withTrial { trial in
             try trial.crash(handling: 1, 2)
             try trial.crash(handling: 1)
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func messagesOfAnEndedBatchDoNotCount() throws {
+    @Test func messagesOfAnEndedBatchAreNoSuspects() throws {
         try Self.withTrial { trial in
             for isSettled in [true, false] {
                 let tracker = try trial.process()
@@ -83,8 +83,8 @@ import Testing
         }
     }
 
-    /// The broker sends a retained message with each subscription, whatever the state of the session.
-    @Test func aRetainedMessageIsStillCountedInAnotherSession() throws {
+    /// The broker sends a retained message with each subscription, regardless of the session's state.
+    @Test func aRetainedMessageIsCountedAcrossSessions() throws {
         try Self.withTrial { trial in
             for _ in 1...2 { try trial.crash(handling: 0) }
             let tracker = try trial.process(receiveMaximum: 1)
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func theFileIsForItsOwnerAloneAndForOneProcess() throws {
+    @Test func theFileIsPrivateAndUsedByOneProcess() throws {
         try Self.withTrial { trial in
             let tracker = try trial.process()
             let mode = try FileManager.default.attributesOfItem(atPath: trial.path)[.posixPermissions] as? Int
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func aLinkIsNotFollowedAndAFolderIsNoFile() throws {
+    @Test func aSymbolicLinkOrFolderIsRefused() throws {
         try Self.withTrial { trial in
             try FileManager.default.createSymbolicLink(atPath: trial.path, withDestinationPath: trial.path + ".target")
             #expect(throws: DeliveryFileError.self) { try trial.process() }
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func aFileThatIsNotARecordIsOverwritten() throws {
+    @Test func anInvalidFileIsOverwritten() throws {
         try Self.withTrial { trial in
             try Data(repeating: 0x61, count: 9_000).write(to: URL(fileURLWithPath: trial.path))
             #expect(try !trial.process().isIsolating)
@@ -214,7 +214,7 @@ extension DeliveryTracker {
         #expect(DeliveryRecord(DeliveryRecord().head) == DeliveryRecord())
     }
 
-    @Test func bytesThatAreNotARecordAreRefused() {
+    @Test func invalidRecordBytesAreRefused() {
         var record = DeliveryRecord()
         record.begin([Self.fingerprint(1), Self.fingerprint(2)])
         let bytes = record.head + record.tail

@@ -35,7 +35,7 @@ struct ReceivingTests {
         }
     }
 
-    @Test func withoutAnActionInTheTopicThePayloadIsAnEnvelope() async throws {
+    @Test func aPayloadWithoutATopicActionIsAnEnvelope() async throws {
         try await Broker.with { broker in
             try await PushTrial.run(try .test(broker, [try MQTTTopic("push/{device}")])) { trial in
                 let envelope = #"{"action": "loading", "id": "a", "body": {"text": "hello"}}"#
@@ -119,7 +119,7 @@ struct ReceivingTests {
         }
     }
 
-    @Test func aTopicLevelThatIsNoActionNameIsARejectedArrival() async throws {
+    @Test func anInvalidActionLevelIsARejectedArrival() async throws {
         try await Broker.with { broker in
             try await PushTrial.run(try .test(broker, [try MQTTTopic("push/{action}")])) { trial in
                 try await broker.publish("{}", to: "push/9 lives")
@@ -185,7 +185,7 @@ struct ReceivingTests {
         #expect(received.correlationData == nil && received.truncated && !received.isEmpty)
     }
 
-    @Test func propertiesAndNewTopicsCountForABatchsBytes() throws {
+    @Test func propertiesAndNewTopicsCountTowardsTheBatchBytes() throws {
         let receiver = PushReceiver(configuration: try .test(port: 1_883, [try MQTTTopic("a/{action}")]))
         let empty = receive(receiver, nil)
         let again = receive(receiver, nil)

@@ -21,7 +21,7 @@ import Testing
         return naming
     }
 
-    @Test func theFirstPatternThatMatchesDecides() throws {
+    @Test func theFirstMatchingPatternApplies() throws {
         let topics = [
             try MQTTTopic("home/temperature", payload: .text, action: "temperature"),
             try MQTTTopic("home/{action}", payload: .bytes),
@@ -39,13 +39,13 @@ import Testing
         #expect(found == RouteNaming(action: "x", id: ActionID("7"), captures: [.init(name: "room", value: "y")]))
     }
 
-    @Test func aPatternThatNamesNothingLeavesTheStandardEnvelope() throws {
+    @Test func aPatternWithoutNamesUsesTheStandardEnvelope() throws {
         #expect(try naming(try route("a/b", [try MQTTTopic("a/+")])) == nil)
         let merged = try naming(try route("a/b", [try MQTTTopic("a/{room}")]))
         #expect(merged == RouteNaming(action: nil, captures: [.init(name: "room", value: "b")]))
     }
 
-    @Test func aTopicChoosesTheEnvelopeOfItsPayloads() throws {
+    @Test func theTopicSelectsThePayloadEnvelope() throws {
         let event = #"{"specversion":"1.0","id":"7","source":"/s","type":"x","data":{"n":1}}"#
         let cases: [(MQTTTopic, EnvelopeKind, String, String)] = [
             (try MQTTTopic("a/+"), .standard, #"{"action":"x","body":{"n":1}}"#, #"{"n":1}"#),
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: ["a/", "a/9", "a/b c", "a/signalbox.x"])
-    func aLevelThatNamesNoActionIsMalformedAndNotRepeated(topic: String) throws {
+    func anInvalidActionLevelIsMalformed(topic: String) throws {
         let route = try route(topic, [try MQTTTopic("a/{action}")])
         #expect(throws: Outcome.Rejection.self) { try route.envelope.get() }
         #expect(route.isExpected)
@@ -89,7 +89,7 @@ import Testing
         #expect(throws: Outcome.Rejection.self) { try route.envelope.get() }
     }
 
-    @Test func aTopicThatNoPatternMatchesIsUnexpected() throws {
+    @Test func anUnmatchedTopicIsUnexpected() throws {
         for topic in ["b", "$SYS/uptime", "a/+", ""] {
             let route = try route(
                 topic,
@@ -100,7 +100,7 @@ import Testing
         #expect(try !route("$SYS/uptime", [try MQTTTopic("#", action: "any")]).isExpected)
     }
 
-    @Test func aTopicWhoseTypedCaptureDoesNotFitIsMalformedAndNotUnexpected() throws {
+    @Test func aTopicWithAnInvalidTypedCaptureIsMalformed() throws {
         let topics = [
             try MQTTTopic("lamp/{id:int}/{action}"), try MQTTTopic("$share/g/door/{id:uuid}", action: "open"),
         ]
@@ -133,7 +133,7 @@ import Testing
         #expect(unexpected?.detail == "the topic matches none of the source's patterns")
     }
 
-    @Test func aTopicThatOnePatternRefusesIsReadByTheNext() throws {
+    @Test func aRefusedCaptureFallsThroughToTheNextPattern() throws {
         let topics = [try MQTTTopic("lamp/{id:int}", action: "lamp"), try MQTTTopic("lamp/{name}", action: "named")]
         #expect(try naming(try route("lamp/7", topics))?.action == "lamp")
         let found = try naming(try route("lamp/x", topics))
@@ -263,7 +263,7 @@ import Testing
         }
     }
 
-    @Test func aRuleAboutPushMessagesAllowsNoOtherFacts() throws {
+    @Test func aPushRuleAllowsNoOtherFacts() throws {
         struct OtherFacts: OriginFacts {
             static let kind = "other"
             let qos = 1
@@ -274,7 +274,7 @@ import Testing
         }
     }
 
-    @Test func theDecisionNamesTheRuleThatRefused() throws {
+    @Test func theDecisionNamesTheRefusingRule() throws {
         let rule = AccessRule.all([.topic(try TopicFilter("push/#")), .push(minimumQoS: 1), .push(retained: false)])
         #expect(rule.decision(for: Self.origin(retained: true)).description == "refused by push that is not retained")
         #expect(rule.decision(for: Self.origin(qos: 0)).description == "refused by push of at least QoS 1")

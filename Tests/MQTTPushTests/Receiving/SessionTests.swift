@@ -13,12 +13,12 @@ struct SessionTests {
         return configuration
     }
 
-    @Test func aLostSessionIsAnActionBeforeTheNextMessage() async throws {
+    @Test func aLostSessionIsAnnouncedBeforeTheNextMessage() async throws {
         try await Broker.with(BrokerOptions(isPersistent: false)) { broker in
             let intake = RecordingIntake()
             try await PushTrial.run(try configuration(broker), into: intake) { trial in
                 await broker.kill()
-                await trial.waitForLog("cannot be reached")
+                await trial.waitForLog("cannot reach ")
                 try await broker.restart()
                 await trial.waitForLog("subscribed to", times: 2)
                 try await broker.publish("{}", to: "push/next")
@@ -40,7 +40,7 @@ struct SessionTests {
             let intake = RecordingIntake.holding()
             try await PushTrial.run(try configuration(broker), into: intake) { trial in
                 await broker.kill()
-                await trial.waitForLog("cannot be reached")
+                await trial.waitForLog("cannot reach ")
                 try await broker.restart()
                 let lost = await intake.taken.first(1)[0]
                 #expect(lost.name == "signalbox.sessionLost")
@@ -62,7 +62,7 @@ struct SessionTests {
             let intake = RecordingIntake()
             try await PushTrial.run(try configuration(broker), into: intake) { trial in
                 await broker.stop()
-                await trial.waitForLog("cannot be reached")
+                await trial.waitForLog("cannot reach ")
                 try await broker.restart()
                 await trial.waitForLog("subscribed to", times: 2)
                 try await broker.publish("{}", to: "push/next")
@@ -71,7 +71,7 @@ struct SessionTests {
         }
     }
 
-    @Test func nobodyCanPublishALostSession() async throws {
+    @Test func aPublishedSessionLossIsRejected() async throws {
         try await Broker.with { broker in
             try await PushTrial.run(try configuration(broker)) { trial in
                 try await broker.publish("{}", to: "push/signalbox.sessionLost")
@@ -80,7 +80,7 @@ struct SessionTests {
         }
     }
 
-    @Test func aFurtherConnectionDoesNotWaitForAHeldBatch() async throws {
+    @Test func aHeldBatchDoesNotBlockOtherConnections() async throws {
         try await Broker.with { broker in
             var configuration = try configuration(broker)
             configuration.connections = [
@@ -117,7 +117,7 @@ struct SessionTests {
         }
     }
 
-    @Test func namesOfConnectionsAreChecked() throws {
+    @Test func connectionNamesAreValidated() throws {
         var configuration = try MQTTPushConfiguration.test(port: 1, [try MQTTTopic("a/{action}")])
         func check(_ names: [String]) throws {
             let topics = [try MQTTTopic("b/{action}")]
@@ -133,7 +133,7 @@ struct SessionTests {
         #expect(throws: MQTTPushError.self) { try configuration.validate() }
     }
 
-    @Test func severalBrokersAreUsedInOneProcess() async throws {
+    @Test func oneProcessUsesSeveralBrokers() async throws {
         try await Broker.with { one in
             try await Broker.with { two in
                 try await PushTrial.run(try configuration(one)) { first in

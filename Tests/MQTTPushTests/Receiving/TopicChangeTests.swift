@@ -78,11 +78,11 @@ struct TopicChangeTests {
                 #expect(try await removed == .done)
                 #expect(intake.taken.all.map(\.name) == names)
             }
-            #expect(!log.all.contains { $0.contains("nobody subscribed to") })
+            #expect(!log.all.contains { $0.contains("without a subscription") })
         }
     }
 
-    @Test func aChangeWithoutAConnectionIsAppliedOnTheNext() async throws {
+    @Test func aChangeWhileDisconnectedIsAppliedOnReconnect() async throws {
         try await Broker.with { broker in
             let log = EventList<String>()
             let intake = RecordingIntake()
@@ -107,7 +107,7 @@ struct TopicChangeTests {
         }
     }
 
-    @Test func eachConnectionHasItsOwn() async throws {
+    @Test func eachConnectionHasItsOwnTopics() async throws {
         try await Broker.with { broker in
             var configuration = try MQTTPushConfiguration.test(broker, [try MQTTTopic("push/{action}")])
             configuration.connections = [MQTTConnection(name: "urgent", topics: [try MQTTTopic("urgent/{action}")])]
@@ -140,7 +140,7 @@ struct TopicChangeTests {
 
     /// The broker ends the connection, or keeps it and does not answer.
     @Test(arguments: [1, 0])
-    func aCallerReturnsAlthoughTheBrokerDoesNotAnswer(hangUps: Int) async throws {
+    func aChangeStaysPendingIfTheBrokerDoesNotAnswer(hangUps: Int) async throws {
         let broker = try FakeBroker([FakeAnswers.welcome + [[]]], hangUps: hangUps)
         defer { broker.close() }
         let log = EventList<String>()
@@ -153,7 +153,7 @@ struct TopicChangeTests {
         }
     }
 
-    @Test func aRefusedTopicIsRequestedAgain() async throws {
+    @Test func aRefusedTopicMayBeAddedAgain() async throws {
         let refused: [UInt8] = [0x90, 0x04, 0x00, 0x02, 0x00, 0x87]
         let granted: [UInt8] = [0x90, 0x04, 0x00, 0x03, 0x00, 0x01]
         let broker = try FakeBroker([FakeAnswers.welcome + [refused, granted]])
@@ -191,7 +191,7 @@ struct SubscriptionManagerTests {
         while !Task.isCancelled, subscriptions.revision < revision { await Task.yield() }
     }
 
-    @Test func aTopicThatIsRemovedAndAddedAgainIsSubscribedAgain() async throws {
+    @Test func aReaddedTopicIsSubscribedAgain() async throws {
         let more = try MQTTTopic("more/{action}")
         let subscriptions = SubscriptionManager([try MQTTTopic("push/{action}"), more])
         subscriptions.connected(try LoopControl())
@@ -209,7 +209,7 @@ struct SubscriptionManagerTests {
         #expect(subscriptions.snapshot(clearingAdded: true).added.isEmpty)
     }
 
-    @Test func unsubackDoesNotAnswerATopicThatIsAddedAgain() async throws {
+    @Test func unsubackDoesNotAnswerAReaddedTopic() async throws {
         let more = try MQTTTopic("more/{action}")
         let subscriptions = SubscriptionManager([try MQTTTopic("push/{action}"), more])
         subscriptions.connected(try LoopControl())
@@ -230,7 +230,7 @@ struct SubscriptionManagerTests {
         subscriptions.snapshot(clearingAdded: false).former.map(\.pattern.filter.text)
     }
 
-    @Test func aRemovedTopicIsFormerUntilItIsAddedAgainOrTheSessionIsNew() async throws {
+    @Test func aRemovedTopicIsFormerUntilReaddedOrANewSession() async throws {
         let more = try MQTTTopic("more/{action}")
         let subscriptions = SubscriptionManager([more, try MQTTTopic("push/{action}")])
         #expect(try await subscriptions.remove("more/+") == .pending)
@@ -244,7 +244,7 @@ struct SubscriptionManagerTests {
         #expect(snapshot.former.isEmpty && snapshot.filtersToUnsubscribe.isEmpty)
     }
 
-    @Test func aTopicThatIsRefusedWhenItIsAddedAgainStaysFormer() async throws {
+    @Test func aTopicRefusedOnReaddingStaysFormer() async throws {
         let more = try MQTTTopic("more/{action}")
         let subscriptions = SubscriptionManager([more, try MQTTTopic("push/{action}")])
         #expect(try await subscriptions.remove("more/+") == .pending)
@@ -267,7 +267,7 @@ struct SubscriptionManagerTests {
         #expect(former(subscriptions).count == SubscriptionManager.bound && former(subscriptions).first == "t1/+")
     }
 
-    @Test func theEndOfAnotherRunsConnectionIsIgnored() async throws {
+    @Test func aDisconnectOfAnotherRunIsIgnored() async throws {
         let subscriptions = SubscriptionManager([try MQTTTopic("push/{action}")])
         subscriptions.connected(try LoopControl())
         let added = Task { try await subscriptions.add(try MQTTTopic("more/{action}")) }

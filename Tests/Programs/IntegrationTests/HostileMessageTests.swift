@@ -35,7 +35,7 @@ import Testing
     ]
 
     @Test(.timeLimit(.minutes(10)))
-    func eachHasOneOutcomeOneLogLineOneDeadLetterAndDoesNotComeBack() async throws {
+    func eachHostileMessageIsOneDeadLetterAndNotRedelivered() async throws {
         try await Workspace.with { workspace in
             let plugins = [
                 workspace.plugin("work", use: "log"), workspace.plugin("closed", use: "log", source: "urgent"),
@@ -74,7 +74,7 @@ import Testing
 
 @Suite struct HangTests {
     @Test(.timeLimit(.minutes(10)))
-    func aPluginThatNeverReturnsTimesOutWhileOtherSourcesContinueAndTheStatusShowsIt() async throws {
+    func aHungPluginTimesOutWhileOtherSourcesContinue() async throws {
         try await Workspace.with { workspace in
             let plugins = [
                 workspace.plugin("hang", use: "suspend", more: "timeout: 300ms"),
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func aSecondSignalEndsItAtOnceWithAStatusOfItsOwn() async throws {
+    func aSecondSignalEndsTheDrainWithItsOwnStatus() async throws {
         try await Workspace.with { workspace in
             let configuration = try workspace.configuration(
                 "hang",

@@ -3,7 +3,7 @@ import SignalboxCore
 import Testing
 
 @Suite struct BodyWriterTests {
-    @Test func namesAreSortedByTheirBytesAndNothingIsSpaced() throws {
+    @Test func membersAreSortedByBytesWithoutWhitespace() throws {
         let bytes = try BodyWriter.write(["b": 1, "a": 2, "\u{E9}": 3, "B": 4, "\u{FF61}": 5, "\u{1F600}": 6])
         #expect(bytes.text == "{\"B\":4,\"a\":2,\"b\":1,\"\u{E9}\":3,\"\u{FF61}\":5,\"\u{1F600}\":6}")
     }
@@ -13,7 +13,7 @@ import Testing
         #expect(text == "\"\\u0000\\u001f\\\"\\\\/\\n\\u007f\\u0085\\u009f\u{A0}\"")
     }
 
-    @Test func numbersReadBackEqual() throws {
+    @Test func numbersRoundTrip() throws {
         #expect(try BodyWriter.write([1.0, -0.5, 1e20, Double.leastNonzeroMagnitude]).text == "[1,-0.5,1e+20,5e-324]")
         #expect(try BodyWriter.write([Int64.min]).text == "[-9223372036854775808]")
         for value in [Double.greatestFiniteMagnitude, 0.1, 9_007_199_254_740_992, -1e15, 18_014_398_509_481_984] {
@@ -21,8 +21,8 @@ import Testing
         }
     }
 
-    @Test func whatJSONHasNotIsAnError() {
-        let error = BodyError(.nonfiniteNumber, path: "reply.x[1]", detail: "a finite number expected")
+    @Test func nonfiniteNumbersAreErrors() {
+        let error = BodyError(.nonfiniteNumber, path: "reply.x[1]", detail: "expected a finite number")
         #expect(throws: error) { try BodyWriter.write(["x": [0, Double.infinity]]) }
     }
 
@@ -40,7 +40,7 @@ import Testing
         #expect(throws: BodyError.self) { try BodyWriter.write(Nest.more(nest)) }
     }
 
-    @Test func aValueThatEncodesItselfForEverIsAnError() {
+    @Test func infinitelyRecursiveEncodingIsAnError() {
         struct Loop: Encodable {
             func encode(to encoder: any Encoder) throws {
                 var container = encoder.singleValueContainer()
@@ -50,7 +50,7 @@ import Testing
         #expect(throws: BodyError.self) { try BodyWriter.write(Loop()) }
     }
 
-    @Test func bodiesAreWrittenBackCompactly() throws {
+    @Test func bodiesAreWrittenCompactly() throws {
         let text = " { \"b\" : [ 1.50 , \"\\u0061\\n\" , null ] , \"a\" : { } } "
         #expect(try Reading.body(text).jsonText == #"{"b":[1.50,"a\n",null],"a":{}}"#)
         for (bytes, base64) in [([], ""), ([0xFB], "+w=="), ([0xFB, 0xFF], "+/8="), ([1, 2, 3], "AQID")]
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func randomValuesComeBackFromFoundationsEncoderAndFromOurs() throws {
+    @Test func randomValuesRoundTripThroughBothEncoders() throws {
         var generator = SeededGenerator(seed: 20_260_101)
         for _ in 0..<500 {
             let tree = Tree.random(4, &generator)
@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func mutatedDocumentsGiveTheSameAnswerAtEveryAlignment() throws {
+    @Test func mutatedDocumentsReadAlikeAtEveryAlignment() throws {
         var generator = SeededGenerator(seed: 7)
         var refused = 0
         for _ in 0..<4_000 {
@@ -167,10 +167,10 @@ import Testing
     private func mutate(_ document: inout [UInt8], _ generator: inout SeededGenerator) {
         guard !document.isEmpty else { return }
         let index = Int.random(in: 0..<document.count, using: &generator)
-        let telling = Array("\"\\{}[],:0-eu\u{0}".utf8) + [0x80, 0xC3, 0xED, 0xFF]
+        let significant = Array("\"\\{}[],:0-eu\u{0}".utf8) + [0x80, 0xC3, 0xED, 0xFF]
         switch Int.random(in: 0..<4, using: &generator) {
         case 0: document[index] = UInt8(truncatingIfNeeded: generator.next())
-        case 1: document.insert(telling[Int.random(in: 0..<telling.count, using: &generator)], at: index)
+        case 1: document.insert(significant[Int.random(in: 0..<significant.count, using: &generator)], at: index)
         case 2: document.remove(at: index)
         default: document.removeSubrange(index...)
         }

@@ -34,7 +34,7 @@ import Testing
         #expect(try body.decode(Payment.self) == expected)
     }
 
-    @Test func whatTheWriterWritesTheDecoderReads() throws {
+    @Test func theDecoderReadsTheWritersOutput() throws {
         let value = Everything(
             shapes: [.circle(radius: 0.1), .square(3, name: "q\"\n"), .none],
             level: .high,
@@ -66,13 +66,13 @@ import Testing
             (#"{"amount":1,"transactionId":"t","urgent":0}"#, .typeMismatch, "body.urgent"),
             ("[]", .typeMismatch, "body"), ("null", .valueMissing, "body"), ("7", .typeMismatch, "body"),
         ])
-    func aBodyThatDoesNotFitIsRejectedWithItsPath(_ text: String, code: BodyError.Code, path: String) throws {
+    func aMismatchedBodyIsRejectedWithItsPath(_ text: String, code: BodyError.Code, path: String) throws {
         let error = try Reading.decodingError(text, as: Payment.self)
         #expect(error?.code == code)
         #expect(error?.path == path)
     }
 
-    @Test func errorsKnowPathAndOffsetInTheMessage() throws {
+    @Test func errorsHavePathAndOffset() throws {
         struct Item: Decodable { let name: String }
         struct Order: Decodable { let items: [Item] }
         let message = #"{"action":"order","body":{"items":[{"name":"a"},{"name":7}]}}"#
@@ -81,12 +81,12 @@ import Testing
             .typeMismatch,
             path: "body.items[1].name",
             offset: 56,
-            detail: "a string expected, a number found"
+            detail: "expected a string, found a number"
         )
         #expect(throws: expected) { try body.decode(Order.self) }
     }
 
-    @Test func whatIsNotInTheMessageHasNoOffset() throws {
+    @Test func valuesOutsideTheMessageHaveNoOffset() throws {
         let captures = [RouteNaming.Capture(name: "n", value: "")]
         let shapes: [(String, Envelope)] = [
             ("", Reading.anyRoute), (#"{"action":"a"}"#, .standard),
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func placesFarAwayAreNotSearchedForEver() throws {
+    @Test func theSearchForAnErrorPathIsBounded() throws {
         let flat = "[" + String(repeating: "1,", count: 30_000) + "true]"
         #expect(try Reading.decodingError(flat, as: [Int].self)?.path == "body[30000]")
         for (count, path) in [(998, "body[999][0]"), (999, "body.?")] {
@@ -118,12 +118,12 @@ import Testing
         #expect(error?.path == "body.?")
     }
 
-    @Test func namesThatCouldBeContentAreNotShown() throws {
+    @Test func dictionaryKeysAreNotShownInErrorPaths() throws {
         let error = try Reading.decodingError(#"{"a secret":"x"}"#, as: [String: Int].self)
         #expect(error?.path == "body.?")
     }
 
-    @Test func integersAreTakenExactlyByEachType() throws {
+    @Test func integersDecodeOnlyIfTheyFitTheType() throws {
         #expect(try Reading.body("18446744073709551615").decode(UInt64.self) == .max)
         #expect(try Reading.body("-9223372036854775808").decode(Int64.self) == .min)
         #expect(try Reading.body("-0").decode(Int.self) == 0)
@@ -133,7 +133,7 @@ import Testing
         #expect(try Reading.decodingError("-18446744073709551615", as: Int64.self)?.code == .integerOutOfRange)
     }
 
-    @Test func integerLiteralsBecomeFloatsExactlyOrNotAtAll() throws {
+    @Test func integersDecodeAsFloatsOnlyIfExact() throws {
         #expect(try Reading.body("9007199254740992").decode(Double.self) == 9_007_199_254_740_992)
         #expect(try Reading.decodingError("9007199254740993", as: Double.self)?.code == .inexactNumber)
         #expect(try Reading.body("100000000000000000000").decode(Double.self) == 1e20)
@@ -176,7 +176,7 @@ import Testing
         #expect(value.y == [1, 3])
     }
 
-    @Test func aDecoderThatIsKeptStaysUsable() throws {
+    @Test func aRetainedDecoderRemainsUsable() throws {
         struct Keeper: Decodable {
             let decoder: any Decoder
             init(from decoder: any Decoder) { self.decoder = decoder }
@@ -187,13 +187,13 @@ import Testing
         #expect(keeper.decoder.codingPath.isEmpty)
     }
 
-    @Test func anErrorThrownByATypeIsInvalidWithoutItsText() throws {
+    @Test func anErrorThrownByATypeBecomesInvalidValue() throws {
         let error = try Reading.decodingError(#"{"level":"secret"}"#, as: [String: Level].self)
         #expect(error == BodyError(.invalidValue, path: "body.level"))
         #expect(try Reading.decodingError(#""no uuid""#, as: UUID.self)?.code == .invalidValue)
     }
 
-    @Test func payloadsDecodeAsTheirOwnTypesOnly() throws {
+    @Test func textAndBytesDecodeOnlyAsTheirOwnType() throws {
         let bytes = try Reading.body([0xFF, 0x00], payload: .bytes)
         #expect(try bytes.decode(Bytes.self).elementsEqual([0xFF, 0x00]))
         #expect(throws: BodyError.self) { try bytes.decode(String.self) }
@@ -240,20 +240,20 @@ import Testing
             note = try body.stringIfPresent("note")
             names = try body.array("names") { element throws(BodyError) in try element.string() }
             inner = try body.object("o") { object throws(BodyError) in try object.double("d") }
-            if amount < 0 { throw body.invalid("amount", "no negative amount expected") }
+            if amount < 0 { throw body.invalid("amount", "expected a non-negative amount") }
         }
     }
     struct Holder: Decodable, Equatable { let payments: [Payment] }
 
     private static let text = #"{"amount":5,"names":["a","b\n"],"o":{"d":1.5}}"#
 
-    @Test func membersAreReadByHand() throws {
+    @Test func aTypeReadsItsMembersWithABodyReader() throws {
         let payment = try Reading.body(BodyReaderTests.text).decode(Payment.self)
         #expect((payment.amount, payment.note, payment.inner) == (5, nil, 1.5))
         #expect(payment.names == ["a", "b\n"])
     }
 
-    @Test func synthesisedTypesHoldThoseReadByHand() throws {
+    @Test func codableTypesMayContainBodyReadableTypes() throws {
         let holder = try Reading.body(#"{"payments":[\#(BodyReaderTests.text)]}"#).decode(Holder.self)
         #expect(holder.payments.count == 1)
         let error = try Reading.decodingError(#"{"payments":[{"amount":true}]}"#, as: Holder.self)

@@ -5,7 +5,7 @@ import Testing
 @Suite struct JSONCorpusTests {
     private static let limits = MessageLimits(bytes: 1 << 20, depth: 512)
 
-    @Test func everyDocumentToRejectIsRefused() throws {
+    @Test func invalidDocumentsAreRefused() throws {
         guard let corpus = try Corpus.load("json_parsing.json", as: Corpus.Parsing.self) else { return }
         let cases = corpus.cases.filter { $0.expect == "reject" }
         #expect(cases.count == 188)
@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test func everyDocumentToAcceptIsReadSaveTwoWithDuplicateKeys() throws {
+    @Test func validDocumentsAreAcceptedExceptDuplicateKeys() throws {
         guard let corpus = try Corpus.load("json_parsing.json", as: Corpus.Parsing.self) else { return }
         let cases = corpus.cases.filter { $0.expect == "accept" }
         #expect(cases.count == 95)
@@ -31,7 +31,7 @@ import Testing
         #expect(duplicates == 2)
     }
 
-    @Test func documentsWithoutARuleGiveAStableAnswer() throws {
+    @Test func unspecifiedDocumentsReadAlikeAtEveryAlignment() throws {
         guard let corpus = try Corpus.load("json_parsing.json", as: Corpus.Parsing.self) else { return }
         for item in corpus.cases where item.expect == "either" {
             let document = try item.document
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func naughtyStringsComeBackAsBodyIDAndAction() throws {
+    @Test func naughtyStringsRoundTripAsBodyIDAndAction() throws {
         guard let corpus = try Corpus.load("naughty_strings.json", as: Corpus.Strings.self) else { return }
         for text in corpus.cases {
             let quoted = try BodyWriter.write(text).text ?? ""
@@ -103,7 +103,7 @@ import Testing
             ("[\"\u{FEFF}\"]", "text of U+FEFF"), (#"["\uD834\uDD1E"]"#, "text of U+1D11E"),
             ("{\"a\":1,\"\u{E0}\":2,\"a\u{308}\":3}", "3 members"),
         ])
-    func isAcceptedAs(_ text: String, _ answer: String) {
+    func ambiguousDocumentsHaveOneReading(_ text: String, _ answer: String) {
         #expect(ReaderAnswer(Array(text.utf8)).text == "accepted: \(answer)")
     }
 
@@ -121,19 +121,19 @@ import Testing
             ("\u{FEFF}", "`invalidSyntax` at byte 0"), ("\u{FEFF}[]", "`invalidSyntax` at byte 0"),
             ("[\u{FEFF}]", "`invalidSyntax` at byte 1"),
         ])
-    func isRefusedAs(_ text: String, _ answer: String) {
+    func ambiguousDocumentsAreRefusedWithTheirPosition(_ text: String, _ answer: String) {
         #expect(ReaderAnswer(Array(text.utf8)).text == answer)
     }
 
     @Test(arguments: 1...3)
-    func surrogatesWrittenAsBytesAreNoUTF8(count: Int) {
+    func encodedSurrogatesAreInvalidUTF8(count: Int) {
         let document =
             Array("[\"".utf8) + Array(repeatElement([0xED, 0xAF, 0xBF], count: count).joined()) + Array("\"]".utf8)
         #expect(ReaderAnswer(document).text == "`invalidUTF8` at byte 2")
     }
 
     /// With `SIGNALBOX_WRITE_DOCS` set, the test writes the table before it compares it.
-    @Test func theTableOfAnswersIsWhatTheReaderAnswers() throws {
+    @Test func documentedAnswersMatchTheReader() throws {
         guard let corpus = try Corpus.load("json_transform.json", as: Corpus.Parsing.self) else { return }
         let rows = try corpus.cases.map { ["`\($0.name)`", ReaderAnswer(try $0.document).text] }
         #expect(rows.count == 22)

@@ -12,7 +12,7 @@ import Testing
             "\"caf\u{E9} \u{65E5}\u{672C}\u{8A9E} \u{1F600}\"", "\"\u{7F}\u{80}\u{2028}\"", #"{"":0}"#,
             #"{"abcdefgh":1,"abcdefghi":2,"abcdefg":3}"#,
         ])
-    func isRead(_ text: String) {
+    func validJSONIsAccepted(_ text: String) {
         #expect(Reading.error(text) == nil)
     }
 
@@ -39,7 +39,7 @@ import Testing
             ("{\"\u{E9}\":1,\"e\u{301}\":2}", .duplicateKey, 8), ("{\"e\u{301}\":1,\"\\u00e9\":2}", .duplicateKey, 9),
             ("{\"K\":1,\"\u{212A}\":2}", .duplicateKey, 7), (#"[{"x":{"":1,"":2}}]"#, .duplicateKey, 12),
         ])
-    func isRefused(_ text: String, code: BodyError.Code, offset: Int) {
+    func invalidJSONIsRefusedWithItsOffset(_ text: String, code: BodyError.Code, offset: Int) {
         for before in 0...8 {
             let error = Reading.error(Array(text.utf8), before: before)
             #expect(error?.code == code, "\(text)")
@@ -56,13 +56,13 @@ import Testing
         #expect(error?.offset == 3)
     }
 
-    @Test func aHundredThousandBracketsAreOneError() {
+    @Test func deepNestingStopsAtTheDepthLimit() {
         let text = [UInt8](repeating: UInt8(ascii: "["), count: 100_000)
         #expect(Reading.error(text)?.code == .tooDeep)
         #expect(Reading.error(text)?.offset == 64)
     }
 
-    @Test func sizeIsLimitedToTheByte() throws {
+    @Test func theSizeLimitIsExact() throws {
         let limits = MessageLimits(bytes: 10)
         #expect(Reading.error(Array("[1,2,3,45]".utf8), limits: limits) == nil)
         let over = Array("[1,2,3,456]".utf8)
@@ -99,13 +99,13 @@ import Testing
         let sum: Int
     }
 
-    @Test func anAnswerIsReadAndDecoded() throws {
+    @Test func jsonIsReadAndDecoded() throws {
         let body = try Body(json: Bytes(#" {"sum": 3} "#))
         #expect(try body.decode(Reply.self) == Reply(sum: 3))
         #expect(body.jsonText == #"{"sum":3}"#)
     }
 
-    @Test func aDecodingErrorHasItsPath() throws {
+    @Test func aDecodingErrorHasItsOffset() throws {
         let body = try Body(json: Bytes(#"{"sum": 3.5}"#))
         #expect(Reading.decodingError(body, as: Reply.self)?.offset == 8)
     }
@@ -115,7 +115,7 @@ import Testing
             ("", BodyError.Code.unexpectedEnd, Optional(0)), ("{\"a\":1,}", .invalidSyntax, 7), ("[[[]]]", .tooDeep, 2),
             ("\"0123456789abcdef\"", .tooLarge, nil),
         ])
-    func anUnreadableMessageHasThePosition(_ json: String, code: BodyError.Code, offset: Int?) {
+    func unreadableJSONIsAnErrorWithItsOffset(_ json: String, code: BodyError.Code, offset: Int?) {
         #expect {
             _ = try Body(json: Bytes(json), limits: MessageLimits(bytes: 16, depth: 2))
         } throws: { error in
@@ -127,7 +127,7 @@ import Testing
 
 @Suite struct UTF8Tests {
     /// Pairs of a first and a second byte, followed by up to two continuation bytes, at three offsets in a string.
-    @Test func stringsAreAcceptedExactlyWhenTheyAreUTF8() {
+    @Test func onlyValidUTF8StringsAreAccepted() {
         for first in UInt8(0x80)...0xFF {
             for second in stride(from: 0x20, through: 0xFF, by: first < 0xF5 ? 1 : 37) {
                 guard second != 0x22, second != 0x5C else { continue }
@@ -139,7 +139,7 @@ import Testing
     }
 
     @Test(arguments: 0...9)
-    func boundarySequencesAreDecidedAtEveryAlignment(shift: Int) {
+    func boundarySequencesAreValidatedAtEveryAlignment(shift: Int) {
         let good: [[UInt8]] = [
             [0xC2, 0x80], [0xDF, 0xBF], [0xE0, 0xA0, 0x80], [0xED, 0x9F, 0xBF], [0xEE, 0x80, 0x80], [0xEF, 0xBF, 0xBF],
             [0xF0, 0x90, 0x80, 0x80], [0xF4, 0x8F, 0xBF, 0xBF],
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func payloadsOfTextAreChecked() throws {
+    @Test func textPayloadsAreValidated() throws {
         let text = "plain ascii text, then \u{E9}\u{65E5}\u{1F600}"
         let body = try Reading.body(Array(text.utf8), payload: .text)
         #expect(try body.decode(String.self) == text)

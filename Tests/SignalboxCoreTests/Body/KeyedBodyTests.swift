@@ -55,7 +55,7 @@ import Testing
         #expect(try body.decode(Picked.self).values == expected)
     }
 
-    @Test func largeObjectsInLargeObjectsAreFound() throws {
+    @Test func nestedLargeObjectsAreDecoded() throws {
         let inner = try LargeObjectTests.object(70)
         let body = try Reading.body(try LargeObjectTests.object(70) { _ in inner })
         let table = try body.decode([String: [String: Int]].self)
@@ -63,7 +63,7 @@ import Testing
         #expect(table.values.allSatisfy { $0.count == 70 && $0[LargeObjectTests.name(69)] == 69 })
     }
 
-    @Test func capturesStandBeforeManyMembers() throws {
+    @Test func capturesOverrideMembersOfLargeObjects() throws {
         let captures = [RouteNaming.Capture(name: "n0", value: "7"), RouteNaming.Capture(name: "new", value: "8")]
         let body = try Reading.body(try LargeObjectTests.object(100), captures: captures)
         let table = try body.decode([String: Int].self)
@@ -71,7 +71,7 @@ import Testing
         #expect((table["n0"], table["new"], table["n4"]) == (7, 8, 4))
     }
 
-    @Test func severalTasksMayReadOneBody() async throws {
+    @Test func aBodyCanBeReadConcurrently() async throws {
         let body = try Reading.body(try LargeObjectTests.object(200))
         let sums = await withTaskGroup { group in
             for _ in 0..<8 { group.addTask { try? body.decode([String: Int].self).values.reduce(0, +) } }
@@ -82,7 +82,7 @@ import Testing
 
     /// Quadratic work would take hours, on a slow machine days. The time limit detects it on any machine.
     @Test(.timeLimit(.minutes(30)))
-    func readingAllMembersIsNoSearchForEach() throws {
+    func readingAllMembersTakesLinearTime() throws {
         let body = try Reading.body(try LargeObjectTests.object(200_000))
         #expect(try body.decode([String: Int].self).count == 200_000)
     }
@@ -93,7 +93,7 @@ import Testing
         RouteNaming.Capture(name: "device", value: "lamp"), RouteNaming.Capture(name: "n", value: "12"),
     ]
 
-    @Test func aCaptureWinsOverAMemberOfTheSameName() throws {
+    @Test func aCaptureOverridesAMemberOfTheSameName() throws {
         let body = try Reading.body(
             #"{"a":"x","n":"99","\u0064evice":"evil","z":"y"}"#,
             captures: RouteBodyTests.captures
@@ -104,14 +104,14 @@ import Testing
 
     /// Names are equal as Swift's `String`s are, however an accent is composed and whether or not it is escaped.
     @Test(arguments: [("é", "e\u{301}"), ("e\u{301}", "é"), ("é", #"\u00e9"#), ("K", "\u{212a}"), ("\u{212a}", "K")])
-    func aMemberIsHiddenWhoseNameIsTheSameText(_ capture: String, _ member: String) throws {
+    func aCaptureHidesAMemberWithAnEquivalentName(_ capture: String, _ member: String) throws {
         let captures = [("other", "1"), (capture, "mine")].map { RouteNaming.Capture(name: $0.0, value: $0.1) }
         let body = try Reading.body(#"{"a":"x","\#(member)":"theirs","z":"y"}"#, captures: captures)
         #expect(try body.decode([String: String].self) == ["a": "x", "other": "1", capture: "mine", "z": "y"])
         #expect(!body.jsonText.contains("theirs"))
     }
 
-    @Test func textOfARouteConvertsAndAStringDoesNot() throws {
+    @Test func routeTextConvertsToNumbersAndStringsDoNot() throws {
         struct Info: Decodable { let n: Int, device: String }
         #expect(try Reading.body("null", captures: RouteBodyTests.captures).decode(Info.self).n == 12)
         let error = try Reading.decodingError(#"{"n":"12","device":"lamp"}"#, as: Info.self)
@@ -119,12 +119,12 @@ import Testing
     }
 
     @Test(arguments: ["", "+1", "01", "1.0", "1e2", " 1", "1 ", "0x1", "-", "\u{661}", "9223372036854775808"])
-    func noOtherFormOfAnIntegerConverts(_ text: String) throws {
+    func otherIntegerFormsDoNotConvert(_ text: String) throws {
         let captures = [RouteNaming.Capture(name: "n", value: text)]
         #expect(try Reading.decodingError("{}", as: [String: Int].self, captures: captures) != nil)
     }
 
-    @Test func boolsEnumsAndDoublesConvertByOneRule() throws {
+    @Test func boolsEnumsAndDoublesConvertStrictly() throws {
         enum Level: String, Decodable { case low }
         func decode<Value: Decodable>(_ text: String, _ type: Value.Type) throws -> Value? {
             let captures = [RouteNaming.Capture(name: "n", value: text)]
@@ -141,7 +141,7 @@ import Testing
         #expect(try decode("-7", Int8.self) == -7)
     }
 
-    @Test func bodiesThatAreNoObjectStayAsTheyAre() throws {
+    @Test func bodiesThatAreNotObjectsIgnoreCaptures() throws {
         #expect(try Reading.body("[1]", captures: RouteBodyTests.captures).decode([Int].self) == [1])
         let text = try Reading.body(Array("on".utf8), captures: RouteBodyTests.captures, payload: .text)
         #expect(try text.decode(String.self) == "on")
@@ -150,14 +150,14 @@ import Testing
         #expect(empty.jsonText == #"{"device":"lamp","n":"12"}"#)
     }
 
-    @Test func anEmptyObjectAndCapturesAreTheCaptures() throws {
+    @Test func anEmptyObjectContainsOnlyTheCaptures() throws {
         let body = try Reading.body("{}", captures: RouteBodyTests.captures)
         #expect(try body.decode([String: String].self).count == 2)
         #expect(try body.decode(RawBody.self).bytes.elementsEqual("{}".utf8))
     }
 
     @Test(arguments: ["7", ".5", "e5", "-1"])
-    func theTextOfACaptureEndsWhereItEnds(_ neighbour: String) throws {
+    func captureNumbersStopAtTheEndOfTheirText(_ neighbour: String) throws {
         let captures = ["n", neighbour, "m"].map { RouteNaming.Capture(name: $0, value: "12") }
         let envelope = Envelope.route(RouteNaming(action: "test", captures: captures))
         var batch = ArrivalBatch(pool: ArrivalPool())

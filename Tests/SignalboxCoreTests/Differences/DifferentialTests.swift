@@ -7,7 +7,7 @@ import Testing
     private static let documents = 3_000
 
     @Test(arguments: 1...5)
-    func documentsAreReadAlikeSaveForIntendedDifferences(seed: UInt64) async {
+    func documentsReadAlikeExceptForIntendedDifferences(seed: UInt64) async {
         var generator = DocumentGenerator(seed: seed)
         let found = await survey(DocumentComparison.trees, seed: seed) { generator.document() }
         let expected: Set<IntendedDifference> = [
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: 1...5)
-    func infosAreDecodedAlikeSaveForIntendedDifferences(seed: UInt64) async {
+    func infosDecodeAlikeExceptForIntendedDifferences(seed: UInt64) async {
         var generator = DocumentGenerator(seed: seed)
         let found = await survey(DocumentComparison.infos, seed: seed) { TypedInfo.document(&generator) }
         let expected: Set<IntendedDifference> = [
@@ -102,11 +102,11 @@ extension DocumentComparison<JSONForm> {
             (#"{"a":[1,],"b":{"x":1,"x":1,"x":2}}"#, [.trailingComma, .repeatedName, .repeatedName]),
         ]
     )
-    func whatDiffersIsNamed(_ text: String, expected: [IntendedDifference]) {
+    func intendedDifferencesAreNamed(_ text: String, expected: [IntendedDifference]) {
         #expect(DocumentComparison.trees.differences(Array(text.utf8)) == expected)
     }
 
-    @Test func aReaderThatIsTooLaxIsFound() {
+    @Test func anOverlyLaxReaderIsDetected() {
         let lax = planted { document, answer in
             guard document.starts(with: Array("//".utf8)) else { return answer }
             return .success(.null)
@@ -114,7 +114,7 @@ extension DocumentComparison<JSONForm> {
         #expect(lax.differences(Array("// a comment".utf8)) == nil)
     }
 
-    @Test func aReaderThatIsTooStrictIsFound() {
+    @Test func anOverlyStrictReaderIsDetected() {
         let strict = planted { document, answer in
             document.contains(UInt8(ascii: "\t")) ? .failure(BodyError(.invalidSyntax, offset: 1)) : answer
         }
@@ -132,12 +132,12 @@ extension DocumentComparison<JSONForm> {
         arguments: [
             JSONForm.number(1, integer: nil), .number(nil, integer: "1"), .number(-1, integer: "1"), .text("1"), .null,
         ])
-    func aReaderThatGivesAnotherValueIsFound(_ value: JSONForm) {
+    func aReaderThatReturnsAnotherValueIsDetected(_ value: JSONForm) {
         let other = planted { _, _ in .success(.list([value])) }
         #expect(other.differences(Array("[1]".utf8)) == nil)
     }
 
-    @Test func aReaderThatLosesAMemberIsFound() {
+    @Test func aReaderThatLosesAMemberIsDetected() {
         let careless = planted { _, answer in
             answer.map { form in
                 guard case .table(var table) = form else { return form }

@@ -115,11 +115,11 @@ struct DocumentGenerator {
     private mutating func mutate(_ text: inout [UInt8]) {
         guard !text.isEmpty else { return }
         let index = Int.random(in: 0..<text.count, using: &random)
-        let telling = Array("\"\\{}[],:0-.eu \u{0}".utf8) + [0x80, 0xC3, 0xED, 0xFF]
+        let significant = Array("\"\\{}[],:0-.eu \u{0}".utf8) + [0x80, 0xC3, 0xED, 0xFF]
         switch Int.random(in: 0..<5, using: &random) {
         case 0: text[index] = UInt8(truncatingIfNeeded: random.next())
-        case 1: text[index] = one(of: telling)
-        case 2: text.insert(one(of: telling), at: index)
+        case 1: text[index] = one(of: significant)
+        case 2: text.insert(one(of: significant), at: index)
         case 3: text.remove(at: index)
         default: text.removeSubrange(index...)
         }

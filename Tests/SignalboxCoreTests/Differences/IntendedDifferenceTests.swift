@@ -16,14 +16,14 @@ import Testing
         }
     }
 
-    @Test func theTableNamesEachDifferenceAndNoOther() throws {
-        let table = try DocumentTable(under: "Where it differs from Foundation's decoder", in: "json.md")
+    @Test func documentedDifferencesMatchTheCode() throws {
+        let table = try DocumentTable(under: "Differences from Foundation's decoder", in: "json.md")
         #expect(table.rows.map { $0[0] } == IntendedDifference.allCases.map(\.rawValue))
         #expect(table.rows.allSatisfy { $0.count == 3 && $0[1] != $0[2] })
     }
 
     @Test(.enabled(if: IntendedDifference.isMeasuredHere), arguments: IntendedDifference.allCases)
-    func eachRowIsTrue(_ difference: IntendedDifference) throws {
+    func eachDocumentedDifferenceHolds(_ difference: IntendedDifference) throws {
         switch difference {
         case .repeatedName:
             #expect(foundation(#"{"a":1,"a":2}"#, as: [String: Int].self) == ["a": 1])
@@ -129,19 +129,19 @@ import Testing
 /// An intended difference between Signalbox and Foundation. The list is closed: there is one case for each row of the
 /// table in docs/json.md, whose first column is the raw value.
 enum IntendedDifference: String, CaseIterable {
-    case repeatedName = "two members of one name"
+    case repeatedName = "two members with the same name"
     case equalNames = #"names equal as `String`s but not as bytes (NFC and NFD, `"a"` and `"\u0061"`)"#
     case trailingComma = "trailing comma"
     case byteOrderMark = "byte order mark"
     case otherEncoding = "encodings other than UTF-8"
-    case unrequestedValue = "a number or string that is no JSON, as a value that nobody asks for"
-    case fractionAsInteger = "`1.0` or `1e2` asked for as an integer"
-    case inexactInteger = "`9007199254740993` asked for as `Double`"
+    case unrequestedValue = "an invalid number or string in a value that is not decoded"
+    case fractionAsInteger = "`1.0` or `1e2` decoded as an integer"
+    case inexactInteger = "`9007199254740993` decoded as `Double`"
     case hugeNumber = "`1e400`"
-    case tinyNumber = "`1e-400` or `0e2` asked for as `Double`"
-    case longNumber = "a number of many digits"
-    case nesting = "more than 64 arrays and objects open at once"
-    case size = "more than 65,536 bytes"
+    case tinyNumber = "`1e-400` or `0e2` decoded as `Double`"
+    case longNumber = "a number with many digits"
+    case nesting = "more than 64 nested arrays and objects"
+    case size = "a message of more than 65,536 bytes"
     case decodingError = "a `DecodingError`"
     case absentSuperDecoder = "`superDecoder(forKey:)` of an absent member"
     case orderOfReply = "names in a reply"

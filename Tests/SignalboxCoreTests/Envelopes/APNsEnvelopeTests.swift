@@ -32,7 +32,7 @@ import Testing
             .reads(#"{"aps":{},"action":"sync","source":"chat"}"#, "sync", body: #"{"source":"chat"}"#),
         ] as [EnvelopeVector]
     )
-    func customKeysAreTheBodyAndApsIsKeptApart(_ vector: EnvelopeVector) throws {
+    func customKeysAreTheBodyAndApsIsSeparate(_ vector: EnvelopeVector) throws {
         try vector.check(.apns, as: .apns)
     }
 
@@ -65,7 +65,7 @@ import Testing
         return Array((head + String(repeating: "x", count: count - head.utf8.count - 2) + #""}"#).utf8)
     }
 
-    @Test func aPayloadHasAtMostTheBytesThatTheServiceTakes() throws {
+    @Test func aPayloadIsLimitedToTheAPNsMaximum() throws {
         let limit = Envelope.apnsLimit
         #expect(limit == 5_120)
         for route in [Envelope.apns, .route(RouteNaming(action: nil, id: ActionID("r")), payload: .apns)] {
@@ -89,7 +89,7 @@ import Testing
     private struct Alert: Decodable, Sendable { let alert: String, badge: Int }
     private struct Order: Decodable, Sendable { let number: Int }
 
-    @Test func apsAndTheOriginalAreWithinReachOfAPlugin() throws {
+    @Test func aPluginCanReadApsAndTheOriginal() throws {
         let text = #"{"aps":{"alert":"Hi","badge":1},"action":"order","number":42}"#
         let action = try Reading.action(text, envelope: .apns)
         #expect(try action.body.decode(Order.self).number == 42)
@@ -101,7 +101,7 @@ import Testing
         #expect(try Reading.action(#"{"action":"a","aps":{}}"#).aps == nil)
     }
 
-    @Test func anErrorOfTheBodyHasItsPositionInThePayload() throws {
+    @Test func aBodyErrorHasItsOffsetInThePayload() throws {
         let text = #"{"aps":{},"action":"order","number":"42"}"#
         let error = Reading.decodingError(try Reading.action(text, envelope: .apns).body, as: Order.self)
         #expect(error?.path == "body.number")
@@ -148,7 +148,7 @@ import Testing
         let text: String
     }
 
-    @Test func booleansAndNumbersStayWhatTheyAre() throws {
+    @Test func booleansAndNumbersArePreserved() throws {
         let text = #"""
             {"aps":{},"action":"a","yes":true,"no":false,"one":1,"zero":0,"least":-9223372036854775808,
             "most":18446744073709551615,"half":0.5,"large":1e300,"nothing":null,"list":[true,false],"text":"\u0007é\"\\\u0085"}
@@ -170,7 +170,7 @@ import Testing
         #expect(fromFoundation.original == (try arrival(plain)).original)
     }
 
-    @Test func aNumberOfFoundationIsNoBooleanAndABooleanNoNumber() throws {
+    @Test func nsNumbersAreDistinguishedFromBooleans() throws {
         let userInfo: [AnyHashable: Any] = [
             "aps": NSDictionary(), "action": NSString("a"), "yes": NSNumber(value: true), "one": NSNumber(value: 1),
             "half": NSNumber(value: 1.5), "whole": NSNumber(value: 3.0),
@@ -182,7 +182,7 @@ import Testing
         #expect(body.jsonText == #"{"decimal":\#(digits),"half":1.5,"list":[0],"one":1,"whole":3,"yes":true}"#)
     }
 
-    @Test func theSamePushGivesTheSameBytes() throws {
+    @Test func equalPushesProduceEqualBytes() throws {
         let names = (0..<200).map { "name\($0)" }
         func userInfo(_ names: [String]) -> [AnyHashable: Any] {
             var userInfo: [AnyHashable: Any] = ["aps": [String: Any](), "action": "a"]
@@ -220,9 +220,11 @@ import Testing
     ]
 
     @Test(arguments: refused)
-    private func whatJSONHasNotIsMalformed(_ refused: Refused) throws {
+    private func valuesWithoutAJSONFormAreMalformed(_ refused: Refused) throws {
         let arrival = try arrival(refused.userInfo())
-        guard case .failure(let rejection) = arrival.reading else { return #expect(Bool(false), "it was read") }
+        guard case .failure(let rejection) = arrival.reading else {
+            return #expect(Bool(false), "the payload was accepted")
+        }
         #expect(rejection.reason == .malformed)
         #expect(rejection.bodyError?.code == refused.code)
         #expect(rejection.bodyError?.path == refused.path)
@@ -230,9 +232,11 @@ import Testing
         #expect(throws: BodyError.self) { try Body(json: arrival.original) }
     }
 
-    @Test func aDictionaryWithoutApsIsNoPush() throws {
+    @Test func aDictionaryWithoutApsIsMalformed() throws {
         let arrival = try arrival(["action": "a"])
-        guard case .failure(let rejection) = arrival.reading else { return #expect(Bool(false), "it was read") }
+        guard case .failure(let rejection) = arrival.reading else {
+            return #expect(Bool(false), "the payload was accepted")
+        }
         #expect(rejection.bodyError?.path == "aps")
         #expect(arrival.original.text == #"{"action":"a"}"#)
     }
@@ -246,13 +250,13 @@ import Testing
         #expect(try arrival(nested(63)).reading.get().name == "a")
         for levels in [64, 5_000] {
             guard case .failure(let rejection) = try arrival(nested(levels)).reading else {
-                return #expect(Bool(false), "it was read")
+                return #expect(Bool(false), "the payload was accepted")
             }
             #expect(rejection.bodyError?.code == .tooDeep)
         }
     }
 
-    @Test func bytesAreBoundedWhileTheyAreWritten() throws {
+    @Test func bytesAreBoundedDuringEncoding() throws {
         let limits = MessageLimits(bytes: 1_000)
         func userInfo(_ text: String) -> [AnyHashable: Any] { ["aps": [String: Any](), "action": "a", "x": text] }
         let frame = #"{"action":"a","aps":{},"x":""}"#.utf8.count
@@ -261,7 +265,9 @@ import Testing
         #expect(fitting.original.count == 1_000)
         for text in [String(repeating: "x", count: 1_001 - frame), String(repeating: "\u{1}", count: 900)] {
             let arrival = try arrival(userInfo(text), limits: limits)
-            guard case .failure(let rejection) = arrival.reading else { return #expect(Bool(false), "it was read") }
+            guard case .failure(let rejection) = arrival.reading else {
+                return #expect(Bool(false), "the payload was accepted")
+            }
             #expect(rejection.bodyError?.code == .tooLarge)
         }
         var doubled: Any = [1, 2]

@@ -3,21 +3,21 @@ import Testing
 
 @Suite struct CloudEventTests {
     @Test(arguments: CloudEventVectors.data + CloudEventVectors.base64)
-    func dataIsTheBodyAccordingToItsContentType(_ vector: EnvelopeVector) throws {
+    func dataIsReadAccordingToItsContentType(_ vector: EnvelopeVector) throws {
         try vector.check(.cloudEvents, as: .cloudEvents)
     }
 
     @Test(arguments: CloudEventVectors.required)
-    func anEventHasVersionIDSourceAndType(_ vector: EnvelopeVector) throws {
+    func anEventRequiresVersionIDSourceAndType(_ vector: EnvelopeVector) throws {
         try vector.check(.cloudEvents, as: .cloudEvents)
     }
 
     @Test(arguments: CloudEventVectors.attributes + CloudEventVectors.times)
-    func attributesHaveTheNamesAndValuesOfTheSpecification(_ vector: EnvelopeVector) throws {
+    func attributesFollowTheSpecification(_ vector: EnvelopeVector) throws {
         try vector.check(.cloudEvents, as: .cloudEvents)
     }
 
-    @Test func namesAndIDsAreBoundedToTheByte() throws {
+    @Test func namesAndIDsAreLimitedInBytes() throws {
         func event(type: Int, id: Int) -> Result<Action, Outcome.Rejection>? {
             let (type, id) = (String(repeating: "t", count: type), String(repeating: "i", count: id))
             let text = #"{"specversion":"1.0","id":"\#(id)","source":"/s","type":"\#(type)"}"#
@@ -28,14 +28,16 @@ import Testing
         #expect(throws: Outcome.Rejection.self) { try event(type: 1, id: 129)?.get() }
     }
 
-    @Test func anEventIsBoundedByTheLimitsOfMessages() throws {
+    @Test func messageLimitsApplyToEvents() throws {
         let head = #"{"specversion":"1.0","id":"7","source":"/s","type":"t","data":""#
         func reading(bytes: Int) -> Result<Action, Outcome.Rejection>? {
             let text = head + String(repeating: "x", count: bytes - head.utf8.count - 2) + #""}"#
             return Reading.arrival(Array(text.utf8), envelope: .cloudEvents, before: 1)?.reading
         }
         #expect(try reading(bytes: 65_536)?.get().name == "t")
-        guard case .failure(let rejection)? = reading(bytes: 65_537) else { return #expect(Bool(false), "it was read") }
+        guard case .failure(let rejection)? = reading(bytes: 65_537) else {
+            return #expect(Bool(false), "the event was accepted")
+        }
         #expect(rejection.bodyError?.code == .tooLarge)
     }
 
@@ -50,7 +52,7 @@ import Testing
         "datacontenttype":"text/plain","data":"hello"}
         """
 
-    @Test func attributesAreKeptApartFromTheBody() throws {
+    @Test func attributesAreSeparateFromTheBody() throws {
         let action = try Reading.action(Self.event, envelope: .cloudEvents)
         let attributes = try Missing.unwrap(action.cloudEventAttributes)
         let expected = Attributes(source: "signalbox://chat", type: "a", subject: "s", number: 5, data: nil)
@@ -75,7 +77,7 @@ import Testing
         #expect(!AccessRule.source("chat").allows(action.origin))
     }
 
-    @Test func itsSourceIsAsTextAndNoOtherEnvelopeHasOne() throws {
+    @Test func onlyCloudEventsHaveAnEventSource() throws {
         func source(_ text: String, _ envelope: Envelope) throws -> String? {
             try Missing.unwrap(Reading.arrival(Array(text.utf8), envelope: envelope, before: 3)).eventSource
         }
@@ -86,7 +88,7 @@ import Testing
         #expect(try source(#"{"aps":{},"action":"a","source":"/s"}"#, .apns) == nil)
     }
 
-    @Test func bytesAndTextDecodeAsTheTypesOfPayloads() throws {
+    @Test func bytesAndTextDecodeAsTheirPayloadKind() throws {
         let head = #"{"specversion":"1.0","id":"7","source":"/s","type":"a","#
         let bytes = try Reading.action(head + #""data_base64":"AAEC/w=="}"#, envelope: .cloudEvents)
         #expect(try Array(bytes.body.decode(Bytes.self)) == [0, 1, 2, 255])

@@ -20,7 +20,7 @@ import Testing
         #expect(try action.body.decode(Int.self) == 1)
     }
 
-    @Test func anAbsentOrNullIDIsAssignedAndAnAbsentBodyIsNull() throws {
+    @Test func anAbsentIDIsAssignedAndAnAbsentBodyIsNull() throws {
         for text in [#"{"action":"a"}"#, #"{"action":"a","id":null,"uuid":null,"body":null}"#] {
             let action = try Reading.action(text)
             #expect(action.idKey == .assigned)
@@ -41,16 +41,18 @@ import Testing
             ("[]", .typeMismatch, ""), ("", .unexpectedEnd, ""), (#"{"action":"a"}x"#, .invalidSyntax, ""),
             (#"{"action":"a","action":"b"}"#, .duplicateKey, ""),
         ])
-    func whatIsNoActionIsMalformed(_ text: String, code: BodyError.Code, path: String) throws {
+    func aMessageWithoutAValidActionIsMalformed(_ text: String, code: BodyError.Code, path: String) throws {
         let arrival = try Missing.unwrap(Reading.arrival(Array(text.utf8), before: 3))
-        guard case .failure(let rejection) = arrival.reading else { return #expect(Bool(false), "\(text) was read") }
+        guard case .failure(let rejection) = arrival.reading else {
+            return #expect(Bool(false), "\(text) was accepted")
+        }
         #expect(rejection.reason == .malformed)
         #expect(rejection.bodyError?.code == code)
         #expect(rejection.bodyError?.path == path)
         #expect(arrival.original.text == text)
     }
 
-    @Test func namesAndIDsAreBoundedToTheByte() throws {
+    @Test func namesAndIDsAreLimitedInBytes() throws {
         func message(name: Int, id: Int) -> Arrival? {
             let (name, id) = (String(repeating: "n", count: name), String(repeating: "i", count: id))
             return Reading.arrival(Array(#"{"action":"\#(name)","id":"\#(id)"}"#.utf8))
@@ -60,7 +62,7 @@ import Testing
         #expect(throws: Outcome.Rejection.self) { try message(name: 1, id: 129)?.reading.get() }
     }
 
-    @Test func aRouteNamesActionAndID() throws {
+    @Test func aRouteProvidesActionAndID() throws {
         let id = try Missing.unwrap(ActionID("from-topic"))
         let naming = RouteNaming(action: "loading", id: id)
         let action = try Reading.action("[1]", envelope: .route(naming))
@@ -69,7 +71,7 @@ import Testing
         #expect(action.idKey == .id)
     }
 
-    @Test func aRouteWithoutActionReadsAnEnvelopeAndItsCapturesJoinTheBody() throws {
+    @Test func capturesOfARouteWithoutActionJoinTheBody() throws {
         let naming = RouteNaming(action: nil, captures: [RouteNaming.Capture(name: "device", value: "lamp")])
         let action = try Reading.action(
             #"{"action":"on","id":"7","body":{"device":"x","b":2}}"#,
@@ -87,21 +89,23 @@ import Testing
             (#"{"action":"pay","body":1}"#, "pay", "1"), (#"{"\u0061ction":"pay"}"#, "pay", "null"),
             (#"[{"action":"pay"}]"#, "page", #"[{"action":"pay"}]"#),
         ])
-    func aHandlersNameIsTheActionUnlessTheValueNamesOne(_ posted: String, name: String, body: String) throws {
+    func theHandlerNameIsTheDefaultAction(_ posted: String, name: String, body: String) throws {
         let action = try Reading.action(posted, envelope: .handler("page"))
         #expect(action.name.text == name)
         #expect(action.body.jsonText == body)
     }
 
     @Test(arguments: [(#"{"action":7}"#, "action"), (#"{"action":"pay","id":[]}"#, "id"), ("{", "")])
-    func aValueThatNamesAnActionBadlyIsMalformed(_ posted: String, path: String) throws {
+    func anInvalidPostedEnvelopeIsMalformed(_ posted: String, path: String) throws {
         let arrival = try Missing.unwrap(Reading.arrival(Array(posted.utf8), envelope: .handler("page"), before: 5))
-        guard case .failure(let rejection) = arrival.reading else { return #expect(Bool(false), "\(posted) was read") }
+        guard case .failure(let rejection) = arrival.reading else {
+            return #expect(Bool(false), "\(posted) was accepted")
+        }
         #expect(rejection.reason == .malformed)
         #expect(rejection.bodyError?.path == path)
     }
 
-    @Test func anAddressIsTheOriginalAndNoBodyIsReadFromIt() throws {
+    @Test func anAddressIsNotParsedAsABody() throws {
         let id = try Missing.unwrap(ActionID("7"))
         let captures = [RouteNaming.Capture(name: "count", value: "3"), .init(name: "name", value: "lamp \u{1F600}")]
         let text = "myapp://product/3?x={"
@@ -114,7 +118,7 @@ import Testing
         #expect(try action.body.decode(RawBody.self) == RawBody(bytes: Bytes(""), kind: .json))
     }
 
-    @Test func anAddressWithoutCapturesIsAnObjectWithoutMembersAndKeepsItsBytes() throws {
+    @Test func anAddressWithoutCapturesHasAnEmptyObjectBody() throws {
         let envelope = Envelope.address("open", id: nil, captures: [])
         let arrival = try Missing.unwrap(Reading.arrival(Array("not { json".utf8), envelope: envelope, before: 9))
         #expect(arrival.original.text == "not { json")
@@ -152,11 +156,11 @@ import Testing
             .refuses(#"{"action":"a"#, .unexpectedEnd),
         ] as [EnvelopeVector]
     )
-    func aStandardEnvelopeIsAnObjectThatNamesItsAction(_ vector: EnvelopeVector) throws {
+    func aStandardEnvelopeIsAnObjectWithAnAction(_ vector: EnvelopeVector) throws {
         try vector.check(.standard, as: .standard)
     }
 
-    @Test func whatTheAdapterFoundUnreadableHasNoEnvelope() {
+    @Test func anArrivalRejectedByTheAdapterHasNoEnvelope() {
         var batch = ArrivalBatch(pool: ArrivalPool())
         Array("x".utf8).withUnsafeBytes { bytes in
             batch.append(
@@ -170,7 +174,7 @@ import Testing
         #expect(batch.take().map(\.envelope) == [.none])
     }
 
-    @Test func theKindsOfEnvelopesHaveTheirDocumentedNames() {
+    @Test func envelopeKindsHaveTheirDocumentedNames() {
         let kinds: [EnvelopeKind] = [.standard, .handler, .route, .address, .apns, .cloudEvents, .none]
         let words = ["standard", "handler", "route", "address", "apns", "cloudEvents", "none"]
         #expect(kinds.map(\.description) == words)
@@ -178,7 +182,7 @@ import Testing
         #expect(payloads.map(\.description) == payloads.map(\.kind.description))
     }
 
-    @Test func theEnvelopeTakesNoMoreRoomInARecord() {
+    @Test func anArrivalRecordHasAStrideOf72Bytes() {
         #expect(MemoryLayout<ArrivalRecord>.stride == 72)
     }
 }
@@ -196,7 +200,7 @@ import Testing
             .refuses("undefined", .invalidSyntax),
         ] as [EnvelopeVector]
     )
-    func aPostedValueIsTheBodyAndItsHandlerTheAction(_ vector: EnvelopeVector) throws {
+    func aPostedValueIsTheBodyOfItsHandlersAction(_ vector: EnvelopeVector) throws {
         try vector.check(.handler("page"), as: .handler)
     }
 
@@ -210,7 +214,7 @@ import Testing
             .refuses(#"{"action":"pay","id":[]}"#, .typeMismatch, at: "id"),
         ] as [EnvelopeVector]
     )
-    func aPostedObjectThatNamesAnActionIsAStandardEnvelope(_ vector: EnvelopeVector) throws {
+    func aPostedObjectWithAnActionIsAStandardEnvelope(_ vector: EnvelopeVector) throws {
         try vector.check(.handler("page"), as: .standard)
     }
 }

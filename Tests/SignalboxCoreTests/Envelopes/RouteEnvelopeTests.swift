@@ -15,7 +15,7 @@ import Testing
             .refuses("ON", .invalidSyntax), .refuses(#"{"device""#, .unexpectedEnd),
         ] as [EnvelopeVector]
     )
-    func aRouteThatNamesTheActionTakesTheWholePayloadAsTheBody(_ vector: EnvelopeVector) throws {
+    func aRouteWithAnActionTakesThePayloadAsTheBody(_ vector: EnvelopeVector) throws {
         try vector.check(.route(Self.named), as: .route)
     }
 
@@ -26,7 +26,7 @@ import Testing
             (.bytes, .reads("ON", "on", body: #""T04=""#, kind: .bytes)),
         ] as [(PayloadKind, EnvelopeVector)]
     )
-    func aRouteMayDeclareThatItsPayloadsAreNotJSON(_ payload: PayloadKind, _ vector: EnvelopeVector) throws {
+    func aRouteMayDeclareNonJSONPayloads(_ payload: PayloadKind, _ vector: EnvelopeVector) throws {
         try vector.check(.route(Self.named), as: .route, payload: payload)
     }
 
@@ -42,7 +42,7 @@ import Testing
             .refuses(#"{"device":"x"}"#, .missingMember, at: "action"), .refuses("", .unexpectedEnd),
         ] as [EnvelopeVector]
     )
-    func aRouteThatNamesNoActionAddsToAStandardEnvelope(_ vector: EnvelopeVector) throws {
+    func aRouteWithoutAnActionAddsToAStandardEnvelope(_ vector: EnvelopeVector) throws {
         try vector.check(.route(Self.unnamed), as: .standard)
     }
 
@@ -58,7 +58,7 @@ import Testing
             .refuses(#"{"action":"pay"}"#, .missingMember, at: "aps"),
         ] as [EnvelopeVector]
     )
-    func aRouteAddsToAPayloadOfAPNs(_ vector: EnvelopeVector) throws {
+    func aRouteAddsToAnAPNsPayload(_ vector: EnvelopeVector) throws {
         try vector.check(.route(Self.unnamed, payload: .apns), as: .apns)
     }
 
@@ -115,7 +115,7 @@ import Testing
         try vector.check(.route(Self.unnamed, payload: .cloudEvents), as: .cloudEvents)
     }
 
-    @Test func anAddressIsMarkedAsOne() throws {
+    @Test func anAddressHasTheEnvelopeKindAddress() throws {
         let envelope = Envelope.address("open", id: nil, captures: Self.captures)
         let vector = EnvelopeVector.reads("myapp://lamp", "open", body: #"{"device":"lamp"}"#)
         try vector.check(envelope, as: .address)

@@ -2,7 +2,7 @@ import SignalboxRoutes
 import Testing
 
 @Suite struct CaptureTests {
-    @Test func anIntegerIsTakenInOneFormOnly() {
+    @Test func integersConvertInOneFormOnly() {
         for item in CaptureScalarCases.integers {
             #expect(ScalarText.int64(item.text.utf8) == item.value, "\(item.text.debugDescription)")
             let captures = RouteCaptures([RouteCapture(name: "n", value: item.text)])
@@ -10,14 +10,14 @@ import Testing
         }
     }
 
-    @Test func aTruthValueIsTakenInOneFormOnly() {
+    @Test func booleansConvertInOneFormOnly() {
         for item in CaptureScalarCases.booleans {
             let captures = RouteCaptures([RouteCapture(name: "b", value: item.text)])
             #expect(captures.bool("b") == item.value, "\(item.text.debugDescription)")
         }
     }
 
-    @Test func aCaptureThatIsNotThereHasNoValue() {
+    @Test func anAbsentCaptureHasNoValue() {
         let captures = RouteCaptures([RouteCapture(name: "a", value: "7")])
         #expect(captures["b"] == nil && captures.int("b") == nil && captures.bool("b") == nil)
         #expect(captures["a"] == "7" && captures.int("a") == 7 && captures.bool("a") == nil)
@@ -25,7 +25,7 @@ import Testing
     }
 
     /// The same rule decides in patterns of URLs and of topics whether a number is accepted.
-    @Test func numbersInURLsAndTopicsAreTheSame() throws {
+    @Test func urlsAndTopicsAcceptTheSameNumbers() throws {
         let url = try URLPattern("myapp:{n:int}")
         let topic = try TopicPattern("{n:int}")
         for item in CaptureScalarCases.integers {
@@ -52,18 +52,18 @@ import Testing
         "621425B8_42D1_4AB4_9A58_1E69D708A84B", "621425B842-D1-4AB4-9A58-1E69D708A84B", "",
         "urn:uuid:621425B8-42D1-4AB4-9A58-1E69D708A84B", "621425B8-42D1-4AB4-9A58-1E69D708A84\u{FF22}", "-",
     ])
-    func noOtherFormIsAUUID(text: String) throws {
+    func otherUUIDFormsDoNotMatch(text: String) throws {
         #expect(try TopicPattern("user/{id:uuid}").match("user/\(text)") == nil)
     }
 
-    @Test func capturesAreEqualWhenTheirBytesAre() {
+    @Test func capturesAreComparedByBytes() {
         let composed = RouteCapture(name: "a", value: "caf\u{E9}")
         let decomposed = RouteCapture(name: "a", value: "cafe\u{301}")
         #expect(composed != decomposed && Set([composed, decomposed, composed]).count == 2)
         #expect(RouteCapture(name: "a", value: "1", kind: .int) != RouteCapture(name: "a", value: "1"))
     }
 
-    @Test func kindsHaveNames() {
+    @Test func captureKindsHaveNames() {
         #expect([CaptureKind.text, .int, .uuid, .rest].map(\.description) == ["text", "int", "uuid", "rest"])
     }
 }
@@ -128,7 +128,7 @@ enum CaptureScalarCases {
         try URLPattern(pattern).queryValues(of: URLText(url)).map { "\($0.name)=\($0.value)" }
     }
 
-    @Test func itemsAreFoundByNameInTheOrderOfThePattern() throws {
+    @Test func itemsAreReturnedInTheOrderOfThePattern() throws {
         #expect(try values("/s?q={term}&page={n}", "myapp:/s?x=1&page=2&q=a") == ["term=a", "n=2"])
         #expect(try values("/s?q={term}&page={n}", "myapp:/s?page=2") == ["n=2"])
         #expect(try values("/s?q={term}", "myapp:/s") == [])
@@ -144,7 +144,7 @@ enum CaptureScalarCases {
         #expect(try values("/s?caf\u{E9}={term}", "myapp:/s?cafe%CC%81=1") == ["term=1"])
     }
 
-    @Test func theQueryNeverDecidesAboutAMatch() throws {
+    @Test func theQueryDoesNotAffectMatching() throws {
         let pattern = try URLPattern("/s/{id}?q={term}")
         for query in ["", "?", "?q=1", "?q=1&q=2", "?q=%zz", "?other"] {
             #expect(try pattern.match(URLText("myapp:/s/7" + query))?.map(\.name) == ["id"])
@@ -163,7 +163,7 @@ enum CaptureScalarCases {
         #expect(twice?.reason == .duplicateItem)
     }
 
-    @Test func anItemThatNoCaptureNamesMayOccurTwice() throws {
+    @Test func anUnlistedItemMayOccurTwice() throws {
         #expect(try values("/s?q={term}", "myapp:/s?a=1&a=2&q=3") == ["term=3"])
     }
 
@@ -183,7 +183,7 @@ enum CaptureScalarCases {
         try URLPattern(pattern).match(URLText(url))?.map { "\($0.name)=\($0.value)" }
     }
 
-    @Test func anEscapedSlashIsTextOfItsSegment() throws {
+    @Test func anEscapedSlashBelongsToItsSegment() throws {
         #expect(try found("/a/{x}", "myapp:/a/b%2Fc") == ["x=b/c"])
         #expect(try found("/a/{x}/{y}", "myapp:/a/b%2Fc") == nil)
         #expect(try found("/a/b/c", "myapp:/a/b%2Fc") == nil)
@@ -192,7 +192,7 @@ enum CaptureScalarCases {
         #expect(try found("myapp:{x}", "myapp:a%2fb") == ["x=a/b"])
     }
 
-    @Test func aRestNeverTakesAnEscapedSlash() throws {
+    @Test func aRestCaptureNeverContainsAnEscapedSlash() throws {
         #expect(try found("/a/{r...}", "myapp:/a/b%2Fc") == nil)
         #expect(try found("/a/{r...}", "myapp:/a/b/%2f") == nil)
         #expect(try found("/a%2Fb/{r...}", "myapp:/a%2Fb/c/d") == ["r=c/d"])
@@ -201,7 +201,7 @@ enum CaptureScalarCases {
         #expect(try found("myapp:{r...}", "myapp:a%2Fb") == nil)
     }
 
-    @Test func whatWasEscapedTwiceStaysEscapedOnce() throws {
+    @Test func doubleEscapesAreDecodedOnce() throws {
         #expect(try found("/{x}", "myapp:/%252e%252e") == ["x=%2e%2e"])
         #expect(try found("/{x}", "myapp:/%252F") == ["x=%2F"])
         #expect(try found("/{r...}", "myapp:/a/%252e%252e%252fb") == ["r=a/%2e%2e%2fb"])
@@ -210,7 +210,7 @@ enum CaptureScalarCases {
         #expect(try found("/{n:int}", "myapp:/%2534") == nil)
     }
 
-    @Test func escapesOfOrdinaryLettersDoNotMatter() throws {
+    @Test func escapedLettersMatchPlainLetters() throws {
         #expect(try found("/product", "myapp:/%70roduct") == [])
         #expect(try found("/%70roduct", "myapp:/product") == [])
         #expect(try found("/a%20b/%7Bx%7D", "myapp:/a%20b/%7bx%7d") == [])
@@ -220,7 +220,7 @@ enum CaptureScalarCases {
         #expect(try found("/{x}", "myapp:/a%3Fq=1%23b") == ["x=a?q=1#b"])
     }
 
-    @Test func dotsOfAURLAreGoneBeforeItIsMatched() throws {
+    @Test func dotSegmentsAreResolvedBeforeMatching() throws {
         #expect(try found("/public/{r...}", "myapp:/public/../secret") == nil)
         #expect(try found("/secret", "myapp:/public/../secret") == [])
         for url in ["myapp:/public/%2e%2e/secret", "myapp:public/../secret", "myapp:/public/%00"] {
@@ -239,7 +239,7 @@ enum CaptureScalarCases {
         #expect(try found("/\u{212A}", "myapp:/K") == nil)
     }
 
-    @Test func tablesDistinguishTextsThatStringsTreatAsEqual() throws {
+    @Test func tablesDistinguishCanonicallyEquivalentTexts() throws {
         let table = try RouteTable([
             (URLPattern("/caf\u{E9}"), "composed"), (URLPattern("/cafe\u{301}"), "decomposed"),
             (URLPattern("/{x}"), "any"),

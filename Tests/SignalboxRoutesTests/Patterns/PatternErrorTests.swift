@@ -53,7 +53,7 @@ import Testing
         Case("myapp://{h}x/", .captureNotAlone, 8), Case("myapp://{h:int}/", .kindNotAllowed, 8),
         Case("myapp://{h:uuid}", .kindNotAllowed, 8), Case("myapp://{r...}:80", .restNotLast, 8),
     ])
-    func aHostIsWrittenOutOrOneCapture(given: Case) {
+    func aHostIsALiteralOrOneCapture(given: Case) {
         expectError(given)
     }
 
@@ -66,7 +66,7 @@ import Testing
         Case("/a/b%00", .invalidEscape, 4), Case("/a/%0a", .invalidEscape, 3), Case("/a/%FF", .invalidEscape, 3),
         Case("/a/%C3%28", .invalidEscape, 3),
     ])
-    func aSegmentIsTextThatURLsCanHave(given: Case) {
+    func aSegmentMustBeValidInAURL(given: Case) {
         expectError(given)
     }
 
@@ -88,7 +88,7 @@ import Testing
         Case("/{r...}/b", .restNotLast, 1), Case("/{r...}/{s...}", .restNotLast, 1), Case("/{r...}//", .restNotLast, 1),
         Case("myapp://{r...}/a", .restNotLast, 8), Case("myapp:{r...}/a", .restNotLast, 6),
     ])
-    func aCaptureIsAloneAndNamedOnce(given: Case) {
+    func aCaptureFillsItsSegmentAndIsNamedOnce(given: Case) {
         expectError(given)
     }
 
@@ -103,7 +103,7 @@ import Testing
         Case("/a?q={a}&%71={b}", .duplicateItem, 9), Case("/a?%zz={a}", .invalidEscape, 3),
         Case("/a?b%FF={a}", .invalidEscape, 3),
     ])
-    func theQueryPartNamesItems(given: Case) {
+    func theQueryPartMapsItemsToCaptures(given: Case) {
         expectError(given)
     }
 
@@ -128,11 +128,11 @@ import Testing
 
     @Test func anErrorHasItsReasonAndPosition() {
         let error = #expect(throws: RoutePatternError.self) { try URLPattern("https://{site}/a") }
-        #expect(error?.detail == "https needs a host that is written out: a capture would accept any site")
+        #expect(error?.detail == "https needs a literal host: a capture would accept any site")
         #expect(error?.reason.description == "anyHost")
         #expect(
             error?.description
-                == "anyHost at byte 8: https needs a host that is written out: a capture would accept any site"
+                == "anyHost at byte 8: https needs a literal host: a capture would accept any site"
         )
     }
 }

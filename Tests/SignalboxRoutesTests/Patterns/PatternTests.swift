@@ -57,7 +57,7 @@ import Testing
         Case("file:///etc/{name}", "file:///etc/hosts", ["name=hosts"]),
         Case("file:///etc/{name}", "file://server/etc/hosts", nil),
     ])
-    func hostsAreComparedWithoutCaseAndSegmentsByBytes(given: Case) throws {
+    func hostsMatchCaseInsensitivelyAndSegmentsByBytes(given: Case) throws {
         try check(given)
     }
 
@@ -87,7 +87,7 @@ import Testing
         Case("/product/{id}", "myapp://product/42", nil),
         Case("/product/{id}", "myapp:product/42", nil),
     ])
-    func eachFormMatchesURLsWrittenInTheSameWay(given: Case) throws {
+    func aPatternMatchesOnlyURLsOfItsForm(given: Case) throws {
         try check(given)
     }
 
@@ -118,7 +118,7 @@ import Testing
         Case("myapp://{r...}/", "myapp://h/a", ["r=h/a"]), Case("myapp://{r...}", "myapp:///a/b", nil),
         Case("myapp://{r...}", "myapp://h:8080/a", nil), Case("myapp:///{r...}", "myapp:///a/b", ["r=a/b"]),
     ])
-    func aRestTakesZeroOrMoreSegments(given: Case) throws {
+    func aRestCaptureMatchesZeroOrMoreSegments(given: Case) throws {
         try check(given)
     }
 
@@ -128,11 +128,11 @@ import Testing
         Case("/{n:int}", "myapp:/042", nil), Case("/{n:int}", "myapp:/9223372036854775808", nil),
         Case("/{n:uuid}", "myapp:/42", nil),
     ])
-    func aKindIsPartOfTheMatch(given: Case) throws {
+    func aCaptureKindRestrictsTheMatch(given: Case) throws {
         try check(given)
     }
 
-    @Test func namesAndPartsAreKnownBeforeAnythingMatches() throws {
+    @Test func aPatternReportsItsNamesAndParts() throws {
         let pattern = try URLPattern("MyApp://{host}/{id:int}/{rest...}?q={term}&p%61ge+no={page}")
         #expect(pattern.captureNames == ["host", "id", "rest", "term", "page"])
         #expect(pattern.queryCaptures.map(\.item) == ["q", "page no"])
@@ -142,12 +142,12 @@ import Testing
         #expect(try URLPattern("/a").scheme == nil && URLPattern("/a").queryCaptures.isEmpty)
     }
 
-    @Test func patternsAreEqualWhenTheirBytesAre() throws {
+    @Test func patternsAreComparedByBytes() throws {
         let patterns = try ["/caf\u{E9}", "/cafe\u{301}", "/caf%C3%A9", "/caf\u{E9}"].map { try URLPattern($0) }
         #expect(Set(patterns).count == 3)
     }
 
-    @Test func aCaptureKnowsItsKind() throws {
+    @Test func aCaptureHasItsKind() throws {
         let found = try URLPattern("/{a}/{b:int}/{c...}").match(URLText("myapp:/x/1/y"))
         #expect(found?.map(\.kind) == [.text, .int, .rest])
     }
@@ -174,7 +174,7 @@ import Testing
         let expected: Expected?
     }
 
-    @Test func everyVectorHoldsOrIsRefusedForAReason() throws {
+    @Test func vectorsHoldExceptForIntendedDifferences() throws {
         guard let folder = ProcessInfo.processInfo.environment["SIGNALBOX_CORPORA"] else {
             print("skipped: SIGNALBOX_CORPORA is not set; the repository's own URL vectors have run")
             return
@@ -203,7 +203,7 @@ import Testing
     }
 
     /// Any text that is escaped into a segment is captured as the same bytes, or the URL is refused.
-    @Test func anyTextInASegmentIsFoundAsItWasOrRefused() throws {
+    @Test func anySegmentTextRoundTripsOrIsRefused() throws {
         guard let folder = ProcessInfo.processInfo.environment["SIGNALBOX_CORPORA"] else {
             print("skipped: SIGNALBOX_CORPORA is not set; the repository's own encoding vectors have run")
             return

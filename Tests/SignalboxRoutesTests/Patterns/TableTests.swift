@@ -34,7 +34,7 @@ import Testing
         Precedence("/a/b", ["/a/b", "/a/b/{r...}", "/a/{y}", "/a/{y}/{r...}", "/a/{r...}", "/{x}/b"]),
         Precedence("opaque:a/7", ["opaque:a/7", "opaque:a/{n:int}", "opaque:a/{n}", "opaque:{r...}"]),
     ])
-    func theMoreSpecificPatternWinsWhateverTheOrder(given: Precedence) throws {
+    func theMostSpecificPatternWinsInAnyOrder(given: Precedence) throws {
         let url = try URLText(given.url.hasPrefix("/") ? "myapp:\(given.url)" : given.url)
         for first in given.patterns.indices {
             let left = Array(given.patterns[first...])
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func aWayThatEndsIsLeftForTheNext() throws {
+    @Test func theSearchBacktracksFromADeadEnd() throws {
         let routes = try table([
             "/a/b/c/d", "/a/{x}/c/e", "/a/{n:int}/c", "/{y}/b/c/f", "/{y}/{r...}", "myapp://h/a/b/c/d/e",
         ])
@@ -74,7 +74,7 @@ import Testing
         ["https://[::1]/a", "https://[0:0:0:0:0:0:0:1]/a"], ["myapp:a", "myapp:a/"], ["myapp:", "MyApp:"],
         ["file:///a", "file:///a/"],
     ])
-    func twoPatternsThatNothingOrdersAreRefusedAndBothNamed(pair: [String]) throws {
+    func ambiguousPatternsAreRefusedAndNamed(pair: [String]) throws {
         let error = #expect(throws: RoutePatternError.self) { try table(["/other/{x}"] + pair) }
         #expect(error?.reason == .ambiguous)
         #expect(error?.offset == 0)
@@ -83,7 +83,7 @@ import Testing
         #expect(error?.detail == "\(names) match the same URLs; keep one of them, or make one more specific")
     }
 
-    @Test func patternsThatDifferInWhatTheyMatchStandBesideEachOther() throws {
+    @Test func patternsThatMatchDifferentURLsCoexist() throws {
         let patterns = [
             "/{x:int}", "/{x:uuid}", "/{x}", "/{x...}", "/A", "/a", "/caf\u{E9}", "/cafe\u{301}", "myapp://h:1/a",
             "myapp://h:2/a", "myapp://h/a", "other://h/a", "myapp:///a", "myapp:/a", "myapp:a", "myapp://{h}/a",
@@ -144,7 +144,7 @@ import Testing
     }
 
     /// Each segment matches on two branches, and every path ends in a miss. There are as many paths as patterns.
-    @Test func aTableMadeForGoingBackVisitsEachNodeOnce() throws {
+    @Test func worstCaseBacktrackingVisitsEachNodeOnce() throws {
         let depth = 10
         let patterns = (0..<1 << depth).map { bits in
             (0..<depth).map { bits >> $0 & 1 == 0 ? "/a" : "/{x\($0)}" }.joined() + "/z"
@@ -160,7 +160,7 @@ import Testing
     }
 
     /// Each position has every kind of piece, and a number matches three of them.
-    @Test func aSegmentIsReadOnceForEachThingItMayBe() throws {
+    @Test func aSegmentIsReadOncePerMatchingKind() throws {
         let depth = 6
         let ways = ["/7", "/{x:int}", "/{x}", "/{x:uuid}"]
         let patterns = (0..<1 << (2 * depth)).map { number in
@@ -173,7 +173,7 @@ import Testing
     }
 
     /// A rest is possible at each segment, and the last segment makes all of them fail.
-    @Test func restsThatAreAllRefusedCostNothing() throws {
+    @Test func refusedRestCapturesTakeLinearWork() throws {
         let patterns = (0..<400).map { Self.repeated("/a", $0) + "/{r...}" }
         let routes = try table(patterns)
         let refused = routes.search(try URLText("myapp:" + Self.repeated("/a", 30_000) + "/%2F"))
@@ -182,7 +182,7 @@ import Testing
         #expect(taken.route == 399)
     }
 
-    @Test func theLongestURLsMatchWithoutDepth() throws {
+    @Test func theLongestURLsMatchWithoutRecursion() throws {
         let url = try URLText("myapp://h" + Self.repeated("/a", 30_000))
         let rest = try URLPattern("/a/{r...}")
         #expect(rest.match(url)?["r"]?.utf8.count == 59_997)
@@ -196,7 +196,7 @@ import Testing
         #expect(catchAll.search(url).walk.visits == 1)
     }
 
-    @Test func aLookupDoesNotGrowWithTheRoutes() throws {
+    @Test func lookupCostDoesNotGrowWithTheRoutes() throws {
         let urls = try ["/shop/7/item/9", "/shop/7", "/item/x/y/z", "/none"].map { try URLText("myapp://h" + $0) }
         func work(_ count: Int) throws -> [[Int?]] {
             let shared = ["/shop/{id:int}/item/{n}", "/shop/{id}", "/item/{r...}"]

@@ -4,7 +4,7 @@ import Testing
 
 /// An accepted URL means the same to a reader of RFC 3986.
 @Suite struct URLAgreementTests {
-    @Test(arguments: 0..<8) func twoStandardsReadTheSameHostAndPath(_ seed: UInt64) {
+    @Test(arguments: 0..<8) func acceptedURLsReadAlikeUnderRFC3986(_ seed: UInt64) {
         var random = SeededPieces(seed: seed)
         var accepted = 0
         for _ in 0..<4_000 {
@@ -16,7 +16,7 @@ import Testing
             #expect(sameHost(url.host, other.host), "\(text)")
             #expect(url.segments == other.segments || (url.segments == [""] && other.segments.isEmpty), "\(text)")
         }
-        #expect(accepted > 400, "enough were accepted to say something")
+        #expect(accepted > 400, "only \(accepted) URLs were accepted")
     }
 
     private func sameHost(_ one: String?, _ other: String?) -> Bool {
@@ -71,7 +71,7 @@ struct SeededPieces {
         let href, hostname, pathname, search, hash, port: String?
     }
 
-    @Test func aVectorOfTheWebPlatformIsRefusedOrReadAsExpected() throws {
+    @Test func webPlatformVectorsAreRefusedOrReadAsExpected() throws {
         guard let vectors: [WebVector] = try corpus("url_app_scheme.dev.json") else { return }
         #expect(vectors.count >= 130)
         var read = 0
@@ -85,7 +85,7 @@ struct SeededPieces {
             #expect(url.port.map(String.init) ?? "" == vector.port, "\(vector.input)")
             #expect(url.query.map { $0.isEmpty ? "" : "?\($0)" } ?? "" == vector.search, "\(vector.input)")
         }
-        #expect(read >= 70, "of \(vectors.count) vectors \(read) were read")
+        #expect(read >= 70, "only \(read) of \(vectors.count) vectors were accepted")
     }
 
     struct Encoding: Decodable {
@@ -93,7 +93,7 @@ struct SeededPieces {
         let output: [String: String]
     }
 
-    @Test func textBeyondASCIIIsEscapedAsUTF8() throws {
+    @Test func nonASCIITextIsEscapedAsUTF8() throws {
         guard let vectors: [Encoding] = try corpus("url_percent_encoding.json") else { return }
         for vector in vectors {
             guard !vector.input.unicodeScalars.contains(where: { $0.value < 0x20 }) else {
@@ -162,7 +162,7 @@ struct SeededPieces {
     ]
 
     @Test(arguments: resolved)
-    func aReferenceTakesWhatItLeavesOutFromTheBase(_ reference: String, _ base: String, _ text: String) throws {
+    func aReferenceResolvesAgainstItsBase(_ reference: String, _ base: String, _ text: String) throws {
         #expect(try URLText(reference, relativeTo: URLText(base)).text == text)
     }
 

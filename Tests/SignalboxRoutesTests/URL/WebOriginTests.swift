@@ -50,7 +50,7 @@ import Testing
         ("myapp://app.example", false),
     ]
 
-    @Test(arguments: origins) func onlyTheSameSchemeHostAndPortIsTheTrustedOrigin(_ text: String, _ isTrusted: Bool)
+    @Test(arguments: origins) func anOriginMatchesOnlyBySchemeHostAndPort(_ text: String, _ isTrusted: Bool)
         throws
     {
         #expect(((try? WebOrigin(text)) == (try WebOrigin(Self.trusted))) == isTrusted)
@@ -61,12 +61,12 @@ import Testing
         "myapp:a", "myapp:///", "https://a/", "https://a?b", "https://a#b", "intent://a",
     ]
 
-    @Test(arguments: none) func whatStandsForNoOriginIsNone(_ text: String) {
+    @Test(arguments: none) func textWithoutAnOriginIsRefused(_ text: String) {
         let error = #expect(throws: URLTextError.self) { try WebOrigin(text) }
         #expect(error?.reason == .notAnOrigin)
     }
 
-    @Test func anOriginIsWrittenAsABrowserSendsIt() throws {
+    @Test func anOriginIsSerializedLikeInABrowser() throws {
         #expect(try WebOrigin("HTTPS://App.Example:443").description == "https://app.example")
         #expect(try WebOrigin("http://[::0:1]:8080").description == "http://[::1]:8080")
         #expect(try WebOrigin("capacitor://LocalHost").description == "capacitor://localhost")
@@ -74,7 +74,7 @@ import Testing
         #expect(try WebOrigin("https://a").port == 443)
     }
 
-    @Test func aURLOfTheWebHasAnOriginAndNoOtherURLHas() throws {
+    @Test func onlyWebURLsHaveAnOrigin() throws {
         #expect(try URLText("https://a:8/b?c").origin == WebOrigin("https://a:8"))
         #expect(try URLText("ws://A/").origin?.description == "ws://a")
         for text in ["file:///a", "myapp://a", "data:a", "about:srcdoc", "blob:https://a/1"] {

@@ -25,7 +25,7 @@ import Testing
         await intake.deliver(arrivals(bodies.map { message("work", body: $0) })).map(reason)
     }
 
-    @Test func afterConsecutiveFailuresThePluginIsNotCalledUntilATrial() async throws {
+    @Test func consecutiveFailuresOpenTheBreakerUntilATrialSucceeds() async throws {
         let (clock, log, calls) = (ManualClock(), EventList<String>(), Counter())
         let logger = Logger(label: "test") { _ in RecordingLog(log) }
         let supervisor = Supervisor(configuration: SupervisorConfiguration(), logger: logger, clock: clock)
@@ -63,7 +63,7 @@ import Testing
         #expect(reported.last?.contains("rejectedWhileOpen=4") == true)
     }
 
-    @Test func arrivalsRejectedWhileOpenAreDeadLettersWithoutALineAndHaveTheReason() async throws {
+    @Test func arrivalsRejectedWhileOpenBecomeUnloggedDeadLetters() async throws {
         let (clock, log, calls) = (ManualClock(), EventList<String>(), Counter())
         let logger = Logger(label: "test") { _ in RecordingLog(log) }
         let supervisor = Supervisor(configuration: SupervisorConfiguration(), logger: logger, clock: clock)
@@ -83,7 +83,7 @@ import Testing
         #expect(supervisor.deadLetters.total == 23)
     }
 
-    @Test func oneAtATimeIsTriedAlsoOfSeveralSources() async throws {
+    @Test func onlyOneTrialRunsAtATimeAcrossSources() async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock) { $0.timeout = .seconds(60) }
         let gate = Gate()
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func timeoutsAreFailures() async throws {
+    @Test func timeoutsCountAsFailures() async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock) { $0.timeout = .seconds(1) }
         let gate = Gate()
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test func otherPluginsAndAReplacedOneAreNotLeftAlone() async throws {
+    @Test func otherPluginsAndReplacementsAreUnaffected() async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock)
         try Self.register(Counter(), with: supervisor)
@@ -182,7 +182,7 @@ final class Counter: Sendable {
         #expect(state.settle(all[1], Self.failed, at: now) == .opened)
     }
 
-    @Test mutating func onlyFailuresInARowOpenIt() {
+    @Test mutating func onlyConsecutiveFailuresOpenTheBreaker() {
         for outcome in [Self.failed, .handled(reply: nil), Self.failed] {
             #expect(state.settle(all[0], outcome, at: 0) == nil)
         }
@@ -192,7 +192,7 @@ final class Counter: Sendable {
         #expect(state.admits(all[0], at: 0) == false)
     }
 
-    @Test mutating func oneIsTriedWhenTheTimeIsOver() {
+    @Test mutating func theBreakerAdmitsOneTrialAfterTheOpenTime() {
         open(at: 5)
         #expect(state.admits(all[2], at: 14) == false)
         #expect(state.admits(all[2], at: 15) == true)
@@ -203,7 +203,7 @@ final class Counter: Sendable {
         #expect(state.admits(all[4], at: 1_000) == true)
     }
 
-    @Test mutating func aTrialThatFailsKeepsItOpenAsLongAgain() {
+    @Test mutating func aFailedTrialRestartsTheOpenTime() {
         open(at: 0)
         #expect(state.admits(all[2], at: 10) == true)
         #expect(state.settle(all[2], Self.failed, at: 20) == nil)
@@ -215,7 +215,7 @@ final class Counter: Sendable {
     }
 
     @Test(arguments: [BreakerStateTests.rejected, .abandoned(.ackDeadline)])
-    mutating func aTrialThatWasNotCalledLetsAnotherBeTried(_ outcome: Outcome) {
+    mutating func anInconclusiveTrialAllowsAnotherTrial(_ outcome: Outcome) {
         open(at: 0)
         #expect(state.admits(all[2], at: 10) == true)
         #expect(state.settle(all[2], outcome, at: 10) == nil)
@@ -223,7 +223,7 @@ final class Counter: Sendable {
         #expect(state.admits(all[4], at: 10) == false)
     }
 
-    @Test mutating func outcomesOfEarlierArrivalsAreIgnoredWhileItIsOpen() {
+    @Test mutating func outcomesOfEarlierArrivalsAreIgnoredWhileOpen() {
         open(at: 0)
         #expect(state.settle(all[2], .handled(reply: nil), at: 1) == nil)
         #expect(state.settle(all[3], Self.failed, at: 9) == nil)

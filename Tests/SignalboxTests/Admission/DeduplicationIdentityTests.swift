@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct DeduplicationIdentityTests {
     /// The other message differs in its body or in its action.
     @Test(arguments: [message("work", id: "a", body: "[]"), message("play", id: "a")])
-    func theSameIDForAnotherMessageIsAConflict(_ other: String) async throws {
+    func reusingAnIDForADifferentMessageIsAConflict(_ other: String) async throws {
         let supervisor = Supervisor.make()
         let (gate, calls, sink) = (Gate(), CallCounter(), RecordingSink())
         for action: ActionName in ["work", "play"] {
@@ -34,7 +34,7 @@ import Testing
         #expect(supervisor.deadLetters.letters.map { $0.original.text } == [other, other])
     }
 
-    @Test func aDuplicateFromARefusedOriginIsRefusedToo() async throws {
+    @Test func aDuplicateFromARefusedOriginIsRefused() async throws {
         let supervisor = Supervisor.make()
         let calls = CallCounter()
         let trusted = AccessRule("label trusted") { ($0.facts as? TestFacts)?.label == "trusted" }
@@ -54,7 +54,7 @@ import Testing
         #expect(supervisor.deadLetters.total == 2)
     }
 
-    @Test func aRefusedArrivalDoesNotFreeTheIDOfOneThatRuns() async throws {
+    @Test func aRefusedArrivalDoesNotFreeTheIDOfARunningOne() async throws {
         let supervisor = Supervisor.make()
         let (gate, calls, sink) = (Gate(), CallCounter(), RecordingSink())
         let trusted = AccessRule("label trusted") { ($0.facts as? TestFacts)?.label == "trusted" }
@@ -80,7 +80,7 @@ import Testing
         (.stableIDs, .never, 2),
         (.replies, .within(DeduplicationLimits()), 1),
     ])
-    func thePolicyDecidesWhetherDuplicatesAreRecognised(
+    func thePolicyDecidesWhetherDuplicatesAreDetected(
         _ features: AdapterFeatures,
         _ policy: DeduplicationPolicy,
         _ expected: Int
@@ -99,7 +99,7 @@ import Testing
         #expect(calls["a"] == expected)
     }
 
-    @Test func idsThatSignalboxAssignedAreNeverDuplicates() async throws {
+    @Test func idsAssignedBySignalboxAreNeverDuplicates() async throws {
         let supervisor = Supervisor.make()
         let count = Atomic(0)
         try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in
@@ -111,7 +111,7 @@ import Testing
         #expect(calls == 2)
     }
 
-    @Test func sourcesHaveIDsOfTheirOwn() async throws {
+    @Test func idsAreScopedToTheirSource() async throws {
         let supervisor = Supervisor.make()
         let calls = CallCounter()
         try supervisor.register("work", as: Empty.self, from: .any([.source("push"), .source("chat")])) { _, context in
@@ -126,7 +126,7 @@ import Testing
         #expect(calls["a"] == 2)
     }
 
-    @Test func anIDIsForgottenAfterItsTime() async throws {
+    @Test func anIDExpiresAfterTheTimeLimit() async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock)
         let calls = CallCounter()
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func observersReceiveWhatIsADuplicate() async throws {
+    @Test func observersSeeWhetherAnOutcomeIsADuplicate() async throws {
         let reported = Mutex<[String]>([])
         let supervisor = Supervisor.make { configuration in
             configuration.onOutcome = { settled in
@@ -161,7 +161,7 @@ import Testing
         #expect(reported.withLock { $0 } == ["0 false work", "1 true work"])
     }
 
-    @Test func duplicatesCountInTheWindow() async throws {
+    @Test func duplicatesCountTowardsTheWindow() async throws {
         let supervisor = Supervisor.make()
         let (gate, sink) = (Gate(), RecordingSink())
         try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
@@ -210,31 +210,31 @@ import Testing
         return (calls.load(ordering: .relaxed), outcomes)
     }
 
-    @Test func theSameIDOfAnotherProducerIsAnotherEvent() async throws {
+    @Test func theSameIDFromAnotherProducerIsADifferentEvent() async throws {
         let events = ["/shop/orders", "/shop/payments", "/shop/orders2"].map { Self.event($0) }
         let (calls, outcomes) = try await Self.send(events.map { ($0, .cloudEvents) })
         #expect(calls == 3 && outcomes == ["handled", "handled", "handled"])
     }
 
-    @Test func theSameSourceAndIDAreTheSameEventHoweverTheyAreWritten() async throws {
+    @Test func sourceAndIDIdentifyAnEventRegardlessOfEscapes() async throws {
         let events = [Self.event("/shop"), Self.event("/shop"), Self.event(#"\/sho\u0070"#)]
         let (calls, outcomes) = try await Self.send(events.map { ($0, .cloudEvents) })
         #expect(calls == 1 && outcomes == ["handled", "handled", "handled"])
     }
 
-    @Test func otherDataUnderTheSameSourceAndIDIsAConflict() async throws {
+    @Test func differentDataForTheSameEventIsAConflict() async throws {
         let events = [Self.event("/shop"), Self.event("/shop", data: "2"), Self.event("/other", data: "2")]
         let (calls, outcomes) = try await Self.send(events.map { ($0, .cloudEvents) })
         #expect(calls == 2 && outcomes == ["handled", "idConflict", "handled"])
     }
 
-    @Test func sourceAndIDDoNotRunTogether() async throws {
+    @Test func sourceAndIDAreComparedSeparately() async throws {
         let events = [Self.event("/s1", id: "1"), Self.event("/s", id: "11"), Self.event("/s11", id: "1")]
         let (calls, _) = try await Self.send(events.map { ($0, .cloudEvents) })
         #expect(calls == 3)
     }
 
-    @Test func amongOtherEnvelopesAMemberSourceDoesNotCount() async throws {
+    @Test func otherEnvelopesIgnoreAMemberNamedSource() async throws {
         let texts = ["/a", "/b"].map { #"{"action":"work","id":"1","source":"\#($0)","body":1}"# }
         let (calls, _) = try await Self.send(texts.map { ($0, .standard) })
         #expect(calls == 1)
@@ -242,7 +242,7 @@ import Testing
         #expect(try await Self.send(mixed).0 == 2)
     }
 
-    @Test func aTopicThatNamesTheIDDoesNotHideTheSource() async throws {
+    @Test func anIDFromTheTopicDoesNotHideTheEventSource() async throws {
         let named = RouteNaming(action: nil, id: ActionID("t"), captures: [.init(name: "source", value: "x")])
         let envelope = Envelope.route(named, payload: .cloudEvents)
         let (calls, _) = try await Self.send(["/a", "/b", "/a"].map { (Self.event($0), envelope) })

@@ -57,7 +57,7 @@ import Testing
         #expect(trial.check("b") == .first)
     }
 
-    @Test func whatWasNotHandledIsForgotten() {
+    @Test func anUnhandledIDIsForgotten() {
         var trial = Trial()
         #expect(trial.check("a") == .first)
         #expect(trial.check("a") == .coalesced)
@@ -66,7 +66,7 @@ import Testing
         #expect(trial.settle("a", isHandled: false) == 0)
     }
 
-    @Test func anotherContentIsAConflictWhileItRunsAndAfter() {
+    @Test func differentContentIsAConflictDuringAndAfterTheCall() {
         var trial = Trial()
         #expect(trial.check("a", content: 1) == .first)
         #expect(trial.check("a", content: 2) == .conflict)
@@ -75,7 +75,7 @@ import Testing
         #expect(trial.check("a", content: 1) == .duplicate(reply: nil))
     }
 
-    @Test func onlyTheArrivalThatRunsSettlesItsID() {
+    @Test func onlyTheRunningArrivalSettlesItsID() {
         var trial = Trial()
         let batch = arrivals([message("x", id: "a"), message("x", id: "a")])
         #expect(trial.check("a", batch[0]) == .first)
@@ -88,7 +88,7 @@ import Testing
         #expect(trial.check("a") == .duplicate(reply: nil))
     }
 
-    @Test func beyondTheCountTheOldestHandledIsForgotten() {
+    @Test func theCountLimitEvictsTheOldestHandledID() {
         var trial = Trial(count: 3)
         for id in ["a", "b", "c"] { trial.handle(id) }
         #expect(trial.check("d") == .first)
@@ -97,7 +97,7 @@ import Testing
         #expect(trial.remembered(["a", "b", "c", "d"]) == ["a", "c", "d"])
     }
 
-    @Test func whatRunsIsNotForgottenAndWhenAllRunNothingMoreIsRemembered() {
+    @Test func runningIDsAreNotEvictedWhenTheTableIsFull() {
         var trial = Trial(count: 2)
         #expect(trial.check("a") == .first)
         trial.handle("b")
@@ -113,7 +113,7 @@ import Testing
         #expect(trial.remembered(["a", "b", "c", "d"]) == ["c", "d"])
     }
 
-    @Test func anIDIsForgottenWhenItsTimeIsOverCountedFromWhenItWasHandled() {
+    @Test func theTimeLimitStartsWhenAnIDIsHandled() {
         var trial = Trial(ticks: 5)
         #expect(trial.check("a") == .first)
         trial.now = 50
@@ -131,7 +131,7 @@ import Testing
         #expect(trial.check("b") == .duplicate(reply: nil))
     }
 
-    @Test func beyondTheBytesTheOldestWithRepliesAreForgotten() {
+    @Test func theByteLimitEvictsTheOldestIDsWithReplies() {
         var trial = Trial(bytes: 10)
         trial.handle("none")
         trial.handle("four", reply: "1234")
@@ -145,7 +145,7 @@ import Testing
         #expect(trial.remembered(["none", "empty", "six", "more"]) == ["none", "empty", "six", "more"])
     }
 
-    @Test func aReplyLargerThanAllBytesDrivesOutNoOther() {
+    @Test func anOversizedReplyEvictsNoOtherID() {
         var trial = Trial(bytes: 4)
         trial.handle("a", reply: "1234")
         trial.handle("b", reply: "12345")
@@ -154,7 +154,7 @@ import Testing
     }
 
     /// The table's lists stay consistent as entries are forgotten, and free entries are reused.
-    @Test func aLongLifeKeepsToItsBounds() {
+    @Test func randomUseStaysWithinTheLimits() {
         var trial = Trial(count: 50, ticks: 40, bytes: 200)
         var random = SeededRandom(seed: 7)
         var running: [String] = []
@@ -177,7 +177,7 @@ import Testing
         )
     }
 
-    @Test func whatWasHandledKeepsNoBatchAlive() {
+    @Test func aHandledIDDoesNotRetainItsBatch() {
         var trial = Trial()
         var batch = arrivals([message("x", id: "a"), message("x", id: "a")])
         weak let storage = batch[0].storage

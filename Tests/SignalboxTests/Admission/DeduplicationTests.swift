@@ -6,7 +6,7 @@ import Testing
 
 /// The outcome of a redelivered message, by the outcome of its first delivery.
 @Suite(.timeLimit(.minutes(10))) struct DeduplicationTests {
-    @Test func aDuplicateOfARunningMessageIsSettledWithItByOneCall() async throws {
+    @Test func aDuplicateOfARunningMessageSharesItsOutcome() async throws {
         let supervisor = Supervisor.make()
         let (gate, calls, sink) = (Gate(), CallCounter(), RecordingSink())
         try supervisor.register("work", as: Empty.self, from: .source("push")) { _, context in
@@ -33,7 +33,7 @@ import Testing
         #expect(supervisor.report.total == OutcomeCounts(handled: 3, duplicates: 2))
     }
 
-    @Test func aDuplicateOfAHandledMessageHasItsReplyWithoutACall() async throws {
+    @Test func aDuplicateOfAHandledMessageGetsItsReplyWithoutACall() async throws {
         let supervisor = Supervisor.make()
         let (calls, sink) = (CallCounter(), RecordingSink())
         try supervisor.register("work", as: Empty.self, from: .source("push")) { _, context in calls.note(context) }
@@ -49,7 +49,7 @@ import Testing
         #expect(sink.acknowledged == [0, 1])
     }
 
-    @Test func aFailedMessageIsRetriedAndItsDuplicatesAreNoDeadLetters() async throws {
+    @Test func failedMessagesRunAgainAndDuplicatesAreNotDeadLetters() async throws {
         let supervisor = Supervisor.make()
         let (gate, calls, sink) = (Gate(), CallCounter(), RecordingSink())
         try supervisor.register("work", as: Empty.self, from: .source("push")) { _, context in
@@ -74,7 +74,7 @@ import Testing
         #expect(supervisor.report.total == OutcomeCounts(handled: 1, failed: 2, duplicates: 1))
     }
 
-    @Test func aTimeoutSettlesDuplicatesToo() async throws {
+    @Test func aTimeoutAlsoSettlesDuplicates() async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock) { $0.timeout = .seconds(1) }
         let (gate, sink) = (Gate(), RecordingSink())
@@ -133,7 +133,7 @@ import Testing
         #expect(sink.acknowledged == [0, 3])
     }
 
-    @Test func aDrainAbandonsDuplicatesTogetherWithTheirOriginal() async throws {
+    @Test func aDrainAbandonsDuplicatesWithTheirOriginal() async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock) { configuration in
             configuration.timeout = .seconds(60)
@@ -161,7 +161,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct DeduplicationStressTests {
     /// Eight tasks submit the same ids to plugins that sometimes fail. No id is in two calls at once, none is called
     /// after it was handled, and every arrival is settled once.
-    @Test func whoeverSendsAtTheSameTimeIsSettledOnce() async throws {
+    @Test func concurrentDuplicatesAreSettledOnce() async throws {
         let supervisor = Supervisor.make()
         let (ids, senders, rounds) = (20, 8, 100)
         let handled = Mutex<Set<String>>([])

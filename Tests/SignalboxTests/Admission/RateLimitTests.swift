@@ -35,7 +35,7 @@ import Testing
         #expect(supervisor.deadLetters.total == 5)
     }
 
-    @Test func aSourceThatRedeliversIsSlowedInstead() async throws {
+    @Test func aRedeliveringSourceIsThrottled() async throws {
         let clock = ManualClock()
         let supervisor = try Self.makeSupervisor(clock)
         let limit = RateLimit(perSecond: 10, burst: 20)
@@ -53,7 +53,7 @@ import Testing
         #expect(supervisor.report.total == OutcomeCounts(handled: 25))
     }
 
-    @Test func inTheLongRunExactlyTheRateIsTaken() async throws {
+    @Test func theLongRunAverageEqualsTheRate() async throws {
         let clock = ManualClock()
         let supervisor = try Self.makeSupervisor(clock)
         let limit = RateLimit(perSecond: 7, burst: 3)
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func aClosedIntakeEndsTheWaitForTokens() async throws {
+    @Test func closingTheIntakeEndsTheWaitForTokens() async throws {
         let clock = ManualClock()
         let supervisor = try Self.makeSupervisor(clock)
         let limit = RateLimit(perSecond: 1, burst: 1)
@@ -119,7 +119,7 @@ import Testing
         await room.value
     }
 
-    @Test func aFloodOfOneSourceCostsOthersNothing() async throws {
+    @Test func floodingOneSourceDoesNotAffectOthers() async throws {
         let clock = ManualClock()
         let supervisor = try Self.makeSupervisor(clock)
         let flooding = try supervisor.intake(for: "push", rateLimit: RateLimit(perSecond: 1))
@@ -136,7 +136,7 @@ import Testing
         #expect(supervisor.report.sources["push"] == OutcomeCounts(handled: 1, rejected: 1_999))
     }
 
-    @Test func duplicatesCostNothingAndTheExcessMayBeRedelivered() async throws {
+    @Test func duplicatesUseNoTokensAndTheExcessMayBeRedelivered() async throws {
         let clock = ManualClock()
         let supervisor = try Self.makeSupervisor(clock)
         let limit = RateLimit(perSecond: 10, burst: 1)
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func whatWaitedForTheSupervisorToOpenCountsToo() async throws {
+    @Test func arrivalsSubmittedBeforeTheRunAlsoUseTokens() async throws {
         let clock = ManualClock()
         let supervisor = try Self.makeSupervisor(clock)
         let intake = try supervisor.intake(for: "push", rateLimit: RateLimit(perSecond: 10, burst: 2))
@@ -174,14 +174,14 @@ import Testing
         ticks.map { bucket.take(.max, at: $0) }
     }
 
-    @Test func itIsFullAtFirstAndFilledByTicks() {
+    @Test func theBucketStartsFullAndRefillsPerTick() {
         var bucket = Self.bucket(10, burst: 5)
         #expect(Self.drained(&bucket, 0...3) == [5, 1, 1, 1])
         #expect(bucket.take(3, at: 3) == 0)
         #expect(bucket.take(3, at: 5) == 2)
     }
 
-    @Test func fractionsAreKept() {
+    @Test func fractionalTokensAccumulate() {
         var bucket = Self.bucket(3, burst: 1)
         #expect(Self.drained(&bucket, 0...10) == [1, 0, 0, 0, 1, 0, 0, 1, 0, 0, 1])
         var odd = Self.bucket(7, burst: 7, tick: .milliseconds(33))
@@ -190,7 +190,7 @@ import Testing
         #expect(Self.drained(&odd, 1...1_000).reduce(0, +) == 231)
     }
 
-    @Test func aPauseFillsItNoFurtherThanTheBurst() {
+    @Test func aPauseRefillsNoMoreThanTheBurst() {
         var bucket = Self.bucket(1_000, burst: 20)
         #expect(bucket.take(20, at: 0) == 20)
         #expect(bucket.available(at: 1_000_000) == 20)
@@ -198,7 +198,7 @@ import Testing
         #expect(bucket.available(at: 1_000_000) == 5)
     }
 
-    @Test func aThreadThatIsATickBehindChangesNothing() {
+    @Test func aStaleTickChangesNothing() {
         var bucket = Self.bucket(10, burst: 5)
         #expect(bucket.take(5, at: 9) == 5)
         #expect(bucket.available(at: 3) == 0)
@@ -219,7 +219,7 @@ import Testing
     }
 
     @Test(arguments: [Duration.seconds(Int64.max), .seconds(1_000_000_000), .nanoseconds(1), .zero])
-    func theLargestAndSmallestNumbersFit(_ tick: Duration) {
+    func extremeValuesDoNotOverflow(_ tick: Duration) {
         var bucket = Self.bucket(10_000_000, burst: 10_000_000, tick: tick)
         #expect(bucket.take(.max, at: 0) == 10_000_000)
         #expect(bucket.available(at: 1) <= 10_000_000)

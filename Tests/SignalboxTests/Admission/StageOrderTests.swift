@@ -7,7 +7,7 @@ import Testing
 /// An arrival that two adjacent stages would stop is stopped by the earlier one.
 @Suite(.timeLimit(.minutes(10))) struct StageOrderTests {
     private struct Row {
-        let what: String
+        let name: String
         let text: String
         var label = "trusted"
         var isLate = false
@@ -18,33 +18,33 @@ import Testing
     /// No row undoes a state that a later row requires. The first row takes the rate limit's last token.
     private static let rows = [
         Row(
-            what: "circuit breaker before lane",
+            name: "circuit breaker before lane",
             text: message("work", id: "c", body: "1"),
             code: "unavailable",
             detail: "the circuit breaker of plugin work is open"
         ),
-        Row(what: "rate limit before circuit breaker", text: message("work", id: "d"), code: "overloaded"),
-        Row(what: "deadline before rate limit", text: message("work", id: "e"), isLate: true, code: "expired"),
+        Row(name: "rate limit before circuit breaker", text: message("work", id: "d"), code: "overloaded"),
+        Row(name: "deadline before rate limit", text: message("work", id: "e"), isLate: true, code: "expired"),
         Row(
-            what: "deduplication before deadline",
+            name: "deduplication before deadline",
             text: message("work", id: "a", body: "[]"),
             isLate: true,
             code: "idConflict"
         ),
         Row(
-            what: "a duplicate is answered however late",
+            name: "a duplicate is settled despite its deadline",
             text: message("work", id: "a"),
             isLate: true,
             code: "handled"
         ),
         Row(
-            what: "access before deduplication",
+            name: "access before deduplication",
             text: message("work", id: "a", body: "[]"),
             label: "stranger",
             code: "sourceNotAllowed"
         ),
-        Row(what: "plugin before access", text: message("nobody", id: "a"), label: "stranger", code: "unknownAction"),
-        Row(what: "envelope before plugin", text: "{", label: "stranger", code: "malformed"),
+        Row(name: "plugin before access", text: message("nobody", id: "a"), label: "stranger", code: "unknownAction"),
+        Row(name: "envelope before plugin", text: "{", label: "stranger", code: "malformed"),
     ]
 
     @Test func theEarlierOfTwoStagesDecides() async throws {
@@ -69,9 +69,9 @@ import Testing
             for row in Self.rows {
                 let deadline = row.isLate ? ContinuousClock.now : nil
                 let outcome = await intake.deliver(arrivals(label: row.label, deadline: deadline, [row.text]))[0]
-                #expect(reason(outcome) == row.code, "\(row.what)")
+                #expect(reason(outcome) == row.code, "\(row.name)")
                 guard case .rejected(let rejection) = outcome else { continue }
-                #expect(rejection.detail.hasPrefix(row.detail), "\(row.what)")
+                #expect(rejection.detail.hasPrefix(row.detail), "\(row.name)")
             }
             gate.open()
         }
@@ -111,7 +111,7 @@ import Testing
         return batch.take()
     }
 
-    @Test func whatIsTooLateIsRejectedBeforeItWaitsAndTheRestGoesOnInOrder() async throws {
+    @Test func expiredArrivalsAreRejectedAtAdmission() async throws {
         let supervisor = Supervisor.make()
         let (gate, sink) = (Gate(), RecordingSink())
         let seen = Mutex<[Int]>([])

@@ -15,7 +15,7 @@ import Testing
         #expect(sink.outcomes.keys.sorted() == [0, 1, 2])
     }
 
-    @Test func whatRoomPromisesIsTaken() async throws {
+    @Test func anArrivalFitsAfterRoomReturns() async throws {
         let supervisor = Supervisor.make()
         let gate = Gate()
         try supervisor.register("wait", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func theWindowCountsBytesButTakesOneGiantWhenEmpty() async throws {
+    @Test func anEmptyWindowTakesOneOversizedArrival() async throws {
         let supervisor = Supervisor.make()
         let giant = message("x", body: "\"" + String(repeating: "a", count: 200) + "\"")
         let intake = try supervisor.intake(for: "push", window: WindowLimits(bytes: 100))
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func whatArrivesBeforeTheSupervisorRunsWaitsInOrder() async throws {
+    @Test func arrivalsSubmittedBeforeTheRunAreHandledInOrder() async throws {
         let supervisor = Supervisor.make()
         let seen = Mutex<[Int]>([])
         try supervisor.register("early", as: Int.self, from: .source("push")) { number, _ in
@@ -80,7 +80,7 @@ import Testing
         #expect(seen.withLock { $0 } == Array(0..<10))
     }
 
-    @Test func aClosedIntakeTakesNothingAndReportsIt() async throws {
+    @Test func aClosedIntakeTakesNothingAndRoomThrows() async throws {
         let supervisor = Supervisor.make()
         let intake = try supervisor.intake(for: "push", window: WindowLimits(arrivals: 1))
         try await supervisor.whileRunning {}

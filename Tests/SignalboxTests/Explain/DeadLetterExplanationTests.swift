@@ -37,10 +37,10 @@ import Testing
         (
             message("loading", id: "3", body: "7"),
             [
-                "loading 3 of push: invalidBody: typeMismatch at body (byte 36): an object expected, a number found",
+                "loading 3 of push: invalidBody: typeMismatch at body (byte 36): expected an object, found a number",
                 "  envelope        passes  standard", "  plugin          passes  served by a closure for Loading",
                 "  access          passes  allowed by source push", "  attempts        passes  1 of at most 1",
-                "  body            stops   typeMismatch at body (byte 36): an object expected, a number found",
+                "  body            stops   typeMismatch at body (byte 36): expected an object, found a number",
             ]
         ),
         (
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func aDeadLetterAgreesWithWhatWasExplainedBefore() async throws {
+    @Test func aDeadLetterMatchesTheEarlierExplanation() async throws {
         let supervisor = try Self.supervisor()
         let intake = try supervisor.intake(for: "push")
         let explained = arrivals(Self.messages.map(\.text).filter { !$0.contains("throws") })
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func anObserverOfAnOutcomeHasTheExplanationOfItsDeadLetter() async throws {
+    @Test func observersReceiveTheDeadLetterExplanation() async throws {
         let reported = Mutex<[SettledArrival]>([])
         let supervisor = Supervisor.make { $0.onOutcome = { settled in reported.withLock { $0.append(settled) } } }
         try supervisor.register("loading", as: Loading.self, from: .source("push")) { _, _ in }
@@ -106,7 +106,7 @@ import Testing
         #expect(letters.first?.steps.last?.stage == .body)
     }
 
-    @Test func aDuplicateOfAFailureIsNoDeadLetterAndHasNoExplanation() throws {
+    @Test func aDuplicateOfAFailureHasNoExplanation() throws {
         let arrival = try #require(arrivals(["not json"]).first)
         let rejected = Outcome.rejected(Outcome.Rejection(.malformed, detail: "why"))
         func settled(isDuplicate: Bool) -> SettledArrival {
@@ -118,7 +118,7 @@ import Testing
 
     private final class Held: Sendable {}
 
-    @Test func aDeadLetterKeepsNeitherThePluginNorItsBatchAlive() async throws {
+    @Test func aDeadLetterRetainsNeitherPluginNorBatch() async throws {
         let supervisor = Supervisor.make()
         weak var kept: Held?
         do {
@@ -136,7 +136,7 @@ import Testing
         #expect(supervisor.deadLetters.letters.first?.explanation.verdict.code == "invalidBody")
     }
 
-    @Test func theTimeoutThatEndedACallIsReported() async throws {
+    @Test func theExplanationReportsTheTimeout() async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock)
         let gate = AsyncStream.makeStream(of: Void.self)
@@ -180,7 +180,7 @@ import Testing
         explanation.description.split(separator: "\n").map { "    \($0)" }.joined(separator: "\n")
     }
 
-    @Test func theGuidesExplanationsAreTrue() async throws {
+    @Test func documentedExplanationsMatchTheOutput() async throws {
         let supervisor = Supervisor.make { $0 = SupervisorConfiguration() }
         let rule = AccessRule.all([.not(.source("chat")), .source("page")])
         try supervisor.register("loading", as: Loading.self, from: rule) { _, _ in }
@@ -192,7 +192,7 @@ import Testing
         let guide = try Self.guide()
         for explanation in [explained, letter.explanation] {
             let block = Self.indented(explanation)
-            #expect(guide.contains(block), "docs/access.md has not:\n\(block)")
+            #expect(guide.contains(block), "docs/access.md lacks:\n\(block)")
         }
     }
 }

@@ -15,7 +15,7 @@ import Testing
         return (explanation.verdict.code, explanation.steps.first { !$0.passes })
     }
 
-    @Test func deduplicationRateLimitsAndCircuitBreakersReportTheirState() async throws {
+    @Test func statefulStagesReportTheirState() async throws {
         let supervisor = Supervisor.make(clock: ManualClock())
         let options = PluginOptions<Empty>(circuitBreaker: CircuitBreakerPolicy(failures: 1, openFor: .seconds(30)))
         try supervisor.register("works", as: RawBody.self, from: .source("push")) { _, _ in }
@@ -42,7 +42,7 @@ import Testing
             let open = try Self.explain(message("fails"), by: supervisor)
             #expect(open.code == "unavailable" && open.stops?.stage == .circuitBreaker)
             #expect(
-                open.stops?.detail.hasPrefix("opens after 1 in a row for 30.0 seconds; open; the circuit breaker")
+                open.stops?.detail.hasPrefix("opens after 1 failures in a row for 30.0 seconds; open; the circuit")
                     == true
             )
             #expect(await deliver(message("fails", id: "2")) == "unavailable")
@@ -50,7 +50,7 @@ import Testing
             #expect(await deliver(message("works", id: "3")) == "handled")
             let over = try Self.explain(message("works", id: "4"), by: supervisor)
             #expect(over.code == "overloaded" && over.stops?.stage == .rateLimit)
-            #expect(over.stops?.detail.hasPrefix("1 a second, 4 at once; the source sends more") == true)
+            #expect(over.stops?.detail.hasPrefix("1 per second, bursts of 4; the source exceeds") == true)
             #expect(await deliver(message("works", id: "4")) == "overloaded")
             #expect(await deliver(message("works", id: "1", body: "[]")) == "idConflict")
         }
@@ -84,7 +84,7 @@ import Testing
         #expect(supervisor.deadLetters.letters.map { $0.explanation.steps.last?.stage } == [.timeout, .lane])
     }
 
-    @Test func whileNothingMoreIsTakenTheVerdictIsClosed() async throws {
+    @Test func aClosedSourceHasTheVerdictClosed() async throws {
         let supervisor = Supervisor.make()
         let gate = Gate()
         try supervisor.register("work", as: Empty.self, from: .any([.source("push"), .source("chat")])) { _, _ in
@@ -95,7 +95,7 @@ import Testing
         func explain(_ source: SourceName) throws -> Explanation {
             supervisor.explain(try #require(arrivals(from: source, [message("work")]).first))
         }
-        #expect(try explain("push").verdict.isCalled, "it waits until the supervisor opens")
+        #expect(try explain("push").verdict.isCalled, "the arrival waits until the supervisor opens")
         try await supervisor.whileRunning {
             #expect(push.submit(arrivals([message("work")]), to: sink) == 1)
             await gate.untilArrived(1)
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func aSourceThatIsSlowedWaitsAndIsNotStopped() async throws {
+    @Test func aThrottledSourceIsExplainedAsWaiting() async throws {
         let supervisor = Supervisor.make(clock: ManualClock())
         try supervisor.register("works", as: RawBody.self, from: .source("push")) { _, _ in }
         let limit = RateLimit(perSecond: 1, burst: 1)
@@ -125,7 +125,7 @@ import Testing
             let explanation = supervisor.explain(try #require(arrivals([message("works")]).first))
             #expect(explanation.verdict.isCalled)
             let step = explanation.steps.first { $0.stage == .rateLimit }
-            #expect(step?.detail == "1 a second, 1 at once; the source has to wait now")
+            #expect(step?.detail == "1 per second, bursts of 1; the source must wait now")
         }
     }
 }
@@ -144,7 +144,7 @@ import Testing
     ]
 
     @Test(arguments: reasons)
-    func aMiddlewareOutcomeIsNotTakenForAnEarlierStage(_ reason: Outcome.Rejection.Reason) async throws {
+    func aMiddlewareOutcomeIsNotAttributedToAnEarlierStage(_ reason: Outcome.Rejection.Reason) async throws {
         let reported = EventList<Explanation>()
         let supervisor = Supervisor.make { configuration in
             configuration.onOutcome = { if let explanation = $0.explanation { reported.append(explanation) } }
@@ -160,7 +160,7 @@ import Testing
         #expect(reported.all == [letter.explanation])
     }
 
-    @Test func aPluginThatDeclinesHasDecodedTheBody() async throws {
+    @Test func aDeclineIsExplainedAtTheAttemptsStage() async throws {
         let supervisor = Supervisor.make()
         try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in
             throw PluginDeclined("not mine")
@@ -181,7 +181,7 @@ import Testing
             (.key { $0 }, 0, [.envelope, .plugin, .access, .body]),
         ] as [(LaneOrder<Int>, Int, [ExplanationStage])]
     )
-    func anInvalidBodyHasTheAttemptsThatWereBegun(
+    func anInvalidBodyCountsOnlyStartedAttempts(
         _ order: LaneOrder<Int>,
         attempts: Int,
         stages: [ExplanationStage]
@@ -212,7 +212,7 @@ import Testing
 
     /// The first attempt lasts until the deadline has passed, so no second attempt can begin. If the deadline passes
     /// before the first attempt on a slow machine, the test retries with a later one.
-    @Test func anActionThatIsTooLateForItsNextAttemptEndsAsItsLastDid() async throws {
+    @Test func anExpiredRetryHasTheOutcomeOfTheLastAttempt() async throws {
         for milliseconds in [50, 500, 5_000, 50_000] {
             let clock = ManualClock()
             let supervisor = Supervisor.make(clock: clock) { $0.timeout = .seconds(1_000_000) }
@@ -235,6 +235,6 @@ import Testing
             #expect(letter.explanation.steps.last?.stage == .attempts)
             return
         }
-        Issue.record("the plugin was never called in time")
+        Issue.record("the plugin was never called before its deadline")
     }
 }

@@ -50,8 +50,8 @@ import Testing
             "  deadline        passes  none",
             "  rateLimit       passes  none",
             "  circuitBreaker  passes  none",
-            "  lane            passes  at most 4 at once, in order of their \(isByKey ? "key" : "source")",
-            "  attempts        passes  at most 5, with a wait of at most 1.0 seconds before the second, then twice as long, at most 9.0 seconds",
+            "  lane            passes  at most 4 at once, in order per \(isByKey ? "key" : "source")",
+            "  attempts        passes  at most 5, with a delay of at most 1.0 seconds before the second, doubling up to 9.0 seconds",
             "  timeout         passes  2.0 seconds",
             "  middleware      passes  Tracing, Audit",
         ]
@@ -87,7 +87,7 @@ import Testing
             stops: .access,
             detail: "any of (source chat; source page)"
         ),
-        Row(text: loading, code: "expired", stops: .deadline, detail: "its deadline has passed", isLate: true),
+        Row(text: loading, code: "expired", stops: .deadline, detail: "the deadline has passed", isLate: true),
         Row(text: message("loading", body: #"{"isShow":1}"#), code: "invalidBody", stops: .body, detail: "body.isShow"),
         Row(text: message("loading"), code: "invalidBody", stops: .body, detail: "missingMember at body.isShow"),
     ]
@@ -106,7 +106,7 @@ import Testing
         #expect(explanation.verdict.detail.contains(row.detail))
     }
 
-    @Test func whatLiesBehindARefusalIsExplainedToo() throws {
+    @Test func stagesAfterARefusalAreExplained() throws {
         let supervisor = Supervisor.make()
         let rule = AccessRule.all([.not(.source("chat")), .source("page")])
         try supervisor.register("loading", as: Loading.self, from: rule) { _, _ in }
@@ -123,7 +123,7 @@ import Testing
         init(from decoder: any Decoder) { Spied.made.wrappingAdd(1, ordering: .relaxed) }
     }
 
-    @Test func nothingIsRunAndNothingChanges() async throws {
+    @Test func explainingRunsNothingAndChangesNothing() async throws {
         let settled = Atomic(0)
         let supervisor = Supervisor.make { $0.onOutcome = { _ in settled.wrappingAdd(1, ordering: .relaxed) } }
         let calls = Atomic(0)
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test func anExplanationIsOneLinePerStepWhateverTheMessageContains() throws {
+    @Test func hostileTextDoesNotBreakExplanationLines() throws {
         let supervisor = Supervisor.make()
         let rule = AccessRule("line\nbreak \u{1B}[2J") { _ in true }
         try supervisor.register("loading", as: Loading.self, from: rule) { _, _ in }
@@ -174,7 +174,7 @@ import Testing
         #expect(!explanation.description.unicodeScalars.contains { $0 == "\u{1B}" || $0 == "\u{2028}" })
     }
 
-    @Test func anExplanationIsWrittenAsJSON() throws {
+    @Test func anExplanationEncodesAsJSON() throws {
         let explanation = Supervisor.make().explain(try Self.arrival(Self.loading))
         let expected = #"""
             {"action":"loading","envelope":"standard","id":"7","source":"push","steps":[{"detail":"standard","passes":true,"stage":"envelope"},{"detail":"no plugin is registered for this action","passes":false,"stage":"plugin"}],"verdict":{"code":"unknownAction","detail":"no plugin is registered for this action"}}
@@ -195,7 +195,7 @@ import Testing
         (.handler("pay"), #"{"amount":"1"}"#), (.standard, #"{"action":"pay","body":{"amount":"1"}}"#),
         (.route(RouteNaming(action: "pay", captures: [RouteNaming.Capture(name: "amount", value: "one")])), "{}"),
     ])
-    func aBodyThatDoesNotDecodeIsExplainedWithItsPathInEveryEnvelope(_ envelope: Envelope, _ text: String) throws {
+    func aBodyErrorHasItsPathInEveryEnvelope(_ envelope: Envelope, _ text: String) throws {
         var batch = ArrivalBatch(pool: ArrivalPool())
         let origin = Origin(source: "push", facts: TestFacts(label: ""))
         Array(text.utf8).withUnsafeBytes {
@@ -211,7 +211,7 @@ import Testing
         #expect(body.detail.contains("at body.amount"), "\(body.detail)")
     }
 
-    @Test func theKindsOfPluginsAreExplainedAlike() throws {
+    @Test func syncAsyncAndBatchPluginsAreExplained() throws {
         struct Sync: SyncPlugin {
             let action: ActionName = "sync"
             func callAsAction(_ info: Loading, context: ActionContext) {}
@@ -231,7 +231,7 @@ import Testing
         try supervisor.register(Together(), from: .source("push"))
         for (action, holder, middleware) in [
             ("sync", "Sync", "Tracing"), ("async", "Async", "Tracing"),
-            ("together", "Together", "none, as one call is for many actions"),
+            ("together", "Together", "none, because one call handles many actions"),
         ] {
             let bad = supervisor.explain(try Self.arrival(message(action, body: "7")))
             #expect(bad.verdict.code == "invalidBody")

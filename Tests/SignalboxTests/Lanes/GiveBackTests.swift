@@ -74,7 +74,7 @@ import Testing
         arrivals(Array(repeating: message("store"), count: count))
     }
 
-    @Test func afterTheLastAttemptItIsAbandonedAndNotAcknowledged() async throws {
+    @Test func aMessageIsAbandonedAfterItsLastAttempt() async throws {
         let trial = try Trial(retry: RetryPolicy(attempts: 3))
         let outcomes = try await trial.outcomes(of: arrivals([message("store")]))
         #expect(outcomes == [.abandoned(.givenBack("threw: no space left"))])
@@ -85,14 +85,14 @@ import Testing
         #expect(trial.supervisor.report.total.abandoned == 1)
     }
 
-    @Test func withoutRedeliveryItIsADeadLetter() async throws {
+    @Test func withoutRedeliveryAFailureIsADeadLetter() async throws {
         let trial = try Trial(features: [])
         let outcomes = try await trial.outcomes(of: arrivals([message("store")]))
         #expect(outcomes.map(\.name) == ["failed"])
         #expect(trial.supervisor.deadLetters.total == 1)
     }
 
-    @Test func aMessageThatItsSourceSendsOnceIsADeadLetter() async throws {
+    @Test func aMessageSentOnceIsADeadLetter() async throws {
         let trial = try Trial()
         let outcomes = try await trial.outcomes(of: Self.sentOnce(1))
         #expect(outcomes.map(\.name) == ["failed"])
@@ -107,7 +107,7 @@ import Testing
         #expect(trial.supervisor.deadLetters.total == 1)
     }
 
-    @Test func aThrownFailureCanRequestItToo() async throws {
+    @Test func aThrownFailureCanRequestRedelivery() async throws {
         let failure = Outcome.Failure(.threw, detail: "gone", isRetryable: false, whenExhausted: .abandon)
         let trial = try Trial { _ in throw failure }
         let outcomes = try await trial.outcomes(of: arrivals([message("store")]))
@@ -115,14 +115,14 @@ import Testing
     }
 
     /// An open breaker would turn later arrivals into dead letters.
-    @Test func itDoesNotOpenACircuitBreaker() async throws {
+    @Test func givenBackFailuresDoNotOpenTheCircuitBreaker() async throws {
         let trial = try Trial(breaker: CircuitBreakerPolicy(failures: 1, openFor: .seconds(600)))
         let outcomes = try await trial.outcomes(of: arrivals([message("store"), message("store")]))
         #expect(outcomes.map(\.code) == ["givenBack", "givenBack"])
         #expect(trial.attempts.all.count == 2)
     }
 
-    @Test func itIsRedeliveredAsANewArrivalAlsoWithDeduplication() async throws {
+    @Test func deduplicationDoesNotBlockTheRedelivery() async throws {
         let calls = EventList<Int>()
         let trial = try Trial(features: [.redelivers, .stableIDs]) { context in
             calls.append(context.attempt)
@@ -136,7 +136,7 @@ import Testing
         #expect(trial.attempts.all.count == 2)
     }
 
-    @Test func theWholeBatchIsGivenBackTogetherButForWhatIsRejected() async throws {
+    @Test func aFailedBatchIsGivenBackExceptRejectedActions() async throws {
         let supervisor = Supervisor.make()
         try supervisor.register(CollectingPlugin(failure: DiskFull()), from: .source("push"))
         let intake = try supervisor.intake(for: "push", features: .redelivers)
@@ -147,7 +147,7 @@ import Testing
     }
 
     /// One fault affects every message, and a line for each would bury all others.
-    @Test func theLogHasOneLineAMinuteAndOneAtTheEnd() async throws {
+    @Test func givenBackMessagesAreLoggedOncePerMinuteAndAtTheEnd() async throws {
         let (lines, clock) = (EventList<LoggedLine>(), ManualClock())
         var configuration = SupervisorConfiguration()
         configuration.logLinesPerSecond = 1_000
@@ -227,7 +227,7 @@ import Testing
         return trial
     }
 
-    @Test func aTimedOutCallAndLaterArrivalsAreGivenBackIfThePluginRequestsIt() async throws {
+    @Test func messagesOfAStalledPluginAreGivenBackOnRequest() async throws {
         let trial = try await Self.stall(nil)
         let late = Outcome.Abandonment.givenBack("timeout: plugin store did not return within \(Duration.seconds(3))")
         let behind = Outcome.Abandonment.givenBack("unavailable: an earlier call of plugin store has not returned")
@@ -238,7 +238,7 @@ import Testing
     }
 
     @Test(arguments: Obstacle.allCases)
-    func aCallThatTimesOutAndWhatComesWhileItHasNotReturnedAreOtherwiseDeadLetters(obstacle: Obstacle) async throws {
+    func messagesOfAStalledPluginAreOtherwiseDeadLetters(obstacle: Obstacle) async throws {
         let trial = try await Self.stall(obstacle)
         #expect(trial.settled.map(\.name) == ["failed", "rejected", "rejected"])
         #expect(trial.settled.map(\.code) == ["timeout", "unavailable", "unavailable"])
@@ -248,7 +248,7 @@ import Testing
     }
 
     /// The failure that opens the breaker is a dead letter, because its error decides and not the option.
-    @Test func arrivalsRefusedByAnOpenCircuitBreakerAreGivenBackIfThePluginRequestsIt() async throws {
+    @Test func messagesRefusedByAnOpenBreakerAreGivenBackOnRequest() async throws {
         let trial = try await Self.openBreaker(nil)
         #expect(trial.settled.map(\.name) == ["failed", "abandoned"])
         #expect(trial.settled.map(\.code) == ["threw", "givenBack"])
@@ -258,7 +258,7 @@ import Testing
     }
 
     @Test(arguments: Obstacle.allCases)
-    func whatAnOpenCircuitBreakerRefusesIsOtherwiseADeadLetter(obstacle: Obstacle) async throws {
+    func messagesRefusedByAnOpenBreakerAreOtherwiseDeadLetters(obstacle: Obstacle) async throws {
         let trial = try await Self.openBreaker(obstacle)
         #expect(trial.settled.map(\.name) == ["failed", "rejected"])
         #expect(trial.settled.map(\.code) == ["threw", "unavailable"])
@@ -267,7 +267,7 @@ import Testing
         #expect(trial.supervisor.report.total.givenBack == 0)
     }
 
-    @Test func whatIsRejectedForAnotherReasonIsADeadLetterAsBefore() async throws {
+    @Test func otherRejectionsRemainDeadLetters() async throws {
         let trial = try Trial(whenUnavailable: .abandon)
         let late = arrivals(deadline: ContinuousClock.now - .seconds(1), [message("store")])
         let outcomes = try await trial.outcomes(of: late)

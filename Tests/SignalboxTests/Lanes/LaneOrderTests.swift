@@ -41,7 +41,7 @@ import Testing
         )
     }
 
-    @Test func oneSourceKeepsItsOrderWhileOthersRunBesideIt() async throws {
+    @Test func aSourceStaysInOrderWhileOthersRunConcurrently() async throws {
         let supervisor = Supervisor.make()
         let gate = Gate()
         let called = EventList<String>()
@@ -65,7 +65,7 @@ import Testing
         #expect(called.all == ["push0", "chat7", "push1"])
     }
 
-    @Test func withoutOrderAsManyRunConcurrentlyAsTheOptionsAllow() async throws {
+    @Test func unorderedCallsRunUpToTheConcurrencyLimit() async throws {
         let supervisor = Supervisor.make()
         let gate = Gate()
         let options = PluginOptions<Int>(order: .none, maxConcurrent: 3)
@@ -84,7 +84,7 @@ import Testing
         #expect(supervisor.report.total.handled == 10)
     }
 
-    @Test func equalKeysKeepTheirOrderAndOthersDoNotWaitForThem() async throws {
+    @Test func equalKeysStayInOrderAndOtherKeysDoNotWait() async throws {
         let supervisor = Supervisor.make()
         let gate = Gate()
         let called = EventList<String>()
@@ -109,7 +109,7 @@ import Testing
         #expect(called.all.filter { $0.hasPrefix("a") } == ["a1", "a2"])
     }
 
-    @Test func aBodyWithoutItsKeyIsRejectedAndNotCalled() async throws {
+    @Test func aBodyWithoutItsKeyIsRejected() async throws {
         let supervisor = Supervisor.make()
         let options = PluginOptions<Order>(order: .key(\.customer), maxConcurrent: 2)
         try supervisor.register("order", as: Order.self, from: .source("push"), options: options) { order, _ in
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func manyKeysAreHandledEachInItsOrder() async throws {
+    @Test func eachOfManyKeysIsHandledInOrder() async throws {
         let supervisor = Supervisor.make()
         let called = EventList<Order>()
         let options = PluginOptions<Order>(order: .key(\.customer), maxConcurrent: 4)
@@ -147,7 +147,7 @@ import Testing
         #expect(called.all.count == 2_000)
     }
 
-    @Test func aKeyWhoseCallDoesNotReturnIsUnavailableAndOthersContinue() async throws {
+    @Test func aStalledKeyIsUnavailableAndOthersContinue() async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock) { $0.timeout = .seconds(1) }
         let gate = Gate()
@@ -198,22 +198,22 @@ import Testing
         return answers.all
     }
 
-    @Test func waitingForItsOwnSerialLaneIsRefused() async throws {
+    @Test func aPluginAwaitingItsOwnSerialLaneIsRefused() async throws {
         #expect(try await Self.answers() == ["reentrant"])
         #expect(try await Self.answers(through: "chat") == ["reentrant"])
     }
 
-    @Test func waitingForAnotherPluginIsNot() async throws {
+    @Test func awaitingAnotherPluginIsAllowed() async throws {
         #expect(try await Self.answers(to: "other") == ["handled"])
     }
 
-    @Test func waitingForAFreeWorkerIsNot() async throws {
+    @Test func awaitingAFreeWorkerIsAllowed() async throws {
         #expect(try await Self.answers(PluginOptions(order: .none, maxConcurrent: 2)) == ["handled"])
         #expect(try await Self.answers(PluginOptions(maxConcurrent: 2), through: "chat") == ["handled"])
         #expect(try await Self.answers(PluginOptions(maxConcurrent: 2)) == ["reentrant"])
     }
 
-    @Test func sendingWithoutWaitingIsNot() async throws {
+    @Test func sendingWithoutAwaitingIsAllowed() async throws {
         let supervisor = Supervisor.make()
         defer { try? supervisor.remove("work") }
         let push = try supervisor.intake(for: "push")

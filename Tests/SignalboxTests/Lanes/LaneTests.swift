@@ -31,7 +31,7 @@ import Testing
         #expect(sink.acknowledged == (0..<900).map(UInt64.init))
     }
 
-    @Test func alternatingActionsKeepTheirOrderPerLane() async throws {
+    @Test func alternatingActionsStayInOrderPerLane() async throws {
         let supervisor = Supervisor.make()
         let seen = Mutex<[String: [Int]]>([:])
         for action in ["one", "two"] {
@@ -49,7 +49,7 @@ import Testing
         #expect(seen.withLock { $0["two"] } == Array(stride(from: 1, to: 200, by: 2)))
     }
 
-    @Test func aPluginThatThrowsStopsNoOther() async throws {
+    @Test func aThrowingPluginStopsNoOther() async throws {
         let supervisor = Supervisor.make()
         try supervisor.register("breaks", as: Empty.self, from: .source("push")) { _, _ in throw Broken() }
         try supervisor.register("works", as: Empty.self, from: .source("push")) { _, _ in }
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func aPluginThatNeverReturnsTimesOutAndStopsNoOtherSource() async throws {
+    @Test func aHungCallTimesOutWithoutBlockingOtherSources() async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock) { $0.timeout = .seconds(1) }
         let gate = Gate()
@@ -93,7 +93,7 @@ import Testing
         gate.open()
     }
 
-    @Test func aLateResultIsCountedAndNotSentAndTheLaneGoesOn() async throws {
+    @Test func aLateResultIsCountedAndTheLaneResumes() async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock) { $0.timeout = .milliseconds(100) }
         let gate = Gate()
@@ -121,7 +121,7 @@ import Testing
         #expect(supervisor.report.callsStillRunning.isEmpty)
     }
 
-    @Test func whatWaitsLongerThanItsSourceMayHoldItIsAbandonedAndNotAcknowledged() async throws {
+    @Test func arrivalsWaitingPastTheAckDeadlineAreAbandoned() async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock) { configuration in
             configuration.timeout = .seconds(60)
@@ -154,7 +154,7 @@ import Testing
         #expect(supervisor.deadLetters.total == 0)
     }
 
-    @Test func everyArrivalIsSettledOnceHoweverTheTimerInterferes() async throws {
+    @Test func everyArrivalIsSettledOnceDespiteTheTimer() async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock) { configuration in
             configuration.timeout = .milliseconds(100)
@@ -190,7 +190,7 @@ import Testing
 }
 
 @Suite struct BatchPluginTests {
-    @Test func theActionsOfABatchAreHandledInOneCallInOrder() async throws {
+    @Test func aBatchIsHandledInOneCallInOrder() async throws {
         let supervisor = Supervisor.make()
         let plugin = CollectingPlugin()
         try supervisor.register(plugin, from: .source("push"))
@@ -203,7 +203,7 @@ import Testing
         #expect(plugin.calls.withLock { $0 } == [[1, 2, 3]])
     }
 
-    @Test func actionsForAnotherPluginInBetweenDoNotBreakUpTheCall() async throws {
+    @Test func interleavedActionsOfAnotherPluginDoNotSplitTheCall() async throws {
         let supervisor = Supervisor.make()
         let plugin = CollectingPlugin()
         try supervisor.register(plugin, from: .source("push"))
@@ -219,7 +219,7 @@ import Testing
         #expect(plugin.calls.withLock { $0 } == [Array(stride(from: 0, to: 20, by: 2))])
     }
 
-    @Test func whatTheCallThrowsFailsAllButTheRejected() async throws {
+    @Test func aThrownErrorFailsAllButRejectedActions() async throws {
         let supervisor = Supervisor.make()
         let plugin = CollectingPlugin(failure: Broken())
         try supervisor.register(plugin, from: .source("push"))
@@ -230,7 +230,7 @@ import Testing
         }
     }
 
-    @Test func anOverdueCallFailsTheWholeBatchAndWhatWaitsIsUnavailable() async throws {
+    @Test func anOverdueCallFailsTheWholeBatch() async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock) { $0.timeout = .milliseconds(200) }
         let gate = Gate()

@@ -56,7 +56,7 @@ import Testing
         #expect(supervisor.report.total.settled == 1)
     }
 
-    @Test func afterTheLastAttemptItHasFailedOnce() async throws {
+    @Test func exhaustedRetriesCountAsOneFailure() async throws {
         let plugin = Unsteady(Array(repeating: Refused(), count: 9))
         let (outcome, supervisor) = try await Self.outcome(of: plugin, RetryPolicy(attempts: 4))
         #expect(reason(outcome) == "threw")
@@ -65,21 +65,21 @@ import Testing
         #expect(supervisor.report.total.failed == 1)
     }
 
-    @Test func whatIsNotCalledRetryableIsFinal() async throws {
+    @Test func anErrorThatIsNotRetryableIsFinal() async throws {
         let plugin = Unsteady([Broken()])
         let (outcome, _) = try await Self.outcome(of: plugin, RetryPolicy())
         #expect(reason(outcome) == "threw")
         #expect(plugin.attempts == [1])
     }
 
-    @Test func withoutAPolicyNothingIsRetried() async throws {
+    @Test func withoutAPolicyFailuresAreNotRetried() async throws {
         let plugin = Unsteady([Refused()])
         let (outcome, _) = try await Self.outcome(of: plugin, nil)
         #expect(reason(outcome) == "threw")
         #expect(plugin.attempts == [1])
     }
 
-    @Test func aThrownFailureStatesWhetherItIsRetryable() async throws {
+    @Test func aThrownFailureDecidesWhetherItIsRetried() async throws {
         let failures = [
             Outcome.Failure(.threw, detail: "busy", isRetryable: true), Outcome.Failure(.threw, detail: "gone"),
         ]
@@ -105,7 +105,7 @@ import Testing
     }
 
     /// The timeout is a thousand ticks. Both attempts together take longer.
-    @Test(.timeLimit(.minutes(10))) func theTimeoutIsThatOfOneAttempt() async throws {
+    @Test(.timeLimit(.minutes(10))) func theTimeoutAppliesToEachAttempt() async throws {
         let (clock, gate) = (ManualClock(), Gate())
         let supervisor = Supervisor.make(clock: clock) { $0.timeout = .seconds(100) }
         let retry = RetryPolicy(attempts: 2, firstDelay: .milliseconds(100))
@@ -131,7 +131,7 @@ import Testing
         #expect(sink.outcomes[0] == [.handled(reply: nil)])
     }
 
-    @Test func aHeadThatIsRetriedHoldsItsKeyOnly() async throws {
+    @Test func aPendingRetryBlocksOnlyItsKey() async throws {
         struct Order: Codable, Sendable {
             let customer: String
             let number: Int
@@ -158,7 +158,7 @@ import Testing
         #expect(called.all == ["a1#1", "b1#1", "a1#2", "a2#1"])
     }
 
-    @Test func aHeadThatIsRetriedHoldsItsSourceAndNoOther() async throws {
+    @Test func aPendingRetryBlocksOnlyItsSource() async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock)
         let called = EventList<String>()
@@ -180,7 +180,7 @@ import Testing
         #expect(called.all.filter { $0.hasPrefix("push") } == ["push0", "push0", "push1"])
     }
 
-    @Test func whatWaitsForItsNextAttemptIsAbandonedAtTheEndOfADrain() async throws {
+    @Test func aDrainAbandonsPendingRetries() async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock) { $0.drainLimit = .zero }
         let plugin = Unsteady(Array(repeating: Refused(), count: 1_000))
@@ -201,7 +201,7 @@ import Testing
     }
 
     /// A source does not keep a worker while all its calls fail.
-    @Test func aSourceWhoseCallsFailLetsOthersHaveTheirTurn() async throws {
+    @Test func aFailingSourceDoesNotStarveOthers() async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock) { configuration in
             configuration.timeout = .seconds(86_400)
@@ -235,7 +235,7 @@ import Testing
         #expect(called.all.prefix(3).contains("chat"))
     }
 
-    @Test func nothingIsRetriedAfterTheDrainLimit() async throws {
+    @Test func noRetryStartsAfterTheDrainLimit() async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock) { $0.drainLimit = .milliseconds(300) }
         let plugin = Unsteady(Array(repeating: Refused(), count: 1_000))
@@ -282,7 +282,7 @@ import Testing
     }
 
     /// The next attempt would begin after the deadline. The action fails as its call did, and does not expire.
-    @Test func anActionWhoseDeadlineComesBeforeItsNextAttemptHasFailed() async throws {
+    @Test func anActionFailsIfItsDeadlinePrecedesTheNextAttempt() async throws {
         let supervisor = Supervisor.make(clock: ManualClock())
         let ages = Duration.seconds(1_000_000_000)
         let options = PluginOptions<Empty>(retry: RetryPolicy(firstDelay: ages, longestDelay: ages))

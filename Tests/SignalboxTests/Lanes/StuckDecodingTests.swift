@@ -9,7 +9,7 @@ import Testing
 @Suite struct StuckDecodingTests {
     private struct Order: Decodable, Sendable {
         static let reached = Gate(isOpen: true)
-        static let goesOn = DispatchSemaphore(value: 0)
+        static let resumption = DispatchSemaphore(value: 0)
         let customer: String
 
         init(from decoder: any Decoder) throws {
@@ -17,7 +17,7 @@ import Testing
             guard customer == "stuck" else { return }
             Task { await Order.reached.pass() }
             // Bounded, so that a lane that never resumes fails only this test.
-            _ = Order.goesOn.wait(timeout: .now() + 600)
+            _ = Order.resumption.wait(timeout: .now() + 600)
         }
     }
 
@@ -25,7 +25,7 @@ import Testing
         customers.map { message("order", body: "\"\($0)\"") }
     }
 
-    @Test func aBodyThatDoesNotGetDecodedIsOverdueLikeACall() async throws {
+    @Test func hungDecodingTimesOutLikeACall() async throws {
         let clock = ManualClock()
         var configuration = SupervisorConfiguration()
         configuration.timeout = .seconds(1)
@@ -47,10 +47,13 @@ import Testing
             #expect(sink.outcomes[0]?.map(reason) == ["handled"])
             #expect(sink.outcomes[1]?.map(reason) == ["timeout"])
             #expect(sink.outcomes[2]?.map(reason) == ["unavailable"])
-            #expect(supervisor.deadLetters.letters.allSatisfy { $0.attempts == 0 }, "decoding for a key is no attempt")
+            #expect(
+                supervisor.deadLetters.letters.allSatisfy { $0.attempts == 0 },
+                "decoding for a key is not an attempt"
+            )
             #expect(await push.deliver(arrivals(Self.orders("c"))).map(reason) == ["unavailable"])
             #expect(await page.deliver(arrivals(from: "page", Self.orders("d"))).map(reason) == ["handled"])
-            Order.goesOn.signal()
+            Order.resumption.signal()
             var outcomes: [Outcome] = []
             repeat {
                 await Task.yield()
@@ -75,7 +78,7 @@ import Testing
     }
 
     /// More plugins block than the pool has threads. The timer has its own thread.
-    @Test func pluginsThatBlockEveryThreadAreOverdueAllTheSame() async {
+    @Test func pluginsThatBlockEveryThreadStillTimeOut() async {
         await #expect(processExitsWith: .success) {
             let count = ProcessInfo.processInfo.activeProcessorCount + 1
             let supervisor = Supervisor.make { $0.timeout = .milliseconds(200) }

@@ -23,10 +23,10 @@ import Testing
         LogKind.allCases.first { line.message == $0.text || line.message.hasPrefix("\($0.text): ") }
     }
 
-    @Test func eachLineIsOfAKindAndHasItsLevelAndNoOtherFields() async throws {
+    @Test func eachLineHasTheLevelAndFieldsOfItsKind() async throws {
         let trial = try LogTrial()
         let run = Task { try await trial.supervisor.run() }
-        try await trial.breakAndMend()
+        try await trial.openAndCloseBreaker()
         await trial.stall()
         await trial.removeASource()
         await trial.giveBack()
@@ -84,7 +84,7 @@ import Testing
             }
         }
 
-        func breakAndMend() async throws {
+        func openAndCloseBreaker() async throws {
             #expect(await push.deliver(arrivals([message("unsteady", body: "false")])).map(reason) == ["threw"])
             await clock.tick(12)
             #expect(await push.deliver(arrivals([message("unsteady", body: "true")])).map(reason) == ["handled"])
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func anUnavailableOutcomeOfMiddlewareHasItsOwnLine() async throws {
+    @Test func anUnavailableOutcomeFromMiddlewareIsLogged() async throws {
         let lines = EventList<LoggedLine>()
         let logger = Logger(label: "test") { _ in LoggedLines(lines) }
         let supervisor = Supervisor(configuration: .patient, logger: logger)
@@ -169,17 +169,17 @@ import Testing
         }
     }
 
-    @Test func logCallsAreInFewFiles() throws {
+    @Test func logCallsAreLimitedToListedFiles() throws {
         let call = /\.(?:trace|debug|info|notice|warning|error|critical)\(\s*"|\Wlog\(\s*level:/
         var found: Set<String> = []
         for (path, text) in try Self.sources() where text.contains("import Logging") && text.contains(call) {
             found.insert(path)
         }
-        #expect(found.subtracting(Self.files).isEmpty, "lines are written elsewhere: put them where the others are")
-        #expect(Self.files.subtracting(found).isEmpty, "no lines are written here any more")
+        #expect(found.subtracting(Self.files).isEmpty, "these files have log calls but are not listed")
+        #expect(Self.files.subtracting(found).isEmpty, "these listed files have no log calls")
     }
 
-    @Test func everyFieldOfALineIsInTheTable() throws {
+    @Test func everyLoggedFieldIsInLogField() throws {
         var count = 0
         for (path, text) in try Self.sources() where text.contains("import Logging") {
             for key in Self.keys(in: text) {
@@ -187,7 +187,7 @@ import Testing
                 count += 1
             }
         }
-        #expect(count >= 5, "the adapters have fields")
+        #expect(count >= 5, "expected at least 5 fields, found \(count)")
     }
 
     /// Returns the field names that are literals in `metadataKey: "name"` and `metadata: ["name": ...]`.

@@ -16,7 +16,7 @@ import Tracing
         #expect(LogText.escaped("plain text") == "plain text")
     }
 
-    @Test func whatIsShownIsEscapedAndHasNoSecret() {
+    @Test func shownTextIsEscapedAndRedacted() {
         #expect(LogText.shown("a\ntoken=x\nb") == #"a\u{a}token=[redacted]\u{a}b"#)
     }
 
@@ -30,13 +30,13 @@ import Tracing
         #expect(limiter.takeWithheld() == 0)
     }
 
-    @Test func theFieldsOfEveryKindOfLineAreInTheTable() {
+    @Test func theFieldsOfEveryLogKindAreDocumented() {
         for kind in LogKind.allCases {
             #expect(Set(kind.fields).count == kind.fields.count)
             #expect(!kind.text.isEmpty && !kind.frequency.isEmpty)
         }
         let used = Set(LogKind.allCases.flatMap(\.fields)).union(LogField.ofTheCommand).union([.source])
-        #expect(used == Set(LogField.allCases), "a field that no line has, or a line with one that is not documented")
+        #expect(used == Set(LogField.allCases), "a field is unused or undocumented")
     }
 }
 
@@ -63,7 +63,7 @@ extension LogField {
         return Supervisor(configuration: configuration, logger: logger, clock: clock)
     }
 
-    @Test func tenThousandHandledActionsWriteNothingAtAnyLevel() async throws {
+    @Test func tenThousandHandledActionsLogNothing() async throws {
         let lines = EventList<String>()
         let supervisor = Self.supervisor(lines, .trace, ManualClock())
         supervisor.use(MetricsMiddleware())
@@ -75,12 +75,12 @@ extension LogField {
             #expect(lines.all.isEmpty)
         }
         #expect(supervisor.report.total.handled == 10_000)
-        #expect(lines.all.count == 1, "the drain, and no other: \(lines.all)")
+        #expect(lines.all.count == 1, "expected only the line of the drain, found \(lines.all)")
     }
 
     /// Sends 2,000 actions of each of six kinds, 500 expired ones and 500 to a stalled plugin. The log has at most 50
     /// lines for each started second, and lines for the stall, dropped dead letters, the drain and withheld lines.
-    @Test func elevenThousandActionsOfAllOutcomesStayWithinTheBudget() async throws {
+    @Test func elevenThousandActionsStayWithinTheLogBudget() async throws {
         let lines = EventList<String>()
         let clock = ManualClock()
         let supervisor = Self.supervisor(lines, .info, clock)
@@ -116,7 +116,10 @@ extension LogField {
         let reported = lines.all.compactMap(Self.withheld).reduce(0, +)
         let written = lines.all.filter { $0.contains("dead letter: ") }.count
         let unavailable = 499
-        #expect(reported + written == report.rejected + report.failed - unavailable, "what has no line is told of")
+        #expect(
+            reported + written == report.rejected + report.failed - unavailable,
+            "the withheld lines were not all counted"
+        )
         gate.open()
     }
 
@@ -159,7 +162,7 @@ extension LogField {
 
     private struct Thrown: Error, CustomStringConvertible { let description: String }
 
-    @Test func eachEventIsOneLineWhateverTheTextIs() async throws {
+    @Test func hostileTextNeverBreaksALine() async throws {
         let lines = EventList<String>()
         var configuration = SupervisorConfiguration()
         configuration.logLinesPerSecond = .max

@@ -72,17 +72,17 @@ import Tracing
         (#"{"broker":"mqtt://anna:Canary7Q@b"}"#, #"{"broker":"mqtt://[redacted]@b"}"#),
     ]
 
-    @Test(arguments: secrets) func aSecretIsTakenOutAndTheRestStays(_ text: String, _ expected: String) {
+    @Test(arguments: secrets) func secretsAreRedactedAndOtherTextIsUnchanged(_ text: String, _ expected: String) {
         let redacted = Redaction.redacted(text)
         #expect(redacted == expected)
         #expect(!redacted.contains("Canary7Q"))
-        #expect(Redaction.redacted(redacted) == redacted, "a second look changes nothing")
+        #expect(Redaction.redacted(redacted) == redacted, "redaction is idempotent")
         #expect(!Redaction.redacted("before " + text + " behind").contains("Canary7Q"))
     }
 
     @Test(arguments: [
         "", "plain", "unknownAction: no plugin is registered for this action",
-        "typeMismatch at body.token (byte 61): Int expected", "unexpected token: }", "token", "the token is missing",
+        "typeMismatch at body.token (byte 61): expected Int", "unexpected token: }", "token", "the token is missing",
         "plugin payment allows source push, which does not cover this origin of chat",
         "environment variable MQTT_PASSWORD is not set", "max_tokens=5", "tokenizer: fast", "passwords: 3",
         "password: nil", #"{"token":null,"page":2}"#, "password=", "password: ", "if token == nil",
@@ -92,11 +92,11 @@ import Tracing
         "1:2 a=b c:d {\"e\":\"f\"}", "日本 = é, 🙂: 👨‍👩‍👧", "a://b://c", "://", "secret://x", "--token --verbose", "--token",
         "key=value; keyboard: de", "passport: D123", "secretary: anna", "cookiecutter=1",
     ])
-    func whatIsNoSecretStays(_ text: String) {
+    func textWithoutSecretsIsUnchanged(_ text: String) {
         #expect(Redaction.redacted(text) == text)
     }
 
-    @Test func nothingIsCutInTheMiddleOfACharacter() {
+    @Test func redactionDoesNotSplitCharacters() {
         #expect(Redaction.redacted("é token=日本🙂 é") == "é token=[redacted] é")
         #expect(Redaction.redacted("密token=x") == "密token=[redacted]")
     }
@@ -106,14 +106,14 @@ import Tracing
         "password ",
         "://", "://u:p", "token=]", "-", "cookie: [\"", "token%3D", "{\"", "'", "pwd=a ", "token=a&", "a://u@h ",
     ])
-    func theWorkGrowsWithTheLengthAlone(_ piece: String) {
+    func redactionTakesLinearTime(_ piece: String) {
         // Quadratic work would take minutes here.
         let text = String(repeating: piece, count: 200_000 / piece.utf8.count)
         #expect(Redaction.redacted(text).utf8.count <= text.utf8.count * 12)
         #expect(Redaction.detail(text).unicodeScalars.count <= 500)
     }
 
-    @Test func aDetailIsBoundedAndKeepsNoHalfOfASecret() {
+    @Test func aDetailIsBoundedAndHasNoPartialSecret() {
         #expect(Redaction.detail(String(repeating: "x", count: 10_000)).count == 500)
         let combining = "a" + String(repeating: "\u{301}", count: 100_000)
         #expect(Redaction.detail(combining).utf8.count <= 2_000)
@@ -142,7 +142,7 @@ import Tracing
             """
     }
 
-    @Test func anErrorOfAPluginIsReportedWithoutItsSecretsEverywhere() async throws {
+    @Test func pluginErrorsAreReportedWithoutSecrets() async throws {
         let lines = EventList<String>()
         let reported = EventList<Outcome>()
         let tracer = InMemoryTracer()
@@ -163,14 +163,14 @@ import Tracing
         var outcomes: [Outcome] = []
         try await supervisor.whileRunning { outcomes = await intake.deliver(arrivals(messages)) }
         #expect(outcomes.map(\.name) == ["failed", "failed", "failed", "failed", "rejected"])
-        let said: [String] = [
+        let output: [String] = [
             outcomes.map { "\($0)" }, reported.all.map { "\($0)" }, lines.all,
             supervisor.deadLetters.letters.map { "\($0.outcome)" }, explained,
             supervisor.deadLetters.letters.map { "\($0.explanation)" },
             tracer.finishedSpans.map { "\($0.operationName) \($0.attributes) \($0.status as Any) \($0.errors)" },
             metrics.counters.map { "\($0.label) \($0.dimensions)" },
         ].flatMap { $0 }
-        #expect(said.filter { $0.contains("Canary") }.isEmpty)
+        #expect(output.filter { $0.contains("Canary") }.isEmpty)
         #expect(outcomes.filter { "\($0)".contains("pay.example/v1?token=[redacted] was refused") }.count == 4)
         // The message itself is stored unchanged, so that it can be replayed.
         #expect(Set(supervisor.deadLetters.letters.map { $0.original.text }) == Set(messages))
@@ -196,7 +196,7 @@ import Tracing
         }
     }
 
-    @Test func anExplanationIsPrintedWithoutTheSecretsOfMiddleware() async throws {
+    @Test func explanationsRedactMiddlewareSecrets() async throws {
         let supervisor = Supervisor.make()
         supervisor.use(Answering())
         try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
@@ -214,21 +214,21 @@ import Tracing
         }
     }
 
-    @Test func whatAnInfoThrowsIsBounded() async throws {
+    @Test func anErrorThrownByAnInfoIsBounded() async throws {
         let supervisor = Supervisor.make()
         try supervisor.register("work", as: Talkative.self, from: .source("push")) { _, _ in }
         let intake = try supervisor.intake(for: "push")
         var outcomes: [Outcome] = []
         try await supervisor.whileRunning { outcomes = await intake.deliver(arrivals([message("work")])) }
         guard case .rejected(let rejection)? = outcomes.first else {
-            Issue.record("it was not rejected")
+            Issue.record("the message was not rejected")
             return
         }
         #expect(rejection.reason == .invalidBody && rejection.detail.utf8.count < 1_100)
         #expect(rejection.bodyError?.detail.unicodeScalars.count == 500)
     }
 
-    @Test func anErrorOfAnAdapterIsReportedWithoutItsSecrets() async throws {
+    @Test func adapterErrorsAreReportedWithoutSecrets() async throws {
         let lines = EventList<String>()
         let supervisor = Supervisor(
             configuration: .patient,

@@ -9,7 +9,7 @@ import Testing
         .appendingPathComponent("docs/observability.md")
 
     /// With `SIGNALBOX_WRITE_DOCS` set, the test writes the tables before it compares them.
-    @Test func theTablesOfTheDocumentAreThoseOfTheCode() throws {
+    @Test func documentedTablesMatchTheCode() throws {
         var lines = try String(contentsOf: Self.file, encoding: .utf8).components(separatedBy: "\n")
         if ProcessInfo.processInfo.environment["SIGNALBOX_WRITE_DOCS"] != nil {
             for (heading, table) in ObservabilityTables.all {
@@ -22,7 +22,7 @@ import Testing
             #expect(
                 documented == table,
                 """
-                The table under "\(heading)" of docs/observability.md should be, and SIGNALBOX_WRITE_DOCS=1 writes it:
+                The table under "\(heading)" in docs/observability.md differs from the code. SIGNALBOX_WRITE_DOCS=1 writes:
                 \(table.joined(separator: "\n"))
                 """
             )

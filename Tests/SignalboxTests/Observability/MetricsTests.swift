@@ -31,7 +31,7 @@ import Testing
         #expect(try metrics.expectCounter("signalbox_dead_letters_total", [("source", "push")]).totalValue == 5)
     }
 
-    @Test func aNameThatWasSentIsNeverALabel() async throws {
+    @Test func aSentNameIsNeverALabel() async throws {
         let supervisor = try makeSupervisor()
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning {
@@ -54,7 +54,7 @@ import Testing
         #expect((timer.lastValue ?? -1) >= 0)
     }
 
-    @Test func theLabelOfACallIsThePluginAndNotWhatWasSent() async throws {
+    @Test func theLabelOfACallIsItsPlugin() async throws {
         let middleware = MetricsMiddleware(factory: metrics)
         _ = await call(middleware, plugin: "everything", action: "invented") { _ in .handled(reply: nil) }
         #expect(metrics.timers.map { $0.dimensions.map(\.1) } == [["push", "everything"]])
@@ -75,7 +75,7 @@ import Testing
         #expect(count("works", "abandoned", "drain") == 1)
     }
 
-    @Test func retriesAreAttemptsAndDuplicatesAreNone() async throws {
+    @Test func retriesCountAsAttemptsAndDuplicatesDoNot() async throws {
         let clock = ManualClock()
         let supervisor = try makeSupervisor(clock: clock)
         let options = PluginOptions<Empty>(retry: RetryPolicy(attempts: 3))
@@ -99,7 +99,7 @@ import Testing
         #expect(metrics.counterTotal(label: "signalbox_attempts_total", dimensions: none) == 0)
     }
 
-    @Test func aReportBecomesMetersAndWhatHasGrown() throws {
+    @Test func aReportSetsMetersAndAddsToCounters() throws {
         let middleware = MetricsMiddleware(factory: metrics)
         middleware.reported(report(late: 2, arrivals: 7, bytes: 700, running: ["push/slow"], dropped: 3))
         middleware.reported(report(late: 5, arrivals: 0, bytes: 0, running: [], dropped: 3))
@@ -111,7 +111,7 @@ import Testing
         #expect(try metrics.expectCounter("signalbox_dead_letters_dropped_total").values == [3])
     }
 
-    @Test func theMetersOfASourceThatWasRemovedFallToZero() throws {
+    @Test func theMetersOfARemovedSourceFallToZero() throws {
         let middleware = MetricsMiddleware(factory: metrics)
         middleware.reported(report(late: 0, arrivals: 7, bytes: 700, running: [], dropped: 0))
         middleware.reported(report(late: 0, arrivals: nil, bytes: 0, running: [], dropped: 0))
@@ -120,7 +120,7 @@ import Testing
         #expect(try metrics.expectMeter("signalbox_window_bytes", source).values == [700, 0])
     }
 
-    @Test func theSupervisorReportsOnceASecondByItsTimerAndAtItsEnd() async throws {
+    @Test func theSupervisorReportsOncePerSecondAndAtItsEnd() async throws {
         let clock = ManualClock()
         let supervisor = try makeSupervisor(clock: clock) { $0.tick = .milliseconds(250) }
         _ = try supervisor.intake(for: "push")
@@ -134,7 +134,7 @@ import Testing
         #expect(try metrics.expectMeter("signalbox_window_arrivals", [("source", "push")]).values == [0, 0, 0])
     }
 
-    @Test func metricsAreMadeOnceAndNotLookedUp() throws {
+    @Test func metricsAreCreatedOnce() throws {
         let factory = CountingFactory(metrics)
         let middleware = MetricsMiddleware(factory: factory, seriesLimit: 100)
         let rejected = Outcome.rejected(Outcome.Rejection(.unknownAction, detail: ""))
@@ -150,7 +150,7 @@ import Testing
         #expect(made < 20)
     }
 
-    @Test func whatIsOverTheLimitIsCountedTogether() throws {
+    @Test func seriesBeyondTheLimitAreCountedTogether() throws {
         let middleware = MetricsMiddleware(factory: metrics, seriesLimit: 3)
         for number in 0..<10 {
             let plugin = try ActionName("plugin\(number)")
@@ -161,7 +161,7 @@ import Testing
         #expect(metrics.counterTotal(label: "signalbox_outcomes_total") == 10)
     }
 
-    @Test func everyNameIsInTheStandardForm() {
+    @Test func everyMetricNameFollowsTheConvention() {
         for name in MetricName.allCases {
             #expect(name.rawValue.allSatisfy { $0 == "_" || ("a"..."z").contains($0) })
             #expect(name.rawValue.hasPrefix("signalbox_"))

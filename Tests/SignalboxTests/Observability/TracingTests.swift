@@ -28,7 +28,7 @@ import Tracing
         )
     }
 
-    @Test func aFailedCallHasTheStatusErrorWithoutSecrets() async throws {
+    @Test func aFailedCallHasAnErrorStatusWithoutSecrets() async throws {
         let middleware = TracingMiddleware(tracer: tracer)
         let failure = Outcome.Failure(.threw, detail: "no: token=Canary7Q\nmore")
         _ = await call(middleware, plugin: "payment") { _ in .failed(failure) }
@@ -38,7 +38,7 @@ import Tracing
         #expect(attributes(of: span)["signalbox.code"] == "threw")
     }
 
-    @Test func spansOfThePluginAreChildren() async throws {
+    @Test func pluginSpansAreChildrenOfTheCallSpan() async throws {
         let middleware = TracingMiddleware(tracer: tracer)
         let tracer = tracer
         _ = await call(middleware, plugin: "payment") { _ in
@@ -51,8 +51,7 @@ import Tracing
         #expect(inner.traceID == outer.traceID)
     }
 
-    @Test(arguments: [true, false]) func spansOfAPluginThatIsCalledByTheSupervisorAreChildren(isSync: Bool) async throws
-    {
+    @Test(arguments: [true, false]) func supervisedPluginSpansAreChildrenOfTheCallSpan(isSync: Bool) async throws {
         let supervisor = Supervisor.make()
         supervisor.use(TracingMiddleware(tracer: tracer))
         let tracer = tracer
@@ -74,7 +73,7 @@ import Tracing
         #expect(spans.count == 2)
     }
 
-    @Test func eachAttemptHasASpanAndTheRefusedHaveOne() async throws {
+    @Test func eachAttemptAndEachRefusalHasASpan() async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock)
         supervisor.use(TracingMiddleware(tracer: tracer))
@@ -89,21 +88,21 @@ import Tracing
             _ = await clock.tick { await intake.deliver(batch) }
             _ = await intake.deliver(late)
         }
-        let said = spans.map { span -> String in
+        let summaries = spans.map { span -> String in
             let all = attributes(of: span)
             return [span.operationName, all["signalbox.attempt"], all["signalbox.code"]].compactMap { $0 }.joined(
                 separator: " "
             )
         }
         #expect(
-            said.sorted() == [
+            summaries.sorted() == [
                 "flaky process 1 threw", "flaky process 2 threw", "flaky process 3 handled", "flaky process expired",
                 "process malformed", "process unknownAction",
             ]
         )
     }
 
-    @Test func theParentIsTakenFromTheMessage() async throws {
+    @Test func theMessageProvidesTheParentSpan() async throws {
         let middleware = TracingMiddleware(tracer: tracer)
         let facts = TracedFacts(values: ["traceparent": Self.parent, "tracestate": "a=1", "baggage": "user=anna"])
         _ = await call(middleware, plugin: "payment", facts: facts) { _ in .handled(reply: nil) }
@@ -113,7 +112,7 @@ import Tracing
         #expect(span.context.requested == ["traceparent": Self.parent, "tracestate": "a=1"])
     }
 
-    @Test func theTraceOfAMessageIsNotReadWhereItIsNotAccepted() async throws {
+    @Test func theMessageTraceIsIgnoredIfParentsAreNotAccepted() async throws {
         let middleware = TracingMiddleware(tracer: tracer, takesParents: false)
         let facts = TracedFacts(values: ["traceparent": Self.parent])
         _ = await call(middleware, plugin: "payment", facts: facts) { _ in .handled(reply: nil) }
@@ -131,7 +130,7 @@ import Tracing
         "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0\n",
         String(repeating: "-", count: 100_000),
     ])
-    func aParentThatIsNotInTheFormIsNone(_ parent: String) async throws {
+    func aMalformedTraceparentIsIgnored(_ parent: String) async throws {
         let middleware = TracingMiddleware(tracer: tracer)
         let facts = TracedFacts(values: ["traceparent": parent, "tracestate": "a=1"])
         _ = await call(middleware, plugin: "payment", facts: facts) { _ in .handled(reply: nil) }
@@ -141,14 +140,14 @@ import Tracing
     }
 
     @Test(arguments: [String(repeating: "a", count: 513), "a=1\n", "ä=1"])
-    func aStateThatIsNotInTheFormIsLeftOut(_ state: String) async throws {
+    func aMalformedTracestateIsOmitted(_ state: String) async throws {
         let middleware = TracingMiddleware(tracer: tracer)
         let facts = TracedFacts(values: ["traceparent": Self.parent, "tracestate": state])
         _ = await call(middleware, plugin: "payment", facts: facts) { _ in .handled(reply: nil) }
         #expect(spans.first?.context.requested == ["traceparent": Self.parent])
     }
 
-    @Test func whatReachedNoPluginHasASpanOfItsOwn() throws {
+    @Test func anArrivalThatReachedNoPluginHasASpan() throws {
         let middleware = TracingMiddleware(tracer: tracer)
         let unknown = Outcome.rejected(Outcome.Rejection(.unknownAction, detail: ""))
         middleware.settled(settled(nil, unknown, attempts: 0, message("invented", id: #"a\nb"#)))
@@ -178,7 +177,7 @@ import Tracing
     }
 
     /// The span of the first attempt does not record this outcome.
-    @Test func whatBecameTooLateForItsNextAttemptHasASpanOfItsOwn() {
+    @Test func expiryBeforeARetryHasItsOwnSpan() {
         let middleware = TracingMiddleware(tracer: tracer)
         for reason: Outcome.Rejection.Reason in [.expired, .unavailable] {
             middleware.settled(settled("payment", .rejected(Outcome.Rejection(reason, detail: "")), attempts: 1))
@@ -187,7 +186,7 @@ import Tracing
         #expect(spans.map { attributes(of: $0)["signalbox.attempt"] } == [nil, nil])
     }
 
-    @Test func theNameOfASpanIsThePluginAndNotWhatWasSent() async {
+    @Test func aSpanIsNamedAfterItsPlugin() async {
         let middleware = TracingMiddleware(tracer: tracer)
         _ = await call(middleware, plugin: "everything", action: "invented") { _ in .handled(reply: nil) }
         #expect(spans.map(\.operationName) == ["everything process"])
@@ -260,15 +259,15 @@ struct W3CTracer: Tracer {
     ) where Inject.Carrier == Carrier {}
 }
 
-private enum AskedKey: ServiceContextKey {
+private enum RequestedKey: ServiceContextKey {
     typealias Value = [String: String]
 }
 
 extension ServiceContext {
     /// The values that a tracer extracted from a message.
     var requested: [String: String]? {
-        get { self[AskedKey.self] }
-        set { self[AskedKey.self] = newValue }
+        get { self[RequestedKey.self] }
+        set { self[RequestedKey.self] = newValue }
     }
 }
 

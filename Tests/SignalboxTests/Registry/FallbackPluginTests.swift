@@ -42,19 +42,19 @@ import Testing
 
     private static func handled(_ text: String) -> Outcome { .handled(reply: Bytes("\"\(text)\"")) }
 
-    @Test func theFirstIsCalledFirst() async {
+    @Test func theFirstPluginIsTriedFirst() async {
         let tester = PluginTester(Self.both())
         #expect(await tester.outcome(of: #"{"amount":7,"customer":"c"}"#) == Self.handled("invoice 7"))
         #expect(await tester.outcome(of: #"{"amount":7,"customer":"c","card":"d"}"#) == Self.handled("invoice 7"))
     }
 
-    @Test func theSecondTakesWhatTheFirstDoesNot() async {
+    @Test func theSecondPluginHandlesBodiesTheFirstRefuses() async {
         let tester = PluginTester(Self.both())
         #expect(await tester.outcome(of: #"{"amount":7,"card":"d"}"#) == Self.handled("card 7"))
         #expect(await tester.outcome(of: #"{"amount":700,"customer":"c","card":"d"}"#) == Self.handled("card 700"))
     }
 
-    @Test func whenTheBodyFitsNeitherBothErrorsAreReported() async throws {
+    @Test func aBodyThatFitsNeitherReportsBothErrors() async throws {
         let outcome = await PluginTester(Self.both()).outcome(of: #"{"amount":7}"#)
         let detail = Self.detail(outcome)
         #expect(
@@ -68,7 +68,7 @@ import Testing
         #expect(rejection.bodyError?.path == "body")
     }
 
-    @Test func whatTheFindingsHaveInCommonIsTheErrorsOwn() async throws {
+    @Test func theCombinedErrorHasTheCommonCodeAndPath() async throws {
         let outcome = await PluginTester(Self.both()).outcome(of: #"{"amount":"7"}"#)
         guard case .rejected(let rejection) = outcome else {
             Issue.record("\(outcome)")
@@ -79,7 +79,7 @@ import Testing
         #expect(rejection.bodyError?.offset != nil)
     }
 
-    @Test func whenTheFirstDeclinesAndTheBodyIsNotTheSecondsBothAreReported() async {
+    @Test func aDeclineAndADecodingErrorAreBothReported() async {
         let detail = Self.detail(await PluginTester(Self.both()).outcome(of: #"{"amount":700,"customer":"c"}"#))
         #expect(
             detail.contains("InvoicePayment: invoices go up to 100; CardPayment: missingMember at body.card"),
@@ -87,18 +87,18 @@ import Testing
         )
     }
 
-    @Test func whenBothDeclineBothReasonsAreReported() async {
+    @Test func twoDeclinesReportBothReasons() async {
         let plugin = FallbackPlugin(NumberPayment(), otherwise: NumberPayment())
         let detail = Self.detail(await PluginTester(plugin).outcome(of: "10"))
         #expect(detail == "declined: NumberPayment: it is too much; NumberPayment: it is too much")
     }
 
-    @Test func anotherErrorOfTheFirstIsItsFailure() async {
+    @Test func anotherErrorOfTheFirstPluginIsAFailure() async {
         let plugin = FallbackPlugin(NumberPayment(), otherwise: CardPayment())
         #expect(reason(await PluginTester(plugin).outcome(of: "0")) == "threw")
     }
 
-    @Test func moreThanTwoAreNested() async {
+    @Test func fallbacksCanBeNested() async {
         for plugin in [
             PluginTester(FallbackPlugin(Self.both(), otherwise: NumberPayment())),
             PluginTester(
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func itIsRegisteredLikeAnyPluginUnderTheFirstsName() async throws {
+    @Test func aFallbackIsRegisteredUnderTheFirstPluginsAction() async throws {
         let supervisor = Supervisor.make()
         try supervisor.register(Self.both(), from: .source("push"), options: PluginOptions(timeout: .seconds(60)))
         #expect(throws: RegistrationError.self) { try supervisor.register(CardPayment(), from: .source("push")) }
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func aPluginThatDeclinesAloneHasRejectedAndNotFailed() async {
+    @Test func aDeclineWithoutAFallbackIsARejection() async {
         let tester = PluginTester(NumberPayment())
         #expect(Self.detail(await tester.outcome(of: "10")) == "declined: it is too much")
     }

@@ -31,7 +31,7 @@ import Testing
 
     struct Refused: RetryableError {}
 
-    @Test func thoseForAllLieAroundThoseOfOnePluginInTheOrderOfTheirUse() async throws {
+    @Test func globalMiddlewareWrapsPluginMiddlewareInOrderOfUse() async throws {
         let supervisor = Supervisor.make()
         let seen = EventList<String>()
         supervisor.use(Noting(name: "first", seen: seen))
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func itMayReplyInsteadOfThePlugin() async throws {
+    @Test func middlewareMayReplyInsteadOfThePlugin() async throws {
         let supervisor = Supervisor.make()
         let called = EventList<Int>()
         let refusal = Outcome.rejected(Outcome.Rejection(.sourceNotAllowed, detail: "not on Sundays"))
@@ -72,7 +72,7 @@ import Testing
         #expect(supervisor.deadLetters.letters.map(\.outcome) == [refusal])
     }
 
-    @Test func itIsCalledOncePerAttempt() async throws {
+    @Test func middlewareIsCalledOncePerAttempt() async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock)
         let seen = EventList<String>()
@@ -88,7 +88,7 @@ import Testing
         #expect(seen.all == ["m in 1", "m out failed", "m in 2", "m out handled"])
     }
 
-    @Test func anInvalidBodyIsFoundBehindIt() async throws {
+    @Test func middlewareRunsBeforeTheBodyIsDecoded() async throws {
         let supervisor = Supervisor.make()
         let seen = EventList<String>()
         supervisor.use(Noting(name: "m", seen: seen))
@@ -100,7 +100,7 @@ import Testing
         #expect(seen.all == ["m in 1", "m out rejected", "m in 1", "m out handled"])
     }
 
-    @Test func whatHangsInItIsOverdueLikeThePlugin() async throws {
+    @Test func hungMiddlewareTimesOutLikeAPlugin() async throws {
         struct Hanging: Middleware {
             let gate: Gate
             func handle(_ context: ActionContext, next: MiddlewareNext) async -> Outcome {
@@ -139,7 +139,7 @@ import Testing
         #expect(seen.all == ["work handled", "work threw", "work invalidBody", "- unknownAction", "- malformed"])
     }
 
-    @Test func theCallsOfABatchPluginPassNone() async throws {
+    @Test func batchCallsBypassMiddleware() async throws {
         struct Counting: BatchPlugin {
             let action: ActionName = "work"
             func callAsActions(_ batch: [(info: Empty, context: ActionContext)]) async throws {}
@@ -155,7 +155,7 @@ import Testing
         #expect(seen.all.isEmpty)
     }
 
-    @Test func middlewareForAPluginThatIsNotThereIsRefused() {
+    @Test func middlewareForAnUnknownPluginIsRefused() {
         let supervisor = Supervisor.make()
         #expect(throws: RegistrationError.noSuchAction("work")) {
             try supervisor.use(Answering(outcome: .handled(reply: nil)), for: "work")

@@ -26,7 +26,7 @@ import Testing
         arrivals(firstToken: UInt64(numbers.lowerBound), numbers.map { message("work", body: "\($0)") })
     }
 
-    @Test func whatComesForTheNewOneWaitsUntilNothingOfTheOldOneIsLeft() async throws {
+    @Test func theReplacementWaitsUntilItsPredecessorIsDrained() async throws {
         let supervisor = Supervisor.make()
         let (begun, gate, sink) = (EventList<String>(), Gate(), RecordingSink())
         try Self.register("old", in: supervisor, begun, replacing: false, gate: gate)
@@ -44,7 +44,7 @@ import Testing
         #expect(supervisor.report.isClean)
     }
 
-    @Test func withoutAnOrderNothingWaits() async throws {
+    @Test func anUnorderedReplacementDoesNotWait() async throws {
         let supervisor = Supervisor.make()
         let (begun, gate, sink) = (EventList<String>(), Gate(), RecordingSink())
         try Self.register("old", in: supervisor, begun, replacing: false, gate: gate)
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func theOneInTheMiddleIsWaitedForToo(_ isCalled: Bool) async throws {
+    func theLastReplacementWaitsForEveryPredecessor(_ isCalled: Bool) async throws {
         let supervisor = Supervisor.make()
         let (begun, gate, sink) = (EventList<String>(), Gate(), RecordingSink())
         try Self.register("first", in: supervisor, begun, replacing: false, gate: gate)
@@ -81,7 +81,7 @@ import Testing
         #expect(begun.all == ["first 0"] + (isCalled ? ["second 1"] : []) + ["third 2"])
     }
 
-    @Test func aCallThatIsOverdueIsNotWaitedFor() async throws {
+    @Test func theReplacementDoesNotWaitForAnOverdueCall() async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock)
         let (begun, gate, sink) = (EventList<String>(), Gate(), RecordingSink())
@@ -102,7 +102,7 @@ import Testing
         #expect(begun.all == ["old 0", "new 1"])
     }
 
-    @Test func waitingForTheReplacementOfItsOwnPluginIsRefused() async throws {
+    @Test func aPluginAwaitingItsReplacementIsRefused() async throws {
         let supervisor = Supervisor.make()
         let (gate, answers) = (Gate(), EventList<String>())
         let intake = try supervisor.intake(for: "push")
@@ -122,7 +122,7 @@ import Testing
         #expect(supervisor.report.isClean)
     }
 
-    @Test func aHundredChangesKeepTheOrder() async throws {
+    @Test func aHundredReplacementsPreserveTheOrder() async throws {
         let supervisor = Supervisor.make()
         let (begun, sink) = (EventList<String>(), RecordingSink())
         try Self.register("", in: supervisor, begun, replacing: false)
@@ -140,7 +140,7 @@ import Testing
         #expect(begun.all == (0..<5_000).map { " \($0)" })
     }
 
-    @Test func theEndOfTheDrainAbandonsWhatWaitsForThePredecessor() async throws {
+    @Test func stoppingAbandonsArrivalsThatWaitForThePredecessor() async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock) { $0.drainLimit = .milliseconds(300) }
         let (begun, gate, sink) = (EventList<String>(), Gate(), RecordingSink())

@@ -5,7 +5,7 @@ import SignalboxTesting
 import Testing
 
 @Suite struct RegistryTests {
-    @Test func aSecondPluginForAnActionIsRefusedWithTheNameOfTheFirst() throws {
+    @Test func aDuplicateActionErrorNamesTheRegisteredPlugin() throws {
         let supervisor = Supervisor.make()
         try supervisor.register("loading", as: Loading.self, from: .source("push")) { _, _ in }
         let plugin = ClassicPlugin()
@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test func aSecondSourceOfTheSameNameIsRefused() throws {
+    @Test func aDuplicateSourceNameIsRefused() throws {
         let supervisor = Supervisor.make()
         _ = try supervisor.intake(for: "push")
         #expect(throws: RegistrationError.duplicateSource("push")) { try supervisor.intake(for: "push") }
@@ -75,7 +75,7 @@ import Testing
 @Suite struct ReconfigureTests {
     private struct Fault: Error {}
 
-    @Test func allChangesCountAtOnce() async throws {
+    @Test func allChangesTakeEffectAtOnce() async throws {
         let supervisor = Supervisor.make()
         try supervisor.register("old", as: Empty.self, from: .source("push")) { _, _ in 1 }
         try supervisor.register("kept", as: Empty.self, from: .source("push")) { _, _ in 1 }
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func nothingHasChangedWhenOneOfTheChangesFails() async throws {
+    @Test func aFailedChangeRollsBackAllChanges() async throws {
         let supervisor = Supervisor.make()
         try supervisor.register("kept", as: Empty.self, from: .source("push")) { _, _ in 1 }
         #expect(throws: RegistrationError.noSuchAction("absent")) {
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func aChangeSeesTheChangesBeforeIt() throws {
+    @Test func aChangeSeesEarlierChanges() throws {
         let supervisor = Supervisor.make()
         try supervisor.reconfigure {
             try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
@@ -132,7 +132,7 @@ import Testing
         try supervisor.remove("work")
     }
 
-    @Test func aChangeThatAnotherMadeMeanwhileStays() throws {
+    @Test func aConcurrentChangeByAnotherThreadIsPreserved() throws {
         let supervisor = Supervisor.make()
         let other = Supervisor.make()
         try supervisor.reconfigure {
@@ -151,7 +151,7 @@ import Testing
     }
 
     /// Removes and adds the same plugin in one step, a hundred times. No message finds it missing.
-    @Test func noMessageMeetsAMissingPluginThatIsInBoth() async throws {
+    @Test func removingAndAddingAPluginLosesNoMessage() async throws {
         let supervisor = Supervisor.make()
         try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
         let intake = try supervisor.intake(for: "push")
@@ -175,7 +175,7 @@ import Testing
         }
     }
 
-    @Test func tenThousandChangesTakeNoLongerEach() throws {
+    @Test func tenThousandChangesTakeLinearTime() throws {
         let supervisor = Supervisor.make()
         let names = try (0..<10_000).map { try ActionName("action\($0)") }
         for isReplacing in [false, true] {
@@ -193,7 +193,7 @@ import Testing
     }
 
     /// The task inherits the collected changes of the `reconfigure` call that created it.
-    @Test func aTaskThatContinuesAfterwardsChangesThePluginsItself() async throws {
+    @Test func aTaskThatOutlivesTheCallRegistersDirectly() async throws {
         let supervisor = Supervisor.make()
         let gate = Gate()
         var later: Task<Void, any Error>?
@@ -215,7 +215,7 @@ import Testing
         }
     }
 
-    @Test func middlewareIsPutAroundThePluginThatIsRegisteredInTheSameStep() async throws {
+    @Test func middlewareAppliesToPluginsOfTheSameChange() async throws {
         struct Refusing: Middleware {
             func handle(_ context: ActionContext, next: MiddlewareNext) async -> Outcome {
                 .rejected(Outcome.Rejection(.overloaded, detail: "by middleware"))

@@ -6,7 +6,7 @@ import Testing
 @testable import Signalbox
 
 @Suite struct RemoveSourceTests {
-    @Test func aSourceEndsAloneAndItsNameIsFree() async throws {
+    @Test func removingASourceFreesItsNameAndStopsNoOther() async throws {
         let supervisor = Supervisor.make()
         try supervisor.register("work", as: Empty.self, from: .any([.source("push"), .source("chat")])) { _, _ in }
         let (push, chat) = (InMemoryAdapter(source: "push"), InMemoryAdapter(source: "chat"))
@@ -24,7 +24,7 @@ import Testing
         #expect(supervisor.report.isClean)
     }
 
-    @Test func whatWasTakenIsHandledFirst() async throws {
+    @Test func takenArrivalsAreHandledBeforeTheRemoval() async throws {
         let supervisor = Supervisor.make()
         let gate = Gate()
         try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
@@ -44,7 +44,7 @@ import Testing
     }
 
     /// The running call does not stall the plugin. The remaining source is served as soon as the call returns.
-    @Test func afterTheDrainLimitWhatHasNotBegunIsAbandonedAndTheOtherSourceGoesOn() async throws {
+    @Test func theDrainLimitAbandonsWaitingArrivalsOfOneSource() async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock) { configuration in
             configuration.timeout = .seconds(60)
@@ -81,7 +81,7 @@ import Testing
         #expect(supervisor.report.unsettled == 0)
     }
 
-    @Test(.timeLimit(.minutes(10))) func anAttemptThatWaitsForItsTimeIsAbandonedToo() async throws {
+    @Test(.timeLimit(.minutes(10))) func aRemovalAbandonsPendingRetries() async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock) { $0.drainLimit = .milliseconds(300) }
         let retry = RetryPolicy(attempts: 2, firstDelay: .seconds(3_600), longestDelay: .seconds(3_600))
@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func aCallThatReturnsWhenItsSourceIsGoneIsCounted() async throws {
+    func aCallThatReturnsAfterTheRemovalIsCounted() async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock) { $0.timeout = .milliseconds(100) }
         let gate = Gate()
@@ -129,7 +129,7 @@ import Testing
     }
 
     /// The removal stops waiting for the call at its limit. The drain that started in the meantime waits for it.
-    @Test func aDrainWaitsForACallOfASourceThatIsBeingRemoved() async throws {
+    @Test func aDrainWaitsForACallOfASourceBeingRemoved() async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock) { configuration in
             configuration.timeout = .seconds(60)
@@ -154,7 +154,7 @@ import Testing
         gate.open()
     }
 
-    @Test func aSourceThatIsNotThereIsNotRemovedAndNoneTwice() async throws {
+    @Test func removingAnUnknownOrRemovedSourceReturnsFalse() async throws {
         let supervisor = Supervisor.make()
         let gate = Gate()
         try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
@@ -173,7 +173,7 @@ import Testing
         #expect(await supervisor.remove(source: "push") == false)
     }
 
-    @Test func aSourceThatWasRemovedBeforeTheRunIsNeverRun() async throws {
+    @Test func aSourceRemovedBeforeTheRunIsNotStarted() async throws {
         let supervisor = Supervisor.make()
         try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
         let first = InMemoryAdapter(source: "push", features: .redelivers)
@@ -187,7 +187,7 @@ import Testing
         #expect(first.acknowledged.isEmpty)
     }
 
-    @Test func theLastSourceMayBeRemovedAndAnotherCome() async throws {
+    @Test func theLastSourceCanBeRemovedAndReplaced() async throws {
         let supervisor = Supervisor.make()
         try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
         let adapter = InMemoryAdapter(source: "push", features: .redelivers)
@@ -203,7 +203,7 @@ import Testing
     }
 
     /// Without `whileSourcesChange`, the run would end with its last adapter before the next one is added.
-    @Test func theLastAdapterMayEndWhileSourcesChange() async throws {
+    @Test func theLastAdapterMayEndDuringASourceChange() async throws {
         let supervisor = Supervisor.make()
         try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
         let (push, brief) = (InMemoryAdapter(source: "push"), BriefAdapter())
@@ -223,7 +223,7 @@ import Testing
         #expect(supervisor.isEnding)
     }
 
-    @Test func theRunEndsWhenNoSourceIsLeftAfterTheyChanged() async throws {
+    @Test func theRunEndsIfASourceChangeLeavesNoSource() async throws {
         let supervisor = Supervisor.make()
         try supervisor.add(InMemoryAdapter(source: "push"))
         async let run: Void = supervisor.run()
@@ -233,7 +233,7 @@ import Testing
         #expect(throws: RegistrationError.closed) { try supervisor.add(InMemoryAdapter(source: "push")) }
     }
 
-    @Test func theEndOfTheRunEndsARemoval() async throws {
+    @Test func cancellingTheRunEndsARemoval() async throws {
         let supervisor = Supervisor.make { $0.drainLimit = .seconds(3_600) }
         let gate = Gate()
         let options = PluginOptions<Empty>(timeout: .seconds(3_600))
@@ -254,7 +254,7 @@ import Testing
         gate.open()
     }
 
-    @Test func sourcesThatComeAndGoLeaveNothingInTheLanes() async throws {
+    @Test func removedSourcesLeaveNoGroupsInTheLanes() async throws {
         let supervisor = Supervisor.make()
         let anybody = AccessRule("anybody") { _ in true }
         try supervisor.register("work", as: Empty.self, from: anybody) { _, _ in }

@@ -108,7 +108,7 @@ extension History {
             case .took(let number, let count):
                 guard let offer = offers[number], count >= 0, count <= offer.offered.count else {
                     anomalies.append(
-                        Anomaly(at: position, text: "took \(count) of offer \(number), which has not as many")
+                        Anomaly(at: position, text: "took \(count) of offer \(number), which has fewer")
                     )
                     continue
                 }
@@ -203,7 +203,7 @@ extension History {
         _ body: (inout ArrivalHistory) -> Void
     ) {
         guard let index = indexes[mark], arrivals[index].offered < position else {
-            return anomalies.append(Anomaly(at: position, text: "\(mark) \(what), and was not taken before"))
+            return anomalies.append(Anomaly(at: position, text: "\(mark) \(what), but was not taken before"))
         }
         body(&arrivals[index])
     }
@@ -218,7 +218,7 @@ extension History {
             for mark in marks { change(mark, at: position, "is called") { $0.calls.append(index) } }
         case .callEnded(let number, let result):
             guard let index = calls.lastIndex(where: { $0.number == number }), calls[index].ended == nil else {
-                return anomalies.append(Anomaly(at: position, text: "call \(number) ended, and was not running"))
+                return anomalies.append(Anomaly(at: position, text: "call \(number) ended, but was not running"))
             }
             calls[index].ended = position
             calls[index].result = result

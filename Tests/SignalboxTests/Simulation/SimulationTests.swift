@@ -22,21 +22,21 @@ import Testing
 
 /// A failure can be reproduced, and its report is readable.
 @Suite struct ReplayTests {
-    @Test(arguments: 1...20 as ClosedRange<UInt64>) func theSameSeedHasTheSameLogToTheByte(seed: UInt64) {
+    @Test(arguments: 1...20 as ClosedRange<UInt64>) func theSameSeedProducesAnIdenticalLog(seed: UInt64) {
         let runs = (1...2).map { _ in Simulation.run(ScenarioGenerator.scenario(seed: seed)).text }
         #expect(Array(runs[0].utf8) == Array(runs[1].utf8))
     }
 
-    @Test func otherSeedsHaveOtherLogs() {
+    @Test func differentSeedsProduceDifferentLogs() {
         let texts = (1...20 as ClosedRange<UInt64>).map { Simulation.run(ScenarioGenerator.scenario(seed: $0)).text }
         #expect(Set(texts).count == 20)
     }
 
-    @Test func aFailureReportsTheSeedTheInvariantAndHowToReplayIt() {
+    @Test func aFailureReportsTheSeedInvariantAndReplayCommand() {
         let run = Simulation.run(ScenarioGenerator.scenario(seed: 7))
-        let text = run.text(of: [Violation(invariant: "orderIsKept", at: 40, text: "s0:2 was called before s0:1")])
-        #expect(text.contains("seed 7 breaks:\n  40: orderIsKept: s0:2 was called before s0:1"))
-        #expect(text.contains("orderIsKept: Calls of a source, or of a key, begin in the order"))
+        let text = run.text(of: [Violation(invariant: "orderIsPreserved", at: 40, text: "s0:2 was called before s0:1")])
+        #expect(text.contains("seed 7 violates:\n  40: orderIsPreserved: s0:2 was called before s0:1"))
+        #expect(text.contains("orderIsPreserved: Calls of a source or key begin in the order"))
         #expect(text.contains("\n  40 \(run.events[40])\nreplay: "))
         #expect(text.hasSuffix("replay: SIGNALBOX_SEED=7 swift test --disable-xctest --filter SimulationTests"))
         #expect(text.split(separator: "\n").count < 60)
@@ -58,7 +58,7 @@ final class SimulationSweep: Sendable {
         }
     }
 
-    /// The number of failures that ends the sweep. Further ones are rarely of another kind.
+    /// The number of failures that ends the sweep. Further failures rarely differ in kind.
     private static let mostFailures = 5
     /// The interval of the seeds that are run twice, to check that a run is a function of its seed.
     private static let repeatedOneOf: UInt64 = 50
@@ -92,9 +92,9 @@ final class SimulationSweep: Sendable {
             zip(run.events, again).enumerated().first { $1.0 != $1.1 }?.offset ?? min(run.events.count, again.count)
         return [
             Violation(
-                invariant: "sameSeedSameRun",
+                invariant: "runIsReproducible",
                 at: position,
-                text: "a second run differs from event \(position) on"
+                text: "a second run differs from event \(position)"
             )
         ]
     }

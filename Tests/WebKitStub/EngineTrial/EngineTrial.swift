@@ -14,12 +14,12 @@ import WebKit
 @MainActor func check(_ isTrue: Bool, _ what: String, _ seen: @autoclosure () -> Any = "") {
     if isTrue { return }
     Faults.count += 1
-    print("not so: \(what) \(seen())")
+    print("failed: \(what) \(seen())")
 }
 
 let document = "0123456789abcdef https://shop.example"
 
-@MainActor func pageComesAndGoes() async throws {
+@MainActor func pageLoadsAndCloses() async throws {
     let trial = try Trial()
     let run = trial.begin()
     check(await trial.nextCall() == "load https://shop.example/", "the first page is loaded")
@@ -27,26 +27,35 @@ let document = "0123456789abcdef https://shop.example"
         trial.controller.stubScripts.map(\.stubKey) == [
             "signalbox start main", "page start main", "signalbox.title end main",
         ],
-        "the relay comes before the page's script, and all are for the main frame",
+        "the relay precedes the page's script, and all scripts run in the main frame",
         trial.controller.stubScripts.map(\.stubKey)
     )
-    check(trial.controller.stubHandlers.keys.sorted() == ["signalbox.title/title", "signalbox/signalbox"], "handlers")
-    check(Array(trial.controller.stubReplyHandlers.keys) == ["page/user"], "handlers with reply")
+    check(
+        trial.controller.stubHandlers.keys.sorted() == ["signalbox.title/title", "signalbox/signalbox"],
+        "the message handlers"
+    )
+    check(Array(trial.controller.stubReplyHandlers.keys) == ["page/user"], "the message handlers with reply")
     check(trial.view.configuration.applicationNameForUserAgent == "Trial/1", "the user agent")
 
     // Navigation.
     check(await trial.decide("https://shop.example/") == .allow, "the first page is allowed")
     check(await trial.decide("https://evil.example/", .linkActivated) == .cancel, "another host is cancelled")
-    check(await trial.decide("https://SHOP.example/help") == .cancel, "what is not in normal form is not loaded")
-    check(await trial.nextCall() == "load https://shop.example/help", "the normal form is loaded in its place")
-    check(await trial.decide("https://SHOP.example/help") == .cancel, "and once only")
+    check(await trial.decide("https://SHOP.example/help") == .cancel, "a URL not in normal form is not loaded")
+    check(await trial.nextCall() == "load https://shop.example/help", "the normal form is loaded instead")
+    check(await trial.decide("https://SHOP.example/help") == .cancel, "the normal form is loaded only once")
     check(
         await trial.decide("about:srcdoc", target: WKFrameInfo(stubIsMain: false, host: "")) == .allow,
-        "a frame's own"
+        "a frame's own document is allowed"
     )
-    check(await trial.decide("https://shop.example/window", .linkActivated, target: nil) == .cancel, "no second view")
+    check(
+        await trial.decide("https://shop.example/window", .linkActivated, target: nil) == .cancel,
+        "a new window opens no second view"
+    )
     check(await trial.nextCall() == "load https://shop.example/window", "a new window is shown in the same view")
-    check(await trial.decide("https://evil.example/window", .linkActivated, target: nil) == .cancel, "no second view")
+    check(
+        await trial.decide("https://evil.example/window", .linkActivated, target: nil) == .cancel,
+        "a new window of another host is refused"
+    )
     if let url = URL(string: "https://shop.example/opened") {
         let action = WKNavigationAction(stubRequest: URLRequest(url: url))
         let made = trial.view.uiDelegate?.webView(
@@ -55,15 +64,18 @@ let document = "0123456789abcdef https://shop.example"
             for: action,
             windowFeatures: WKWindowFeatures()
         )
-        check(made == nil, "no view is made for a script's window")
-        check(await trial.nextCall() == "load https://shop.example/opened", "it is shown in the same view")
+        check(made == nil, "a script's window gets no view")
+        check(
+            await trial.nextCall() == "load https://shop.example/opened",
+            "a script's window is shown in the same view"
+        )
         let file = URLResponse(url: url, mimeType: "application/zip", expectedContentLength: 1, textEncodingName: nil)
         let response = WKNavigationResponse(stubResponse: file, canShow: false)
         let policy = await trial.view.navigationDelegate?.webView(trial.view, decidePolicyFor: response)
-        check(policy == .cancel, "what cannot be shown is not loaded")
+        check(policy == .cancel, "a response that cannot be shown is cancelled")
         let shown = WKNavigationResponse(stubResponse: file, canShow: true)
         let other = await trial.view.navigationDelegate?.webView(trial.view, decidePolicyFor: shown)
-        check(other == .allow, "what can be shown is")
+        check(other == .allow, "a response that can be shown is allowed")
     }
     check(
         trial.verdicts.all.contains("newWindow cancel https://evil.example/window"),
@@ -71,14 +83,21 @@ let document = "0123456789abcdef https://shop.example"
         trial.verdicts.all
     )
 
-    check(trial.verdicts.all.contains("download cancel https://shop.example/opened"), "of downloads, too")
-    check(trial.view.configuration.websiteDataStore.isPersistent == false, "nothing is stored")
+    check(
+        trial.verdicts.all.contains("download cancel https://shop.example/opened"),
+        "the observer receives the decision on a download"
+    )
+    check(trial.view.configuration.websiteDataStore.isPersistent == false, "the data store is not persistent")
 
     // Messages.
     trial.commit("https://shop.example/")
     trial.relay("\(document)\nhello\n\n")
     let grant = await trial.nextCall()
-    check(grant.hasPrefix("evaluate in the main frame, signalbox: signalboxRelay("), "the document gets credit", grant)
+    check(
+        grant.hasPrefix("evaluate in the main frame, signalbox: signalboxRelay("),
+        "the document receives credit",
+        grant
+    )
     trial.view.stubEndScripts()
     trial.relay("\(document)\ncall 1 0 20\n\n{\"action\":\"loading\"}")
     let answer = await trial.nextCall()
@@ -93,20 +112,20 @@ let document = "0123456789abcdef https://shop.example"
     trial.relay("\(document)\ncall 2 0 20\n\n{\"action\":\"loading\"}", from: foreign)
     let inner = WKFrameInfo(stubIsMain: false, host: "shop.example")
     trial.relay("\(document)\ncall 2 0 20\n\n{\"action\":\"loading\"}", from: inner)
-    check(trial.engine.counts.malformedTexts == 2, "another frame than it says is not believed", trial.engine.counts)
-    check(trial.window.taken.all.count == 1, "and is not submitted", trial.window.taken.all)
+    check(trial.engine.counts.malformedTexts == 2, "messages from other frames are malformed", trial.engine.counts)
+    check(trial.window.taken.all.count == 1, "messages from other frames are not submitted", trial.window.taken.all)
     let raw = await trial.raw(["isShow": true], from: foreign)
     check(raw?.0 as? Int == 7 && raw?.1 == nil, "a raw call is answered", raw as Any)
     check(
         trial.window.taken.all.last == "user from unknown, main frame unknown",
-        "and is nobody's",
+        "a raw call from another frame has no known origin",
         trial.window.taken.all
     )
     var deep: Any = 1
     for _ in 0..<100 { deep = [deep] }
     check(await trial.raw(deep, from: foreign)?.1?.hasPrefix("invalidArgument") == true, "a deep value is refused")
     check(await trial.raw(Date(), from: foreign)?.1?.hasPrefix("invalidArgument") == true, "a date is refused")
-    check(trial.engine.counts.rawCallsRefused == 2, "and counted", trial.engine.counts)
+    check(trial.engine.counts.rawCallsRefused == 2, "refused raw calls are counted", trial.engine.counts)
 
     // Calls from the program.
     try trial.engine.page.send("price", ["EUR": 3])
@@ -116,25 +135,28 @@ let document = "0123456789abcdef https://shop.example"
     trial.view.stubTitle = "Product"
     let title = WKScriptMessage(stubName: "title", body: NSNull(), frame: Trial.page)
     trial.controller.stubHandlers["signalbox.title/title"]?.userContentController(trial.controller, didReceive: title)
-    check(trial.engine.page.title == "Product", "the title is the page's", trial.engine.page.title as Any)
+    check(trial.engine.page.title == "Product", "the page's title is read", trial.engine.page.title as Any)
     trial.view.stubImage = UIImage()
     let picture = try await trial.engine.snapshot()
-    check(picture == Array("a picture".utf8), "there is a picture")
+    check(picture == Array("a picture".utf8), "the snapshot has a picture")
     trial.engine.load(try URLText("https://shop.example/about"))
     check(await trial.nextCall() == "load https://shop.example/about", "the program loads a page")
     trial.engine.reload()
-    check(await trial.nextCall() == "load https://shop.example/", "the program reloads the one that is shown")
+    check(await trial.nextCall() == "load https://shop.example/", "the program reloads the shown page")
 
     // The end of the page's process, then of the page.
     trial.view.navigationDelegate?.webViewWebContentProcessDidTerminate(trial.view)
     check(await trial.nextCall() == "load https://shop.example/", "a page whose process ended is loaded again")
-    check(trial.engine.counts.processesEnded == 1, "and counted", trial.engine.counts)
+    check(trial.engine.counts.processesEnded == 1, "the ended process is counted", trial.engine.counts)
     trial.engine.page.close()
     check(await trial.nextCall() == "show \"\"", "the view is empty at the end")
     check(await run.value == "returned", "the run returns")
-    check(trial.view.navigationDelegate == nil && trial.view.uiDelegate == nil, "nobody is asked any more")
-    check(trial.controller.stubHandlers.isEmpty && trial.controller.stubReplyHandlers.isEmpty, "nothing is heard")
-    check(trial.controller.stubScripts.isEmpty, "nothing is injected")
+    check(trial.view.navigationDelegate == nil && trial.view.uiDelegate == nil, "the delegates are removed")
+    check(
+        trial.controller.stubHandlers.isEmpty && trial.controller.stubReplyHandlers.isEmpty,
+        "the message handlers are removed"
+    )
+    check(trial.controller.stubScripts.isEmpty, "the scripts are removed")
 }
 
 @MainActor func pageFails() async throws {
@@ -142,9 +164,9 @@ let document = "0123456789abcdef https://shop.example"
     trial.engine.reload()
     do {
         _ = try await trial.engine.snapshot()
-        check(false, "there is no picture before a run")
+        check(false, "a snapshot before a run fails")
     } catch {
-        check(error.code == .notRunning, "there is no picture before a run", error)
+        check(error.code == .notRunning, "a snapshot before a run fails", error)
     }
     let run = trial.begin()
     _ = await trial.nextCall()
@@ -164,7 +186,7 @@ let document = "0123456789abcdef https://shop.example"
     check(await trial.nextCall() == "load https://shop.example/", "a first page that fails is loaded again")
     trial.view.navigationDelegate?.webView(trial.view, didFailProvisionalNavigation: nil, withError: lost)
     let end = await run.value
-    check(end == "threw pageFailed", "and not for ever", end)
+    check(end == "threw pageFailed", "a first page that fails again ends the run", end)
 }
 
 /// The page must not navigate during a drain.
@@ -176,7 +198,7 @@ let document = "0123456789abcdef https://shop.example"
     trial.relay("\(document)\nhello\n\n")
     _ = await trial.nextCall()
     run.cancel()
-    check(await trial.decide("https://shop.example/", .linkActivated) == .cancel, "nothing is loaded in a drain")
+    check(await trial.decide("https://shop.example/", .linkActivated) == .cancel, "a page loads nothing during a drain")
     var call = await trial.nextCall()
     while call != "show \"\"" {
         trial.view.stubEndScripts()
@@ -205,18 +227,18 @@ let document = "0123456789abcdef https://shop.example"
             call = await trial.nextCall()
         }
         check(await run.value == "returned", "run \(turn) returns")
-        check(last == nil, "nothing is left of page \(turn)")
+        check(last == nil, "page \(turn) is released")
     }
 }
 
 @main struct EngineTrial {
     static func main() async throws {
-        try await pageComesAndGoes()
+        try await pageLoadsAndCloses()
         try await pageFails()
         try await firstPageCannotBeLoaded()
         try await stoppingLoadsNothing()
         try await manyPages()
-        print(Faults.count == 0 ? "the engine did what it should" : "the engine did not do what it should")
+        print(Faults.count == 0 ? "the engine trial passed" : "the engine trial failed")
         exit(Faults.count == 0 ? 0 : 1)
     }
 }

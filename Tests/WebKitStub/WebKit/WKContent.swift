@@ -83,7 +83,7 @@ public enum WKUserScriptInjectionTime: Int, Sendable {
         let key = "\(world.stubName)/\(name)"
         precondition(
             stubHandlers[key] == nil && stubReplyHandlers[key] == nil,
-            "a handler is there twice: \(key)"
+            "duplicate handler: \(key)"
         )
         return key
     }

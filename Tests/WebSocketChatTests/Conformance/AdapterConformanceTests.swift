@@ -18,20 +18,20 @@ import Testing
         }
     }
 
-    @Test(arguments: Role.allCases) func aSourceThatAnswersConforms(role: Role) async {
+    @Test(arguments: Role.allCases) func anAnsweringSourceConforms(role: Role) async {
         let report = await role.suite(answers: true).run()
         #expect(report.isConforming, "\(report)")
         #expect(report.passed == AdapterConformance.Case.allCases)
     }
 
-    @Test(arguments: Role.allCases) func aSourceThatAnswersNobodyConforms(role: Role) async {
+    @Test(arguments: Role.allCases) func aSourceWithoutAnswersConforms(role: Role) async {
         let report = await role.suite(answers: false).run()
         #expect(report.isConforming, "\(report)")
         #expect(Array(report.skipped.keys) == [.answersEverySender])
         #expect(report.passed.count == AdapterConformance.Case.allCases.count - 1)
     }
 
-    @Test(arguments: Role.allCases) func manyCasesAtOnceConformToo(role: Role) async {
+    @Test(arguments: Role.allCases) func concurrentCasesConform(role: Role) async {
         let report = await role.suite(answers: true).stress(times: 3)
         #expect(report.isConforming, "\(report)")
     }
@@ -249,7 +249,7 @@ extension Watched<FarSide.State> {
         for message in messages {
             change { $0.ways[message.id.text] = connection }
             let admission = transport.send(Array(message.text.utf8), .text, on: connection)
-            guard admission == .accepted else { throw ConformanceError("the message was not taken: \(admission)") }
+            guard admission == .accepted else { throw ConformanceError("the message was refused: \(admission)") }
         }
     }
 
@@ -264,7 +264,7 @@ extension Watched<FarSide.State> {
         if let answer = state.answers[text] { return answer }
         let end = state.ways[text].flatMap { state.ended[$0] }
         guard case .closedByPeer(.goingAway, _) = end else {
-            throw ConformanceError("no answer came, and the connection ended: \(String(describing: end))")
+            throw ConformanceError("the connection ended without an answer: \(String(describing: end))")
         }
         return .error(code: "drain")
     }

@@ -22,7 +22,7 @@ import WebSocketChat
         }
     }
 
-    @Test func aFeedPassesTheRecordedCasesFromTheOtherSide() async throws {
+    @Test func aFeedPassesTheMirroredCases() async throws {
         guard let corpus = try AutobahnCorpus.load() else { return Self.skipped() }
         let host = try #require(RawHost())
         try await Echo.withFeed(of: host.port) { echo, _ in
@@ -37,7 +37,7 @@ import WebSocketChat
     }
 
     private static func skipped() {
-        print("skipped: SIGNALBOX_CORPORA names no folder with ws_autobahn_frames.dev.json")
+        print("skipped: set SIGNALBOX_CORPORA to a folder with ws_autobahn_frames.dev.json")
     }
 }
 
@@ -126,15 +126,17 @@ extension AutobahnCorpus.Case {
     /// Returns the difference in the answer, or `nil` if it is as expected.
     func mismatch(in received: WireScript.Received) -> String? {
         let sent = messages
-        if !received.messages.elementsEqual(sent.prefix(received.messages.count)) { return "something else was echoed" }
+        if !received.messages.elementsEqual(sent.prefix(received.messages.count)) {
+            return "an echo differs from its message"
+        }
         guard echo_messages.values.contains(received.messages.count) else {
             return "\(received.messages.count) messages were echoed, not \(echo_messages)"
         }
         let pings = frames.filter { $0.opcode == WireFrame.ping }.map(\.payload)
-        if !received.pongs.allSatisfy(pings.contains) { return "a pong is no ping's" }
-        guard let frame = received.close else { return close.requireClean ? "no close frame came" : nil }
+        if !received.pongs.allSatisfy(pings.contains) { return "a pong matches no ping" }
+        guard let frame = received.close else { return close.requireClean ? "the close frame is missing" : nil }
         guard let code = frame.closeCode, !close.closeCode.contains(code) else { return nil }
-        return "the close frame was \(code), not one of \(close.closeCode)"
+        return "the close code was \(code), expected one of \(close.closeCode)"
     }
 
     /// The messages in the frames.

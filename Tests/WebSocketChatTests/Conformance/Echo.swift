@@ -15,7 +15,7 @@ struct Echo: Sendable {
     }
 
     static let action: ActionName = "echo"
-    /// Echoes every message, whatever its content.
+    /// Echoes every message.
     static let frames = WebSocketFrames(text: .action(action, .text), binary: action)
 
     let supervisor: Supervisor
@@ -24,7 +24,7 @@ struct Echo: Sendable {
     let opened = EventList<Notice>()
     let closed = EventList<Notice>()
     /// The messages received, before they are echoed.
-    let came = EventList<Bytes>()
+    let received = EventList<Bytes>()
 
     private init(log: EventList<String>) {
         self.log = log
@@ -44,8 +44,8 @@ struct Echo: Sendable {
         let echo = Echo(log: log)
         let adapter = try make(Logger(label: "chat") { _ in RecordingLog(log) })
         let rule = AccessRule.source(adapter.source)
-        try echo.supervisor.register(action, as: RawBody.self, from: rule) { [came = echo.came] body, context in
-            came.append(body.bytes.copied())
+        try echo.supervisor.register(action, as: RawBody.self, from: rule) { [received = echo.received] body, context in
+            received.append(body.bytes.copied())
             try Echo.answer(body, context)
         }
         try echo.supervisor.register(.chatConnected, as: Notice.self, from: rule) { [opened = echo.opened] notice, _ in
@@ -59,7 +59,7 @@ struct Echo: Sendable {
     }
 
     private static func answer(_ body: RawBody, _ context: ActionContext) throws {
-        guard let chat = context.chat else { throw WireError("the action came by no connection") }
+        guard let chat = context.chat else { throw WireError("the action has no chat connection") }
         if body.kind == .bytes {
             try chat.send(binary: body.bytes)
         } else {

@@ -82,8 +82,8 @@ struct FrameVector: Sendable, CustomTestStringConvertible {
     ///
     /// - Parameter mayDrop: Whether a connection may fail without a close frame (RFC 6455, 7.1.7).
     func mismatch(in received: WireScript.Received, mayDrop: Bool) -> String? {
-        if received.messages != messages { return "messages \(received.messages.map(\.shown)) came" }
-        if received.pongs != pongs { return "pongs \(received.pongs) came" }
+        if received.messages != messages { return "received messages \(received.messages.map(\.shown))" }
+        if received.pongs != pongs { return "received pongs \(received.pongs)" }
         let isRight =
             switch end {
             case .open: received.close?.closeCode == 1_000
@@ -92,7 +92,7 @@ struct FrameVector: Sendable, CustomTestStringConvertible {
             case .dropped: received.close == nil
             }
         let shown = received.close.map { "\($0.closeCode.map(String.init) ?? "without a code")" }
-        return isRight ? nil : "the close frame was \(shown ?? "not there"), expected: \(end)"
+        return isRight ? nil : "received close frame: \(shown ?? "none"), expected: \(end)"
     }
 
     /// Returns the codes that may be reported for the end; `nil` means no code.

@@ -72,7 +72,7 @@ enum FrameVectors {
         for count in [0, 1, 125, 126, 65_535, 65_536] {
             for opcode in [WireFrame.text, WireFrame.binary] {
                 let frame = WireFrame(opcode, [UInt8](repeating: 0x2A, count: count))
-                vectors.append(FrameVector("\(count) bytes of kind \(opcode)", [frame], messages: [frame], .open))
+                vectors.append(FrameVector("\(count) bytes with opcode \(opcode)", [frame], messages: [frame], .open))
             }
         }
         return vectors
@@ -88,7 +88,7 @@ enum FrameVectors {
             FrameVector("a ping without content", [WireFrame(WireFrame.ping)], pongs: [[]], .open),
             FrameVector("a ping of 125 bytes", [WireFrame(WireFrame.ping, long)], pongs: [long], .open),
             FrameVector(
-                "a pong that nobody asked for",
+                "an unsolicited pong",
                 [WireFrame(WireFrame.pong, [1]), hello],
                 messages: [hello],
                 .open
@@ -103,7 +103,7 @@ enum FrameVectors {
         let empty = middle("")
         let letters = beginning("a") + [[WireFrame]](repeating: middle("a"), count: 98).joined() + ending("a")
         return [
-            FrameVector("Hel and lo", beginning("Hel") + ending("lo"), messages: [hello], .open),
+            FrameVector("Hello in two fragments", beginning("Hel") + ending("lo"), messages: [hello], .open),
             FrameVector(
                 "a ping between fragments",
                 beginning("Hel") + ping + ending("lo"),
@@ -118,15 +118,20 @@ enum FrameVectors {
                 messages: [hello],
                 .open
             ),
-            FrameVector("nothing in fragments", beginning("") + empty + ending(""), messages: [.text("")], .open),
             FrameVector(
-                "bytes in fragments",
+                "an empty message in fragments",
+                beginning("") + empty + ending(""),
+                messages: [.text("")],
+                .open
+            ),
+            FrameVector(
+                "a binary message in fragments",
                 [WireFrame(WireFrame.binary, [0xFF], isFinal: false), WireFrame(WireFrame.continuation, [0xFE])],
                 messages: [WireFrame(WireFrame.binary, [0xFF, 0xFE])],
                 .open
             ),
             FrameVector(
-                "one byte a fragment",
+                "one byte per fragment",
                 letters,
                 messages: [.text(String(repeating: "a", count: 100))],
                 .open
@@ -136,11 +141,15 @@ enum FrameVectors {
 
     private static var brokenFragments: [FrameVector] {
         [
-            FrameVector("a continuation of nothing", ending("lo"), .failed(1_002)),
-            FrameVector("a continuation of nothing, to be continued", middle("lo"), .failed(1_002)),
-            FrameVector("a text within a message", beginning("Hel") + [hello], .failed(1_002)),
-            FrameVector("bytes within a text", beginning("Hel") + [WireFrame(WireFrame.binary, [1])], .failed(1_002)),
-            FrameVector("a beginning within a message", beginning("Hel") + beginning("lo"), .failed(1_002)),
+            FrameVector("a final continuation without a message", ending("lo"), .failed(1_002)),
+            FrameVector("a non-final continuation without a message", middle("lo"), .failed(1_002)),
+            FrameVector("a text frame within a message", beginning("Hel") + [hello], .failed(1_002)),
+            FrameVector(
+                "a binary frame within a text message",
+                beginning("Hel") + [WireFrame(WireFrame.binary, [1])],
+                .failed(1_002)
+            ),
+            FrameVector("a first fragment within a message", beginning("Hel") + beginning("lo"), .failed(1_002)),
         ]
     }
 }
@@ -154,7 +163,7 @@ extension FrameVectors {
         for bits in UInt8(1)...7 {
             for opcode in [WireFrame.text, WireFrame.binary, WireFrame.ping, WireFrame.close] {
                 let frame = WireFrame(opcode, opcode < WireFrame.close ? [0x61] : [], reserved: bits)
-                vectors.append(FrameVector("reserved bits \(bits) on kind \(opcode)", [frame], .failed(1_002)))
+                vectors.append(FrameVector("reserved bits \(bits) with opcode \(opcode)", [frame], .failed(1_002)))
             }
         }
         for opcode: UInt8 in [0x3, 0x4, 0x5, 0x6, 0x7, 0xB, 0xC, 0xD, 0xE, 0xF] {
@@ -171,8 +180,8 @@ extension FrameVectors {
             let long = WireFrame(opcode, [3, 232] + [UInt8](repeating: 0x61, count: 124))
             let fragment = WireFrame(opcode, [], isFinal: false)
             return [
-                FrameVector("126 bytes of kind \(opcode)", [long], .dropped),
-                FrameVector("a fragment of kind \(opcode)", [fragment], .failed(1_002)),
+                FrameVector("126 bytes with opcode \(opcode)", [long], .dropped),
+                FrameVector("a fragment with opcode \(opcode)", [fragment], .failed(1_002)),
             ]
         }
     }
@@ -181,9 +190,9 @@ extension FrameVectors {
         // RFC 6455, 5.1, requires failing the connection for a missing or forbidden mask. libwebsockets 4.1.6 accepts
         // such frames and does not report them. The mask protects proxies from scripts in browsers, which always mask.
         let masks = [
-            FrameVector("a wrong mask is taken", pieces: [.wronglyMasked(hello)], messages: [hello], .open),
+            FrameVector("a wrong mask is accepted", pieces: [.wronglyMasked(hello)], messages: [hello], .open),
             FrameVector(
-                "a wrong mask on a ping is taken",
+                "a wrong mask on a ping is accepted",
                 pieces: [.wronglyMasked(WireFrame(WireFrame.ping, [7]))],
                 pongs: [[7]],
                 .open
@@ -191,7 +200,7 @@ extension FrameVectors {
         ]
         return masks + [
             FrameVector(
-                "a length with its highest bit",
+                "a length with the highest bit set",
                 pieces: [.head([0x82, 127, 0x80, 0, 0, 0, 0, 0, 0, 1])],
                 .dropped
             )
@@ -204,11 +213,14 @@ extension FrameVectors {
     static var texts: [FrameVector] {
         let names: [(String, [UInt8])] = [
             ("U+0000", [0]),
-            ("a byte order mark is kept", [0xEF, 0xBB, 0xBF, 0x61]),
-            ("the first of two, three and four bytes", [0xC2, 0x80, 0xE0, 0xA0, 0x80, 0xF0, 0x90, 0x80, 0x80]),
-            ("the last of one and two bytes", [0x7F, 0xDF, 0xBF]),
-            ("the last of three and four bytes", [0xEF, 0xBF, 0xBF, 0xF4, 0x8F, 0xBF, 0xBF]),
-            ("before and after the surrogates", [0xED, 0x9F, 0xBF, 0xEE, 0x80, 0x80]),
+            ("a byte order mark is preserved", [0xEF, 0xBB, 0xBF, 0x61]),
+            (
+                "the first characters of two, three and four bytes",
+                [0xC2, 0x80, 0xE0, 0xA0, 0x80, 0xF0, 0x90, 0x80, 0x80]
+            ),
+            ("the last characters of one and two bytes", [0x7F, 0xDF, 0xBF]),
+            ("the last characters of three and four bytes", [0xEF, 0xBF, 0xBF, 0xF4, 0x8F, 0xBF, 0xBF]),
+            ("the characters around the surrogates", [0xED, 0x9F, 0xBF, 0xEE, 0x80, 0x80]),
             ("noncharacters", [0xEF, 0xB7, 0x90, 0xEF, 0xBF, 0xBE]),
             ("Greek and a locomotive", Array("κόσμε\u{1F682}".utf8)),
         ]
@@ -216,27 +228,29 @@ extension FrameVectors {
             let whole = WireFrame(WireFrame.text, bytes)
             return [
                 FrameVector(name, [whole], messages: [whole], .open),
-                FrameVector("\(name), a byte a fragment", cut(bytes), messages: [whole], .open),
+                FrameVector("\(name), one byte per fragment", cut(bytes), messages: [whole], .open),
             ]
         }
     }
 
     static var brokenTexts: [FrameVector] {
         let names: [(String, [UInt8])] = [
-            ("a continuation byte alone", [0x80]), ("an overlong slash", [0xC0, 0xAF]),
-            ("an overlong U+007F", [0xC1, 0xBF]), ("an overlong slash of three", [0xE0, 0x80, 0xAF]),
-            ("an overlong slash of four", [0xF0, 0x80, 0x80, 0xAF]), ("the first surrogate", [0xED, 0xA0, 0x80]),
+            ("a lone continuation byte", [0x80]), ("an overlong slash", [0xC0, 0xAF]),
+            ("an overlong U+007F", [0xC1, 0xBF]), ("an overlong slash of three bytes", [0xE0, 0x80, 0xAF]),
+            ("an overlong slash of four bytes", [0xF0, 0x80, 0x80, 0xAF]), ("the first surrogate", [0xED, 0xA0, 0x80]),
             ("the last surrogate", [0xED, 0xBF, 0xBF]),
             ("a pair of surrogates", [0xED, 0xA0, 0x81, 0xED, 0xB0, 0x80]),
-            ("beyond U+10FFFF", [0xF4, 0x90, 0x80, 0x80]), ("a beginning of five", [0xF8, 0x88, 0x80, 0x80, 0x80]),
-            ("0xFE", [0xFE]), ("0xFF", [0xFF]), ("an end within two", [0xC3]), ("an end within three", [0xE2, 0x82]),
-            ("an end within four", [0xF0, 0x9F, 0x9A]), ("Latin-1", [0x63, 0x61, 0x66, 0xE9, 0x21]),
+            ("a character beyond U+10FFFF", [0xF4, 0x90, 0x80, 0x80]),
+            ("a character of five bytes", [0xF8, 0x88, 0x80, 0x80, 0x80]),
+            ("0xFE", [0xFE]), ("0xFF", [0xFF]), ("a truncated character of two bytes", [0xC3]),
+            ("a truncated character of three bytes", [0xE2, 0x82]),
+            ("a truncated character of four bytes", [0xF0, 0x9F, 0x9A]), ("Latin-1", [0x63, 0x61, 0x66, 0xE9, 0x21]),
         ]
         return names.flatMap { name, bytes in
             let text = Array("ab".utf8) + bytes
             return [
-                FrameVector("\(name) is no UTF-8", [WireFrame(WireFrame.text, text)], .failed(1_007)),
-                FrameVector("\(name) is no UTF-8, a byte a fragment", cut(text), .failed(1_007)),
+                FrameVector("\(name) is not UTF-8", [WireFrame(WireFrame.text, text)], .failed(1_007)),
+                FrameVector("\(name) is not UTF-8, one byte per fragment", cut(text), .failed(1_007)),
             ]
         }
     }
@@ -282,15 +296,15 @@ extension FrameVectors {
 
     static var brokenCloses: [FrameVector] {
         let codes: [UInt16] = [0, 999, 1_004, 1_005, 1_006, 1_015, 1_016, 1_100, 2_000, 2_999]
-        return codes.map { FrameVector("close \($0) must not be", [.close($0)], .closed([1_002])) } + [
-            FrameVector("close with a reason that is no UTF-8", [.close(1_000, [0xC3, 0x28])], .dropped)
+        return codes.map { FrameVector("forbidden close \($0)", [.close($0)], .closed([1_002])) } + [
+            FrameVector("close with a reason that is not UTF-8", [.close(1_000, [0xC3, 0x28])], .dropped)
         ]
     }
 }
 
 /// The frame parser that the other tests of this folder use.
 @Suite struct WireFrameTests {
-    @Test func framesAreThoseOfTheExamplesInTheRFC() {
+    @Test func framesMatchTheRFCExamples() {
         let hello = WireFrame.text("Hello")
         #expect(hello.bytes(mask: nil) == [0x81, 0x05, 0x48, 0x65, 0x6C, 0x6C, 0x6F])
         #expect(
@@ -311,7 +325,7 @@ extension FrameVectors {
         )
     }
 
-    @Test(arguments: [nil, WireSide.mask]) func whatIsWrittenIsReadTheSame(mask: [UInt8]?) {
+    @Test(arguments: [nil, WireSide.mask]) func framesRoundTrip(mask: [UInt8]?) {
         let frames = [
             WireFrame.text("a"), WireFrame(WireFrame.binary, [UInt8](repeating: 7, count: 300), isFinal: false),
             WireFrame(WireFrame.continuation, [UInt8](repeating: 9, count: 70_000), reserved: 5), WireFrame(0xF),

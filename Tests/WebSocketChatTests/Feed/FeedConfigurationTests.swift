@@ -53,20 +53,20 @@ import Testing
         InvalidCase(expected: "batch") { $0.frames.batch = 10_001 },
         InvalidCase(expected: "2^30") { $0.limits.bytes = 0 },
         InvalidCase(expected: "depth") { $0.limits.depth = 513 },
-        InvalidCase(expected: "connecting") { $0.connectTimeout = .milliseconds(999) },
-        InvalidCase(expected: "connecting") { $0.connectTimeout = .seconds(61) },
-        InvalidCase(expected: "ping is sent") { $0.pingAfter = .zero },
-        InvalidCase(expected: "ping is sent") { $0.pingAfter = .seconds(3_601) },
+        InvalidCase(expected: "connect timeout") { $0.connectTimeout = .milliseconds(999) },
+        InvalidCase(expected: "connect timeout") { $0.connectTimeout = .seconds(61) },
+        InvalidCase(expected: "before a ping") { $0.pingAfter = .zero },
+        InvalidCase(expected: "before a ping") { $0.pingAfter = .seconds(3_601) },
         InvalidCase(expected: "answer to a ping") { $0.pongWithin = .milliseconds(10) },
-        InvalidCase(expected: "reconnecting") { $0.reconnect?.first = .zero },
-        InvalidCase(expected: "reconnecting") { $0.reconnect?.cap = .milliseconds(1) },
-        InvalidCase(expected: "reconnecting") { $0.reconnect?.cap = .seconds(3_601) },
+        InvalidCase(expected: "reconnect waits") { $0.reconnect?.first = .zero },
+        InvalidCase(expected: "reconnect waits") { $0.reconnect?.cap = .milliseconds(1) },
+        InvalidCase(expected: "reconnect waits") { $0.reconnect?.cap = .seconds(3_601) },
         InvalidCase(expected: "slow waits") { $0.reconnect?.slow = .zero ... .seconds(1) },
         InvalidCase(expected: "slow waits") { $0.reconnect?.slow = .seconds(1) ... .seconds(3_601) },
-        InvalidCase(expected: "counts as good") { $0.reconnect?.holds = .seconds(-1) },
+        InvalidCase(expected: "counts as stable") { $0.reconnect?.holds = .seconds(-1) },
     ]
 
-    @Test(arguments: invalidCases) func eachInvalidValueIsReportedWithTheSource(invalid: InvalidCase) throws {
+    @Test(arguments: invalidCases) func anInvalidValueIsReportedWithTheSource(invalid: InvalidCase) throws {
         var configuration = try Self.configuration()
         try configuration.validate()
         invalid.change(&configuration)
@@ -76,7 +76,7 @@ import Testing
         #expect(error?.description.contains(invalid.expected) == true, "\(String(describing: error))")
     }
 
-    @Test func theEndsOfTheRangesAreTaken() throws {
+    @Test func theRangeLimitsAreAccepted() throws {
         var configuration = try Self.configuration("wss")
         configuration.subprotocols = (0..<32).map { "p\($0)" }
         configuration.headers = (0..<32).map { WebSocketHeader("h\($0)", .text("v")) }
@@ -103,7 +103,7 @@ import Testing
         try configuration.validate()
     }
 
-    @Test func anAuthorizationOfOnesOwnIsAHeaderLikeAnother() throws {
+    @Test func aCustomAuthorizationHeaderIsAccepted() throws {
         var configuration = try Self.configuration()
         configuration.headers = [WebSocketHeader("Authorization", .text("Basic YTpi"))]
         try configuration.validate()
@@ -157,7 +157,7 @@ import Testing
             target: "/\(String(repeating: "a", count: 2_031))"
         ),
     ])
-    func aURLIsReadIntoWhatARequestNeeds(good: Good) throws {
+    func aURLYieldsTheRequestParts(good: Good) throws {
         let url = try WebSocketURL(good.text)
         #expect(url.description == good.shown)
         #expect(url.hostHeader == good.hostHeader)
@@ -177,7 +177,7 @@ import Testing
         ("ws://\(String(repeating: "a.", count: 60))b/secret", "119 bytes"),
         ("ws://münchen.example/secret", "internationalHost"),
     ])
-    func whatCannotBeConnectedToIsRefusedAndNotRepeated(text: String, expected: String) throws {
+    func anInvalidURLIsRefusedAndNotRepeated(text: String, expected: String) throws {
         do {
             let url = try WebSocketURL(text)
             // Without slashes, the text is still a valid URL to the WHATWG.
@@ -189,7 +189,7 @@ import Testing
         }
     }
 
-    @Test func noDescriptionShowsPathOrQuery() throws {
+    @Test func descriptionsOmitPathAndQuery() throws {
         let url = try WebSocketURL("wss://h/secret?token=secret")
         #expect(!"\(url)".contains("secret"))
         #expect(!String(reflecting: url).contains("secret"))

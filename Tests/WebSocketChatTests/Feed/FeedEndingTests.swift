@@ -7,7 +7,7 @@ import Testing
 @testable import WebSocketChat
 
 @Suite(.timeLimit(.minutes(10))) struct FeedEndingTests {
-    @Test func aSecondRunAtOnceIsRefused() async throws {
+    @Test func aConcurrentRunIsRefused() async throws {
         var server = try await TransportTrial.server()
         try await FeedTrial.run(.test(server.transport.port)) { trial in
             _ = try await server.opened()
@@ -18,7 +18,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func runsFollowEachOtherOnTheSameFeed() async throws {
+    @Test func aFeedCanRunAgain() async throws {
         var server = try await TransportTrial.server()
         let trial = try FeedTrial(.test(server.transport.port))
         for round in 1...3 {
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: [1_000, 1_001, 1_011, 4_000] as [UInt16])
-    func withoutReconnectingTheRunEndsWithTheConnection(code: UInt16) async throws {
+    func aClosedConnectionEndsARunWithoutReconnecting(code: UInt16) async throws {
         var server = try await TransportTrial.server()
         let trial = try FeedTrial(.test(server.transport.port) { $0.reconnect = nil })
         async let run: Void = trial.feed.run(into: trial.intake)
@@ -58,7 +58,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func aConnectionThatIsLostEndsARunWithoutReconnecting() async throws {
+    @Test func aLostConnectionEndsARunWithoutReconnecting() async throws {
         let server = try #require(FakeServer { UpgradeAnswer.text(to: $0) })
         let trial = try FeedTrial(.test(server.port) { $0.reconnect = nil })
         async let run: Void = trial.feed.run(into: trial.intake)
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [true, false]) func aFirstConnectionThatMustSucceedReportsWhyItFailed(reconnects: Bool)
+    @Test(arguments: [true, false]) func aFailedRequiredFirstConnectionThrowsTheReason(reconnects: Bool)
         async throws
     {
         let server = try await TransportTrial.server(.init(decide: { _ in .forbidden }))
@@ -87,7 +87,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func aSecondConnectionNeedNotSucceedWhereTheFirstMust() async throws {
+    @Test func onlyTheFirstConnectionMustSucceed() async throws {
         var server = try await TransportTrial.server()
         let times = FeedTimes()
         let configuration = try WebSocketFeedConfiguration.test(server.transport.port) {
@@ -98,13 +98,13 @@ import Testing
             await server.stop()
             _ = await times.waits.first(1)
             times.releaseWaits()
-            await trial.waitForLog("cannot be reached")
+            await trial.waitForLog("cannot reach ")
         }
     }
 
     // MARK: - Cancellation
 
-    @Test func aStopBeforeTheBeginningEndsTheRun() async throws {
+    @Test func aStopBeforeTheStartEndsTheRun() async throws {
         let server = try await TransportTrial.server()
         let trial = try FeedTrial(.test(server.transport.port))
         let run = Task {
@@ -115,7 +115,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func aStopTakesEffectDuringALookup() async throws {
+    @Test func aStopInterruptsALookup() async throws {
         let lookups = EventList<Void>()
         let mayEnd = DispatchSemaphore(value: 0)
         var environment = FeedEnvironment()
@@ -129,12 +129,12 @@ import Testing
         mayEnd.signal()
     }
 
-    @Test func aStopTakesEffectWhileConnecting() async throws {
+    @Test func aStopInterruptsAConnectionAttempt() async throws {
         let server = try #require(FakeServer { _ in "" })
         try await FeedTrial.run(.test(server.port)) { _ in _ = await server.requests.first(1) }
     }
 
-    @Test func aStopTakesEffectBetweenTwoConnections() async throws {
+    @Test func aStopInterruptsTheReconnectWait() async throws {
         let server = try await TransportTrial.server()
         let port = server.transport.port
         await server.stop()
@@ -142,13 +142,13 @@ import Testing
         try await FeedTrial.run(.test(port), times.environment) { _ in _ = await times.waits.first(1) }
     }
 
-    @Test func aStopDoesNotWaitLongForAServerThatStaysSilent() async throws {
+    @Test func aStopWaitsBrieflyForASilentServer() async throws {
         let server = try #require(FakeServer { UpgradeAnswer.text(to: $0) })
         let times = FeedTimes()
         try await FeedTrial.run(.test(server.port), times.environment) { await $0.waitForLog("connected to") }
     }
 
-    @Test func aStopWaitsForWhatWasTaken() async throws {
+    @Test func aStopWaitsForSettlement() async throws {
         var server = try await TransportTrial.server()
         let trial = try FeedTrial(
             .test(server.transport.port) {
@@ -186,7 +186,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func whenTheIntakeClosesTheRunEnds() async throws {
+    @Test func aClosedIntakeEndsTheRun() async throws {
         var server = try await TransportTrial.server()
         let trial = try FeedTrial(
             .test(server.transport.port) { $0.answers = true },
@@ -200,7 +200,7 @@ import Testing
         trial.intake.close()
         try await run
         #expect(trial.feed.counts.notTaken == 1)
-        await trial.waitForLog("1 messages were read that nobody takes any more")
+        await trial.waitForLog("1 received messages were not handled")
         #expect(String(decoding: try await server.message(), as: UTF8.self).contains("\"handled\""))
         #expect(String(decoding: try await server.message(), as: UTF8.self).contains("\"abandoned\""))
         #expect(try await server.ended() == .closedByPeer(.goingAway, reason: ""))
@@ -209,7 +209,7 @@ import Testing
 }
 
 @Suite struct WebSocketDisconnectReasonTests {
-    @Test func eachReasonIsOneThatProgramsDistinguish() {
+    @Test func internalReasonsMapToPublicReasons() {
         let ends: [(FeedDisconnectReason, WebSocketDisconnectReason)] = [
             (.secretUnavailable(""), .notPrepared), (.notResolved(""), .unreachable),
             (.lookupTimeout(.zero), .unreachable),
@@ -229,7 +229,7 @@ import Testing
         for (end, ending) in ends { #expect(end.disconnectReason == ending, "\(end)") }
     }
 
-    @Test func anErrorKeepsItsReasonWhateverSourceItIsAbout() {
+    @Test func namingTheSourcePreservesTheDisconnectReason() {
         let error = WebSocketChatError(.ended, "a").with(.closed(code: 4_001))
         #expect(error.about("feed").disconnectReason == .closed(code: 4_001))
         #expect(WebSocketChatError(.ended, "a").disconnectReason == nil)

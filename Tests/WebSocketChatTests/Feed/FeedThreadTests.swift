@@ -35,7 +35,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func theThreadIsOneWhileAnybodyNeedsIt() async throws {
+    @Test func theThreadIsSharedUntilItsLastUserUnregisters() async throws {
         let thread = WebSocketThread()
         async let first = thread.register()
         async let second = thread.register()
@@ -51,7 +51,7 @@ import Testing
         await thread.unregister(next)
     }
 
-    @Test func beginningsAndEndsDoNotMeet() async throws {
+    @Test func concurrentRegistrationsDoNotInterfere() async throws {
         let thread = WebSocketThread()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<8 {
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func oneFeedsStopDoesNotDisturbAnother() async throws {
+    @Test func stoppingOneFeedLeavesAnotherRunning() async throws {
         var server = try await TransportTrial.server(.init(echoes: true))
         let thread = WebSocketThread()
         let stays = try FeedTrial(.test(server.transport.port), thread: thread)
@@ -87,30 +87,30 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(10))) struct BlockingThreadPoolTests {
-    @Test func thereAreOnlyAFewThreadsAndWhatIsForgottenNeverBegins() async {
+    @Test func thePoolLimitsItsThreadsAndSkipsCancelledWork() async {
         let threads = BlockingThreadPool(limit: 2)
-        let begun = EventList<Int>()
+        let started = EventList<Int>()
         let mayEnd = DispatchSemaphore(value: 0)
         let tickets = (0..<4).map { number in
             threads.perform {
-                begun.append(number)
+                started.append(number)
                 mayEnd.wait()
             } noThread: { _ in
-                Issue.record("no thread")
+                Issue.record("no thread could be created")
             }
         }
-        #expect(Set(await begun.first(2)) == [0, 1])
+        #expect(Set(await started.first(2)) == [0, 1])
         #expect(threads.running == 2)
         #expect(threads.waiting == 2)
         threads.cancel(tickets[2])
         threads.cancel(tickets[0])
         #expect(threads.waiting == 1)
         for _ in 0..<3 { mayEnd.signal() }
-        #expect(await begun.first(3).last == 3)
-        #expect(begun.all.count == 3)
+        #expect(await started.first(3).last == 3)
+        #expect(started.all.count == 3)
     }
 
-    @Test func theOwnHostHasAddresses() throws {
+    @Test func localhostResolvesToLoopbackAddresses() throws {
         let addresses = try AddressLookup.addresses(of: "localhost").get()
         #expect(addresses.contains("127.0.0.1") || addresses.contains("::1"))
         #expect(addresses.allSatisfy { NumericAddress($0) != nil })
@@ -140,14 +140,14 @@ import Testing
         heartbeat = Heartbeat(pingAfter: .seconds(10), pongWithin: .seconds(5), now: now)
     }
 
-    @Test mutating func aSilentPeerIsPingedOnceAndThenDead() {
+    @Test mutating func aSilentPeerIsPingedOnceAndThenTimesOut() {
         begin()
         #expect(ticks(20) == Array(repeating: .nothing, count: 19) + [.ping])
         // One tick more than 5 s, so that an answer still unread is counted.
         #expect(ticks(11) == Array(repeating: .nothing, count: 10) + [.timedOut])
     }
 
-    @Test mutating func whateverComesIsAnAnswer() {
+    @Test mutating func anyReceivedDataAnswersThePing() {
         begin()
         #expect(ticks(20).last == .ping)
         _ = ticks(10)
@@ -156,7 +156,7 @@ import Testing
         #expect(ticks(1) == [.ping])
     }
 
-    @Test mutating func timeInWhichNothingIsReadDoesNotCount() {
+    @Test mutating func pausedTimeDoesNotCount() {
         begin()
         #expect(ticks(1_000, isPaused: true) == Array(repeating: .nothing, count: 1_000))
         // The half second in which reading resumed does not count either.
@@ -166,7 +166,7 @@ import Testing
         #expect(ticks(3) == [.nothing, .nothing, .timedOut])
     }
 
-    @Test mutating func aSleepOfTheMachineKillsNobody() {
+    @Test mutating func systemSleepCausesNoTimeout() {
         begin()
         #expect(ticks(20).last == .ping)
         now += .seconds(86_400)

@@ -117,7 +117,7 @@ final class FeedTimes: Sendable {
     private let step: Duration
     private let keepsWaits: Bool
 
-    /// Creates a clock that stands still, and waits that do not end by themselves.
+    /// Creates a clock that does not advance, and waits that do not end by themselves.
     init() {
         step = .zero
         keepsWaits = true

@@ -15,7 +15,7 @@ import Testing
         queue.send([UInt8](repeating: 0x61, count: cost - TransportLimits.messageOverhead), .text, on: connection)
     }
 
-    @Test func whoeverHasMostWaitingIsNamed() {
+    @Test func theLargestBacklogIsReportedAsSlowest() {
         let queue = queue(all: 1_000)
         let ids = (0..<4).map { _ in ConnectionID.next() }
         for id in ids { queue.opened(id) }
@@ -30,7 +30,7 @@ import Testing
         #expect(send(queue, cost: 801, ids[0]) == .full)
     }
 
-    @Test func whatWaitsOnACutConnectionCountsNoMore() {
+    @Test func theBacklogOfACutConnectionNoLongerCounts() {
         let queue = queue(all: 1_000)
         let ids = (0..<2).map { _ in ConnectionID.next() }
         for id in ids { queue.opened(id) }
@@ -46,7 +46,7 @@ import Testing
         #expect(send(queue, cost: 100, ids[1]) == .accepted)
     }
 
-    @Test func eachIsNamedOnceWhereAllAreEqual() {
+    @Test func equalBacklogsAreEachReportedOnce() {
         let count = 2_000
         let queue = queue(all: count * 100)
         for _ in 0..<count {
@@ -66,7 +66,7 @@ import Testing
         #expect(cut.count == 200)
     }
 
-    @Test func whoFloodsInACrowdIsNamedSoon() {
+    @Test func aFlooderAmongManyIsReportedSoon() {
         let count = 2_000
         let queue = queue(all: count * 100)
         for _ in 0..<count {
@@ -86,7 +86,7 @@ import Testing
         #expect(named.count == 3)
     }
 
-    @Test func aPeerThatTakesNothingIsCutAllTheSame() async throws {
+    @Test func aPeerThatReadsNothingIsCut() async throws {
         var limits = TransportLimits()
         limits.waitingBytes = 64 << 20
         var server = try await TransportTrial.server(limits: limits)
@@ -106,8 +106,8 @@ import Testing
         withExtendedLifetime(peer) {}
     }
 
-    // The library holds what it could not hand to the system, and that counts as well.
-    @Test func whatTheLibraryHoldsCounts() async throws {
+    // Bytes that the library could not pass to the system count as well.
+    @Test func bytesBufferedByTheLibraryCount() async throws {
         var limits = TransportLimits()
         limits.waitingBytes = 40 << 20
         var server = try await TransportTrial.server(.init(reportsTicks: true), limits: limits)
@@ -125,7 +125,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct ManyConnectionsTests {
     // Runs in a separate process: Foundation cannot start programs while descriptors have numbers above 1,024.
-    @Test func moreThanAThousandOpenAndCloseAndAllAreCounted() async throws {
+    @Test func overAThousandConnectionsOpenAndClose() async throws {
         await #expect(processExitsWith: .success) {
             let count = 1_200
             var server = try await TransportTrial.server()
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test func aHundredClientsFindAServerThatComesBack() async throws {
+    @Test func aHundredClientsConnectAgainAfterARestart() async throws {
         let count = 100
         var server = try await TransportTrial.server(limits: .lingering)
         var endpoint = ServerEndpoint()
@@ -168,7 +168,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func connectionsOverIPv6Open() async throws {
+    @Test func connectionsOpenOverIPv6() async throws {
         var endpoint = ServerEndpoint()
         endpoint.address = "::1"
         let server: TransportTrial
@@ -178,7 +178,7 @@ import Testing
                 endpoint: endpoint
             )
         } catch let error as TransportError where error.code == .notListening {
-            print("skipped: \(error), as this machine has no ::1")
+            print("skipped: this machine has no ::1 (\(error))")
             return
         }
         var client = try await TransportTrial.client()
@@ -199,7 +199,7 @@ import Testing
 }
 
 @Suite struct OutgoingBufferTests {
-    @Test(arguments: [false, true]) func aMessageIsCopiedOnceForAllWhereNothingChangesIt(keeps: Bool) throws {
+    @Test(arguments: [false, true]) func aRepeatedMessageIsCopiedOnceIfItsContentIsKept(keeps: Bool) throws {
         let buffer = OutgoingBuffer(keepsContent: keeps)
         let message = Array("message".utf8)
         let start = try #require(buffer.fill(message))
@@ -208,7 +208,7 @@ import Testing
         #expect(try #require(buffer.fill(Array("message".utf8)))[0] == UInt8(ascii: "m"))
     }
 
-    @Test func whatIsLargeIsGivenBack() throws {
+    @Test func aLargeBufferIsReleased() throws {
         let buffer = OutgoingBuffer(keepsContent: true)
         let message = [UInt8](repeating: 1, count: 100_000)
         try #require(buffer.fill(message))[0] = 0

@@ -9,7 +9,7 @@ import Testing
     // The last block of a stream, which contains `a`.
     private static let lastBlock: [UInt8] = [0x4B, 0x04, 0x00, 0x00]
     // A block with 0xC3 alone, which begins a character of UTF-8.
-    private static let noText: [UInt8] = [0x3A, 0x0C, 0x00]
+    private static let invalidUTF8: [UInt8] = [0x3A, 0x0C, 0x00]
 
     private func server(_ behavior: RecordingReceiver.Behavior = .init()) async throws -> (
         TransportTrial, RawPeer, ConnectionID
@@ -42,7 +42,7 @@ import Testing
         isServer ? try await server(behavior) : try await client(behavior)
     }
 
-    @Test(arguments: [true, false]) func messagesCompressedAndNotComeInOrder(isServer: Bool) async throws {
+    @Test(arguments: [true, false]) func compressedAndPlainMessagesArriveInOrder(isServer: Bool) async throws {
         var (trial, peer, _) = try await trial(isServer: isServer)
         func frame(_ head: UInt8, _ payload: [UInt8]) { peer.write(RawPeer.frame(head, payload, isMasked: isServer)) }
         frame(0xC1, DeflateFrameTests.hello)
@@ -58,7 +58,7 @@ import Testing
         await trial.stop()
     }
 
-    @Test(arguments: [true, false]) func controlFramesMayComeInsideAFragmentedMessage(isServer: Bool) async throws {
+    @Test(arguments: [true, false]) func controlFramesAreAllowedInsideAFragmentedMessage(isServer: Bool) async throws {
         var (trial, peer, _) = try await trial(isServer: isServer)
         func frame(_ head: UInt8, _ payload: [UInt8]) { peer.write(RawPeer.frame(head, payload, isMasked: isServer)) }
         for cut in 0...DeflateFrameTests.hello.count {
@@ -79,20 +79,20 @@ import Testing
     }
 
     static let brokenFrames: [(String, [(UInt8, [UInt8])], CloseCode)] = [
-        ("no block", [(0xC1, [0x07, 0x07, 0x07])], .invalidPayload),
-        ("refers to nothing", [(0xC1, [0xF2, 0x00, 0x11, 0x00, 0x00])], .invalidPayload),
-        ("cut off", [(0xC1, [0xF2, 0x48, 0xCD])], .invalidPayload),
-        ("text cut off", [(0xC1, noText)], .invalidPayload),
-        ("text cut off, not compressed", [(0x81, [0x61, 0xC3])], .invalidPayload),
-        ("no text", [(0x01, [0x61]), (0x80, [0xFF])], .invalidPayload),
+        ("an invalid block", [(0xC1, [0x07, 0x07, 0x07])], .invalidPayload),
+        ("a reference before the start", [(0xC1, [0xF2, 0x00, 0x11, 0x00, 0x00])], .invalidPayload),
+        ("a truncated block", [(0xC1, [0xF2, 0x48, 0xCD])], .invalidPayload),
+        ("truncated text", [(0xC1, invalidUTF8)], .invalidPayload),
+        ("truncated text, not compressed", [(0x81, [0x61, 0xC3])], .invalidPayload),
+        ("text that is not UTF-8", [(0x01, [0x61]), (0x80, [0xFF])], .invalidPayload),
         ("RSV1 on a continuation", [(0x41, [0xF2]), (0xC0, Array(hello[1...]))], .protocolError),
-        ("RSV1 on a continuation of what is not compressed", [(0x01, [0x61]), (0xC0, [0x61])], .protocolError),
+        ("RSV1 on a continuation of an uncompressed message", [(0x01, [0x61]), (0xC0, [0x61])], .protocolError),
         ("RSV2", [(0xA1, [0x61])], .protocolError), ("RSV3", [(0x91, [0x61])], .protocolError),
         ("RSV1 and RSV2", [(0xE1, hello)], .protocolError), ("RSV1 on a pong", [(0xCA, [0x61])], .protocolError),
     ]
 
     @Test(arguments: brokenFrames, [true, false])
-    func whatIsAgainstTheRulesEndsTheConnection(
+    func aProtocolViolationEndsTheConnection(
         broken: (name: String, frames: [(UInt8, [UInt8])], code: CloseCode),
         isServer: Bool
     ) async throws {
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test(arguments: [(0xC8, [0x03, 0xE8]), (0x88, [0x03, 0xE8, 0xC3])] as [(UInt8, [UInt8])], [true, false])
-    func aCloseFrameAgainstTheRulesIsNotAnswered(frame: (head: UInt8, payload: [UInt8]), isServer: Bool) async throws {
+    func anInvalidCloseFrameIsNotAnswered(frame: (head: UInt8, payload: [UInt8]), isServer: Bool) async throws {
         var (trial, peer, _) = try await trial(isServer: isServer)
         peer.write(RawPeer.frame(frame.head, frame.payload, isMasked: isServer))
         let end = try await trial.ended()
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: [1, 4_096, 1 << 20], [true, false])
-    func aPausedMessageGoesOnWhereItStopped(chunk: Int, isServer: Bool) async throws {
+    func aPausedMessageResumesWhereItStopped(chunk: Int, isServer: Bool) async throws {
         let count = 500_000
         var (trial, peer, id) = try await trial(isServer: isServer, .init(pausesAt: 100_000, reportsPasses: true))
         var packed = ZerosInLittle(count: count).bytes[...]
@@ -174,7 +174,7 @@ import Testing
         await trial.stop()
     }
 
-    @Test func whatIsSentIsCompressedWhenItIsLongEnough() async throws {
+    @Test func longMessagesAreSentCompressed() async throws {
         var (server, peer, _) = try await server(.init(echoes: true))
         let long = [UInt8](repeating: 0x61, count: MessageDeflater.minimumMessageSize)
         peer.frame(0x81, Array("short".utf8))
@@ -229,7 +229,7 @@ import Testing
         return Array(bytes.prefix(count))
     }
 
-    @Test(arguments: [1, 4]) func compressedMessagesOfSeveralConnectionsAreKeptApart(connections: Int) async throws {
+    @Test(arguments: [1, 4]) func connectionsHaveSeparateCompressionContexts(connections: Int) async throws {
         var endpoint = ServerEndpoint()
         endpoint.compresses = true
         var server = try await TransportTrial.server(endpoint: endpoint, limits: .conformance)
@@ -260,7 +260,7 @@ import Testing
     }
 
     /// When the last compressed byte has been read, any number of bytes may be left to inflate.
-    @Test(arguments: [900..<1_400, 3_000..<3_500, 4_000..<4_400]) func messagesOfEverySizeAreWhole(
+    @Test(arguments: [900..<1_400, 3_000..<3_500, 4_000..<4_400]) func messagesOfEverySizeArriveWhole(
         sizes: Range<Int>
     ) async throws {
         var endpoint = ServerEndpoint()

@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: [true, false], Content.allCases)
-    func messagesComeBackAsTheyWere(contextTakeover: Bool, content: Content) throws {
+    func messagesRoundTrip(contextTakeover: Bool, content: Content) throws {
         let deflater = try #require(MessageDeflater(windowBits: 15, contextTakeover: contextTakeover))
         let inflater = MessageInflater(contextTakeover: contextTakeover)
         for count in [0, 1, 125, 126, 65_535, 65_536, 1 << 20, 7, 0, 16_384, 16_383, 32_768] {
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 9...15) func eachWindowIsKeptTo(bits: Int) throws {
+    @Test(arguments: 9...15) func everyWindowSizeRoundTrips(bits: Int) throws {
         let deflater = try #require(MessageDeflater(windowBits: bits, contextTakeover: true))
         let inflater = MessageInflater(contextTakeover: true)
         for content in Content.allCases {
@@ -64,11 +64,11 @@ import Testing
         }
     }
 
-    @Test func aWindowThatIsTooSmallIsNotUsed() {
+    @Test func anUnsupportedWindowSizeIsRefused() {
         #expect(MessageDeflater(windowBits: 8, contextTakeover: true) == nil)
     }
 
-    @Test func messagesReferToThoseBeforeOnlyWhereThatIsAllowed() throws {
+    @Test func messagesReferBackOnlyWithContextTakeover() throws {
         let message = DeflateMessageTests.message(.noise, 1_000)
         for contextTakeover in [true, false] {
             let deflater = try #require(MessageDeflater(windowBits: 15, contextTakeover: contextTakeover))
@@ -90,7 +90,7 @@ import Testing
             [[0xF2, 0x48, 0x05, 0x00, 0x00, 0x00, 0xFF, 0xFF, 0xCA, 0xC9, 0xC9, 0x07, 0x00]],
         ] as [[[UInt8]]]
     )
-    func whatTheStandardShowsIsHello(messages: [[UInt8]]) throws {
+    func theRFCExamplesInflateToHello(messages: [[UInt8]]) throws {
         for chunk in [1, 2, 100] {
             let inflater = MessageInflater(contextTakeover: true)
             for message in messages {
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func anEmptyMessageIsEmptyWithOrWithoutItsByte() throws {
+    @Test func anEmptyMessageInflatesWithAndWithoutItsByte() throws {
         let inflater = MessageInflater(contextTakeover: true)
         for _ in 0..<3 {
             #expect(pieces(inflater, [0x00]) == [[]])
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func aMessageThatIsCutOffIsBroken() throws {
+    @Test func aTruncatedMessageIsBroken() throws {
         let deflater = try #require(MessageDeflater(windowBits: 15, contextTakeover: false))
         let packed = try #require(deflater.deflate(DeflateMessageTests.message(.text, 500)))
         for count in 1..<packed.count - 1 {
@@ -116,14 +116,14 @@ import Testing
         }
     }
 
-    @Test func whatIsNoBlockIsBroken() {
+    @Test func anInvalidBlockIsBroken() {
         #expect(pieces(MessageInflater(contextTakeover: true), [0x07, 0x07, 0x07]) == nil)
         // Refers to data before the beginning.
         #expect(pieces(MessageInflater(contextTakeover: true), [0xF2, 0x00, 0x11, 0x00, 0x00]) == nil)
     }
 
     @Test(arguments: [100_000, 65_536, 1 << 20], [1, 7, 4_096, Int.max])
-    func inflatingStopsAfterEachPieceAndGoesOnWithTheNext(count: Int, chunk: Int) throws {
+    func inflatingStopsAndResumesAtEachPiece(count: Int, chunk: Int) throws {
         // Zeros end anywhere in a piece, so every stopping point occurs.
         let packed = ZerosInLittle(count: count).bytes
         let inflater = MessageInflater(contextTakeover: true)
@@ -155,7 +155,7 @@ import Testing
         #expect(finals == 1)
     }
 
-    @Test func aBombIsInflatedOnlyAsFarAsItIsWanted() {
+    @Test func aCompressionBombIsInflatedOnlyOnDemand() {
         let packed = ZerosInLittle(count: 64 << 20).bytes
         var all = 0
         let progress = packed.withUnsafeBytes { bytes in
@@ -169,7 +169,7 @@ import Testing
         #expect(used < 2_000)
     }
 
-    @Test func damagedMessagesEndInAnErrorOrInOtherBytes() throws {
+    @Test func damagedMessagesFailOrInflateToOtherBytes() throws {
         let deflater = try #require(MessageDeflater(windowBits: 15, contextTakeover: false))
         let originals = try Content.allCases.flatMap { content in
             try [100, 3_000].map { try #require(deflater.deflate(DeflateMessageTests.message(content, $0))) }
@@ -254,7 +254,7 @@ import Testing
         ("\t,\t", nil),
     ]
 
-    @Test(arguments: offers) func aServerTakesTheFirstOfferThatItUnderstands(offer: String, answer: String?)
+    @Test(arguments: offers) func aServerAcceptsTheFirstSupportedOffer(offer: String, answer: String?)
         async throws
     {
         var endpoint = ServerEndpoint()
@@ -271,7 +271,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func aServerThatDoesNotCompressDeclines() async throws {
+    @Test func aServerWithoutCompressionDeclines() async throws {
         var server = try await TransportTrial.server()
         let peer = try #require(RawPeer(port: server.transport.port))
         peer.upgrade(adding: ["Sec-WebSocket-Extensions: permessage-deflate"])
@@ -283,7 +283,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func moreOffersThanTheLibraryReadsAreRefused() async throws {
+    @Test func anOversizedExtensionHeaderIsRefused() async throws {
         let server = try await TransportTrial.server()
         let peer = try #require(RawPeer(port: server.transport.port))
         peer.upgrade(adding: ["Sec-WebSocket-Extensions: " + String(repeating: "x", count: 255)])
@@ -311,7 +311,7 @@ import Testing
     ]
 
     @Test(arguments: answers)
-    func aClientFailsWhenTheAnswerIsNoneToItsOffer(answer: String, agreement: DeflateAgreement?) async throws {
+    func aClientChecksTheAnswerToItsOffer(answer: String, agreement: DeflateAgreement?) async throws {
         #expect(DeflateAgreement.negotiated(by: answer) == agreement)
         let host = try #require(RawHost())
         var client = try await TransportTrial.client()
@@ -327,7 +327,7 @@ import Testing
         await client.stop()
     }
 
-    @Test func whatWasNotOfferedIsNotTaken() async throws {
+    @Test func anUnofferedExtensionIsRefused() async throws {
         let host = try #require(RawHost())
         var client = try await TransportTrial.client()
         _ = client.transport.connect(to: .local(host.port))

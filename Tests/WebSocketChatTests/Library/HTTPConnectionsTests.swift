@@ -36,7 +36,7 @@ import Testing
         #expect(table.beginRequest(0, at: start) == .admitted)
     }
 
-    @Test func amongManyAddressesAgeAloneDecides() {
+    @Test func theOldestIsEvictedAmongManyAddresses() {
         var table = table { $0.sockets = 100 }
         var evicted: [Int] = []
         for handle in 0..<10_000 {
@@ -52,7 +52,7 @@ import Testing
         #expect(table.isEmpty)
     }
 
-    @Test func connectionsAreEvictedBelowTheLimitWhenDescriptorsRunOut() {
+    @Test func descriptorExhaustionEvictsConnections() {
         var table = table { $0.sockets = 5 }
         #expect(table.admit(webSockets: 0, isFull: true) == .admitted)
         for handle in 1...2 { table.add(handle, from: "a", at: start) }
@@ -84,7 +84,7 @@ import Testing
 
     // MARK: - Requests
 
-    @Test func theConnectionIdleLongestIsEvictedAndABusyOneIsNot() {
+    @Test func theLongestIdleConnectionIsEvictedNotABusyOne() {
         var table = table { $0.connections = 2 }
         for handle in 1...5 { table.add(handle, from: "\(handle)", at: start) }
         #expect(table.beginRequest(1, at: start) == .admitted)
@@ -99,7 +99,7 @@ import Testing
         #expect(table.count == 2)
     }
 
-    @Test func oneAddressHasAQuota() {
+    @Test func eachAddressHasAQuota() {
         var table = table { limits in
             limits.connections = 10
             limits.connectionsPerAddress = 2
@@ -116,7 +116,7 @@ import Testing
         #expect(table.beginRequest(6, at: start) == .admitted)
     }
 
-    @Test func slowReadersOfTwoAddressesDoNotKeepAThirdOut() {
+    @Test func slowReadersOfTwoAddressesDoNotBlockAThird() {
         var table = table { limits in
             limits.connections = 8
             limits.connectionsPerAddress = 4
@@ -127,7 +127,7 @@ import Testing
         var evicted: Set<Int> = []
         for handle in 9...10 {
             guard case .evicting(let victim) = table.beginRequest(handle, at: start) else {
-                Issue.record("\(handle) evicts nothing")
+                Issue.record("connection \(handle) evicted none")
                 return
             }
             evicted.insert(victim)
@@ -142,7 +142,7 @@ import Testing
         #expect(table.count == 9)
     }
 
-    @Test func requestsAreLimited() {
+    @Test func requestsPerConnectionAreLimited() {
         var table = table { $0.requests = 2 }
         table.add(1, from: "a", at: start)
         #expect(table.beginRequest(1, at: start) == .admitted)
@@ -157,7 +157,7 @@ import Testing
 
     // MARK: - Time
 
-    @Test func aDocumentRequestedLateHasItsTimeAndIsTheLast() {
+    @Test func aLateRequestHasItsFullTimeAndIsTheLast() {
         var table = table { $0.lifetime = .seconds(30) }
         for handle in 1...3 { table.add(handle, from: "a", at: start) }
         #expect(table.beginRequest(1, at: start + .seconds(14)) == .admitted)
@@ -175,7 +175,7 @@ import Testing
         #expect(table.closing == [1, 2, 3])
     }
 
-    @Test func noRequestBeginsAfterTheLifetime() {
+    @Test func aRequestAfterTheLifetimeIsRefused() {
         var table = table { $0.lifetime = .seconds(30) }
         table.add(1, from: "a", at: start)
         #expect(table.beginRequest(1, at: start) == .admitted)
@@ -197,7 +197,7 @@ import Testing
         #expect(table.isEmpty)
     }
 
-    @Test func connectionsThatEndLeaveNothing() {
+    @Test func endedConnectionsLeaveNoEntries() {
         var table = table { limits in
             limits.sockets = 60
             limits.connections = 20
@@ -215,7 +215,7 @@ import Testing
         }
     }
 
-    @Test func addressesAreGrouped() {
+    @Test func equivalentAddressesShareAQuota() {
         for (one, other) in [
             ("192.0.2.1", "::ffff:192.0.2.1"), ("192.0.2.1", "::ffff:c000:201"),
             ("2001:db8:1:2::1", "2001:db8:1:2:ffff:ffff:ffff:ffff"), ("fe80::1", "fe80::2"),

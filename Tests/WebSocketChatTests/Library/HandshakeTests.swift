@@ -14,7 +14,7 @@ import Testing
         (UpgradeDecision.unauthorized, "HTTP/1.1 401 Unauthorized\r\n"), (.forbidden, "HTTP/1.1 403 Forbidden\r\n"),
         (.notFound, "HTTP/1.1 404 Not Found\r\n"), (.unavailable, "HTTP/1.1 503 Service Unavailable\r\n"),
     ])
-    func aRefusalContainsOnlyWhatPeopleAndBrowsersNeed(decision: UpgradeDecision, line: String) async throws {
+    func aRefusalIsShortAndHidesTheServerSoftware(decision: UpgradeDecision, line: String) async throws {
         let server = try await TransportTrial.server(.init(decide: { _ in decision }))
         // The read ends because the server closes the connection.
         let answer = try await answer(server.transport.port, RawPeer.request())
@@ -47,7 +47,7 @@ import Testing
             ([:], ["Sec-WebSocket-Protocol: chat, " + String(repeating: "x", count: 130)], 431),
         ] as [([String: String?], [String], Int)]
     )
-    func aRequestThatIsNoProperUpgradeIsRefusedBeforeTheReceiverDecides(
+    func anInvalidUpgradeIsRefusedBeforeTheReceiverDecides(
         changes: [String: String?],
         more: [String],
         status: Int
@@ -56,7 +56,7 @@ import Testing
         endpoint.subprotocols = ["chat"]
         var server = try await TransportTrial.server(
             .init(decide: { request in
-                Issue.record("asked for \(request)")
+                Issue.record("the receiver was called with \(request)")
                 return .accept
             }),
             endpoint: endpoint
@@ -69,7 +69,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func headersAreHandedOnWholeOrNotAtAll() async throws {
+    @Test func headersArePassedOnUntruncated() async throws {
         let (requests, continuation) = AsyncStream<UpgradeRequest>.makeStream()
         let server = try await TransportTrial.server(
             .init(decide: { request in
@@ -104,7 +104,7 @@ import Testing
         "\u{81}\u{5}hello\r\n\r\n", "SSH-2.0-OpenSSH_9.2\r\n", "GET /\0/ HTTP/1.1\r\n\r\n", "GET /%zz HTTP/1.1\r\n\r\n",
         "GET http://other.example/ HTTP/1.1\r\n\r\n", "\r\n\r\n\r\n\r\n", "GET / HTTP/1.1\r\nUpgrade: other\r\n\r\n",
     ])
-    func whatElseComesIsNeverUpgraded(request: String) async throws {
+    func otherRequestsAreNeverUpgraded(request: String) async throws {
         var limits = TransportLimits()
         limits.connectWithin = 1
         let server = try await TransportTrial.server(limits: limits)
@@ -113,7 +113,7 @@ import Testing
     }
 
     // libwebsockets 4.1.6 calls back about an upgrade that it has already refused and freed.
-    @Test func anUnknownUpgradeAfterAnotherRequestIsOver() async throws {
+    @Test func anUnknownUpgradeAfterADocumentIsRefused() async throws {
         var endpoint = ServerEndpoint()
         endpoint.pages = ["/": ServedPage(contentType: "text/plain", body: Array("page".utf8))]
         let server = try await TransportTrial.server(endpoint: endpoint)
@@ -129,7 +129,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func theHeadOfAPageCanBeRequestedAlone() async throws {
+    @Test func headRequestsAreAnsweredWithoutABody() async throws {
         var endpoint = ServerEndpoint()
         endpoint.pages = ["/": ServedPage(contentType: "text/plain", body: Array("page".utf8))]
         let server = try await TransportTrial.server(endpoint: endpoint)
@@ -150,7 +150,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func whoNeverComesToTheEndOfARequestIsCut() async throws {
+    @Test func anUnfinishedRequestTimesOut() async throws {
         var limits = TransportLimits()
         limits.connectWithin = 1
         let authority = try await TestAuthority()
@@ -167,7 +167,7 @@ import Testing
         }
     }
 
-    @Test func manyRequestsInOneSegmentAreAnsweredInOrder() async throws {
+    @Test func pipelinedRequestsAreAnsweredInOrder() async throws {
         var endpoint = ServerEndpoint()
         endpoint.pages = ["/": ServedPage(contentType: "text/plain", body: Array("page".utf8))]
         var server = try await TransportTrial.server(.init(echoes: true), endpoint: endpoint)
@@ -187,7 +187,7 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(10))) struct RawClientTests {
-    @Test func fragmentsAreOneMessage() async throws {
+    @Test func fragmentsFormOneMessage() async throws {
         var server = try await TransportTrial.server()
         let peer = try #require(RawPeer(port: server.transport.port))
         peer.upgrade()
@@ -220,7 +220,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func whatTheProtocolForbidsEndsTheConnection() async throws {
+    @Test func aProtocolViolationEndsTheConnection() async throws {
         var server = try await TransportTrial.server()
         let peer = try #require(RawPeer(port: server.transport.port))
         peer.upgrade()
@@ -248,7 +248,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func nothingButWebSocketIsUpgradedTo() async throws {
+    @Test func anHTTP2UpgradeIsRefused() async throws {
         let server = try await TransportTrial.server()
         let peer = try #require(RawPeer(port: server.transport.port))
         peer.write(

@@ -12,7 +12,7 @@ import Testing
         return endpoint
     }
 
-    @Test(arguments: [1, 64]) func zerosInLittleReachTheServersLimitAndNoMore(megabytes: Int) async throws {
+    @Test(arguments: [1, 64]) func aCompressionBombStopsAtTheServersLimit(megabytes: Int) async throws {
         let limit = 100_000
         var server = try await TransportTrial.server(.init(limit: limit, reportsPieces: true), endpoint: compressing)
         let peer = try #require(RawPeer(port: server.transport.port))
@@ -31,7 +31,7 @@ import Testing
         await server.stop()
     }
 
-    @Test(arguments: [1, 64]) func zerosInLittleReachTheClientsLimitAndNoMore(megabytes: Int) async throws {
+    @Test(arguments: [1, 64]) func aCompressionBombStopsAtTheClientsLimit(megabytes: Int) async throws {
         let limit = 100_000
         let host = try #require(RawHost())
         var client = try await TransportTrial.client(.init(limit: limit, reportsPieces: true))
@@ -52,7 +52,7 @@ import Testing
         await client.stop()
     }
 
-    @Test func zerosAreTheSameWhenTheyAreFew() async throws {
+    @Test func compressedZerosUnderTheLimitArriveIntact() async throws {
         var server = try await TransportTrial.server(endpoint: compressing)
         let peer = try #require(RawPeer(port: server.transport.port))
         peer.upgrade(adding: ["Sec-WebSocket-Extensions: permessage-deflate"])
@@ -63,12 +63,12 @@ import Testing
     }
 
     // A block of an unknown type.
-    private static let noDeflate: [UInt8] = [0x07, 0x07, 0x07]
+    private static let invalidBlock: [UInt8] = [0x07, 0x07, 0x07]
     // A block with 0xC3 alone, which begins a character of UTF-8.
-    private static let noText: [UInt8] = [0x3A, 0x0C, 0x00]
+    private static let invalidUTF8: [UInt8] = [0x3A, 0x0C, 0x00]
 
-    @Test(arguments: [HostilePeerTests.noDeflate, HostilePeerTests.noText])
-    func whatCannotBeInflatedEndsTheConnection(bytes: [UInt8]) async throws {
+    @Test(arguments: [HostilePeerTests.invalidBlock, HostilePeerTests.invalidUTF8])
+    func invalidCompressedDataEndsAServersConnection(bytes: [UInt8]) async throws {
         var server = try await TransportTrial.server(endpoint: compressing)
         let peer = try #require(RawPeer(port: server.transport.port))
         peer.upgrade(adding: ["Sec-WebSocket-Extensions: permessage-deflate"])
@@ -81,8 +81,8 @@ import Testing
         await server.stop()
     }
 
-    @Test(arguments: [HostilePeerTests.noDeflate, HostilePeerTests.noText])
-    func whatAServerCannotHaveDeflatedEndsTheConnection(
+    @Test(arguments: [HostilePeerTests.invalidBlock, HostilePeerTests.invalidUTF8])
+    func invalidCompressedDataEndsAClientsConnection(
         bytes: [UInt8]
     ) async throws {
         let host = try #require(RawHost())
@@ -99,7 +99,7 @@ import Testing
         await client.stop()
     }
 
-    @Test func messagesThatAreNotCompressedComeOnceToo() async throws {
+    @Test func uncompressedMessagesArriveOnce() async throws {
         let host = try #require(RawHost())
         var client = try await TransportTrial.client()
         let id = client.transport.connect(to: .local(host.port) { $0.offersCompression = true })
@@ -136,7 +136,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func fragmentsWithoutEndReachTheLimit() async throws {
+    @Test func endlessFragmentsReachTheLimit() async throws {
         var server = try await TransportTrial.server(.init(limit: 10_000))
         let peer = try #require(RawPeer(port: server.transport.port))
         peer.upgrade()
@@ -152,7 +152,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func theServerTakesASegmentForEachByte() async throws {
+    @Test func theServerReadsSingleByteSegments() async throws {
         var server = try await TransportTrial.server()
         let peer = try #require(RawPeer(port: server.transport.port))
         peer.trickle(RawPeer.request())
@@ -280,7 +280,7 @@ import Testing
         ].flatMap { RawPeer.frame($0, $1, isMasked: isMasked) }
     }
 
-    @Test func theClientTakesASegmentForEachByte() async throws {
+    @Test func theClientReadsSingleByteSegments() async throws {
         let host = try #require(RawHost())
         var client = try await TransportTrial.client()
         let id = client.transport.connect(to: .local(host.port))
@@ -331,7 +331,7 @@ import Testing
         "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\n\r\n",
         "HTTP/1.1 101 X\r\n" + String(repeating: "X: y\r\n", count: 20_000),
     ])
-    func whatIsNoAnswerEndsTheAttempt(answer: String) async throws {
+    func anInvalidAnswerEndsTheConnectionAttempt(answer: String) async throws {
         let host = try #require(RawHost())
         var limits = TransportLimits()
         limits.connectWithin = 10

@@ -4,7 +4,7 @@ import Testing
 @testable import WebSocketChat
 
 @Suite(.timeLimit(.minutes(10))) struct PausingTests {
-    @Test(arguments: [false, true]) func nothingComesWhilePausedAndNothingIsLost(compressed: Bool) async throws {
+    @Test(arguments: [false, true]) func pausingDelaysMessagesWithoutLoss(compressed: Bool) async throws {
         var endpoint = ServerEndpoint()
         endpoint.compresses = compressed
         var server = try await TransportTrial.server(.init(pausesAt: 10_000), endpoint: endpoint, limits: .roomy)
@@ -52,7 +52,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func aSilentPeerIsCutButNotAPausedOne() async throws {
+    @Test func aSilentPeerIsCutButAPausedOneIsNot() async throws {
         var limits = TransportLimits()
         limits.pingAfter = 1
         limits.cutAfter = 10
@@ -75,7 +75,7 @@ import Testing
         withExtendedLifetime(silent) {}
     }
 
-    @Test func aServerThatIsSilentIsCutByTheClient() async throws {
+    @Test func aClientCutsASilentServer() async throws {
         var limits = TransportLimits()
         limits.pingAfter = 1
         limits.cutAfter = 10
@@ -96,7 +96,7 @@ import Testing
         await answering.stop()
     }
 
-    @Test func aPausedClientKeepsAServerThatAnswers() async throws {
+    @Test func aPausedClientDoesNotCutAnAnsweringServer() async throws {
         var limits = TransportLimits()
         limits.pingAfter = 1
         limits.cutAfter = 10
@@ -106,11 +106,11 @@ import Testing
         #expect(try await client.opened(passingOver: .ticked).0 == id)
         let there = try await server.opened().0
         #expect(server.transport.send(Array("pause".utf8), .text, on: there) == .accepted)
-        while try await client.some() != .message(id, Array("pause".utf8), isBinary: false) {}
+        while try await client.nextEvent() != .message(id, Array("pause".utf8), isBinary: false) {}
         // Each tick takes at least half a second, so an unpaused connection would be cut before the last.
         var ticks = 0
         while ticks < 22 {
-            if try await client.some() == .ticked { ticks += 1 }
+            if try await client.nextEvent() == .ticked { ticks += 1 }
         }
         #expect(server.transport.send(Array("more".utf8), .text, on: there) == .accepted)
         client.transport.perform(.resume, on: id)
@@ -119,7 +119,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func whoeverWantsToPingByItselfIsLeftToIt() async throws {
+    @Test func automaticPingsCanBeDisabled() async throws {
         var limits = TransportLimits()
         limits.pingAfter = 0
         limits.cutAfter = 1
@@ -140,7 +140,7 @@ import Testing
         await server.stop()
     }
 
-    @Test(arguments: [false, true]) func aPausedPeerThatIsGoneIsLost(resets: Bool) async throws {
+    @Test(arguments: [false, true]) func aPausedServerDetectsALostClient(resets: Bool) async throws {
         var limits = TransportLimits()
         limits.cutAfter = 1
         limits.pingAfter = 0
@@ -158,7 +158,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func aPausedServerThatIsGoneIsLost() async throws {
+    @Test func aPausedClientDetectsALostServer() async throws {
         var limits = TransportLimits.unhurried
         limits.cutAfter = 1
         limits.pingAfter = 0
@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    @Test func whatAPeerSentBeforeItFinishedIsReadWhenItIsResumed() async throws {
+    @Test func resumingReadsDataSentBeforeThePeerFinished() async throws {
         var server = try await TransportTrial.server(.init(pausesAt: 1, reportsTicks: true))
         let peer = try #require(RawPeer(port: server.transport.port))
         peer.upgrade()
@@ -188,10 +188,10 @@ import Testing
         peer.frame(0x81, Array("pause".utf8))
         for number in 0..<1_000 { peer.frame(0x81, Array("\(number)".utf8)) }
         peer.finish()
-        while try await server.some() != .message(there, Array("pause".utf8), isBinary: false) {}
+        while try await server.nextEvent() != .message(there, Array("pause".utf8), isBinary: false) {}
         var ticks = 0
         while ticks < 4 {
-            if try await server.some() == .ticked { ticks += 1 }
+            if try await server.nextEvent() == .ticked { ticks += 1 }
         }
         server.transport.perform(.resume, on: there)
         for number in 0..<1_000 {

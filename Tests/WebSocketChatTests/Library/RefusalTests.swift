@@ -17,7 +17,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func theServerDecidesByWhatTheClientSent() async throws {
+    @Test func theServerDecidesByTheClientsRequest() async throws {
         let (requests, continuation) = AsyncStream<UpgradeRequest>.makeStream()
         var endpoint = ServerEndpoint()
         endpoint.subprotocols = ["chat.v1", "chat.v2"]
@@ -78,7 +78,7 @@ import Testing
         await client.stop()
     }
 
-    @Test func aServerThatNeverAnswersTimesOut() async throws {
+    @Test func anUnansweredHandshakeTimesOut() async throws {
         let silent = try QuietListener()
         var limits = TransportLimits()
         limits.connectWithin = 10
@@ -92,7 +92,7 @@ import Testing
         await client.stop()
     }
 
-    @Test func aServerWithoutWebSocketIsReported() async throws {
+    @Test func aTLSClientReportsAPlainServer() async throws {
         var client = try await TransportTrial.client()
         var endpoint = ServerEndpoint()
         endpoint.pages = ["/chat": ServedPage(contentType: "text/plain", body: [])]
@@ -107,11 +107,11 @@ import Testing
         await server.stop()
     }
 
-    @Test func namesAndBrokenTargetsAreNotTried() async throws {
+    @Test func hostNamesAndInvalidTargetsAreRefused() async throws {
         var client = try await TransportTrial.client()
         _ = client.transport.connect(to: ClientTarget(address: "localhost", port: 1, host: "localhost", path: "/"))
         let name = try await client.ended()
-        #expect(name == .notResolved("localhost is no numeric address"))
+        #expect(name == .notResolved("localhost is not a numeric address"))
         _ = client.transport.connect(to: ClientTarget(address: "127.0.0.1", port: 1, host: "a\r\nb: c", path: "/"))
         let host = try await client.ended()
         #expect(host == .invalidTarget("the host is empty or has forbidden characters"))
@@ -119,13 +119,13 @@ import Testing
         #expect(HeaderField("a", "b\r\nc: d") == nil)
     }
 
-    @Test func aTakenPortIsReportedAtOnce() async throws {
+    @Test func aPortInUseIsReportedImmediately() async throws {
         let server = try await TransportTrial.server()
         var endpoint = ServerEndpoint()
         endpoint.port = server.transport.port
         do {
             _ = try await TransportTrial.server(endpoint: endpoint)
-            Issue.record("a second server listens on the same port")
+            Issue.record("two servers listen on the same port")
         } catch let error as TransportError {
             #expect(error.code == .notListening)
         }

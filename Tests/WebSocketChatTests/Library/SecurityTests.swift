@@ -48,7 +48,7 @@ import Testing
         await server.stop()
     }
 
-    @Test(arguments: [false, true]) func aCertificateThatNobodyTrustedSignedIsRefused(system: Bool) async throws {
+    @Test(arguments: [false, true]) func aCertificateOfAnUntrustedAuthorityIsRefused(system: Bool) async throws {
         let authority = try await TestAuthority()
         let other = try await TestAuthority()
         defer {
@@ -80,7 +80,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func trustInAnythingAcceptsEveryCertificate() async throws {
+    @Test func trustingAnythingAcceptsEveryCertificate() async throws {
         let authority = try await TestAuthority(serverDays: -1)
         defer { authority.remove() }
         let server = try await TransportTrial.server(.init(echoes: true), endpoint: endpoint(authority))
@@ -111,12 +111,12 @@ import Testing
         var client = try await TransportTrial.client()
         _ = client.transport.connect(to: .local(server.transport.port) { $0.security = .anything })
         let end = try await client.ended()
-        #expect(end == .tlsFailed("TLS failed: what the server sends is no TLS, or is broken"))
+        #expect(end == .tlsFailed("TLS failed: the server does not speak TLS, or its data is damaged"))
         await client.stop()
         await server.stop()
     }
 
-    @Test func hostsThatTLSCannotVerifyAreNotTried() async throws {
+    @Test func hostsThatTLSCannotVerifyAreRefused() async throws {
         var client = try await TransportTrial.client()
         let long = String(repeating: "a", count: 128)
         for (host, text) in [
@@ -134,7 +134,7 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(10))) struct IdentityTests {
-    @Test func aServerThatRequestsACertificateGetsIt() async throws {
+    @Test func aRequestedClientCertificateIsPresented() async throws {
         let authority = try await TestAuthority()
         defer { authority.remove() }
         let identity = try await authority.makeClient()
@@ -155,7 +155,7 @@ import Testing
         await openSSL.end()
     }
 
-    @Test func aServerThatRequestsACertificateInVainIsReported() async throws {
+    @Test func aMissingClientCertificateIsReported() async throws {
         let authority = try await TestAuthority()
         defer { authority.remove() }
         let openSSL = try await OpenSSLServer.start(authority)
@@ -164,12 +164,12 @@ import Testing
             to: .local(openSSL.port) { $0.security = .authority(file: authority.authorityFile) }
         )
         let clientEnd = try await client.ended()
-        #expect(clientEnd == .tlsFailed("TLS failed: the server says certificate required"))
+        #expect(clientEnd == .tlsFailed("TLS failed: the server sent the alert certificate required"))
         await client.stop()
         await openSSL.end()
     }
 
-    @Test func filesThatCannotBeUsedAreReportedAtOnce() async throws {
+    @Test func unusableIdentityFilesAreReportedImmediately() async throws {
         let authority = try await TestAuthority()
         defer { authority.remove() }
         let good = try await authority.makeClient()
@@ -187,7 +187,7 @@ import Testing
             ),
             (
                 .init(certificateFile: good.certificateFile, keyFile: authority.keyFile),
-                "the key in \(authority.keyFile) is not that of \(good.certificateFile)"
+                "the key in \(authority.keyFile) does not match the certificate in \(good.certificateFile)"
             ),
         ]
         var client = try await TransportTrial.client()
@@ -209,7 +209,7 @@ import Testing
         await client.stop()
     }
 
-    @Test func authoritiesThatCannotBeUsedAreReportedAtOnce() async throws {
+    @Test func unusableAuthorityFilesAreReportedImmediately() async throws {
         let authority = try await TestAuthority()
         defer { authority.remove() }
         var client = try await TransportTrial.client()
@@ -224,7 +224,7 @@ import Testing
         await client.stop()
     }
 
-    @Test func aThreadHasSixtyFourKindsOfTrustAndNoMore() async throws {
+    @Test func certificateSetsPerThreadAreLimited() async throws {
         let authority = try await TestAuthority()
         defer { authority.remove() }
         let silent = try QuietListener()
@@ -244,7 +244,7 @@ import Testing
         await client.stop()
     }
 
-    @Test func theSystemsTrustIsThatOfOpenSSL() async throws {
+    @Test func systemTrustUsesOpenSSLsAuthorities() async throws {
         await #expect(processExitsWith: .success) {
             let authority = try await TestAuthority()
             defer { authority.remove() }
@@ -259,7 +259,7 @@ import Testing
         }
     }
 
-    @Test func theEnvironmentsProxyIsNotUsed() async throws {
+    @Test func theEnvironmentsProxyIsIgnored() async throws {
         await #expect(processExitsWith: .success) {
             setenv("http_proxy", "127.0.0.1:1", 1)
             let server = try await TransportTrial.server(limits: .unhurried)
@@ -332,7 +332,7 @@ import Testing
                     to: .local(openSSL.port) { $0.security = .authority(file: authority.authorityFile) }
                 )
                 let end = try await client.ended()
-                #expect(end == .tlsFailed("TLS failed: the server says protocol version"), "\(version)")
+                #expect(end == .tlsFailed("TLS failed: the server sent the alert protocol version"), "\(version)")
                 await client.stop()
                 await openSSL.end()
             }

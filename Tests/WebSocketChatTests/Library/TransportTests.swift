@@ -4,7 +4,7 @@ import Testing
 @testable import WebSocketChat
 
 @Suite(.timeLimit(.minutes(10))) struct TransportTests {
-    @Test(arguments: [false, true]) func whatIsSentComesBackWhateverItsLength(compressed: Bool) async throws {
+    @Test(arguments: [false, true]) func messagesOfAnyLengthAreEchoed(compressed: Bool) async throws {
         var endpoint = ServerEndpoint()
         endpoint.compresses = compressed
         var server = try await TransportTrial.server(.init(echoes: true), endpoint: endpoint, limits: .roomy)
@@ -24,7 +24,7 @@ import Testing
         await server.stop()
     }
 
-    @Test(arguments: [false, true]) func manyMessagesKeepTheirOrder(compressed: Bool) async throws {
+    @Test(arguments: [false, true]) func messagesArriveInOrder(compressed: Bool) async throws {
         var endpoint = ServerEndpoint()
         endpoint.compresses = compressed
         let server = try await TransportTrial.server(.init(echoes: true), endpoint: endpoint)
@@ -41,7 +41,7 @@ import Testing
         await server.stop()
     }
 
-    @Test(arguments: [false, true]) func tooLongAMessageEndsTheConnectionWith1009(compressed: Bool) async throws {
+    @Test(arguments: [false, true]) func anOversizedMessageEndsTheConnectionWith1009(compressed: Bool) async throws {
         var endpoint = ServerEndpoint()
         endpoint.compresses = compressed
         var server = try await TransportTrial.server(.init(limit: 10_000), endpoint: endpoint)
@@ -73,7 +73,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func codesAndReasonsOfCloseReachTheOtherSide() async throws {
+    @Test func closeCodesAndReasonsReachThePeer() async throws {
         var server = try await TransportTrial.server()
         var client = try await TransportTrial.client()
         let first = try await client.open(server.transport.port)
@@ -95,7 +95,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func whatWasSentBeforeACloseArrives() async throws {
+    @Test func messagesSentBeforeACloseArrive() async throws {
         var server = try await TransportTrial.server()
         var client = try await TransportTrial.client()
         let id = try await client.open(server.transport.port)
@@ -123,7 +123,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func drainedIsCalledWhenNothingWaits() async throws {
+    @Test func drainedIsCalledWhenTheQueueIsEmpty() async throws {
         let server = try await TransportTrial.server()
         var client = try await TransportTrial.client(.init(reportsDrained: true))
         let id = try await client.open(server.transport.port)
@@ -136,7 +136,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func textsWaitWithinTheirLimit() async throws {
+    @Test func theSendQueueIsLimited() async throws {
         var limits = TransportLimits()
         limits.waitingBytes = 1_000
         let server = try await TransportTrial.server()
@@ -151,19 +151,19 @@ import Testing
         await server.stop()
     }
 
-    @Test func theReceiverIsCalledNowAndThenAndWhenItIsWoken() async throws {
+    @Test func theReceiverIsCalledOnTicksAndWakeUps() async throws {
         for isServer in [false, true] {
             let behavior = RecordingReceiver.Behavior(reportsPasses: true, reportsTicks: true)
             var trial = isServer ? try await TransportTrial.server(behavior) : try await TransportTrial.client(behavior)
             var ticks = 0
             while ticks < 3 {
-                if try await trial.some() == .ticked { ticks += 1 }
+                if try await trial.nextEvent() == .ticked { ticks += 1 }
             }
             // A pass that a tick started ends without a wake-up. Only wake-ups make more passes than ticks.
             var passes = 0
             ticks = 0
             while passes < 200 {
-                let event = try await trial.some()
+                let event = try await trial.nextEvent()
                 if event == .ticked { ticks += 1 }
                 if event == .passEnded(bytes: 0) {
                     passes += 1
@@ -195,7 +195,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func manyThreadsMaySendAtOnce() async throws {
+    @Test func manyThreadsMaySendConcurrently() async throws {
         var server = try await TransportTrial.server()
         var client = try await TransportTrial.client()
         let id = try await client.open(server.transport.port)
@@ -221,7 +221,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func aClientThatStopsEndsWhatIsOpenAndWhatIsOpening() async throws {
+    @Test func aStoppingClientEndsOpenAndOpeningConnections() async throws {
         var server = try await TransportTrial.server()
         var client = try await TransportTrial.client(limits: .lingering)
         let open = try await client.open(server.transport.port)
@@ -244,7 +244,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func aServerThatStopsSendsACloseFrame() async throws {
+    @Test func aStoppingServerSendsACloseFrame() async throws {
         var server = try await TransportTrial.server(limits: .lingering)
         var client = try await TransportTrial.client()
         for _ in 0..<3 { _ = try await client.open(server.transport.port) }

@@ -41,7 +41,7 @@ struct TransportTrial {
     /// Returns the next event.
     ///
     /// - Throws: ``UnexpectedEvent`` when the task is cancelled, for example by a test's time limit.
-    mutating func some() async throws -> TransportEvent {
+    mutating func nextEvent() async throws -> TransportEvent {
         guard let event = await next() else { throw UnexpectedEvent(nil) }
         return event
     }

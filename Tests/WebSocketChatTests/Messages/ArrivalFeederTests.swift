@@ -5,7 +5,7 @@ import Testing
 @testable import WebSocketChat
 
 @Suite struct ArrivalFeederTests {
-    @Test func whatWasReadIsSubmittedWhenThePassEnds() {
+    @Test func messagesAreSubmittedWhenThePassEnds() {
         let feeding = Feeding()
         let (one, two) = (feeding.connection(), feeding.connection())
         #expect(feeding.read(#"{"action":"a"}"#, on: one) == .proceed)
@@ -32,7 +32,7 @@ import Testing
         #expect(feeding.intake.batches == [ArrivalFeeder.batchMessages, 5])
     }
 
-    @Test func piecesBecomeOneMessage() {
+    @Test func piecesFormOneMessage() {
         let feeding = Feeding()
         let (one, two) = (feeding.connection(), feeding.connection())
         #expect(feeding.read(Array(#"{"action":"#.utf8), on: one, isFinal: false) == .proceed)
@@ -44,7 +44,7 @@ import Testing
 
     // MARK: - Windows
 
-    @Test func aConnectionIsPausedWithTheMessageThatFillsItsWindow() {
+    @Test func theMessageThatFillsTheWindowPausesTheConnection() {
         let feeding = Feeding(window: 4)
         let (one, two) = (feeding.connection(), feeding.connection())
         #expect((0..<3).map { _ in feeding.read("{}", on: one) } == [.proceed, .proceed, .proceed])
@@ -60,7 +60,7 @@ import Testing
         #expect((0..<2).map { _ in feeding.read("{}", on: one) } == [.proceed, .pause])
     }
 
-    @Test func anArrayMayGoBeyondTheWindowOnceAndIsSettledLikeAnythingElse() {
+    @Test func anArrayMayExceedTheWindowOnce() {
         let feeding = Feeding(window: 4)
         let one = feeding.connection()
         #expect(feeding.read("{}", on: one) == .proceed)
@@ -89,7 +89,7 @@ import Testing
     @Test(arguments: [
         ("[]", BodyError.Code.invalidValue), ("[1,2,3]", .tooLarge), ("[1", .invalidSyntax), ("[1,]", .invalidSyntax),
     ])
-    func anArrayThatIsNoneIsOneRejectedArrival(text: String, code: BodyError.Code) {
+    func anInvalidArrayIsOneRejectedArrival(text: String, code: BodyError.Code) {
         var frames = WebSocketFrames()
         frames.batch = 2
         let feeding = Feeding(frames: frames)
@@ -114,7 +114,7 @@ import Testing
         #expect(feeding.intake.batches == [ArrivalFeeder.batchMessages, ArrivalFeeder.batchMessages, 10])
     }
 
-    @Test func aMessageThatIsTooLargeIsARejectedArrivalAndAnEnd() {
+    @Test func anOversizedMessageIsRejectedAndClosesTheConnection() {
         let feeding = Feeding(limits: MessageLimits(bytes: 16))
         let one = feeding.connection()
         #expect(feeding.read(String(repeating: " ", count: 16), on: one) == .proceed)
@@ -128,7 +128,7 @@ import Testing
         #expect(feeding.table.unsettled == 0)
     }
 
-    @Test func aBinaryMessageIsARejectedArrivalAndAnEnd() {
+    @Test func aBinaryMessageIsRejectedAndClosesTheConnection() {
         let feeding = Feeding(limits: MessageLimits(bytes: 4))
         let one = feeding.connection()
         let verdict = feeding.read("binary", on: one, isBinary: true)
@@ -138,7 +138,7 @@ import Testing
         #expect(feeding.intake.taken.first?.arrival.failure?.bodyError?.code == .typeMismatch)
     }
 
-    @Test func aBinaryMessageIsTheBodyOfItsActionWhereThereIsOne() throws {
+    @Test func aBinaryMessageIsTheBodyOfTheConfiguredAction() throws {
         let feeding = Feeding(frames: WebSocketFrames(binary: "blob"))
         let one = feeding.connection()
         #expect(feeding.read([0xFF, 0x00], on: one, isBinary: true) == .proceed)
@@ -148,7 +148,7 @@ import Testing
         #expect(try Array(action.body.decode(Bytes.self)) == [0xFF, 0x00])
     }
 
-    @Test func textMayBeTheBodyOfOneAction() throws {
+    @Test func aTextMessageIsTheBodyOfTheConfiguredAction() throws {
         let feeding = Feeding(frames: WebSocketFrames(text: .action("tick", .text)))
         let one = feeding.connection()
         _ = feeding.read("[1,2]", on: one)
@@ -159,7 +159,7 @@ import Testing
     }
 
     @Test(arguments: ["signalbox.connected", "signalbox.closed"])
-    func ourOwnActionsCannotBeForgedAndCanBeAnnounced(name: String) throws {
+    func reservedActionsCanBeAnnouncedButNotForged(name: String) throws {
         let feeding = Feeding()
         let one = feeding.connection()
         _ = feeding.read(#"{"action":"\#(name)","id":"1"}"#, on: one)
@@ -183,7 +183,7 @@ extension Arrival {
 }
 
 @Suite(.timeLimit(.minutes(10))) struct FeederWaitingTests {
-    @Test func withoutRoomNoConnectionIsReadUntilThereIsSome() async {
+    @Test func aFullIntakePausesReadingUntilItHasRoom() async {
         let feeding = Feeding(room: 1)
         await feeding.serving { woken in
             let (one, two, three) = (feeding.connection(), feeding.connection(), feeding.connection())
@@ -210,7 +210,7 @@ extension Arrival {
         }
     }
 
-    @Test func anUnfinishedMessageWaitsToo() async {
+    @Test func anUnfinishedMessageWaitsForRoom() async {
         let feeding = Feeding(room: 0)
         await feeding.serving { woken in
             let (one, two) = (feeding.connection(), feeding.connection())
@@ -225,7 +225,7 @@ extension Arrival {
         }
     }
 
-    @Test func roomForAPartIsUsedAndMoreIsRequested() async {
+    @Test func partialRoomIsUsedAndMoreIsRequested() async {
         let feeding = Feeding(room: 2, window: 100)
         await feeding.serving { woken in
             let one = feeding.connection()
@@ -244,7 +244,7 @@ extension Arrival {
         }
     }
 
-    @Test func aPausedConnectionStaysSoWhenOnlyOneOfTwoReasonsIsGone() async {
+    @Test func aConnectionStaysPausedWhileOneReasonRemains() async {
         let feeding = Feeding(room: 1, window: 2)
         await feeding.serving { woken in
             let one = feeding.connection()
@@ -260,7 +260,7 @@ extension Arrival {
         }
     }
 
-    @Test func whatAClosedIntakeDoesNotTakeIsAnsweredAndCounted() async {
+    @Test func messagesRefusedByAClosedIntakeAreAnsweredAndCounted() async {
         let feeding = Feeding(room: 1)
         await feeding.serving { woken in
             let one = feeding.connection()
@@ -280,7 +280,7 @@ extension Arrival {
         }
     }
 
-    @Test func closingSubmitsWhatThereIsRoomForAndAbandonsTheRest() {
+    @Test func closingFillsTheRoomAndAbandonsTheRest() {
         let feeding = Feeding(room: 2)
         let one = feeding.connection()
         for number in 0..<5 { _ = feeding.read("\(number)", on: one) }
@@ -290,7 +290,7 @@ extension Arrival {
         #expect(feeding.table.unsettled == 2)
     }
 
-    @Test func anIntakeThatAnswersNonsenseIsNotBelieved() {
+    @Test func invalidSubmitCountsAreClamped() {
         for answer in [-1, 1_000] {
             let sender = FakeSender()
             let table = SettlementTable(answers: false)

@@ -19,7 +19,7 @@ import Testing
         return (state, message)
     }
 
-    @Test func aSinglePieceIsTheMessageItself() {
+    @Test func aSinglePieceIsNotCopied() {
         var assembler = MessageAssembler(limit: 5)
         var isSame = false
         let state = Array("hello".utf8).withUnsafeBytes { bytes in
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: [(4, MessageAssembler.State.complete), (5, .complete), (6, .tooBig)])
-    func theLimitIsExactHoweverTheMessageIsCut(count: Int, state: MessageAssembler.State) {
+    func theLimitIsExactForEverySplit(count: Int, state: MessageAssembler.State) {
         let text = String(repeating: "x", count: count)
         for cut in 0...count {
             var assembler = MessageAssembler(limit: 5)
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func anEmptyMessageIsWholeEvenWhereNothingFits() {
+    @Test func anEmptyMessageIsCompleteWithALimitOfZero() {
         var assembler = MessageAssembler(limit: 0)
         #expect(Self.add("", to: &assembler, first: true, final: true) == (.complete, ""))
         #expect(Self.add("x", to: &assembler, first: true, final: true) == (.tooBig, ""))
@@ -90,7 +90,7 @@ import Testing
         // The value of an element is checked only when it is read.
         ("[1 2,tru]", ["1 2", "tru"]), ("[[}]", ["[}"]),
     ])
-    func elementsAreWhatStandsBetweenTheCommas(text: String, elements: [String]) throws {
+    func elementsAreSeparatedByCommas(text: String, elements: [String]) throws {
         #expect(try Self.elements(text) == elements)
     }
 
@@ -102,11 +102,11 @@ import Testing
         ("[\"\\\"]", .syntax(offset: 5)), ("[1}]", .syntax(offset: 2)), ("[1]]", .syntax(offset: 3)),
         ("[1] [2]", .syntax(offset: 4)), ("[1]x", .syntax(offset: 3)),
     ])
-    func whatIsNoArrayIsRefusedWhereItIsWrong(text: String, error: FrameElements.ParseError) {
+    func anInvalidArrayIsRefusedWithTheErrorOffset(text: String, error: FrameElements.ParseError) {
         #expect(throws: error) { try Self.elements(text) }
     }
 
-    @Test func aBatchHasAtMostAsManyAsItMay() throws {
+    @Test func theNumberOfElementsIsLimited() throws {
         #expect(try Self.elements("[1,2,3]", limit: 3).count == 3)
         #expect(throws: FrameElements.ParseError.tooMany) { try Self.elements("[1,2,3,4]", limit: 3) }
         // The rest is not parsed.
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func depthCostsNoStack() throws {
+    @Test func deepNestingUsesNoStack() throws {
         let deep = String(repeating: "[", count: 200_000) + String(repeating: "]", count: 200_000)
         #expect(try Self.elements(deep).count == 1)
         #expect(throws: FrameElements.ParseError.syntax(offset: 200_000)) {
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func onlyWhatBeginsWithABracketIsAnArray() {
+    @Test func anArrayStartsWithABracket() {
         for (text, isArray) in [
             ("[", true), (" \t\r\n[1]", true), ("{}", false), ("", false), ("  ", false), ("\u{FEFF}[1]", false),
         ] {
@@ -183,7 +183,7 @@ import Testing
         }
     }
 
-    @Test func aTextMayBeCutAnywhereIntoPieces() {
+    @Test func aTextMayBeSplitAnywhere() {
         let text = Array("a\u{E9}\u{20AC}\u{1F600}abcdefghijk\u{10FFFF}\u{D7FF}\u{E000}z".utf8)
         for first in 0...text.count {
             #expect(isText([Array(text[..<first]), Array(text[first...])]))
@@ -198,7 +198,7 @@ import Testing
             [0xF4, 0x90, 0x80, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xFE], [0xFF], [0x80], [0x61, 0xBF],
         ] as [[UInt8]]
     )
-    func whatCannotBecomeTextIsRefusedBeforeItsEnd(bytes: [UInt8]) {
+    func invalidUTF8IsRefusedBeforeItsEnd(bytes: [UInt8]) {
         var stream = UTF8Stream()
         let head = bytes.prefix(2)
         #expect(!Array(head).withUnsafeBytes { stream.take($0) })

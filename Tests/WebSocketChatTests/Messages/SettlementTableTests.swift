@@ -25,7 +25,7 @@ import Testing
         return tokens
     }
 
-    @Test func anActionWithAnIdIsAnsweredUnderTheNameItsSenderGave() {
+    @Test func anAnswerUsesTheSendersIDKey() {
         let feeding = Feeding()
         let owner = feeding.connection()
         let tokens = expect(
@@ -41,7 +41,7 @@ import Testing
         )
     }
 
-    @Test func withoutAnswersNothingIsSent() {
+    @Test func aTableWithoutAnswersSendsNothing() {
         let feeding = Feeding()
         let owner = feeding.connection()
         let table = SettlementTable(answers: false)
@@ -52,7 +52,7 @@ import Testing
         #expect(feeding.sender.texts(on: owner.id).isEmpty && table.unsettled == 0)
     }
 
-    @Test func aTokenIsSettledOnceAndWhatComesLateMeetsNobody() {
+    @Test func aTokenIsSettledOnceAndLateOutcomesAreIgnored() {
         let feeding = Feeding(window: 2)
         let owner = feeding.connection()
         let first = expect([#"{"action":"a","id":"1"}"#], feeding, of: owner)[0]
@@ -69,7 +69,7 @@ import Testing
         #expect(feeding.sender.texts(on: owner.id).count == 2)
     }
 
-    @Test func tokensThatWereNeverExpectedAreIgnored() {
+    @Test func unexpectedTokensAreIgnored() {
         let feeding = Feeding()
         let reserved = feeding.table.reserve(2)
         feeding.table.settle(reserved[0], .handled(reply: nil))
@@ -133,7 +133,7 @@ extension SettlementTable {
 
     private func make(_ window: Int) -> ConnectionFlow { ConnectionFlow(id, window: window, transport: sender) }
 
-    @Test func theWindowPausesExactlyWhenItIsFullAndResumesAtHalf() {
+    @Test func theWindowPausesWhenFullAndResumesAtHalf() {
         let flow = make(4)
         flow.add(3)
         #expect(!flow.isPaused)
@@ -147,7 +147,7 @@ extension SettlementTable {
         #expect(sender.commands(for: id) == [.resume])
     }
 
-    @Test func aWindowOfOneTakesOneAtATime() {
+    @Test func aWindowOfOneReadsOneMessageAtATime() {
         let flow = make(1)
         for _ in 0..<3 {
             flow.add(1)
@@ -158,7 +158,7 @@ extension SettlementTable {
         #expect(sender.commands(for: id) == [.resume, .resume, .resume])
     }
 
-    @Test func itIsReadWhenNoReasonIsLeft() {
+    @Test func readingResumesWhenNoPauseReasonRemains() {
         let flow = make(2)
         flow.add(2)
         flow.pause(.backpressure)
@@ -181,8 +181,8 @@ extension SettlementTable {
         #expect(sender.commands(for: id) == [.pause])
     }
 
-    /// Whatever the threads do, the last command matches the state.
-    @Test func commandsLeaveInTheOrderOfTheStates() async {
+    /// The commands alternate, and the last one matches the state.
+    @Test func commandsFollowTheOrderOfStateChanges() async {
         let flow = make(1_000_000)
         await withTaskGroup { group in
             for reason in [PauseReasons.backpressure, .stopping] {

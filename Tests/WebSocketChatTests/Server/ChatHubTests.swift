@@ -20,7 +20,7 @@ import Testing
         return ChatConnection(number, principal: nil, hub: hub)
     }
 
-    @Test func aBroadcastReachesThoseWithTheTag() {
+    @Test func aBroadcastReachesTaggedConnections() {
         let hub = hub()
         let (one, two, three) = (open(hub), open(hub), open(hub))
         #expect(one.join("table") && two.join("table") && three.join("other"))
@@ -40,7 +40,7 @@ import Testing
         #expect(one.tags == ["table"] && two.tags.isEmpty)
     }
 
-    @Test func tagsAreBoundedInNumberAndLength() {
+    @Test func tagsAreLimitedInNumberAndLength() {
         let hub = hub { $0.tagsPerConnection = 2 }
         let one = open(hub)
         #expect(!one.join("") && !one.join(String(repeating: "x", count: 129)))
@@ -51,7 +51,7 @@ import Testing
         #expect(one.join("c") && one.tags.count == 2)
     }
 
-    @Test func whatEachBeginsWithIsThereAtOnceAndMayBeLeft() {
+    @Test func initialTagsApplyImmediatelyAndMayBeLeft() {
         let hub = hub { $0.tags = ["lobby"] }
         let (one, two) = (open(hub), open(hub))
         #expect(hub.broadcast("news", Bytes("1"), to: "lobby").sent == 2)
@@ -90,7 +90,7 @@ import Testing
         #expect(sender.texts(on: quick.number).count == 2)
     }
 
-    @Test func whereSlowReadersStayTheyAreRefused() {
+    @Test func sendsToToleratedSlowReadersAreRefused() {
         let hub = hub { $0.closesSlowReaders = false }
         let slow = open(hub)
         sender.answer(.full, on: slow.number)
@@ -99,7 +99,7 @@ import Testing
         #expect(hub.slowReaders == 0 && sender.commands(for: slow.number).isEmpty)
     }
 
-    @Test func whenAllTogetherWaitTooMuchTheSlowestAreClosedAndTheOthersServed() throws {
+    @Test func anOverloadClosesTheSlowestReaders() throws {
         let hub = hub()
         let all = (0..<4).map { _ in open(hub) }
         sender.overload(with: [all[0].number, all[1].number])
@@ -120,7 +120,7 @@ import Testing
         #expect(hub.slowReaders == 3)
     }
 
-    @Test func whatCanNeverBeSentIsRefusedWithoutHarm() {
+    @Test func unsendableMessagesAreRefusedWithoutClosing() {
         let hub = hub { $0.waitingBytes = 200 }
         let one = open(hub)
         _ = one.join("t")
@@ -132,7 +132,7 @@ import Testing
         #expect(hub.slowReaders == 0)
     }
 
-    @Test func closingComesAfterWhatWasSent() throws {
+    @Test func closingFollowsEarlierMessages() throws {
         let hub = hub()
         let one = open(hub)
         try one.send(binary: Bytes([1, 2]))
@@ -148,7 +148,7 @@ import Testing
 @Suite struct ChatFrameTests {
     private static func text(_ frame: [UInt8]?) -> String? { frame.map { String(decoding: $0, as: UTF8.self) } }
 
-    @Test func anEnvelopeHasWhatThereIs() {
+    @Test func anEnvelopeOmitsAbsentMembers() {
         #expect(
             Self.text(ChatFrame.envelope("a.b", id: ActionID("q\"\u{1}\u{9B}"), body: Bytes("[1]")))
                 == #"{"action":"a.b","id":"q\"\u0001\u009b","body":[1]}"#
@@ -171,11 +171,11 @@ import Testing
         )
     }
 
-    @Test func whatWasNotHandledIsAnsweredWithTheReason() throws {
+    @Test func anUnhandledActionIsAnsweredWithTheReason() throws {
         let id = try #require(ActionID("7"))
         let rejection = Outcome.Rejection(
             .invalidBody,
-            BodyError(.typeMismatch, path: "table", detail: "a number expected")
+            BodyError(.typeMismatch, path: "table", detail: "expected a number")
         )
         let frame = try #require(Self.text(ChatFrame.answer(id, .id, .rejected(rejection))))
         #expect(frame.hasPrefix(#"{"id":"7","outcome":"rejected","error":{"code":"invalidBody","message":""#))
@@ -188,7 +188,7 @@ import Testing
         #expect(Self.text(ChatFrame.answer(id, .id, .rejected(denied)))?.contains("kitchen") == false)
     }
 
-    @Test func utf8IsCheckedWhereverItIsBroken() {
+    @Test func invalidUTF8IsFoundAtEveryPosition() {
         let good = Array("abcdefghijklmnop\u{00E9}\u{20AC}\u{1F600}qrstuvwxyz".utf8)
         #expect(good.withUnsafeBytes { UTF8Stream.isText($0) })
         #expect(UTF8Stream.isText(UnsafeRawBufferPointer(start: nil, count: 0)))

@@ -24,7 +24,7 @@ import Testing
         { $0.headers = [HeaderField("Authorization", "Bearer \(name)-token-0123456789")].compactMap { $0 } }
     }
 
-    @Test func anActionIsAnsweredUnderItsIdOrUuidAndABatchPerElement() async throws {
+    @Test func actionsAndBatchElementsAreAnsweredUnderTheirIDs() async throws {
         try await ServerTrial.supervised { _ in
         } register: { supervisor in
             try supervisor.register("double", as: Order.self, from: .source("chat")) { order, _ in
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func accessIsByPrincipal() async throws {
+    @Test func accessDependsOnThePrincipal() async throws {
         let calls = EventList<String>()
         try await ServerTrial.supervised(Self.principals) { supervisor in
             try supervisor.register("cook", as: RawBody.self, from: .chat(principal: "kitchen")) { _, context in
@@ -75,7 +75,7 @@ import Testing
         #expect(calls.all == ["kitchen 127.0.0.1"])
     }
 
-    @Test func accessIsByOrigin() async throws {
+    @Test func accessDependsOnTheOrigin() async throws {
         let app = try WebOrigin("https://app.example")
         try await ServerTrial.supervised { configuration in
             configuration.origins = [app]
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func aBroadcastReachesThoseWhoJoined() async throws {
+    @Test func aBroadcastReachesJoinedClients() async throws {
         try await ServerTrial.supervised { _ in
         } register: { supervisor in
             try supervisor.register("join", as: String.self, from: .source("chat")) { tag, context in
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func connectionsAreAnnouncedAndTheirNamesCannotBeForged() async throws {
+    @Test func connectionAnnouncementsCannotBeForged() async throws {
         let intake = FakeIntake.handling()
         let change: (inout WebSocketServerConfiguration) -> Void = { configuration in
             Self.principals(&configuration)
@@ -162,7 +162,7 @@ import Testing
         #expect(intake.taken.count == 3)
     }
 
-    @Test func withoutAnswersNobodyIsAnswered() async throws {
+    @Test func aServerWithoutAnswersCanStillPush() async throws {
         let intake = FakeIntake.handling()
         try await ServerTrial.with(intake: intake) {
             $0.answers = false
@@ -197,7 +197,7 @@ import Testing
         return answers
     }
 
-    @Test(arguments: ["id", "uuid"]) func aMessageThatIsNoActionIsAnsweredUnderItsID(key: String) async throws {
+    @Test(arguments: ["id", "uuid"]) func aMalformedActionIsAnsweredUnderItsID(key: String) async throws {
         let answers = try await answers(to: [#"{"\#(key)":"a1","action":"not an action"}"#])
         #expect(answers.count == 1)
         #expect(answers.first?.hasPrefix(#"{"\#(key)":"a1","outcome":"rejected","error":{"code":"malformed""#) == true)

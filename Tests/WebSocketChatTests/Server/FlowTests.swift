@@ -15,7 +15,7 @@ import Testing
         return limits
     }
 
-    @Test func aConnectionIsReadUpToItsWindowAndNoFurther() async throws {
+    @Test func aConnectionIsReadOnlyUpToItsWindow() async throws {
         let intake = FakeIntake()
         try await ServerTrial.with(intake: intake) {
             $0.connectionWindow = 10
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func withoutRoomNoConnectionIsReadAndNothingIsLost() async throws {
+    @Test func aFullIntakePausesReadingWithoutLoss() async throws {
         let intake = FakeIntake(room: 3)
         try await ServerTrial.with(intake: intake) {
             $0.connectionWindow = 10_000
@@ -70,7 +70,7 @@ import Testing
     /// One plugin serves both clients, one message at a time. The flooder never stops and takes no answers; the other
     /// client always has messages waiting. Between two of its messages, at most a few of the flooder's windows are
     /// handled, however long the flood is.
-    @Test func aFloodDoesNotStarveAnother() async throws {
+    @Test func aFloodDoesNotStarveAnotherClient() async throws {
         let window = 16
         let handled = EventList<Bool>()
         let gate = Gate()
@@ -108,14 +108,14 @@ import Testing
                         run = 0
                     }
                 }
-                #expect(longest <= 8 * window, "\(longest) of the flooder's between two of the other's")
+                #expect(longest <= 8 * window, "\(longest) messages of the flooder between two of the other client")
                 #expect(others == 400)
                 withExtendedLifetime(other) {}
             }
         }
     }
 
-    @Test func aSlowReaderIsClosedAndTheOthersGoOn() async throws {
+    @Test func aSlowReaderIsClosedWithoutAffectingOthers() async throws {
         try await ServerTrial.supervised { configuration in
             configuration.waitingBytes = 65_536
         } register: { supervisor in
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func whoFloodsAndTakesNoAnswersIsClosed() async throws {
+    @Test func aFlooderThatReadsNoAnswersIsClosed() async throws {
         try await ServerTrial.supervised { configuration in
             configuration.waitingBytes = 65_536
         } register: { supervisor in

@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func aMessageThatNeverEndsIsCutOff() async throws {
+    @Test func anUnfinishedMessageIsCutOff() async throws {
         try await ServerTrial.with {
             $0.messageTimeout = .seconds(1)
         } _: { trial in
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func oneByteMoreThanTheLimitIsTooBigInOneFrameOrMany() async throws {
+    @Test func theLimitIsExactForOneFrameOrMany() async throws {
         let intake = FakeIntake.handling()
         try await ServerTrial.with(intake: intake) {
             $0.limits = MessageLimits(bytes: 100)
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNoTextIsRefused() async throws {
+    @Test func binaryAndInvalidFramesAreRefused() async throws {
         let intake = FakeIntake.handling()
         try await ServerTrial.with(intake: intake) { trial in
             for (head, payload, code) in [
@@ -80,11 +80,11 @@ import Testing
             #expect(trial.server.counts.unacceptable == 1)
             #expect(trial.server.counts.protocolViolations == 5)
             #expect(intake.taken.count == 1)
-            #expect(trial.log.all.contains { $0.contains("broke the WebSocket protocol") })
+            #expect(trial.log.all.contains { $0.contains("violated the WebSocket protocol") })
         }
     }
 
-    @Test func aPeerThatVanishesIsLost() async throws {
+    @Test func aVanishedPeerIsCountedAsLost() async throws {
         try await ServerTrial.with { trial in
             let peer = try await trial.rawPeer()
             while !Task.isCancelled, trial.server.counts.opened == 0 { await Task.yield() }
@@ -128,7 +128,7 @@ import Testing
         return [quiet, unfinished]
     }
 
-    @Test func quietIsTheTimeWithoutAWholeMessage() {
+    @Test func quietTimeEndsWithAWholeMessage() {
         let one = make()
         #expect(look(at: one, 5) == [.seconds(5), .zero])
         read("1", on: one)
@@ -139,7 +139,7 @@ import Testing
         #expect(look(at: one, 9) == [.seconds(3), .zero])
     }
 
-    @Test func whatHasBegunIsTimedFromTheFirstLookToItsEnd() {
+    @Test func anUnfinishedMessageIsTimedFromTheFirstCheck() {
         let one = make()
         read("[", on: one, isFinal: false)
         #expect(look(at: one, 1)[1] == .zero)
@@ -156,7 +156,7 @@ import Testing
         #expect(look(at: one, 55)[1] == .seconds(5))
     }
 
-    @Test func timeInWhichItIsNotReadDoesNotCount() {
+    @Test func pausedTimeDoesNotCount() {
         let one = make()
         read("1", on: one)
         read("[", on: one, isFinal: false)

@@ -11,7 +11,7 @@ import Testing
         "\(method) \(path) HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n"
     }
 
-    @Test func healthReportsThatTheServerRuns() async throws {
+    @Test func theHealthPageReportsARunningServer() async throws {
         try await ServerTrial.with { trial in
             let peer = try #require(RawPeer(port: trial.port))
             peer.write(Self.request("GET", "/health"))
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func pagesAreServedAtTheirPathsAlone() async throws {
+    @Test func pagesAreServedOnlyAtTheirPaths() async throws {
         let change: (inout WebSocketServerConfiguration) -> Void = { configuration in
             configuration.pages = [
                 "/": WebSocketPage(contentType: "text/html; charset=utf-8", body: Array("<p>hi".utf8))
@@ -54,7 +54,7 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(10))) struct OwnPagesTests {
-    @Test func pagesOfTheServerMayConnectWhereverItListens() async throws {
+    @Test func theServersOwnPagesMayConnect() async throws {
         let intake = FakeIntake.handling()
         let change: (inout WebSocketServerConfiguration) -> Void = { configuration in
             configuration.pagesHost = "127.0.0.1"
@@ -82,13 +82,13 @@ import Testing
         }
     }
 
-    @Test func withoutItTheyMayNot() async throws {
+    @Test func ownPagesMayNotConnectByDefault() async throws {
         try await ServerTrial.with { trial in
             #expect(await trial.upgrade("/", ["Origin: http://127.0.0.1:\(trial.port)"]) == 403)
         }
     }
 
-    @Test func theirOriginIsMadeOfSchemeHostAndPort() throws {
+    @Test func thePagesOriginHasSchemeHostAndPort() throws {
         var configuration = WebSocketServerConfiguration(source: "chat", port: 0)
         #expect(configuration.pagesOrigin(port: 80) == nil)
         for (host, origin) in [
@@ -119,14 +119,14 @@ import Testing
         headers(policy)["Content-Security-Policy"] ?? ""
     }
 
-    @Test(arguments: all) func whateverThePolicyNobodyFramesADocumentOrMovesItsBase(policy: WebSocketPagePolicy) {
+    @Test(arguments: all) func everyPolicyForbidsFramingAndBaseChanges(policy: WebSocketPagePolicy) {
         let content = content(policy)
         #expect(content.contains("frame-ancestors 'none'") && content.contains("base-uri 'none'"))
         #expect(!content.contains("*") && !content.contains("unsafe-eval") && !content.contains("http"))
         #expect(policy.headers.allSatisfy { HeaderField($0.name, $0.value) != nil })
     }
 
-    @Test func theStrictOneIsTheDefaultAndAllowsNothing() {
+    @Test func theStrictPolicyIsTheDefaultAndAllowsNothing() {
         #expect(WebSocketPage(contentType: "text/html", body: []).policy == .strict)
         #expect(
             content(.strict) == "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
@@ -134,19 +134,19 @@ import Testing
         #expect(content(.shared) == content(.strict))
     }
 
-    @Test func aSiteHasItsOwnScriptsAndInlineCodeNeedsAPolicy() {
+    @Test func inlineScriptsRequireTheInlineCodePolicy() {
         #expect(content(.site).hasPrefix("default-src 'self'; ") && !content(.site).contains("unsafe"))
         #expect(content(.siteWithInlineCode).contains("script-src 'self' 'unsafe-inline'"))
     }
 
-    @Test func onlyWhatIsSharedMayBeLoadedByOtherSites() {
+    @Test func onlySharedPagesMayBeLoadedByOtherSites() {
         for policy in Self.all {
             let expected = policy == .shared ? "cross-origin" : "same-origin"
             #expect(headers(policy)["Cross-Origin-Resource-Policy"] == expected)
         }
     }
 
-    @Test func eachPageHasItsOwn() {
+    @Test func eachPageHasItsOwnPolicy() {
         var configuration = WebSocketServerConfiguration(source: "chat", port: 0)
         configuration.pages = [
             "/a": WebSocketPage(contentType: "text/html", body: [], policy: .site),

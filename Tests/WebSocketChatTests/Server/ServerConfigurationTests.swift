@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func somebodyMustBeAbleToConnect() throws {
+    @Test func aConfigurationThatAdmitsNoClientIsRefused() throws {
         let token = WebSocketPrincipal("a", token: .text("0123456789abcdef"))
         let origin = try WebOrigin("https://app.example")
         for (rule, principals, origins, isFine) in [
@@ -33,11 +33,11 @@ import Testing
                 $0.origins = origins
             }
             #expect((problem == nil) == isFine, "\(rule)")
-            #expect(problem?.contains("nobody may connect") ?? true)
+            #expect(problem?.contains("no client can connect") ?? true)
         }
     }
 
-    @Test func addressesAreNumeric() {
+    @Test func addressesMustBeNumeric() {
         for (address, isFine) in [
             ("127.0.0.1", true), ("::1", true), ("0.0.0.0", true), ("::", true), ("localhost", false), ("", false),
             ("[::1]", false), ("127.1", false),
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: ["", "chat", "/a?b", "/a#b", "/a\n", "/" + String(repeating: "a", count: 1_024)])
-    func pathsAreNothingElse(path: String) {
+    func invalidPathsAreRefused(path: String) {
         #expect(Self.problem { $0.path = path } != nil)
         #expect(Self.problem { $0.healthPath = path } != nil)
         #expect(Self.problem { $0.pages = [path: WebSocketPage(contentType: "text/plain", body: [])] } != nil)
@@ -116,17 +116,17 @@ import Testing
         }
     }
 
-    @Test func faultsOfHTTPConnectionsNameTheProperty() {
-        #expect(Self.problem { $0.httpConnections = 0 } == "httpConnections is 1 to 1000000")
-        #expect(Self.problem { $0.httpRequests = 0 } == "httpRequests is 1 to 1000000")
-        #expect(Self.problem { $0.httpTimeout = .zero } == "httpTimeout is 1 s to 1 h")
+    @Test func httpConnectionErrorsNameTheProperty() {
+        #expect(Self.problem { $0.httpConnections = 0 } == "httpConnections must be 1 to 1000000")
+        #expect(Self.problem { $0.httpRequests = 0 } == "httpRequests must be 1 to 1000000")
+        #expect(Self.problem { $0.httpTimeout = .zero } == "httpTimeout must be 1 s to 1 h")
         #expect(
             Self.problem { ($0.httpConnections, $0.httpConnectionsPerAddress) = (10, 11) }
-                == "httpConnectionsPerAddress is at most httpConnections, which is 10"
+                == "httpConnectionsPerAddress must be at most httpConnections, which is 10"
         )
     }
 
-    @Test func principalsHaveNamesOfTheirOwn() {
+    @Test func principalNamesMustBeValidAndUnique() {
         func principals(_ names: String...) -> [WebSocketPrincipal] {
             names.map { WebSocketPrincipal($0, token: .text("0123456789abcdef")) }
         }
@@ -137,7 +137,7 @@ import Testing
         #expect(Self.problem { $0.principals = principals(String(repeating: "a", count: 129)) } != nil)
     }
 
-    @Test func pagesAreBounded() {
+    @Test func pagesAreLimited() {
         func page(_ count: Int) -> WebSocketPage {
             WebSocketPage(contentType: "text/plain", body: Array(repeating: 0x20, count: count))
         }
@@ -154,7 +154,7 @@ import Testing
         )
     }
 
-    @Test func whatIsAllowedAndSeldomMeantIsWarnedAbout() throws {
+    @Test func likelyMistakesCauseWarnings() throws {
         func warnings(_ change: (inout WebSocketServerConfiguration) throws -> Void) throws -> [String] {
             var configuration = WebSocketServerConfiguration(source: "chat", port: 0)
             configuration.principals = [WebSocketPrincipal("a", token: .text("0123456789abcdef"))]
@@ -162,20 +162,20 @@ import Testing
             return ServerLog.warnings(configuration)
         }
         #expect(try warnings { _ in }.isEmpty)
-        #expect(try warnings { $0.address = "0.0.0.0" }.map { $0.contains("no TLS") } == [true])
+        #expect(try warnings { $0.address = "0.0.0.0" }.map { $0.contains("without TLS") } == [true])
         #expect(
             try warnings {
                 $0.address = "0.0.0.0"
                 $0.principals = []
                 $0.identity = WebSocketIdentity(certificateFile: "c", keyFile: "k")
-            }.map { $0.contains("no token is asked for") } == [true]
+            }.map { $0.contains("without a token") } == [true]
         )
         #expect(try warnings { $0.queryTokens = true }.map { $0.contains("query") } == [true])
         #expect(
             try warnings {
                 $0.principals = []
                 $0.absentOrigin = .allowed
-            }.map { $0.contains("every program of this machine") } == [true]
+            }.map { $0.contains("every program on this machine") } == [true]
         )
     }
 }

@@ -8,7 +8,7 @@ import Testing
 @testable import WebSocketChat
 
 @Suite(.timeLimit(.minutes(10))) struct SecureServerTests {
-    @Test func aServerWithAnIdentityUsesTLSAndTheFactsStateIt() async throws {
+    @Test func aServerWithAnIdentityUsesTLSAndReportsItInFacts() async throws {
         let authority = try await TestAuthority()
         defer { authority.remove() }
         let intake = FakeIntake.handling()
@@ -59,13 +59,13 @@ import Testing
         ("Bearer", ""),
         ("Bearer abc,Bearer def", "abc,Bearer def"),
     ])
-    func theHeaderNamesTheScheme(header: String, expected: String) {
+    func aBearerTokenIsReadFromTheHeader(header: String, expected: String) {
         #expect(token(header)?.location == .header)
         #expect(text(token(header)) == expected)
     }
 
     @Test(arguments: ["Basic abc", "Bearerabc", "Beare abc", "", "[earer abc"])
-    func anotherSchemeIsNoToken(header: String) {
+    func otherSchemesAreIgnored(header: String) {
         #expect(token(header) == nil)
         #expect(token(header, query: ["token=q"])?.location == .query)
     }
@@ -81,11 +81,11 @@ import Testing
     }
 
     @Test(arguments: ["a", "ab=", "ab+c", "ab/c", "ab c", "abcde", "\u{E4}bcd"])
-    func whatIsNoBase64URLIsNobodysToken(text: String) {
+    func invalidBase64URLYieldsAnEmptyToken(text: String) {
         #expect(token(subprotocols: ["signalbox.bearer." + text])?.bytes == [])
     }
 
-    @Test func theFirstWayCountsAndNoOther() {
+    @Test func onlyTheFirstTokenLocationCounts() {
         let all = token("Bearer h", subprotocols: ["signalbox.bearer.cw"], query: ["token=q"])
         #expect(all?.location == .header)
         #expect(
@@ -99,7 +99,7 @@ import Testing
 }
 
 @Suite struct PrincipalTokensTests {
-    @Test func eachOfManyIsFoundByItsWholeTokenAlone() throws {
+    @Test func aPrincipalIsFoundOnlyByItsWholeToken() throws {
         let principals = (0..<500).map { number in
             WebSocketPrincipal(
                 "p\(number)",
@@ -135,7 +135,7 @@ import Testing
         #expect(throws: Never.self) { try PrincipalTokens(reading: Array(shared.prefix(1))) }
     }
 
-    @Test func aTokenThatCannotBeReadNamesItsSource() {
+    @Test func anUnreadableTokenErrorNamesItsFile() {
         let missing = [WebSocketPrincipal("a", token: .file("/nowhere/token"))]
         #expect { try PrincipalTokens(reading: missing) } throws: { error in
             guard let error = error as? WebSocketChatError else { return false }
@@ -143,14 +143,14 @@ import Testing
         }
     }
 
-    @Test func readingEndsWhenTheTaskIsCancelled() async throws {
+    @Test func cancellationEndsTokenReading() async throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("fifo-\(UUID().uuidString)").path
         #expect(mkfifo(path, 0o600) == 0)
         defer { unlink(path) }
         let reading = Task { try await TokenReader.tokens(of: [WebSocketPrincipal("a", token: .file(path))]) }
         reading.cancel()
         let tokens = try await reading.value
-        if tokens != nil { Issue.record("tokens came from a file that nobody wrote") }
+        if tokens != nil { Issue.record("a pipe without a writer yielded tokens") }
         // The reading thread still waits for a writer; opening the pipe ends the wait.
         let end = open(path, O_RDWR | O_NONBLOCK)
         #expect(end >= 0)

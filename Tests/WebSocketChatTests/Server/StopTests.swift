@@ -19,7 +19,7 @@ import Testing
         return port
     }
 
-    @Test func aGracefulStopAnswersWhatWasTakenBeforeItCloses() async throws {
+    @Test func aGracefulStopAnswersAcceptedMessagesBeforeClosing() async throws {
         let intake = FakeIntake()
         let (server, log) = try ServerTrial.make(Self.lingering)
         try await ChatClients.with { clients in
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func whatIsReadAfterTheStopIsNot() async throws {
+    @Test func messagesWithoutRoomAtAStopAreAbandoned() async throws {
         let intake = FakeIntake(room: 1)
         let (server, _) = try ServerTrial.make(ServerTrial.configuration())
         try await ChatClients.with { clients in
@@ -56,7 +56,7 @@ import Testing
             for id in 1...3 { one.send(#"{"action":"a","id":"\#(id)"}"#) }
             await intake.waitForRoomRequest()
             run.cancel()
-            // These messages were read but not taken for lack of room. They are answered all the same.
+            // These messages were read but not taken for lack of room. They are answered nevertheless.
             #expect(await one.texts(1).allSatisfy { $0.contains(#""outcome":"abandoned""#) })
             intake.taken[0].settle()
             _ = await one.ended()
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func aDrainAnswersEverythingAndTheRunEnds() async throws {
+    @Test func aDrainAnswersEveryMessageAndEndsTheRun() async throws {
         let gate = Gate()
         let (server, _) = try ServerTrial.make(Self.lingering)
         let supervisor = Supervisor(
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func oneRunAtATimeAndOneAfterTheOther() async throws {
+    @Test func aServerRunsAgainButNotConcurrently() async throws {
         let (server, _) = try ServerTrial.make(ServerTrial.configuration())
         for round in 0..<3 {
             let intake = FakeIntake.handling()
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func aRunThatIsCancelledBeforeItBeginsEnds() async throws {
+    @Test func aRunCancelledBeforeItStartsEnds() async throws {
         let (server, _) = try ServerTrial.make(ServerTrial.configuration())
         let run = Task { try await server.run(into: FakeIntake.handling()) }
         run.cancel()
@@ -140,7 +140,7 @@ import Testing
         #expect(await server.port() == nil)
     }
 
-    @Test func aTakenPortAndABadAddressAreReported() async throws {
+    @Test func aPortInUseAndAnUnavailableAddressAreReported() async throws {
         try await ServerTrial.with { trial in
             for (address, port) in [("127.0.0.1", trial.port), ("192.0.2.1", 0)] {
                 let (server, _) = try ServerTrial.make(
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func itListensOnItsAddressAndNoOther() async throws {
+    @Test func aServerListensOnlyOnItsAddress() async throws {
         try await ServerTrial.with { trial in
             try await ChatClients.with { clients in
                 for (address, isThere) in [("127.0.0.1", true), ("127.0.0.2", false), ("::1", false)] {
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    @Test func itListensOnIPv6() async throws {
+    @Test func aServerListensOnIPv6() async throws {
         // Another process may use the same port on 127.0.0.1, but hardly each time.
         var isTakenThere = true
         for _ in 0..<5 where isTakenThere { isTakenThere = try await listensOnIPv6() }
@@ -202,7 +202,7 @@ import Testing
         }
     }
 
-    @Test func aTokenThatCannotBeReadEndsTheRunBeforeItListens() async throws {
+    @Test func anUnreadableTokenEndsTheRunBeforeListening() async throws {
         let (server, _) = try ServerTrial.make(
             ServerTrial.configuration {
                 $0.principals = [WebSocketPrincipal("a", token: .environment("NO_SUCH_TOKEN"))]
@@ -214,7 +214,7 @@ import Testing
         }
     }
 
-    @Test func clientsThatDoNotReadDoNotHoldUpTheStop() async throws {
+    @Test func clientsThatDoNotReadDoNotDelayAStop() async throws {
         let (server, _) = try ServerTrial.make(ServerTrial.configuration())
         let run = Task { try await server.run(into: FakeIntake.handling()) }
         let silent = try #require(RawPeer(port: try await port(of: server)))

@@ -20,7 +20,7 @@ import Testing
         configuration.queryTokens = true
     }
 
-    @Test func theOriginDecidesBeforeThereIsAConnection() async throws {
+    @Test func theOriginIsCheckedBeforeTheUpgrade() async throws {
         try await ServerTrial.with(Self.withOrigin) { trial in
             for (origin, status) in [
                 ("https://app.com", 101), ("HTTPS://APP.com:443", 101), ("http://localhost:8080", 101), ("null", 403),
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func twoOriginsAreNone() async throws {
+    @Test func severalOriginsAreRefused() async throws {
         try await ServerTrial.with(Self.withOrigin) { trial in
             let good = "Origin: https://app.com"
             #expect(await trial.upgrade("/", [good, good]) == 403)
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func aTokenIsRequiredWhereThereArePrincipals() async throws {
+    @Test func principalsRequireAToken() async throws {
         try await ServerTrial.with(Self.withToken) { trial in
             for (headers, status) in [
                 ([], 401), (["Authorization: Bearer \(Self.kitchen)"], 101),
@@ -73,11 +73,11 @@ import Testing
             #expect(trial.server.counts.queryTokens == 1)
             let all = trial.log.all.joined(separator: "\n")
             #expect(!all.contains(Self.kitchen) && !all.contains(Self.kitchenInBase64))
-            #expect(all.contains("tokens are taken from the query"))
+            #expect(all.contains("tokens are accepted in the query"))
         }
     }
 
-    @Test func aSubprotocolCarriesATokenAndIsNeverAgreedTo() async throws {
+    @Test func aTokenSubprotocolIsNeverSelected() async throws {
         try await ServerTrial.with(Self.withToken) { trial in
             let bearer = "signalbox.bearer.\(Self.kitchenInBase64)"
             for offered in ["signalbox, \(bearer)", "\(bearer), signalbox", "\(bearer),other,signalbox"] {
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func theClientsFirstSupportedSubprotocolIsAgreedOn() async throws {
+    @Test func theClientsFirstSupportedSubprotocolIsSelected() async throws {
         try await ServerTrial.with {
             $0.subprotocols = ["v1", "v2"]
         } _: { trial in
@@ -123,7 +123,7 @@ import Testing
         return line.map { $0.dropFirst("sec-websocket-protocol:".count).trimmingPrefix(" ") }.map(String.init)
     }
 
-    @Test func anotherPathIsNotFoundForAnyClient() async throws {
+    @Test func otherPathsAreNotFound() async throws {
         try await ServerTrial.with {
             $0.path = "/chat"
         } _: { trial in
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func oneMoreThanThereMayBeIsRefused() async throws {
+    @Test func aConnectionOverTheLimitIsRefused() async throws {
         try await ServerTrial.with {
             $0.connections = 2
         } _: { trial in
@@ -198,7 +198,7 @@ import Testing
         ("http://localhost", 403), ("http://localhost:8081", 403), ("http://127.0.0.1:8080", 403),
         ("https://\u{430}pp.com", 403),
     ])
-    func anOriginIsAllowedInNormalFormAlone(origin: String, expected: Int) throws {
+    func originsAreComparedInNormalForm(origin: String, expected: Int) throws {
         #expect(status(try policy().evaluate(request(origin), unavailableReason: nil)) == expected)
     }
 
@@ -210,7 +210,9 @@ import Testing
         (.refused, false, false, 403),
         (.refused, true, true, 403),
     ])
-    func theRuleForAnAbsentOrigin(rule: WebSocketAbsentOrigin, hasPrincipals: Bool, shows: Bool, expected: Int) throws {
+    func anAbsentOriginFollowsItsRule(rule: WebSocketAbsentOrigin, hasPrincipals: Bool, shows: Bool, expected: Int)
+        throws
+    {
         let principals = hasPrincipals ? [WebSocketPrincipal("kitchen", token: .text(Self.kitchen))] : []
         let policy = try policy(principals: principals) { $0.absentOrigin = rule }
         var request = request(nil)
@@ -218,7 +220,7 @@ import Testing
         #expect(status(policy.evaluate(request, unavailableReason: nil)) == expected)
     }
 
-    @Test func pathComesBeforeOriginBeforeTokenBeforeCapacity() throws {
+    @Test func pathOriginTokenAndCapacityAreCheckedInOrder() throws {
         let policy = try policy(principals: [WebSocketPrincipal("kitchen", token: .text(Self.kitchen))])
         var request = request("https://evil.tld")
         request.path = "/other"
@@ -231,33 +233,33 @@ import Testing
         request.authorization = "Bearer \(Self.kitchen)"
         #expect(policy.evaluate(request, unavailableReason: "full") == .refused(.unavailable, reason: "full"))
         guard case .admitted(let client) = policy.evaluate(request, unavailableReason: nil) else {
-            Issue.record("refused")
+            Issue.record("the request was refused")
             return
         }
         #expect(client.principal == "kitchen" && client.origin?.description == "https://app.com")
         #expect(!client.usedQueryToken)
     }
 
-    @Test func aTokenInTheQueryCountsOnlyWhereItMay() throws {
+    @Test func aQueryTokenCountsOnlyIfAllowed() throws {
         let principals = [WebSocketPrincipal("kitchen", token: .text(Self.kitchen))]
         var request = request()
         request.query = ["x=1", "token=\(Self.kitchen)"]
         #expect(status(try policy(principals: principals).evaluate(request, unavailableReason: nil)) == 401)
         let policy = try policy(principals: principals) { $0.queryTokens = true }
         guard case .admitted(let client) = policy.evaluate(request, unavailableReason: nil) else {
-            Issue.record("refused")
+            Issue.record("the request was refused")
             return
         }
         #expect(client.usedQueryToken)
     }
 
-    @Test func refusalsSayWhyWithoutTheToken() throws {
+    @Test func refusalReasonsContainNoToken() throws {
         let policy = try policy(principals: [WebSocketPrincipal("kitchen", token: .text(Self.kitchen))])
         var request = request()
         request.authorization = "Bearer canary-0123456789abcdef"
         request.query = ["token=canary-0123456789abcdef"]
         guard case .refused(_, let why) = policy.evaluate(request, unavailableReason: nil) else {
-            Issue.record("admitted")
+            Issue.record("the request was admitted")
             return
         }
         #expect(!why.contains("canary"))
@@ -267,7 +269,7 @@ import Testing
                 unavailableReason: nil
             )
         else {
-            Issue.record("admitted")
+            Issue.record("the request was admitted")
             return
         }
         #expect(why.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F })
@@ -281,11 +283,11 @@ import Testing
         ("a\r\nb\u{1B}[2J", #""a\u{D}\u{A}b\u{1B}[2J""#),
         ("\u{9B}\u{202E}\u{2028}\u{FEFF}", #""\u{9B}\u{202E}\u{2028}\u{FEFF}""#), ("", #""""#),
     ])
-    func whatHasNoShapeIsEscaped(text: String, shown: String) {
+    func nonprintingCharactersAreEscaped(text: String, shown: String) {
         #expect(UntrustedText.quoted(text) == shown)
     }
 
-    @Test func aLongTextIsCut() {
+    @Test func aLongTextIsTruncated() {
         #expect(UntrustedText.quoted(String(repeating: "x", count: 128)).count == 130)
         #expect(UntrustedText.quoted(String(repeating: "x", count: 129)).hasSuffix("xxx\"..."))
     }

@@ -8,12 +8,12 @@ enum PageTarget {
     static func run(_ input: [UInt8]) {
         input.withUnsafeBytes { bytes in
             guard let frame = try? PageFrame(bytes) else { return }
-            require(frame.json.lowerBound <= frame.json.upperBound, "the JSON's range")
-            require(frame.json.upperBound == input.count, "the JSON reaches to the end")
+            require(frame.json.lowerBound <= frame.json.upperBound, "the range of the JSON is valid")
+            require(frame.json.upperBound == input.count, "the JSON extends to the end")
             guard case .call(_, _, let handler?) = frame.kind else { return }
             require(
                 handler.upperBound <= input.count && handler.lowerBound <= handler.upperBound,
-                "the handler's range"
+                "the range of the handler is valid"
             )
         }
     }
@@ -28,9 +28,9 @@ enum RelayTarget {
             var count = 0
             while let record = try? reader.record() {
                 count += 1
-                require(count <= input.count, "each record takes bytes")
+                require(count <= input.count, "a record is within the input")
                 for range in ranges(record) {
-                    require(range.lowerBound >= 0 && range.upperBound <= input.count, "a range in the text")
+                    require(range.lowerBound >= 0 && range.upperBound <= input.count, "a range is within the text")
                 }
             }
         }
@@ -58,7 +58,10 @@ enum ConfigurationTarget {
     static func run(_ input: [UInt8]) {
         let text = String(decoding: input, as: UTF8.self)
         let (configuration, findings) = ConfigurationReader.lint(text, environment: environment)
-        require(configuration != nil || findings.contains { $0.severity == .error }, "what is refused has a reason")
+        require(
+            configuration != nil || findings.contains { $0.severity == .error },
+            "a refused configuration has an error"
+        )
         for finding in findings {
             require(finding.line >= 1 && finding.column >= 1, "\(finding) has a position")
             require(!finding.description.contains("\n"), "a finding is one line")
@@ -73,11 +76,11 @@ enum RedactionTarget {
     static func run(_ input: [UInt8]) {
         let text = String(decoding: input, as: UTF8.self)
         let redacted = Redaction.redacted(text)
-        require(Redaction.redacted(redacted) == redacted, "it is stable")
+        require(Redaction.redacted(redacted) == redacted, "redaction is idempotent")
         let line = Redaction.line(text)
         require(
             !line.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F || $0.value == 0x2028 },
-            "it is one line"
+            "the redacted text is one line"
         )
         for form in ["token=\(secret)", "Authorization: Bearer \(secret)", "mqtt://user:\(secret)@broker"] {
             require(!Redaction.redacted("\(form) \(text)").contains(secret), "\(form) is hidden before any text")

@@ -66,7 +66,7 @@ enum FrameTarget {
         require(piece.bytes.count <= 65_536, "a piece is bounded")
         if piece.isFirst { message.text = UTF8Stream() }
         if !piece.isBinary {
-            require(message.text.take(piece.bytes), "a text is UTF-8 as far as it has come")
+            require(message.text.take(piece.bytes), "the received part of a text is UTF-8")
             require(!piece.isFinal || message.text.isComplete, "a text ends with a whole character")
         }
         message.isOpen = !piece.isFinal
@@ -81,11 +81,11 @@ enum InflaterTarget {
     static func run(_ input: [UInt8]) {
         let whole = inflated(input, pieces: input.count + 1)
         let parts = inflated(input, pieces: Int(input.first ?? 0) % 7 + 1)
-        require(whole == parts, "the bytes do not depend on how they came")
+        require(whole == parts, "the result does not depend on the fragmentation")
         guard let whole, let packed = MessageDeflater(windowBits: 15, contextTakeover: false)?.deflate(whole) else {
             return
         }
-        require(inflated(packed, pieces: packed.count + 1) == whole, "what was compressed again is the same")
+        require(inflated(packed, pieces: packed.count + 1) == whole, "recompressed bytes are unchanged")
     }
 
     /// - Returns: `nil` if the input is not a compressed message, or if its content is too long.
@@ -115,7 +115,7 @@ enum InflaterTarget {
 enum UTF8Target {
     static func run(_ input: [UInt8]) {
         let isText = String(validating: input, as: UTF8.self) != nil
-        require(input.withUnsafeBytes(UTF8Stream.isText) == isText, "the whole")
+        require(input.withUnsafeBytes(UTF8Stream.isText) == isText, "the whole input")
         let size = Int(input.first ?? 0) % 9 + 1
         var stream = UTF8Stream()
         var isGood = true
@@ -134,7 +134,7 @@ enum ExtensionTarget {
         for agreement in [DeflateAgreement.chosen(from: text)?.agreement, DeflateAgreement.negotiated(by: text)] {
             guard let agreement else { continue }
             _ = MessageInflater(contextTakeover: agreement.incomingContextTakeover)
-            require(ExtensionList(text) != nil, "what is agreed to was a list")
+            require(ExtensionList(text) != nil, "an accepted extension was in a valid list")
         }
     }
 }
@@ -154,7 +154,7 @@ enum UpgradeTarget {
         request.authorization = line(2)
         request.subprotocols = Array((line(3) ?? "").split(separator: ",").map(String.init).prefix(32))
         request.query = Array(lines.dropFirst(4).prefix(32))
-        guard let policy else { fatalError("the policy cannot be made") }
+        guard let policy else { fatalError("the policy cannot be created") }
         guard case .admitted(let client) = policy.evaluate(request, unavailableReason: nil) else { return }
         require(request.path == "/", "the path")
         require(client.principal == "kiosk", "the token's owner")

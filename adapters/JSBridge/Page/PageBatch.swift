@@ -54,7 +54,7 @@ struct PageBatch: ~Copyable {
         origin: Origin,
         sender: (any Sender)?
     ) {
-        let error = BodyError(.tooLarge, detail: "at most \(limits.bytes) bytes expected")
+        let error = BodyError(.tooLarge, detail: "expected at most \(limits.bytes) bytes")
         reject(Outcome.Rejection(.malformed, error), beginning, token: token, origin: origin, sender: sender)
     }
 

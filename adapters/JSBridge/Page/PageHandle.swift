@@ -95,26 +95,26 @@ extension ActionContext {
 public struct PageCallError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error; more may be added.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
-        private enum Word: String { case closed, full, tooLarge, invalidArgument, timeout, threw, invalidReply }
-        private let word: Word
+        private enum Name: String { case closed, full, tooLarge, invalidArgument, timeout, threw, invalidReply }
+        private let name: Name
 
         /// The page ended before it answered, or the waiting task was cancelled.
-        public static let closed = Code(word: .closed)
+        public static let closed = Code(name: .closed)
         /// Too many messages or calls wait for the page.
-        public static let full = Code(word: .full)
+        public static let full = Code(name: .full)
         /// The message exceeds the page's size limit.
-        public static let tooLarge = Code(word: .tooLarge)
+        public static let tooLarge = Code(name: .tooLarge)
         /// The argument has no JSON form.
-        public static let invalidArgument = Code(word: .invalidArgument)
+        public static let invalidArgument = Code(name: .invalidArgument)
         /// No answer came in time. The page may still have received the call.
-        public static let timeout = Code(word: .timeout)
+        public static let timeout = Code(name: .timeout)
         /// The page's listener threw, or its promise was rejected.
-        public static let threw = Code(word: .threw)
+        public static let threw = Code(name: .threw)
         /// The answer does not have the expected form.
-        public static let invalidReply = Code(word: .invalidReply)
+        public static let invalidReply = Code(name: .invalidReply)
 
         /// The name used in logs, such as `timeout`.
-        public var description: String { word.rawValue }
+        public var description: String { name.rawValue }
     }
 
     /// The kind of error.

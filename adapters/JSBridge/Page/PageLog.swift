@@ -41,7 +41,7 @@ final class PageLog: Sendable {
     /// Logs the number of lines withheld before they reached this log, and counts the errors among them.
     func report(withheld count: Int, errors unseen: Int = 0) {
         errors.count(unseen)
-        if count > 0 { logger.warning("\(count) lines of the page's console were not shown: it writes too many") }
+        if count > 0 { logger.warning("\(count) lines of the page's console were withheld: over the limit per second") }
     }
 
     /// Whether a report of withheld lines is due within a second.

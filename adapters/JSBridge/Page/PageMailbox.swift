@@ -52,9 +52,9 @@ final class PageMailbox: PagePort {
     }
 
     func call(_ action: ActionName, body: Bytes, timeout: Duration) async throws(PageCallError) -> Bytes? {
-        guard timeout > .zero else { throw PageCallError(.invalidArgument, "a timeout is above zero") }
+        guard timeout > .zero else { throw PageCallError(.invalidArgument, "a timeout must be above zero") }
         guard body.count <= limits.bytes else {
-            throw PageCallError(.tooLarge, "a message to a page has at most \(limits.bytes) bytes")
+            throw PageCallError(.tooLarge, "a message to a page must have at most \(limits.bytes) bytes")
         }
         let number = state.withLock { state in
             state.lastNumber += 1
@@ -90,7 +90,7 @@ final class PageMailbox: PagePort {
         let (refusal, reader) = state.withLock { state -> (PageCallError?, (any MailboxReader)?) in
             guard !state.isClosed else { return (PageMailbox.closed, nil) }
             guard state.messages.count < bound, state.callers.count < bound else {
-                return (PageCallError(.full, "\(bound) messages or calls wait for the page"), nil)
+                return (PageCallError(.full, "\(bound) messages or calls are waiting for the page"), nil)
             }
             state.callers[message.number] = caller
             return (nil, add(message, &state))

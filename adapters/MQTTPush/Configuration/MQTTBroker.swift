@@ -26,10 +26,10 @@ public struct MQTTBroker: Sendable, Hashable, CustomStringConvertible {
         let port = port ?? (usesTLS ? MQTTBroker.standardTLSPort : MQTTBroker.standardPort)
         let forbidden = { (byte: UInt8) in byte <= 0x20 || byte >= 0x7F || "/?#@[]\\%".utf8.contains(byte) }
         guard !host.isEmpty, host.utf8.count <= 255, !host.utf8.contains(where: forbidden) else {
-            throw MQTTPushError(.invalidBroker, "a broker's host is a name or an address of ASCII characters")
+            throw MQTTPushError(.invalidBroker, "a broker's host must be an ASCII name or address")
         }
         guard (1...65_535).contains(port) else {
-            throw MQTTPushError(.invalidBroker, "a broker's port is 1 to 65535")
+            throw MQTTPushError(.invalidBroker, "a broker's port must be 1 to 65535")
         }
         self.host = host
         self.port = port
@@ -83,11 +83,11 @@ public struct MQTTBroker: Sendable, Hashable, CustomStringConvertible {
 
     private static let malformed = MQTTPushError(
         .invalidBroker,
-        "a broker's URL is mqtt://host or mqtts://host, with or without a port, and without path or query"
+        "a broker's URL must be mqtt://host or mqtts://host, with an optional port and without path or query"
     )
     private static let noUserInfo =
-        "a broker's URL must not hold a user name or password, as URLs are shown in logs and process lists; "
-        + "give them through an environment variable or a file"
+        "a broker's URL must not contain a user name or password, because logs and process lists show URLs; "
+        + "pass them through an environment variable or a file"
 }
 
 extension MQTTBroker {
@@ -135,11 +135,11 @@ public struct MQTTReconnect: Sendable, Hashable {
         guard allowed.contains(first), allowed.contains(cap), first <= cap else {
             throw MQTTPushError(
                 .invalidConfiguration,
-                "reconnect: the first wait is 1 ms up to the cap, and the cap at most 1 h"
+                "reconnect: the first wait must be 1 ms up to the cap, and the cap at most 1 h"
             )
         }
         guard allowed.contains(slow.lowerBound), allowed.contains(slow.upperBound) else {
-            throw MQTTPushError(.invalidConfiguration, "reconnect: the slow waits are 1 ms to 1 h")
+            throw MQTTPushError(.invalidConfiguration, "reconnect: the slow waits must be 1 ms to 1 h")
         }
     }
 }

@@ -17,7 +17,7 @@ public struct MQTTClientID: Sendable, Hashable {
         guard (1...256).contains(text.utf8.count), !text.unicodeScalars.contains(where: isControl) else {
             throw MQTTPushError(
                 .invalidConfiguration,
-                "a client id has 1 to 256 bytes and no control characters"
+                "a client id must have 1 to 256 bytes and no control characters"
             )
         }
         return MQTTClientID(text: text, isRandom: false)
@@ -62,7 +62,7 @@ public struct MQTTWill: Sendable, Hashable {
             throw MQTTPushError(.invalidConfiguration, "the will's topic \(topic.debugDescription): \(error)")
         }
         guard payload.count <= 65_535 else {
-            throw MQTTPushError(.invalidConfiguration, "the will has more than 65535 bytes")
+            throw MQTTPushError(.invalidConfiguration, "the will must have at most 65535 bytes")
         }
     }
 }

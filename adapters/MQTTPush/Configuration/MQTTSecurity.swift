@@ -30,21 +30,21 @@ public enum MQTTSecurity: Sendable, Hashable {
             return
         case .tls(let trust, let identity):
             if case .authority(let file) = trust, file.isEmpty {
-                throw MQTTPushError(.invalidConfiguration, "the file of the broker's authority has no name")
+                throw MQTTPushError(.invalidConfiguration, "the file name of the broker's authority is empty")
             }
             try identity?.validate()
         case .preSharedKey(let identity, _, _):
             guard (1...255).contains(identity.utf8.count), !identity.utf8.contains(0) else {
                 throw MQTTPushError(
                     .invalidConfiguration,
-                    "the identity of a pre-shared key has 1 to 255 bytes and no NUL"
+                    "the identity of a pre-shared key must have 1 to 255 bytes and no NUL"
                 )
             }
         }
         guard broker.usesTLS else {
             throw MQTTPushError(
                 .invalidConfiguration,
-                "a broker of mqtt:// is spoken to without TLS; write mqtts:// to use it"
+                "a broker of mqtt:// is connected to without TLS; write mqtts:// to use TLS"
             )
         }
     }

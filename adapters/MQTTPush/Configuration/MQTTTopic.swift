@@ -44,13 +44,13 @@ public struct MQTTTopic: Sendable, Hashable {
         if namesAction && action != nil {
             throw MQTTPushError(
                 .invalidConfiguration,
-                "\(shown): its action comes from {action} or is fixed, not both"
+                "\(shown): use {action} or a fixed action, not both"
             )
         }
         if envelope != .standard && (namesAction || action != nil) {
             throw MQTTPushError(
                 .invalidConfiguration,
-                "\(shown): its action comes from the topic or is fixed, so that its payload is no envelope of kind \(envelope)"
+                "\(shown): its action comes from the topic or is fixed, so its payload cannot be an envelope of kind \(envelope)"
             )
         }
         if payload != .json && !namesAction && action == nil {

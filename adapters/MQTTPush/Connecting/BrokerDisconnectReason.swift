@@ -71,20 +71,20 @@ enum BrokerDisconnectReason: Equatable {
     func message(for broker: MQTTBroker) -> String {
         switch self {
         case .stopped: "disconnected from broker \(broker)"
-        case .setupFailed(let error): "not connected to broker \(broker): \(error.detail)"
-        case .connectFailed(let reason): "broker \(broker) cannot be reached: \(reason)"
+        case .setupFailed(let error): "cannot connect to broker \(broker): \(error.detail)"
+        case .connectFailed(let reason): "cannot reach broker \(broker): \(reason)"
         case .tlsFailed(let failure): "broker \(broker) \(failure.detail)"
         case .refused(let code): "broker \(broker) refused the connection: \(code.text)" + advice(code)
-        case .timedOut: "broker \(broker) does not answer"
+        case .timedOut: "broker \(broker) did not answer in time"
         case .allSubscriptionsRefused(let filters):
-            "broker \(broker) refused every subscription, so no message would ever arrive: \(filters). Change the topics, "
+            "broker \(broker) refused every subscription, so no message would arrive: \(filters). Change the topics "
                 + "or the broker's access rules"
-        case .lost(let reason): "the connection to broker \(broker) was lost: \(reason)"
-        case .closed(let code): "broker \(broker) ended the connection: \(code.text)" + advice(code)
+        case .lost(let reason): "connection to broker \(broker) lost (\(reason))"
+        case .closed(let code): "broker \(broker) closed the connection: \(code.text)" + advice(code)
         case .protocolError: "broker \(broker) violated the MQTT protocol; the connection was dropped"
         case .abandoned(let count):
             "\(count) messages were abandoned; the connection to broker \(broker) was dropped without acknowledging "
-                + "their batch: messages of QoS 1 are redelivered, messages of QoS 0 are lost"
+                + "their batch: QoS 1 messages are redelivered, QoS 0 messages are lost"
         }
     }
 

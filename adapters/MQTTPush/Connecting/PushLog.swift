@@ -18,7 +18,7 @@ final class PushLog {
     func connected(sessionPresent: Bool) {
         guard hasLoggedDisconnect else { return }
         hasLoggedDisconnect = false
-        let session = sessionPresent ? "the session was kept" : "with a new session"
+        let session = sessionPresent ? "session resumed" : "new session"
         write(.info, "connected to broker \(broker), \(session)")
     }
 
@@ -26,8 +26,8 @@ final class PushLog {
     func insecure() {
         write(
             .warning,
-            "the certificate of broker \(broker) is not checked: whoever is on the way can read and change everything. "
-                + "Name the file of its authority instead"
+            "the certificate of broker \(broker) is not verified: anyone on the network path can read and change all "
+                + "traffic. Name the file of its authority instead"
         )
     }
 
@@ -40,8 +40,8 @@ final class PushLog {
         writeLimited(
             .warning,
             "session",
-            "broker \(broker) had lost the session: messages sent while the source was away may be missing. Check the "
-                + "broker's persistence and the session expiry"
+            "broker \(broker) lost the session: messages sent while the source was disconnected may be missing. Check "
+                + "the broker's persistence and the session expiry"
         )
     }
 
@@ -50,7 +50,7 @@ final class PushLog {
             .error,
             "filter \(filter)",
             "broker \(broker) refused the subscription to \(filter.debugDescription): \(code.text). Its messages do "
-                + "not come: change the topic, or the broker's access rules, and start again"
+                + "not arrive: change the topic or the broker's access rules, and start again"
         )
     }
 
@@ -63,7 +63,7 @@ final class PushLog {
     }
 
     func unexpected(_ count: Int) {
-        writeLimited(.warning, "unexpected", "broker \(broker) sent \(count) messages that nobody subscribed to")
+        writeLimited(.warning, "unexpected", "broker \(broker) sent \(count) messages without a subscription")
     }
 
     func ignored(_ count: Int) {
@@ -73,7 +73,7 @@ final class PushLog {
     func leftUnacknowledged(_ count: Int) {
         write(
             .info,
-            "\(count) messages were not acknowledged: messages of QoS 1 are redelivered, messages of QoS 0 are lost"
+            "\(count) messages were not acknowledged: QoS 1 messages are redelivered, QoS 0 messages are lost"
         )
     }
 
@@ -81,8 +81,8 @@ final class PushLog {
         writeLimited(
             .warning,
             "deliveries",
-            "deliveries are not counted, as \(file) cannot be used: \(why). A message that ends the program will do so on "
-                + "every delivery; name a file that this user may write to"
+            "deliveries are not counted because \(file) cannot be used: \(why). A message that ends the program will do so "
+                + "on every delivery; name a file that this user can write"
         )
     }
 
@@ -92,7 +92,7 @@ final class PushLog {
 
     func disconnected(_ reason: BrokerDisconnectReason, retryDelay: Duration) {
         let level: Logger.Level = reason.isConfigurationError ? .error : .warning
-        let text = "\(reason.message(for: broker)); next try in \(retryDelay.secondsDescription)"
+        let text = "\(reason.message(for: broker)); retrying in \(retryDelay.secondsDescription)"
         hasLoggedDisconnect = writeLimited(level, reason.kind, text) || hasLoggedDisconnect
     }
 
@@ -117,15 +117,15 @@ final class PublishLog: Sendable {
     }
 
     func connected() {
-        log.write(.info, "the publisher is connected to broker \(broker)")
+        log.write(.info, "publisher connected to broker \(broker)")
     }
 
     /// Logged at each run.
     func insecure() {
         log.write(
             .warning,
-            "the publisher does not check the certificate of broker \(broker): whoever is on the way can read and change "
-                + "everything. Name the file of its authority instead"
+            "the publisher does not verify the certificate of broker \(broker): anyone on the network path can read and "
+                + "change all traffic. Name the file of its authority instead"
         )
     }
 
@@ -142,8 +142,8 @@ final class PublishLog: Sendable {
         log.writeLimited(
             .error,
             "replyTopic",
-            "broker \(broker) refused the subscription to the publisher's reply topic: \(code.text). No request is answered: "
-                + "allow it, or configure another reply topic"
+            "broker \(broker) refused the subscription to the publisher's reply topic: \(code.text). Requests get no "
+                + "reply: allow the subscription, or configure another reply topic"
         )
     }
 
@@ -159,14 +159,14 @@ final class PublishLog: Sendable {
 
     func stopped(_ left: Int) {
         let rest = left == 0 ? "" : "; \(left) messages were not published"
-        log.write(left == 0 ? .info : .warning, "the publisher has stopped" + rest)
+        log.write(left == 0 ? .info : .warning, "publisher stopped" + rest)
     }
 
     func disconnected(_ reason: BrokerDisconnectReason, retryDelay: Duration) {
         log.writeLimited(
             reason.isConfigurationError ? .error : .warning,
             "publisher \(reason.kind)",
-            "publisher: \(reason.message(for: broker)); next try in \(retryDelay.secondsDescription)"
+            "publisher: \(reason.message(for: broker)); retrying in \(retryDelay.secondsDescription)"
         )
     }
 }

@@ -26,7 +26,7 @@ final class TLSClient {
         record.initialize(to: empty)
         guard let context = cssl_new(record, TLSClient.exDataIndex) else {
             record.deallocate()
-            throw MQTTPushError(.noResources, "no memory is left for TLS")
+            throw MQTTPushError(.noResources, "there is not enough memory for TLS")
         }
         self.context = context
         self.security = security
@@ -67,8 +67,8 @@ final class TLSClient {
     var advice: String? {
         guard record.pointee.is_certificate_requested != 0, case .tls(_, let identity) = security else { return nil }
         return identity == nil
-            ? "It requests a client certificate: if this persists, name the files of one and its key"
-            : "It requested the client certificate: if this persists, check that the broker trusts it"
+            ? "the broker requests a client certificate: if this persists, name the files of a certificate and its key"
+            : "the broker requested the client certificate: if this persists, check that the broker trusts it"
     }
 
     private func configureTrust(_ trust: MQTTServerTrust, _ host: String) throws(MQTTPushError) {
@@ -86,7 +86,7 @@ final class TLSClient {
             }
         }
         guard cssl_expect_host(context, host) == 1 else {
-            throw MQTTPushError(.noResources, "no memory is left for TLS")
+            throw MQTTPushError(.noResources, "there is not enough memory for TLS")
         }
     }
 
@@ -100,7 +100,7 @@ final class TLSClient {
             }
             throw MQTTPushError(
                 .unusableFile,
-                "the key in \(identity.keyFile.debugDescription) does not belong to the certificate in "
+                "the key in \(identity.keyFile.debugDescription) does not match the certificate in "
                     + identity.certificateFile.debugDescription
             )
         }
@@ -114,23 +114,23 @@ final class TLSClient {
         guard let bytes = PreSharedKey.bytes(of: text) else {
             throw MQTTPushError(
                 .secretUnavailable,
-                "the \(key) holds no pre-shared key: it has 32 to 512 hexadecimal digits, an even number"
+                "the \(key) contains no pre-shared key: expected an even number of hexadecimal digits, 32 to 512"
             )
         }
         guard allowsShort || bytes.count >= PreSharedKey.minimumLength else {
             throw MQTTPushError(
                 .secretUnavailable,
-                "the \(key) holds a pre-shared key of \(bytes.count) bytes, which can be guessed: use one of at least "
-                    + "\(PreSharedKey.minimumLength), or allow short keys"
+                "the \(key) contains a pre-shared key of \(bytes.count) bytes, which can be guessed: use at least "
+                    + "\(PreSharedKey.minimumLength) bytes, or allow short keys"
             )
         }
         guard cssl_use_pre_shared_key(context, record, identity, bytes, UInt32(bytes.count)) == 1 else {
-            throw MQTTPushError(.noResources, "no pre-shared keys can be used with this OpenSSL")
+            throw MQTTPushError(.noResources, "this OpenSSL does not support pre-shared keys")
         }
     }
 
     private static func unusable(_ file: String, _ what: String) -> MQTTPushError {
-        MQTTPushError(.unusableFile, "\(file.debugDescription) cannot be read, or does not hold \(what) as PEM")
+        MQTTPushError(.unusableFile, "\(file.debugDescription) cannot be read, or does not contain \(what) in PEM")
     }
 }
 
@@ -151,7 +151,7 @@ struct TLSFailure: Equatable {
         if case .preSharedKey = security {
             self.init(
                 .preSharedKeyRefused,
-                "shows a certificate instead of using the pre-shared key. Check that its listener has keys"
+                "presents a certificate instead of using the pre-shared key. Check that its listener has keys"
             )
             return
         }
@@ -159,18 +159,18 @@ struct TLSFailure: Equatable {
         case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH:
             self.init(
                 .wrongHost,
-                "shows a certificate for another host (\(text)). Write the host as the certificate has it, or have the "
-                    + "certificate made for this one"
+                "presents a certificate for another host (\(text)). Use the host name in the certificate, or have a "
+                    + "certificate issued for this host"
             )
         case X509_V_ERR_CERT_HAS_EXPIRED, X509_V_ERR_CERT_NOT_YET_VALID:
             self.init(
                 .expiredCertificate,
-                "shows a certificate that is not valid today (\(text)). Renew it, and check this machine's clock"
+                "presents a certificate that is expired or not yet valid (\(text)). Renew it, and check this machine's clock"
             )
         default:
             self.init(
                 .untrustedCertificate,
-                "shows a certificate that no trusted authority has signed (\(text)). Name the file of its authority"
+                "presents a certificate that no trusted authority has signed (\(text)). Name the file of its authority"
             )
         }
     }
@@ -194,15 +194,15 @@ struct TLSFailure: Equatable {
     private init(refusing identity: MQTTIdentity?, _ alert: String) {
         let sentence =
             identity == nil
-            ? "requests a client certificate (\(alert)). Name the files of one and its key"
-            : "refused the client certificate (\(alert)). Check that it is valid and of an authority that the broker trusts"
+            ? "requests a client certificate (\(alert)). Name the files of a certificate and its key"
+            : "refused the client certificate (\(alert)). Check that it is valid and that the broker trusts its authority"
         self.init(.certificateRefused, sentence)
     }
 
     /// The connection ended before it was secured, without an alert.
     static let unsecured = TLSFailure(
         .tlsFailed,
-        "ended the connection before it was secured. Check that it speaks TLS on this port"
+        "closed the connection during the TLS handshake. Check that it speaks TLS on this port"
     )
 
     private init(_ code: MQTTPushError.Code, _ detail: String) {

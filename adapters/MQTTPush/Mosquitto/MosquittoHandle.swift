@@ -33,7 +33,7 @@ final class MosquittoHandle {
     init(_ parameters: ConnectParameters, cleanStart: Bool, userData: UnsafeMutableRawPointer) throws(MQTTPushError) {
         _ = MosquittoHandle.library
         guard let raw = mosquitto_new(parameters.clientID.text, cleanStart, userData) else {
-            throw MQTTPushError(.noResources, "no memory is left for a connection", source: parameters.source)
+            throw MQTTPushError(.noResources, "there is not enough memory for a connection", source: parameters.source)
         }
         self.raw = raw
         self.parameters = parameters
@@ -71,7 +71,7 @@ final class MosquittoHandle {
             let name = try MosquittoHandle.read(username)
             let code = mosquitto_username_pw_set(raw, name, try parameters.password.map(MosquittoHandle.read))
             guard code == MOSQ_ERR_SUCCESS.rawValue else {
-                throw MQTTPushError(.secretUnavailable, "the \(username) is no user name: it has control characters")
+                throw MQTTPushError(.secretUnavailable, "the user name has control characters: \(username)")
             }
         }
         tls = try TLSClient(parameters.security, host: parameters.broker.host)
@@ -80,7 +80,7 @@ final class MosquittoHandle {
         let context = UnsafeMutableRawPointer(tls.context)
         guard mosquitto_int_option(raw, MOSQ_OPT_SSL_CTX_WITH_DEFAULTS, 0) == MOSQ_ERR_SUCCESS.rawValue,
             mosquitto_void_option(raw, MOSQ_OPT_SSL_CTX, context) == MOSQ_ERR_SUCCESS.rawValue
-        else { throw MQTTPushError(.noResources, "this libmosquitto was built without TLS, so nothing is sent") }
+        else { throw MQTTPushError(.noResources, "this libmosquitto was built without TLS; nothing was sent") }
     }
 
     private static func read(_ secret: Secret) throws(MQTTPushError) -> String {
@@ -143,10 +143,10 @@ final class MosquittoHandle {
     /// - Returns: `nil` if the connection has not ended.
     func disconnectReason(_ code: MosquittoCode, _ text: String, hasConnack: Bool) -> BrokerDisconnectReason? {
         guard !code.isSuccess || socket < 0 else { return nil }
-        let text = code.isSuccess ? "it was closed" : text
+        let text = code.isSuccess || code == .connectionLost ? "closed or reset by peer" : text
         guard !hasConnack, let tls else { return .lost(text) }
         if let failure = tls.failure { return .tlsFailed(failure) }
-        return .lost(tls.advice.map { "\(text), before the broker had answered. \($0)" } ?? text)
+        return .lost(tls.advice.map { "\(text) before CONNACK; \($0)" } ?? text)
     }
 
     /// The socket, or -1 while disconnected.

@@ -45,12 +45,12 @@ struct ReasonCode: Hashable {
     /// Advice for the operator.
     var advice: String? {
         switch rawValue {
-        case 132: "The broker does not speak this version of MQTT: configure the other one"
+        case 132: "The broker does not support this version of MQTT: configure the other one"
         case 133: "Check the client id in the configuration"
         case 134, 135: "Check username and password in the configuration, and the broker's access rules"
         case 138: "The broker has banned this client: ask its operator"
         case 142: "Another client uses the same client id: give each replica its own"
-        case 149, 154, 155: "The broker's limits do not fit the configuration"
+        case 149, 154, 155: "The configuration exceeds the broker's limits"
         case 157: "The broker has moved: change its address in the configuration"
         default: nil
         }

@@ -122,27 +122,27 @@ struct MessageValidator {
         try validateTopic(message.topic, "topic")
         if let topic = message.responseTopic { try validateTopic(topic, "response topic") }
         guard message.payload.count <= MQTTMessage.largestPayload else {
-            throw MQTTPublishError(.tooLarge, "a payload has at most \(MQTTMessage.largestPayload) bytes")
+            throw MQTTPublishError(.tooLarge, "a payload must have at most \(MQTTMessage.largestPayload) bytes")
         }
         guard version == .v5 else { return try validateHasNoProperties(message) }
         guard (message.correlation?.count ?? 0) <= 65_535 else {
-            throw invalid("correlation data has at most 65535 bytes")
+            throw invalid("correlation data must have at most 65535 bytes")
         }
         if let expiry = message.expiry, !(.zero ... .seconds(4_294_967_295) ~= expiry) || expiry == .zero {
-            throw invalid("an expiry is above 0 and at most 2^32 - 1 s")
+            throw invalid("an expiry must be above 0 and at most 2^32 - 1 s")
         }
-        guard message.userProperties.count <= 64 else { throw invalid("a message has at most 64 user properties") }
+        guard message.userProperties.count <= 64 else { throw invalid("a message can have at most 64 user properties") }
         var texts = message.userProperties.flatMap { [$0.name, $0.value] }
         if let type = message.contentType { texts.append(type) }
         for text in texts where !MessageValidator.isText(text) {
-            throw invalid("the texts of properties have at most 65535 bytes and no control characters")
+            throw invalid("texts of properties must have at most 65535 bytes and no control characters")
         }
     }
 
     private func validateHasNoProperties(_ message: MQTTMessage) throws(MQTTPublishError) {
         guard message.responseTopic == nil, message.correlation == nil, message.contentType == nil,
             message.expiry == nil, message.userProperties.isEmpty
-        else { throw invalid("MQTT 3.1.1 has no properties: leave them out, or set the version to 5") }
+        else { throw invalid("MQTT 3.1.1 has no properties: leave them out, or use MQTT 5") }
     }
 
     private func validateTopic(_ text: String, _ name: String) throws(MQTTPublishError) {

@@ -103,17 +103,17 @@ public final class MQTTPublisher: Sendable {
         guard configuration.version == .v5 else {
             throw MQTTPublishError(
                 .unsupported,
-                "requests need MQTT 5: MQTT 3.1.1 has no response topic; set the version to 5"
+                "requests need MQTT 5: MQTT 3.1.1 has no response topic; use MQTT 5"
             )
         }
         guard message.responseTopic == nil, message.correlation == nil else {
             throw MQTTPublishError(
                 .invalidMessage,
-                "a request's response topic and correlation are the publisher's: leave them out"
+                "the publisher sets a request's response topic and correlation data: leave them out"
             )
         }
         guard timeout > .zero, timeout <= .seconds(86_400) else {
-            throw MQTTPublishError(.invalidMessage, "the timeout of a request is above zero, and at most 24 h")
+            throw MQTTPublishError(.invalidMessage, "the timeout of a request must be above zero and at most 24 h")
         }
         let request = queue.prepare(message)
         try MessageValidator(configuration).validate(request)
@@ -175,35 +175,35 @@ public struct MQTTPublishCounts: Sendable, Hashable {
 public struct MQTTPublishError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error; more may be added.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
-        private enum Word: String {
+        private enum Name: String {
             case queueFull, denied, timeout, stopped, cancelled, invalidMessage, tooLarge, unsupported, expired
             case notConnected
         }
-        private let word: Word
+        private let name: Name
 
         /// The queue is full, or too many requests are waiting for replies. The message was not accepted.
-        public static let queueFull = Code(word: .queueFull)
+        public static let queueFull = Code(name: .queueFull)
         /// The broker refused the message or the subscription to the response topic, with the reason code.
-        public static let denied = Code(word: .denied)
+        public static let denied = Code(name: .denied)
         /// The time limit passed. The detail states whether the message was sent and so may have been published.
-        public static let timeout = Code(word: .timeout)
+        public static let timeout = Code(name: .timeout)
         /// The publisher stopped first, or is not running.
-        public static let stopped = Code(word: .stopped)
+        public static let stopped = Code(name: .stopped)
         /// The waiting task was cancelled. The detail states whether the message may have been published.
-        public static let cancelled = Code(word: .cancelled)
+        public static let cancelled = Code(name: .cancelled)
         /// The topic or a property is invalid.
-        public static let invalidMessage = Code(word: .invalidMessage)
+        public static let invalidMessage = Code(name: .invalidMessage)
         /// The message exceeds the limit of the queue or the broker, or the reply exceeds the configured limit.
-        public static let tooLarge = Code(word: .tooLarge)
+        public static let tooLarge = Code(name: .tooLarge)
         /// The protocol or broker lacks the feature: requests need MQTT 5, and some brokers do not retain messages.
-        public static let unsupported = Code(word: .unsupported)
+        public static let unsupported = Code(name: .unsupported)
         /// A QoS 0 message was lost because the connection broke while it was being written.
-        public static let notConnected = Code(word: .notConnected)
+        public static let notConnected = Code(name: .notConnected)
         /// The message expired before it could be sent.
-        public static let expired = Code(word: .expired)
+        public static let expired = Code(name: .expired)
 
         /// The name used in logs, such as `queueFull`.
-        public var description: String { word.rawValue }
+        public var description: String { name.rawValue }
     }
 
     /// The kind of error.
@@ -228,7 +228,7 @@ extension MQTTPublishError {
     static let hasExpired = MQTTPublishError(.expired, "the message expired before it could be sent")
     static let lostWithConnection = MQTTPublishError(
         .notConnected,
-        "the connection broke while the message was written; at QoS 0 it is not sent again"
+        "the connection broke while the message was being written; a QoS 0 message is not sent again"
     )
 
     static func full(_ limits: PublishLimits) -> MQTTPublishError {

@@ -87,29 +87,33 @@ extension MQTTPublisherConfiguration {
     }
 
     private func validateBounds() throws(MQTTPushError) {
-        guard (1...1_000_000).contains(queuedMessages) else { throw invalid("the queued messages are 1 to 1000000") }
+        guard (1...1_000_000).contains(queuedMessages) else {
+            throw invalid("the queued messages must be 1 to 1000000")
+        }
         guard (1_024...1_073_741_824).contains(queuedBytes) else {
-            throw invalid("the queued bytes are 1 KiB to 1 GiB")
+            throw invalid("the queued bytes must be 1 KiB to 1 GiB")
         }
         guard (1...10_000).contains(unacknowledgedMessages) else {
-            throw invalid("the unacknowledged messages are 1 to 10000")
+            throw invalid("the unacknowledged messages must be 1 to 10000")
         }
-        guard (1...100_000).contains(requestsInFlight) else { throw invalid("the requests in flight are 1 to 100000") }
-        guard (1...67_108_864).contains(replyBytes) else { throw invalid("the bytes of a reply are 1 to 64 MiB") }
+        guard (1...100_000).contains(requestsInFlight) else {
+            throw invalid("the requests in flight must be 1 to 100000")
+        }
+        guard (1...67_108_864).contains(replyBytes) else { throw invalid("the bytes of a reply must be 1 to 64 MiB") }
     }
 
     private func validateTimes() throws(MQTTPushError) {
         guard keepalive == .zero || keepalive.isWholeSeconds(in: 5...65_535) else {
-            throw invalid("the keepalive is 0 (none) or a whole number of seconds, 5 to 65535")
+            throw invalid("the keepalive must be 0 (none) or a whole number of seconds, 5 to 65535")
         }
         guard (Duration.milliseconds(10) ... .seconds(3_600)).contains(publishTimeout) else {
-            throw invalid("the publish timeout is 10 ms to 1 h")
+            throw invalid("the publish timeout must be 10 ms to 1 h")
         }
         guard (Duration.milliseconds(100) ... .seconds(3_600)).contains(answerTimeout) else {
-            throw invalid("the answer timeout is 100 ms to 1 h")
+            throw invalid("the answer timeout must be 100 ms to 1 h")
         }
         guard (Duration.zero ... .seconds(3_600)).contains(stopTimeout) else {
-            throw invalid("the stop timeout is 0 to 1 h")
+            throw invalid("the stop timeout must be 0 to 1 h")
         }
     }
 
@@ -120,7 +124,7 @@ extension MQTTPublisherConfiguration {
             throw invalid("the reply topic \(replyTopic.debugDescription): \(error)")
         }
         guard replyTopic.utf8.count <= 1_024, !replyTopic.hasPrefix("$") else {
-            throw invalid("the reply topic has at most 1024 bytes and does not begin with $")
+            throw invalid("the reply topic must have at most 1024 bytes and must not begin with $")
         }
     }
 
@@ -201,16 +205,16 @@ extension MQTTPushConfiguration {
         guard !perConnection.contains(where: { $0.clientID == publisher.clientID }) else {
             throw MQTTPushError(
                 .invalidConfiguration,
-                "the publishing client has a client id of the source's: two clients with one id disconnect each other"
+                "the publishing client uses a client id of the source: two clients with one id disconnect each other"
             )
         }
         guard (1...1_000_000).contains(publishing.waitingReplies) else {
-            throw MQTTPushError(.invalidConfiguration, "the waiting replies are 1 to 1000000")
+            throw MQTTPushError(.invalidConfiguration, "the waiting replies must be 1 to 1000000")
         }
         if version == .v311, !publishing.replyTopics.isEmpty {
             throw MQTTPushError(
                 .invalidConfiguration,
-                "MQTT 3.1.1 has no response topics, so nothing can be answered: leave the reply topics out, or use MQTT 5"
+                "MQTT 3.1.1 has no response topics, so no request can be answered: leave the reply topics out, or use MQTT 5"
             )
         }
         do throws(MQTTPublishError) {

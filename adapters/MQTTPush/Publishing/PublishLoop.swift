@@ -81,7 +81,7 @@ struct PublisherRun: Sendable {
         guard let number = queue.begin(wake: control.wake, log: log) else {
             throw MQTTPushError(
                 .invalidConfiguration,
-                "a publisher runs once at a time: wait until its run has ended",
+                "the publisher is already running: wait until its run has ended",
                 source: configuration.source
             )
         }

@@ -86,8 +86,8 @@ final class Responder: Sendable {
     }
 
     private func refusal(of topic: String) -> String? {
-        guard let name = try? TopicName(topic) else { return "a response topic has no wildcards" }
-        guard !topic.hasPrefix("$") else { return "a reply to a topic that begins with $ is never sent" }
+        guard let name = try? TopicName(topic) else { return "a response topic must not have wildcards" }
+        guard !topic.hasPrefix("$") else { return "replies to topics that begin with $ are never sent" }
         guard topic.utf8.count <= Responder.longestTopic else { return "the response topic is too long" }
         guard allowed.contains(where: { $0.matches(name) }) else {
             return "no allowed filter matches the response topic"

@@ -32,14 +32,14 @@ package struct TopicTemplate: Sendable, Hashable {
             throw TopicTemplateError(description: "{action} and {id} may each occur only once")
         }
         guard !text.hasPrefix("$") else {
-            throw TopicTemplateError(description: "topics that begin with '$' are the broker's own")
+            throw TopicTemplateError(description: "topics that begin with '$' belong to the broker")
         }
         self.text = text
         self.levels = levels
         do throws(TopicError) {
             _ = try TopicName(filled(action: "a", id: "i"))
         } catch {
-            throw TopicTemplateError(description: "no topic to publish to: \(error)")
+            throw TopicTemplateError(description: "not a topic that can be published to: \(error)")
         }
     }
 
@@ -66,7 +66,7 @@ package struct TopicTemplate: Sendable, Hashable {
         let topic = filled(action: action.text, id: id)
         // The first level may be an id such as `$SYS`.
         guard !topic.hasPrefix("$"), (try? TopicName(topic)) != nil else {
-            throw TopicTemplateError(description: "with this id the topic cannot be published to")
+            throw TopicTemplateError(description: "this id makes the topic invalid")
         }
         return topic
     }

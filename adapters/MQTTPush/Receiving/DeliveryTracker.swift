@@ -118,10 +118,10 @@ public struct MQTTDeliveryLimit: Sendable, Hashable {
 
     func validate() throws(MQTTPushError) {
         guard !file.isEmpty, !file.utf8.contains(0) else {
-            throw MQTTPushError(.invalidConfiguration, "the file of deliveries has no name")
+            throw MQTTPushError(.invalidConfiguration, "the file name of the deliveries is empty")
         }
         guard (1...1_000).contains(deliveries) else {
-            throw MQTTPushError(.invalidConfiguration, "a message gets 1 to 1000 deliveries")
+            throw MQTTPushError(.invalidConfiguration, "a message must get 1 to 1000 deliveries")
         }
     }
 }
@@ -141,7 +141,7 @@ final class DeliveryFile {
         var status = stat()
         guard fstat(opened, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else {
             close(opened)
-            throw DeliveryFileError(reason: "it is not a regular file that this user owns")
+            throw DeliveryFileError(reason: "it is not a regular file owned by this user")
         }
         guard flock(opened, LOCK_EX | LOCK_NB) == 0 else {
             close(opened)

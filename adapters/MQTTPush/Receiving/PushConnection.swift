@@ -158,7 +158,7 @@ final class PushConnection {
 
     /// Returns the first ten refusals as text; there may be a thousand.
     private static func summary(_ refused: [String]) -> String {
-        guard !refused.isEmpty else { return "it answered for no filter" }
+        guard !refused.isEmpty else { return "its SUBACK covers no filter" }
         let more = refused.count > 10 ? ", and \(refused.count - 10) more" : ""
         return refused.prefix(10).joined(separator: ", ") + more
     }
@@ -242,7 +242,7 @@ extension PushConnection {
         if announcesSessionLoss { receiver.isSessionLossPending = false }
         sizing.settled(batch.count, after: .now - startedAt)
         guard keepaliveTimer.isConnected else {
-            return .lost("it broke while messages were handled; they may be redelivered")
+            return .lost("while messages were handled; they may be redelivered")
         }
         if let reason = flush() { return reason }
         hasAcknowledged = true

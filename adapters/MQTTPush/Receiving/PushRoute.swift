@@ -84,11 +84,11 @@ final class PushRoute {
                 do {
                     action = try ActionName(capture.value)
                 } catch {
-                    return .failure(malformed("the topic's {action} names no action: \(error)"))
+                    return .failure(malformed("the topic's {action} is not an action name: \(error)"))
                 }
             case "id":
                 guard let found = ActionID(capture.value) else {
-                    return .failure(malformed("the topic's {id} has not 1 to \(ActionID.maximumLength) bytes"))
+                    return .failure(malformed("the topic's {id} must have 1 to \(ActionID.maximumLength) bytes"))
                 }
                 id = found
             default:

@@ -50,10 +50,10 @@ final class SubscriptionManager: Sendable {
         let filter = topic.pattern.filter.text
         return try await change(filter, isAdded: true) { state throws(MQTTPushError) in
             guard state.topics.count < SubscriptionManager.bound else {
-                throw SubscriptionManager.invalid("a connection has 1 to 1000 topics")
+                throw SubscriptionManager.invalid("a connection must have 1 to 1000 topics")
             }
             guard !state.topics.contains(where: { $0.pattern.filter.text == filter }) else {
-                throw SubscriptionManager.invalid("a topic subscribes to \(filter.debugDescription) already")
+                throw SubscriptionManager.invalid("a topic already subscribes to \(filter.debugDescription)")
             }
             state.topics.append(topic)
             state.filtersToUnsubscribe.removeAll { $0 == filter }
@@ -68,11 +68,11 @@ final class SubscriptionManager: Sendable {
                 throw SubscriptionManager.invalid("no topic subscribes to \(filter.debugDescription)")
             }
             guard state.topics.count > 1 else {
-                throw SubscriptionManager.invalid("the last topic of a connection stays")
+                throw SubscriptionManager.invalid("the last topic of a connection cannot be removed")
             }
             guard state.filtersToUnsubscribe.count < SubscriptionManager.bound else {
                 throw SubscriptionManager.invalid(
-                    "1000 removed topics are not yet unsubscribed at the broker; connect first"
+                    "1000 removed topics are still subscribed at the broker; connect first"
                 )
             }
             SubscriptionManager.appendFormer([state.topics.remove(at: index)], in: &state)

@@ -123,7 +123,7 @@ enum ConnectionEventBody {
         switch closeReason {
         case .closedByPeer(.absent, let reason): (nil, reason)
         case .closedByPeer(let code, let reason), .closedLocally(let code, let reason): (code, reason)
-        case .protocolViolation(let code): (code, "the peer broke the protocol")
+        case .protocolViolation(let code): (code, "the peer violated the protocol")
         case .lost: (nil, "the connection broke")
         case .stopped: (nil, "the source stopped")
         case .invalidTarget(let text), .notResolved(let text), .unreachable(let text), .tlsFailed(let text),

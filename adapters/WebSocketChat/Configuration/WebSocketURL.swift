@@ -31,19 +31,21 @@ public struct WebSocketURL: Sendable, Hashable, CustomStringConvertible {
             throw WebSocketURL.invalid("the URL has no host: write ws://host:port/path")
         }
         guard url.fragment == nil else {
-            throw WebSocketURL.invalid("a WebSocket URL has no fragment (RFC 6455, 3): leave out # and what follows")
+            throw WebSocketURL.invalid(
+                "a WebSocket URL has no fragment (RFC 6455, 3): leave out # and the text after it"
+            )
         }
         let target = (url.path.isEmpty ? "/" : url.path) + (url.query.map { "?" + $0 } ?? "")
         guard target.utf8.count <= ClientTarget.pathLimit else {
-            throw WebSocketURL.invalid("path and query have at most \(ClientTarget.pathLimit) bytes")
+            throw WebSocketURL.invalid("path and query must have at most \(ClientTarget.pathLimit) bytes")
         }
         isSecure = url.scheme == "wss"
         port = url.port ?? (isSecure ? 443 : 80)
-        guard port != 0 else { throw WebSocketURL.invalid("nobody can connect to port 0: use 1 to 65535") }
+        guard port != 0 else { throw WebSocketURL.invalid("port 0 is not valid: use 1 to 65535") }
         self.host = host
         self.target = target
         guard hostHeader.utf8.count <= ClientTarget.hostLimit else {
-            throw WebSocketURL.invalid("host and port have at most \(ClientTarget.hostLimit) bytes")
+            throw WebSocketURL.invalid("host and port must have at most \(ClientTarget.hostLimit) bytes")
         }
     }
 
@@ -60,13 +62,13 @@ public struct WebSocketURL: Sendable, Hashable, CustomStringConvertible {
         host.first == "[" ? String(host.dropFirst().dropLast()) : host
     }
 
-    private static let noScheme = "a WebSocket URL begins with ws://, or wss:// for TLS"
+    private static let noScheme = "a WebSocket URL must begin with ws://, or wss:// for TLS"
 
     private static func sentence(_ error: URLTextError) -> String {
         switch error.reason {
         case .empty, .missingScheme: noScheme
         case .userinfo:
-            "the URL must not hold a user name or password, as URLs are shown in logs and process lists: use a bearer "
+            "the URL must not contain a user name or password, because logs and process lists show URLs: use a bearer "
                 + "token from an environment variable or a file"
         default: "the URL cannot be used: \(error)"
         }

@@ -50,7 +50,7 @@ final class FeedContext: Sendable {
         finished.set(
             WebSocketChatError(
                 .noResources,
-                "the thread of libwebsockets ended by itself",
+                "the thread of libwebsockets ended unexpectedly",
                 source: configuration.source
             )
         )

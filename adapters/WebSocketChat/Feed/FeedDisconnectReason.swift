@@ -89,37 +89,37 @@ extension FeedDisconnectReason {
     func sentence(about url: WebSocketURL) -> String {
         switch self {
         case .transport(let reason): FeedDisconnectReason.sentence(reason, url)
-        case .secretUnavailable(let reason): "not connected to \(url): \(reason)"
-        case .notResolved(let reason): "the host of \(url) cannot be resolved: \(reason)"
+        case .secretUnavailable(let reason): "cannot connect to \(url): \(reason)"
+        case .notResolved(let reason): "cannot resolve the host of \(url): \(reason)"
         case .lookupTimeout(let limit):
-            "secrets and the address of \(url) were not there within \(limit.secondsDescription): "
-                + "look at the name server"
+            "secrets and the address of \(url) were not available within \(limit.secondsDescription): "
+                + "check the name server"
         case .connectTimeout(let limit): "\(url) did not open the connection within \(limit.secondsDescription)"
-        case .pongTimeout: "\(url) did not answer a ping; the connection was cut"
+        case .pongTimeout: "\(url) did not answer a ping; the connection was closed"
         case .subprotocolMismatch(let answered?):
-            "\(url) agreed to the subprotocol \(answered.debugDescription), which was not offered"
+            "\(url) selected the subprotocol \(answered.debugDescription), which was not offered"
         case .subprotocolMismatch(nil):
-            "\(url) agreed to none of the subprotocols that were offered: offer those it speaks, or none"
+            "\(url) selected none of the offered subprotocols: offer those it supports, or none"
         }
     }
 
     private static func sentence(_ reason: ConnectionCloseReason, _ url: WebSocketURL) -> String {
         switch reason {
-        case .invalidTarget(let reason): "no request for \(url) can be made: \(reason)"
-        case .notResolved(let reason): "the host of \(url) cannot be resolved: \(reason)"
-        case .unreachable(let reason): "\(url) cannot be reached: \(reason)"
+        case .invalidTarget(let reason): "cannot create a request for \(url): \(reason)"
+        case .notResolved(let reason): "cannot resolve the host of \(url): \(reason)"
+        case .unreachable(let reason): "cannot reach \(url): \(reason)"
         case .tlsFailed(let reason):
-            "the connection to \(url) cannot be secured: \(reason). Check whose certificates are trusted, and that the "
-                + "server's is for this host"
+            "cannot secure the connection to \(url): \(reason). Check the trusted authorities, and that the server's "
+                + "certificate is for this host"
         case .refused(let status): "\(url) refused the connection: status \(status)" + advice(status)
-        case .upgradeFailed(let reason): "\(url) gave no answer that opens a WebSocket: \(reason)"
-        case .closedByPeer(.absent, _): "\(url) closed the connection without saying why"
+        case .upgradeFailed(let reason): "\(url) did not accept the WebSocket upgrade: \(reason)"
+        case .closedByPeer(.absent, _): "\(url) closed the connection without a status code"
         case .closedByPeer(let code, let reason):
             "\(url) closed the connection: \(code.number)\(quoted(reason))"
         case .closedLocally(let code, let reason):
-            "the connection to \(url) was closed here: \(code.number)\(quoted(reason))"
-        case .protocolViolation: "\(url) sent what RFC 6455 forbids; the connection was dropped"
-        case .lost, .stopped: "the connection to \(url) was lost"
+            "closed the connection to \(url): \(code.number)\(quoted(reason))"
+        case .protocolViolation: "\(url) violated RFC 6455; the connection was dropped"
+        case .lost, .stopped: "connection to \(url) lost"
         }
     }
 
@@ -129,12 +129,12 @@ extension FeedDisconnectReason {
 
     private static func advice(_ status: Int) -> String {
         switch status {
-        case 300..<400: ". Redirections are not followed: use the URL it leads to"
+        case 300..<400: ". Redirects are not followed: use the target URL"
         case 401: ". Check the bearer token"
         case 403: ". Check the origin, and what the token allows"
         case 404, 410: ". Check the path"
-        case 400, 405, 426: ". Check path and headers, and that it speaks WebSocket version 13"
-        case 407: ". A proxy stands in between and wants a login, which is not supported"
+        case 400, 405, 426: ". Check path and headers, and that the server supports WebSocket version 13"
+        case 407: ". A proxy requires authentication, which is not supported"
         default: ""
         }
     }

@@ -312,12 +312,13 @@ final class FeedLog {
     }
 
     func certificateNotVerified() {
-        let text = "the certificate of \(url) is not checked: whoever is on the way can read and change everything"
+        let text =
+            "the certificate of \(url) is not verified: anyone on the network path can read and change all traffic"
         log.write(.warning, text)
     }
 
     func disconnected(_ reason: FeedDisconnectReason, nextAttempt: Duration) {
-        let text = "\(reason.sentence(about: url)); next try in \(nextAttempt.secondsDescription)"
+        let text = "\(reason.sentence(about: url)); retrying in \(nextAttempt.secondsDescription)"
         hasLoggedDisconnect =
             log.writeLimited(reason.isConfigurationError ? .error : .warning, reason.kind, text) || hasLoggedDisconnect
     }
@@ -327,6 +328,6 @@ final class FeedLog {
     }
 
     func messagesAbandoned(_ count: Int) {
-        log.write(.warning, "\(count) messages were read that nobody takes any more, as the program stops")
+        log.write(.warning, "\(count) received messages were not handled because the program stops")
     }
 }

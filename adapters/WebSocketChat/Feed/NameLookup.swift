@@ -51,7 +51,9 @@ struct FeedPreparation: Equatable, Sendable {
         let value: String
         do throws(SecretUnavailable) { value = try secret.read() } catch { throw .secretUnavailable(error.description) }
         guard let field = HeaderField(name, prefix + value) else {
-            throw .secretUnavailable("the \(secret) has control characters, so it cannot be sent as the header \(name)")
+            throw .secretUnavailable(
+                "the \(secret) contains control characters, so it cannot be sent as the header \(name)"
+            )
         }
         return field
     }
@@ -112,7 +114,7 @@ enum AddressLookup {
             guard let text = numericText(current.pointee), !found.contains(text) else { continue }
             found.append(text)
         }
-        return found.isEmpty ? .failure(.notResolved("it has no address")) : .success(found)
+        return found.isEmpty ? .failure(.notResolved("the host has no address")) : .success(found)
     }
 
     private static func numericText(_ entry: addrinfo) -> String? {

@@ -68,7 +68,7 @@ public final class WebSocketFeed: Adapter {
     ///   ``WebSocketFeedConfiguration/firstConnectionMustSucceed`` and ``WebSocketFeedConfiguration/reconnect``.
     public func run(into intake: any Intake) async throws {
         guard status.begin() else {
-            throw WebSocketChatError(.alreadyRunning, "the feed runs already; make another one", source: source)
+            throw WebSocketChatError(.alreadyRunning, "the feed is already running; create another one", source: source)
         }
         defer { status.end() }
         let eventLoop: FeedEventLoop

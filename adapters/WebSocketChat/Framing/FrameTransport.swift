@@ -35,7 +35,7 @@ protocol FrameReceiver: AnyObject {
     /// Called when all pending data has been passed to the library.
     func drained(_ connection: ConnectionID)
     /// Called when the connection has ended or could not be opened.
-    func closed(_ connection: ConnectionID, _ end: ConnectionCloseReason)
+    func closed(_ connection: ConnectionID, _ reason: ConnectionCloseReason)
     /// Called when all available data has been read; submit what arrived since the last call.
     ///
     /// Commands given inside are processed before the thread reads or waits again.

@@ -125,7 +125,7 @@ struct ClientTarget: Equatable, Sendable {
         guard path.utf8.first == UInt8(ascii: "/"), HeaderField.isWord(path) else {
             return "the path does not begin with / or has forbidden characters"
         }
-        guard subprotocols.allSatisfy(HeaderField.isToken) else { return "a subprotocol is no token" }
+        guard subprotocols.allSatisfy(HeaderField.isToken) else { return "a subprotocol is not a token" }
         guard origin.map(HeaderField.isWord) ?? true else { return "the origin has forbidden characters" }
         // With TLS, the library would verify the certificate against the text before the first colon.
         guard security == .none || host.utf8.first != UInt8(ascii: "[") else {

@@ -87,7 +87,7 @@ final class LibraryLoop {
             throw TransportError(
                 code: .noResources,
                 description:
-                    "libwebsockets could not be set up: memory or descriptors are missing, or its plug-in for libev "
+                    "libwebsockets could not be set up: too little memory, too few descriptors, or no plug-in for libev "
                     + "(package libwebsockets-evlib-ev)"
             )
         }

@@ -113,7 +113,9 @@ enum CertificateFiles {
         guard clws_has_certificate(certificate) != 0 else { return "\(certificate) has no certificate in PEM" }
         guard isReadable(key) else { return "the key file \(key) cannot be read" }
         guard clws_has_key(key) != 0 else { return "\(key) has no private key in PEM, or it has a passphrase" }
-        guard clws_is_pair(certificate, key) != 0 else { return "the key in \(key) is not that of \(certificate)" }
+        guard clws_is_pair(certificate, key) != 0 else {
+            return "the key in \(key) does not match the certificate in \(certificate)"
+        }
         return nil
     }
 

@@ -15,7 +15,7 @@ extension LibraryLoop {
         connections[id] = connection
         if let problem = target.problem { return finish(connection, .invalidTarget(problem)) }
         guard NumericAddress(target.address) != nil else {
-            return finish(connection, .notResolved("\(target.address) is no numeric address"))
+            return finish(connection, .notResolved("\(target.address) is not a numeric address"))
         }
         let handle: OpaquePointer?
         do throws(NoVirtualHost) {
@@ -26,7 +26,7 @@ extension LibraryLoop {
         // The call may already have reported the end.
         guard connections[id] === connection else { return }
         guard let handle else {
-            return finish(connection, .unreachable("no connection to \(target.address) could be begun"))
+            return finish(connection, .unreachable("cannot start a connection to \(target.address)"))
         }
         connection.handle = handle
         if let cut = connection.cut {
@@ -135,7 +135,7 @@ extension LibraryLoop {
         _ handle: OpaquePointer
     ) -> ConnectionCloseReason {
         if let alert, alert.descriptor == lws_get_socket_fd(handle) {
-            return .tlsFailed("TLS failed: the server says \(alert.text)")
+            return .tlsFailed("TLS failed: the server sent the alert \(alert.text)")
         }
         if connection.hasSentRequest {
             let status = Int(lws_http_client_http_response(handle))
@@ -145,10 +145,10 @@ extension LibraryLoop {
         guard connection.target?.security != ClientTarget.Security.none else { return .unreachable(text) }
         // The library's own error texts are numbers.
         if text.hasPrefix("connect SSL") {
-            return .tlsFailed("TLS failed: what the server sends is no TLS, or is broken")
+            return .tlsFailed("TLS failed: the server does not speak TLS, or its data is damaged")
         }
         if text.hasPrefix("connect SYSCALL") {
-            return .tlsFailed("TLS failed: the connection ended before it was secured")
+            return .tlsFailed("TLS failed: the connection ended during the handshake")
         }
         let lowercase = text.lowercased()
         let mentionsTLS = ["tls", "ssl", "cert"].contains { lowercase.contains($0) }

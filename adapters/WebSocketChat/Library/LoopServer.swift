@@ -18,7 +18,7 @@ extension LibraryLoop {
     /// - Returns: The port.
     func listen() throws(TransportError) -> UInt16 {
         guard let context, let endpoint = server?.endpoint else {
-            throw TransportError(code: .noResources, description: "there is nothing to listen with")
+            throw TransportError(code: .noResources, description: "there is no library context to listen with")
         }
         if let identity = endpoint.identity,
             let problem = CertificateFiles.problem(certificate: identity.certificateFile, key: identity.keyFile)
@@ -58,7 +58,7 @@ extension LibraryLoop {
         let name = "\(endpoint.address ?? "*"):\(endpoint.port)"
         return TransportError(
             code: .notListening,
-            description: "cannot listen on \(name): the port is taken, or the address is not this machine's"
+            description: "cannot listen on \(name): the port is in use, or the address does not belong to this machine"
         )
     }
 
@@ -170,11 +170,11 @@ extension LibraryLoop {
         if LibraryText.isRepeated(WSI_TOKEN_ORIGIN, of: handle) { return .forbidden }
         for token in [WSI_TOKEN_HOST, WSI_TOKEN_HTTP_AUTHORIZATION, WSI_TOKEN_KEY, WSI_TOKEN_VERSION]
         where LibraryText.isRepeated(token, of: handle) {
-            return .malformed("Host, Authorization, Sec-WebSocket-Key and Sec-WebSocket-Version may come once.")
+            return .malformed("Host, Authorization, Sec-WebSocket-Key and Sec-WebSocket-Version may occur only once.")
         }
         for token in [WSI_TOKEN_HOST, WSI_TOKEN_ORIGIN, WSI_TOKEN_HTTP_AUTHORIZATION]
         where !HeaderField.isLine(LibraryText.header(token, of: handle) ?? "") {
-            return .malformed("A header has a control character.")
+            return .malformed("A header contains a control character.")
         }
         guard LibraryText.header(WSI_TOKEN_HOST, of: handle)?.isEmpty == false else {
             return .malformed("The header Host is missing.")
@@ -205,7 +205,7 @@ extension LibraryLoop {
         // The library drops a request for subprotocols if it supports none of them.
         let supported = server?.endpoint.subprotocols ?? []
         guard offered.isEmpty || LibraryText.list(offered).contains(where: supported.contains) else {
-            return .malformed("None of the offered subprotocols is spoken here.")
+            return .malformed("None of the offered subprotocols is supported.")
         }
         return nil
     }
@@ -257,21 +257,21 @@ struct HTTPRefusal: Equatable {
     static let unauthorized = HTTPRefusal(
         status: 401,
         phrase: "Unauthorized",
-        text: "A bearer token is needed here.",
+        text: "A bearer token is required.",
         headers: ["WWW-Authenticate: Bearer"]
     )
-    static let forbidden = HTTPRefusal(status: 403, phrase: "Forbidden", text: "This is not for this client.")
-    static let notFound = HTTPRefusal(status: 404, phrase: "Not Found", text: "There is nothing here.")
+    static let forbidden = HTTPRefusal(status: 403, phrase: "Forbidden", text: "Access is denied for this client.")
+    static let notFound = HTTPRefusal(status: 404, phrase: "Not Found", text: "There is no resource at this path.")
     static let wrongMethod = HTTPRefusal(
         status: 405,
         phrase: "Method Not Allowed",
-        text: "Only GET is answered here.",
+        text: "Only GET and HEAD are allowed.",
         headers: ["Allow: GET, HEAD"]
     )
     static let wrongVersion = HTTPRefusal(
         status: 426,
         phrase: "Upgrade Required",
-        text: "Only version 13 of the WebSocket protocol is spoken here.",
+        text: "Only version 13 of the WebSocket protocol is supported.",
         headers: ["Upgrade: websocket", "Sec-WebSocket-Version: 13"]
     )
     static let unavailable = HTTPRefusal(

@@ -50,7 +50,7 @@ final class ArrivalFeeder {
 
     func received(_ piece: MessagePiece, on connection: InboundConnection) -> PieceVerdict {
         if piece.isBinary && envelopes.binary == nil {
-            let error = BodyError(.typeMismatch, detail: "a text message expected, not a binary one")
+            let error = BodyError(.typeMismatch, detail: "expected a text message, not a binary one")
             let kept = UnsafeRawBufferPointer(rebasing: piece.bytes.prefix(parts.limits.bytes))
             append(rejected: error, kept, connection)
             return .close(.unacceptableData, reason: "binary messages are not accepted")
@@ -58,7 +58,7 @@ final class ArrivalFeeder {
         switch connection.assembler.add(piece) {
         case .incomplete: break
         case .tooBig:
-            let error = BodyError(.tooLarge, detail: "at most \(parts.limits.bytes) bytes expected")
+            let error = BodyError(.tooLarge, detail: "expected at most \(parts.limits.bytes) bytes")
             connection.assembler.withMessage(piece) { append(rejected: error, $0, connection) }
             connection.assembler.reset()
             return .close(.messageTooBig, reason: "at most \(parts.limits.bytes) bytes")

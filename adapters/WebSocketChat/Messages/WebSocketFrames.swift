@@ -141,9 +141,9 @@ extension FrameElements.ParseError {
     /// Returns the error as a body error.
     func bodyError(limit: Int) -> BodyError {
         switch self {
-        case .syntax(let offset): BodyError(.invalidSyntax, offset: offset, detail: "an array of messages expected")
-        case .empty: BodyError(.invalidValue, detail: "an array of at least one message expected")
-        case .tooMany: BodyError(.tooLarge, detail: "an array of at most \(limit) messages expected")
+        case .syntax(let offset): BodyError(.invalidSyntax, offset: offset, detail: "expected an array of messages")
+        case .empty: BodyError(.invalidValue, detail: "expected an array of at least one message")
+        case .tooMany: BodyError(.tooLarge, detail: "expected an array of at most \(limit) messages")
         }
     }
 }

@@ -24,14 +24,14 @@ struct PrincipalTokens: Sendable {
             guard token.count >= PrincipalTokens.shortest else {
                 throw WebSocketChatError(
                     .invalidConfiguration,
-                    "the token of principal \(name) has fewer than \(PrincipalTokens.shortest) bytes: it can be guessed, "
-                        + "make a longer one at random"
+                    "the token of principal \(name) has fewer than \(PrincipalTokens.shortest) bytes and can be guessed: "
+                        + "generate a longer one at random"
                 )
             }
             if let other = owners.updateValue(name, forKey: token) {
                 throw WebSocketChatError(
                     .invalidConfiguration,
-                    "principals \(other) and \(name) have the same token: give each its own, or nobody can tell them apart"
+                    "principals \(other) and \(name) have the same token: give each its own, so that they can be distinguished"
                 )
             }
             tokens.append(token)

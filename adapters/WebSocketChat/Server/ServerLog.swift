@@ -27,26 +27,26 @@ final class ServerLog: Sendable {
         let isReachable = NumericAddress(configuration.address)?.isLoopback != true
         if isReachable && configuration.identity == nil {
             warnings.append(
-                "\(configuration.address) can be reached from elsewhere and there is no TLS: whoever is on the way reads "
-                    + "and changes messages and tokens. Set an identity, or listen on 127.0.0.1 behind a proxy that has one"
+                "\(configuration.address) can be reached from other machines without TLS: anyone on the network path can read "
+                    + "and change messages and tokens. Set an identity, or listen on 127.0.0.1 behind a proxy with TLS"
             )
         }
         if isReachable && configuration.principals.isEmpty {
             warnings.append(
-                "\(configuration.address) can be reached from elsewhere and no token is asked for: whoever reaches it may "
-                    + "connect, as any program can name an allowed origin. Set principals"
+                "\(configuration.address) can be reached from other machines without a token: anyone who reaches it can "
+                    + "connect, because any program can send an allowed origin. Set principals"
             )
         }
         if configuration.absentOrigin == .allowed && configuration.principals.isEmpty && !isReachable {
             warnings.append(
-                "every program of this machine may connect, whoever runs it: set principals, or do not allow clients without "
+                "every program on this machine can connect, of any user: set principals, or do not allow clients without "
                     + "an origin"
             )
         }
         if configuration.queryTokens {
             warnings.append(
-                "tokens are taken from the query, which browsers, proxies and logs keep: let clients send the header "
-                    + "Authorization or the subprotocol \(BearerToken.prefix)TOKEN, and turn it off"
+                "tokens are accepted in the query, which browsers, proxies and logs keep: let clients send the header "
+                    + "Authorization or the subprotocol \(BearerToken.prefix)TOKEN, and turn off queryTokens"
             )
         }
         return warnings
@@ -56,7 +56,7 @@ final class ServerLog: Sendable {
         log.writeLimited(
             .warning,
             "refused \(status)",
-            "refused \(peer.isEmpty ? "a client that has gone" : peer) with \(status): \(reason)"
+            "refused \(peer.isEmpty ? "a disconnected client" : peer) with \(status): \(reason)"
         )
     }
 
@@ -64,7 +64,7 @@ final class ServerLog: Sendable {
         log.writeLimited(
             .error,
             "descriptors",
-            "cut a connection before its request, as the process has hardly a descriptor left; allow it at least "
+            "closed a connection before its request because few file descriptors are left; allow the process at least "
                 + "connections + httpConnections + 96 (ulimit -n, LimitNOFILE=)"
         )
     }
@@ -73,7 +73,7 @@ final class ServerLog: Sendable {
         log.writeLimited(
             .warning,
             "http",
-            "closed a connection: the limit of HTTP connections is reached (in all or for one address); raise httpConnections "
+            "closed a connection: the limit of HTTP connections is reached (total or per address); raise httpConnections "
                 + "or httpConnectionsPerAddress if this is expected traffic"
         )
     }
@@ -85,13 +85,13 @@ final class ServerLog: Sendable {
             log.writeLimited(
                 .warning,
                 "broke",
-                "\(client(connection)) broke the WebSocket protocol and was told \(code.number)"
+                "\(client(connection)) violated the WebSocket protocol and was closed with \(code.number)"
             )
         case .closedLocally(.tryAgainLater, _):
             log.writeLimited(
                 .warning,
                 "slow",
-                "\(client(connection)) read too slowly and was closed with 1013: more than the bytes that may wait did"
+                "\(client(connection)) read too slowly and was closed with 1013: the limit of waiting bytes was reached"
             )
         case .closedLocally(let code, let reason)
         where [.messageTooBig, .unacceptableData, .policyViolation].contains(code):
@@ -105,7 +105,7 @@ final class ServerLog: Sendable {
     }
 
     func stopped(notTaken: Int) {
-        let left = notTaken == 0 ? "" : "; \(notTaken) messages were read and not taken any more"
+        let left = notTaken == 0 ? "" : "; \(notTaken) received messages were not handled"
         log.write(.info, "stopped listening\(left)")
     }
 

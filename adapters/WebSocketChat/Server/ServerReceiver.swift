@@ -54,7 +54,7 @@ final class ServerReceiver: ServerFrameReceiver {
         recordRefusal(
             status,
             address,
-            "it was no proper request for a WebSocket, or offered no subprotocol that is spoken"
+            "it was not a valid WebSocket request, or offered no supported subprotocol"
         )
     }
 
@@ -80,7 +80,7 @@ final class ServerReceiver: ServerFrameReceiver {
     private var unavailableReason: String? {
         if isStopping { return "the server is stopping" }
         if admitted.count >= run.configuration.connections {
-            return "there are \(run.configuration.connections) connections, as many as there may be"
+            return "the limit of \(run.configuration.connections) connections is reached"
         }
         // Otherwise new connections would add an unlimited number of arrivals.
         if run.configuration.announcesConnections && feeder.isWaiting { return "the source has no room" }

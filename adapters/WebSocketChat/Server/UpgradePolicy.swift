@@ -28,7 +28,7 @@ struct UpgradePolicy: Sendable {
     /// - Parameter unavailableReason: Why no further connection can be accepted; `nil` if one can.
     func evaluate(_ request: UpgradeRequest, unavailableReason: String?) -> Evaluation {
         guard request.path == path else {
-            return .refused(.notFound, reason: "nobody is served at \(UntrustedText.quoted(request.path))")
+            return .refused(.notFound, reason: "nothing is served at \(UntrustedText.quoted(request.path))")
         }
         var origin: WebOrigin?
         if let text = request.origin {
@@ -40,14 +40,14 @@ struct UpgradePolicy: Sendable {
             }
             origin = named
         } else if absentOrigin == .refused || absentOrigin == .withToken && tokens.isEmpty {
-            return .refused(.forbidden, reason: "it named no origin, and such clients are not allowed")
+            return .refused(.forbidden, reason: "it sent no origin, and such clients are not allowed")
         }
         let token = BearerToken(of: request, allowingQuery: queryTokens)
         var principal: String?
         if !tokens.isEmpty {
-            guard let token else { return .refused(.unauthorized, reason: "it showed no token") }
+            guard let token else { return .refused(.unauthorized, reason: "it sent no token") }
             guard let owner = tokens.principal(presenting: token.bytes) else {
-                return .refused(.unauthorized, reason: "its token is nobody's")
+                return .refused(.unauthorized, reason: "its token is unknown")
             }
             principal = owner
         }

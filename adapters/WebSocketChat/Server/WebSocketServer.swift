@@ -68,7 +68,11 @@ public final class WebSocketServer: Adapter {
     ///   `invalidConfiguration` if one is too short or two are equal; `notListening`; `noResources`.
     public func run(into intake: any Intake) async throws {
         guard lifecycle.begin() else {
-            throw WebSocketChatError(.alreadyRunning, "the server runs already: one run at a time", source: source)
+            throw WebSocketChatError(
+                .alreadyRunning,
+                "the server is already running: one run at a time",
+                source: source
+            )
         }
         defer {
             hub.attach(nil)

@@ -27,7 +27,7 @@ final class VerdictTeller: Sendable {
         do {
             try page?.send("verdict", id: nil, body: BodyWriter.write(url.text))
         } catch {
-            screen.told("the page was not told: \(error)")
+            screen.told("the verdict was not sent: \(error)")
         }
     }
 }

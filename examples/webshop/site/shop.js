@@ -1,4 +1,4 @@
-// What the shop's pages say to the application. It needs no document.
+// The messages that the shop's pages send to the application. Needs no document.
 'use strict';
 
 const shop = {

@@ -1,4 +1,4 @@
-// Goes somewhere, and waits until the application has said that the page stays.
+// Follows a link, and waits until the application reports that the page stays.
 'use strict';
 
 function visit(url) {

@@ -10,7 +10,7 @@ extension ConfigurationReader {
     func access(_ mapping: YAMLMapping, sources: SourceNames) -> [(rule: AccessSection, value: YAMLValue)] {
         let name = sources.configured.first ?? "NAME"
         let example = "from: [ { source: \(name) } ]"
-        let advice = "nothing may call a plugin by default; say who may, such as \(example)"
+        let advice = "nothing may call a plugin by default; list the origins that may, such as \(example)"
         guard let list = mapping.required("from", advice)?.list() else { return [] }
         if list.isEmpty {
             mapping.optional("from")?.reportError("'from' is empty: \(advice)", .missingKey, suggestion: example)
@@ -23,17 +23,17 @@ extension ConfigurationReader {
         let composed = ["any", "all", "not"]
         guard composed.contains(where: { mapping.optional($0) != nil }) else { return origin(mapping, sources) }
         guard depth < ConfigurationReader.maximumRuleDepth else {
-            value.reportError("rules stand in each other at most \(ConfigurationReader.maximumRuleDepth) deep")
+            value.reportError("rules can be nested at most \(ConfigurationReader.maximumRuleDepth) deep")
             return nil
         }
         guard let found = mapping.required(oneOf: ["source"] + composed, "") else { return nil }
         for entry in mapping.entries where mapping.known.contains(entry.name) && entry.name != found.key {
-            entry.value.reportError("only a rule with 'source' has '\(entry.name)'; leave it out", .conflictingKeys)
+            entry.value.reportError("only a rule with 'source' can have '\(entry.name)'; remove it", .conflictingKeys)
         }
         if found.key == "not" { return rule(found.value, sources, depth: depth + 1).map(AccessSection.not) }
         guard let list = found.value.list() else { return nil }
         if list.isEmpty {
-            found.value.reportError("'\(found.key)' is empty, and so allows nothing; list rules", .missingKey)
+            found.value.reportError("'\(found.key)' is empty and allows nothing; list rules", .missingKey)
             return nil
         }
         let rules = list.map { rule($0, sources, depth: depth + 1) }
@@ -49,7 +49,7 @@ extension ConfigurationReader {
     }
 
     private func source(_ rule: YAMLMapping, among sources: SourceNames) -> SourceName? {
-        guard let value = rule.required("source", "a rule begins with the source it is about"), let name = value.text()
+        guard let value = rule.required("source", "name the source that the rule applies to"), let name = value.text()
         else { return nil }
         guard sources.all.contains(name) else {
             let known = sources.all.joined(separator: ", ")
@@ -69,7 +69,7 @@ extension ConfigurationReader {
         for (keys, kinds, message) in ConfigurationReader.partKeys
         where !kinds.contains(where: { sources.mayBe(source, $0) }) {
             for key in keys {
-                let text = "the source '\(source)' \(message); leave '\(key)' out"
+                let text = "the source '\(source)' \(message); remove '\(key)'"
                 rule.optional(key)?.reportError(text, .conflictingKeys)
             }
         }
@@ -87,12 +87,12 @@ extension ConfigurationReader {
     /// The source kinds that each key applies to, and the error about other kinds.
     private static let partKeys: [(keys: [String], kinds: [String], message: String)] = [
         (["topic"], ["mqtt"], "has no topics"),
-        (["qos", "retained"], ["mqtt"], "is no broker's"),
-        (["origin"], ["script", "chat"], "is no page and no chat"),
-        (["main_frame"], ["script"], "is no page"),
-        (["principal", "authenticated"], ["chat"], "is no chat"),
-        (["tls"], ["feed"], "is no feed"),
-        (["scheme", "host"], ["links"], "brings no links"),
+        (["qos", "retained"], ["mqtt"], "is not an MQTT source"),
+        (["origin"], ["script", "chat"], "is neither a page nor a chat"),
+        (["main_frame"], ["script"], "is not a page"),
+        (["principal", "authenticated"], ["chat"], "is not a chat"),
+        (["tls"], ["feed"], "is not a feed"),
+        (["scheme", "host"], ["links"], "has no links"),
     ]
 }
 
@@ -137,14 +137,20 @@ extension ConfigurationReader {
 
     private func principal(_ value: YAMLValue, among known: [String]?) -> String? {
         guard let name = value.text() else { return nil }
-        return listed(name, value, among: known, "no principal is", "principals are")
+        return listed(name, value, among: known, "there is no principal", "principals are")
     }
 
     private func origin(_ value: YAMLValue, among known: [WebOrigin]?) -> WebOrigin? {
         let origin = value.parsed { (text) throws(URLTextError) in try WebOrigin(text) }
         guard let origin else { return nil }
         let names = known?.map(\.description)
-        let found = listed(origin.description, value, among: names, "no client may have the origin", "origins are")
+        let found = listed(
+            origin.description,
+            value,
+            among: names,
+            "no client can connect with the origin",
+            "origins are"
+        )
         return found == nil ? nil : origin
     }
 
@@ -155,7 +161,7 @@ extension ConfigurationReader {
         case (nil, let host?): return self.host(host, targets).map { .host($0) }
         case (_?, let host?):
             host.reportError(
-                "'scheme' and 'host' exclude each other; write two rules, as one that allows is enough",
+                "'scheme' and 'host' exclude each other; write two rules, because one that allows is enough",
                 .conflictingKeys
             )
             return nil
@@ -166,7 +172,7 @@ extension ConfigurationReader {
         guard let scheme = value.text()?.lowercased() else { return nil }
         guard !LinkTargets.isUniversal(scheme) else {
             value.reportError(
-                "links of \(scheme) are named by their host; write host: shop.example in place of 'scheme'"
+                "a rule for links of \(scheme) names their host; write host: shop.example instead of 'scheme'"
             )
             return nil
         }
@@ -174,7 +180,7 @@ extension ConfigurationReader {
             scheme,
             value,
             among: targets?.schemes,
-            "no route is for links of the scheme",
+            "no route has the scheme",
             "schemes with routes are"
         )
     }
@@ -182,14 +188,14 @@ extension ConfigurationReader {
     private func host(_ value: YAMLValue, _ targets: LinkTargets?) -> String? {
         guard let text = value.text() else { return nil }
         guard let host = LinkTargets.host(text) else {
-            value.reportError("expected a host alone, such as shop.example, or shop.example:8443")
+            value.reportError("expected only a host, such as shop.example or shop.example:8443")
             return nil
         }
         return listed(
             host,
             value,
             among: targets?.hosts,
-            "no route is for links of https or http with the host",
+            "no https or http route has the host",
             "hosts with routes are"
         )
     }

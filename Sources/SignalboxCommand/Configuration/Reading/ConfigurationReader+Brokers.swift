@@ -44,7 +44,7 @@ extension ConfigurationReader {
         guard section.brokerQueue > 0, section.receiveMaximum > most else { return }
         value.warn(
             "receive_maximum \(section.receiveMaximum) is more than a quarter of broker_queue \(section.brokerQueue): the "
-                + "broker may drop what waits and tell nobody; write \(max(1, most)) or less, or let the broker keep more",
+                + "broker may drop waiting messages without notice; write \(max(1, most)) or less, or let the broker queue more",
             .receiveMaximum,
             suggestion: "\(max(1, most))"
         )
@@ -72,13 +72,13 @@ extension ConfigurationReader {
             let entry = value.anyMapping()?.optional("pattern") ?? value
             if !filters.insert(pattern.filter).inserted {
                 let shown = pattern.filter.text.debugDescription
-                entry.reportError("two topics subscribe to \(shown); only the first would ever be used", .shadowedRoute)
+                entry.reportError("two topics subscribe to \(shown); only the first would be used", .shadowedRoute)
                 isValid = false
             } else if shapes.count <= ConfigurationReader.maximumCompared,
                 let earlier = shapes.firstIndex(where: { $0.covers(shape) })
             {
                 entry.warn(
-                    "never used: 'topics[\(earlier)]' comes before it and matches all that it does; put this one first",
+                    "never used: 'topics[\(earlier)]' comes first and matches everything that this one does; put this one first",
                     .shadowedRoute
                 )
             }
@@ -120,13 +120,13 @@ extension ConfigurationReader {
     private func namesAction(_ topic: TopicSection, _ mapping: YAMLMapping, at value: YAMLValue) -> Bool {
         let captures = topic.pattern.captureNames.contains("action")
         if captures, let action = mapping.optional("action") {
-            action.reportError("the pattern has an {action} already; keep one of the two", .conflictingKeys)
+            action.reportError("the pattern already has an {action}; keep one of the two", .conflictingKeys)
             return false
         }
         if captures || topic.action != nil, let envelope = mapping.optional("envelope") {
             let namer = captures ? "the pattern's {action}" : "'action'"
             envelope.reportError(
-                "\(namer) names the action, and no envelope does; keep one of the two",
+                "\(namer) names the action, so no envelope is read; keep one of the two",
                 .conflictingKeys
             )
             return false
@@ -134,7 +134,7 @@ extension ConfigurationReader {
         if !captures, topic.action == nil, topic.payload != .json {
             let kind = topic.payload.rawValue
             value.reportError(
-                "a \(kind) payload names no action; add 'action:', or an {action} to the pattern",
+                "a \(kind) payload cannot name an action; add 'action', or {action} to the pattern",
                 .missingKey
             )
             return false
@@ -151,7 +151,7 @@ extension ConfigurationReader {
         of broker: MQTTBroker?
     ) -> (version: MQTTVersion, security: MQTTSecurity, will: MQTTWill?) {
         let keywords = MQTTVersion.allCases.map(\.rawValue)
-        let version = mapping.optional("version")?.keyword(of: keywords, meaning: "a version of MQTT")
+        let version = mapping.optional("version")?.keyword(of: keywords, meaning: "an MQTT version")
         return (
             version.flatMap(MQTTVersion.init(rawValue:)) ?? .v5, security(mapping, of: broker),
             mapping.optional("will").flatMap(will)
@@ -161,7 +161,7 @@ extension ConfigurationReader {
     /// Returns the QoS of a topic and its policy for retained messages.
     func delivery(_ mapping: YAMLMapping) -> (qos: MQTTQoS, retained: MQTTRetained) {
         let keywords = MQTTRetained.allCases.map(\.rawValue)
-        let meaning = "what becomes of messages that the broker had stored"
+        let meaning = "a way to treat retained messages"
         let retained = mapping.optional("retained")?.keyword(of: keywords, meaning: meaning)
         return (qos(mapping) ?? .atLeastOnce, retained.flatMap(MQTTRetained.init(rawValue:)) ?? .deliver)
     }
@@ -179,7 +179,7 @@ extension ConfigurationReader {
         if let broker, !broker.usesTLS {
             for name in certificates + ["pre_shared_key"] {
                 mapping.optional(name)?.reportError(
-                    "the broker is one of mqtt://; '\(name)' is for mqtts://",
+                    "the broker's URL is mqtt://; '\(name)' requires mqtts://",
                     .conflictingKeys
                 )
             }
@@ -189,7 +189,10 @@ extension ConfigurationReader {
             return broker.map { _ in .tls(trust ?? .system, identity: identity) } ?? .none
         }
         for name in certificates {
-            mapping.optional(name)?.reportError("a 'pre_shared_key' replaces certificates", .conflictingKeys)
+            mapping.optional(name)?.reportError(
+                "'pre_shared_key' replaces certificates; remove '\(name)'",
+                .conflictingKeys
+            )
         }
         // After an error, returns valid settings so that the adapter does not report the same error again.
         return key ?? .tls()
@@ -197,8 +200,8 @@ extension ConfigurationReader {
 
     private func preSharedKey(_ value: YAMLValue) -> MQTTSecurity? {
         guard let mapping = value.mapping(.preSharedKey) else { return nil }
-        let identity = mapping.required("identity", "say who this is to the broker").flatMap(text)
-        let advice = "say where the key is kept, such as key: { env: BROKER_KEY }"
+        let identity = mapping.required("identity", "it identifies the client to the broker").flatMap(text)
+        let advice = "reference the key, such as key: { env: BROKER_KEY }"
         let key = mapping.required("key", advice).flatMap { secret($0, "a key") }
         let allowsShort = mapping.optional("allow_short")?.flag() ?? false
         guard let identity, let key else { return nil }
@@ -207,7 +210,7 @@ extension ConfigurationReader {
 
     private func will(_ value: YAMLValue) -> MQTTWill? {
         guard let mapping = value.mapping(.will) else { return nil }
-        let topic = mapping.required("topic", "say where the broker publishes it, such as topic: kiosk/gone")?.text()
+        let topic = mapping.required("topic", "name the topic of the message, such as topic: kiosk/gone")?.text()
         let payload = mapping.optional("payload").map { $0.anyText() } ?? ""
         let qos = qos(mapping) ?? .atLeastOnce
         let retain = mapping.optional("retain")?.flag() ?? false
@@ -246,8 +249,8 @@ extension ConfigurationReader {
 
     /// Returns the settings of a `publish` plugin.
     func publish(_ mapping: YAMLMapping, sources: SourceNames) -> PublishSection? {
-        let source = mapping.required("source", "say which source has the broker").flatMap { publisher($0, sources) }
-        let topic = mapping.required("topic", "say where to, such as topic: out/{action}/{id}")?
+        let source = mapping.required("source", "name the source that publishes").flatMap { publisher($0, sources) }
+        let topic = mapping.required("topic", "name the topic, such as topic: out/{action}/{id}")?
             .parsed(.badPattern) { (text) throws(TopicTemplateError) in try TopicTemplate(text) }
         let qos = qos(mapping) ?? .atLeastOnce
         let retain = mapping.optional("retain")?.flag() ?? false
@@ -298,7 +301,7 @@ extension ConfigurationReader {
         guard sources.mayBe(name, "mqtt"), sources.brokers[name]?.publishing != nil || sources.brokers[name] == nil
         else {
             value.reportError(
-                "the source '\(name)' does not publish; write 'publishing: {}' below its 'mqtt'",
+                "the source '\(name)' does not publish; add 'publishing: {}' below its 'mqtt'",
                 .missingKey
             )
             return nil

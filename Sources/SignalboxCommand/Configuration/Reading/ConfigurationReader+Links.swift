@@ -15,7 +15,7 @@ extension ConfigurationReader {
         if isRead == true, let standardInput { claimStandardInput(standardInput) }
         if use.runsSources, listed?.isEmpty == true, file == nil, isRead == false {
             let advice = "'urls', 'file' or 'standard_input: true'"
-            value.reportError("no link would come; say where from with \(advice)", .missingKey, suggestion: advice)
+            value.reportError("the source has no links; add \(advice)", .missingKey, suggestion: advice)
         }
         guard let routes else { return nil }
         var section = LinksSection(routes: routes.table, list: routes.list)
@@ -104,7 +104,7 @@ extension ConfigurationReader {
     private func claimStandardInput(_ value: YAMLValue) {
         if let holder = standardInput.holder {
             value.reportError(
-                "stdin is read by \(holder.path) in line \(holder.line) already; only one source can",
+                "stdin is already read by \(holder.path) in line \(holder.line); only one source can read it",
                 .conflictingKeys
             )
         } else {

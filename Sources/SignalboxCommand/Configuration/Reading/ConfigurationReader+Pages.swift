@@ -16,7 +16,7 @@ extension ConfigurationReader {
         )
         section.heapLimit = mapping.optional("heap_limit")?.size(ConfigurationReader.heapSizes)
         let choices = ScriptIsolation.allCases.map(\.rawValue)
-        let choice = mapping.optional("process")?.keyword(of: choices, meaning: "where scripts run")
+        let choice = mapping.optional("process")?.keyword(of: choices, meaning: "a kind of process")
         section.process = choice.flatMap(ScriptIsolation.init(rawValue:))
         section.memoryLimit = mapping.optional("memory_limit")?.size((64 << 20)...(1 << 40))
         section.timerLimit = mapping.optional("timer_limit")?.integer(ConfigurationReader.counts)
@@ -27,7 +27,7 @@ extension ConfigurationReader {
     }
 
     private func files(_ mapping: YAMLMapping) -> [String] {
-        let advice = "list the scripts that 'run' runs, such as files: [page.js]"
+        let advice = "list the scripts that 'run' executes, such as files: [page.js]"
         let written = use.runsSources ? mapping.required("files", advice) : mapping.optional("files")
         guard let written, let list = written.list() else { return [] }
         if list.isEmpty, use.runsSources {
@@ -47,9 +47,9 @@ extension ConfigurationReader {
     func navigation(_ value: YAMLValue) -> NavigationSection? {
         guard let mapping = value.mapping(.navigation) else { return nil }
         let deadline = mapping.optional("handler_deadline")?.duration(ConfigurationReader.deadlines)
-        let advice = "say what becomes of a URL about which no handler decides: cancel, allow or download"
+        let advice = "choose the decision for URLs that no handler decides: cancel, allow or download"
         let fallback = mapping.required("fallback", advice).flatMap(policy)
-        guard let chain = mapping.required("chain", "list the handlers in their order")?.list() else { return nil }
+        guard let chain = mapping.required("chain", "list the handlers in order")?.list() else { return nil }
         var names: [String: YAMLValue] = [:]
         let handlers = chain.compactMap { handler($0, &names) }
         guard let fallback, handlers.count == chain.count else { return nil }
@@ -80,9 +80,9 @@ extension ConfigurationReader {
         let given = written.map { $0.text() } ?? entry.kind.standardName
         guard let name = given, isName(name, at: written ?? value) else { return nil }
         if let holder = names[name] {
-            let advice = "give this one a name of its own"
+            let advice = "choose another name for this one"
             (written ?? value).reportError(
-                "'\(name)' is \(holder.path) in line \(holder.line) already; \(advice)",
+                "\(holder.path) in line \(holder.line) already has the name '\(name)'; \(advice)",
                 .badName
             )
             return nil
@@ -105,7 +105,7 @@ extension ConfigurationReader {
     private func isName(_ name: String, at value: YAMLValue) -> Bool {
         do throws(NavigationChainError) {
             let handler = try SchemeHandler(allowing: [], name: name)
-            _ = try NavigationRouter([handler], fallback: .cancel("not asked"))
+            _ = try NavigationRouter([handler], fallback: .cancel("unused"))
             return true
         } catch {
             value.reportError(error.detail)
@@ -179,7 +179,7 @@ extension ConfigurationReader {
 
     private func externalBrowser(_ entry: NavigationEntry) -> NavigationHandlerSection.Kind? {
         guard let mapping = entry.value.mapping(.externalBrowser) else { return nil }
-        let advice = "list the hosts whose pages stay here, such as [shop.example]"
+        let advice = "list your own hosts, such as [shop.example]"
         return mapping.required("own_hosts", advice).flatMap(hostNames).map { .externalBrowser(ownHosts: $0) }
     }
 
@@ -189,7 +189,7 @@ extension ConfigurationReader {
 
     private func ports(_ value: YAMLValue) -> HostPorts? {
         guard value.isList else {
-            return value.keyword(of: ["any", "standard"], meaning: "a choice of ports, nor a list of them").map {
+            return value.keyword(of: ["any", "standard"], meaning: "a choice of ports or a list of ports").map {
                 $0 == "any" ? .any : .standard
             }
         }
@@ -280,7 +280,7 @@ struct NavigationEntry {
         for other in mapping.entries where known.contains(other.name) && !allowed.contains(other.name) {
             let owners = Kind.allCases.filter { $0.companions.contains(other.name) }.map { "'\($0.rawValue)'" }
             other.value.reportError(
-                "only \(owners.joined(separator: " and ")) can have '\(other.name)'; leave it out",
+                "only \(owners.joined(separator: " and ")) can have '\(other.name)'; remove it",
                 .conflictingKeys
             )
         }

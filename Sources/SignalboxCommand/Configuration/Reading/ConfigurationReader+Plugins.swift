@@ -30,11 +30,11 @@ extension ConfigurationReader {
     private func action(_ mapping: YAMLMapping, at value: YAMLValue, _ holders: inout [ActionName: YAMLValue])
         -> ActionName?
     {
-        let written = mapping.required("action", "it is the name the plugin is called by")
+        let written = mapping.required("action", "it names the action that the plugin handles")
         guard let written, let action = pluginAction(written) else { return nil }
         if let holder = holders[action] {
             written.reportError(
-                "'\(action)' is served by \(holder.path) in line \(holder.line) already",
+                "\(holder.path) in line \(holder.line) already serves the action '\(action)'",
                 .duplicateAction
             )
         } else {
@@ -65,7 +65,7 @@ extension ConfigurationReader {
 
     private func order(_ value: YAMLValue) -> OrderSection? {
         guard value.isMapping else {
-            return value.keyword(of: OrderSection.keywords, meaning: "an order, nor a mapping with key").map {
+            return value.keyword(of: OrderSection.keywords, meaning: "an order or a mapping with key").map {
                 $0 == "none" ? .none : .source
             }
         }
@@ -75,7 +75,7 @@ extension ConfigurationReader {
         let path = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard path.count <= ConfigurationReader.maximumPathLength, !path.contains("") else {
             key.reportError(
-                "expected names of members with dots between them, at most \(ConfigurationReader.maximumPathLength)"
+                "expected at most \(ConfigurationReader.maximumPathLength) names of members, separated by dots"
             )
             return nil
         }
@@ -90,26 +90,25 @@ extension ConfigurationReader {
         guard let keyword = mapping.required("use", advice)?.keyword(of: PluginUse.keywords, meaning: "a plugin") else {
             return nil
         }
-        for (key, owner, article) in [
-            ("path", "file", "a path"), ("value", "reply", "a value"), ("retryable", "fail", "this"),
-            ("source", "publish", "a source"), ("topic", "publish", "a topic"), ("qos", "publish", "a quality"),
-            ("retain", "publish", "this"),
+        for (key, owner) in [
+            ("path", "file"), ("value", "reply"), ("retryable", "fail"), ("source", "publish"), ("topic", "publish"),
+            ("qos", "publish"), ("retain", "publish"),
         ]
         where keyword != owner {
-            mapping.optional(key)?.reportError("only 'use: \(owner)' has \(article)", .conflictingKeys)
+            mapping.optional(key)?.reportError("only 'use: \(owner)' can have '\(key)'", .conflictingKeys)
         }
         if !PluginUse.withTags.contains(keyword) {
             let owners = PluginUse.withTags.joined(separator: ", ")
-            mapping.optional("tag")?.reportError("only 'use: \(owners)' have a tag", .conflictingKeys)
+            mapping.optional("tag")?.reportError("only 'use: \(owners)' can have 'tag'", .conflictingKeys)
         }
         return switch keyword {
         case "log": .log
         case "print": .print
-        case "file": mapping.required("path", "say which file the lines are appended to").flatMap(appendLog)
+        case "file": mapping.required("path", "name the file to append to").flatMap(appendLog)
         case "fail": .fail(retryable: mapping.optional("retryable").flatMap { $0.flag() } ?? false)
         case "suspend": .suspend
         case "reply":
-            mapping.required("value", "say what is answered, such as value: { ok: true }").flatMap(reply)
+            mapping.required("value", "write the reply, such as value: { ok: true }").flatMap(reply)
                 .map(PluginUse.reply)
         case "echo": .echo
         case "broadcast": tag(mapping).map { .broadcast(tag: $0) }
@@ -182,7 +181,7 @@ extension ConfigurationReader {
 
     /// Returns a number in JSON's form. Readers disagree about other forms, such as `0x10` or `010`.
     private func number(_ value: YAMLValue) -> ReplyValue? {
-        let advice = "expected a number as JSON writes it, or text in quotes"
+        let advice = "expected a JSON number, or text in quotes"
         guard let literal = value.characters, let body = try? Body(json: Bytes(literal)) else {
             value.reportError("\(advice); found \(value.typeDescription)")
             return nil
@@ -216,12 +215,12 @@ extension ConfigurationReader {
         let calls =
             attempts == 1
             ? "a call of \(DurationText.text(timeout))" : "\(attempts) calls of \(DurationText.text(timeout))"
-        let pauses = waits == .zero ? "" : " and \(DurationText.text(waits)) between them"
+        let pauses = waits == .zero ? "" : " and waits of \(DurationText.text(waits))"
         let deadline = DurationText.text(bounds.ackDeadline)
         let key = mapping.optional("retry") ?? mapping.optional("timeout") ?? value
         key.warn(
-            "\(calls)\(pauses) may take \(DurationText.text(longest)), but a broker's message has an ack_deadline of "
-                + "\(deadline): later attempts are not made, and what waits behind them comes again; shorten them, or raise ack_deadline",
+            "\(calls)\(pauses) may take \(DurationText.text(longest)), but ack_deadline is \(deadline): later attempts "
+                + "are not made, and messages waiting behind them are redelivered; shorten the calls, or raise ack_deadline",
             .ackDeadlineExceeded
         )
     }

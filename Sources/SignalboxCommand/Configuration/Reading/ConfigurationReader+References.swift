@@ -52,7 +52,7 @@ extension ConfigurationReader {
     func reportSecret(_ what: String, at value: YAMLValue) {
         let forms = "{ env: NAME } or { file: PATH }"
         value.reportError(
-            "\(what) is not written into a configuration; write \(forms)",
+            "\(what) must not be written into a configuration; write \(forms)",
             .secretInFile,
             suggestion: forms
         )
@@ -64,7 +64,7 @@ extension ConfigurationReader {
         case (let name?, nil): return name.text().map(ValueReference.environment)
         case (nil, let path?): return path.text().map(ValueReference.file)
         default:
-            value.reportError("expected one of { env: NAME } and { file: PATH }", .conflictingKeys)
+            value.reportError("expected either { env: NAME } or { file: PATH }", .conflictingKeys)
             return nil
         }
     }
@@ -101,9 +101,13 @@ extension ConfigurationReader {
         guard use == .check else { return }
         switch environment.presence(path) {
         case .readable: break
-        case .nothing: value.reportError("there is no file \(path), from the working directory", .missingFile)
+        case .nothing:
+            value.reportError(
+                "the file \(path) does not exist; paths are relative to the working directory",
+                .missingFile
+            )
         case .folder: value.reportError("\(path) is a folder; name a file", .missingFile)
-        case .unreadable: value.reportError("the file \(path) may not be read", .missingFile)
+        case .unreadable: value.reportError("the file \(path) is not readable", .missingFile)
         }
     }
 
@@ -117,7 +121,10 @@ extension ConfigurationReader {
         let slash = path.lastIndex(of: "/")
         let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
         guard environment.presence(folder) != .folder else { return }
-        value.reportError("there is no folder \(folder) for the file, from the working directory", .missingFile)
+        value.reportError(
+            "the folder \(folder) of the file does not exist; paths are relative to the working directory",
+            .missingFile
+        )
     }
 }
 

@@ -57,7 +57,7 @@ extension ConfigurationReader {
     }
 
     private func kind(_ source: YAMLMapping, of name: SourceName?) -> SourceKind? {
-        let advice = "say which broker and topics, which scripts, which links, or which WebSocket"
+        let advice = "each source has one of these keys"
         guard let found = source.required(oneOf: SourceKind.keys, advice) else { return nil }
         switch found.key {
         case "script": return script(found.value).map(SourceKind.script)
@@ -93,12 +93,15 @@ extension ConfigurationReader {
         do {
             let source = try SourceName(name)
             guard source != SourceSection.internalName else {
-                key.reportError("'\(name)' is the source of what 'signalbox send' sends; choose another name", .badName)
+                key.reportError(
+                    "'\(name)' is reserved for messages of 'signalbox send'; choose another name",
+                    .badName
+                )
                 return nil
             }
             return source
         } catch {
-            key.reportError("'\(name.prefix(80))' cannot be the name of a source: \(error)", .badName)
+            key.reportError("'\(name.prefix(80))' is not a valid source name: \(error)", .badName)
             return nil
         }
     }
@@ -115,7 +118,7 @@ extension ConfigurationReader {
 
     func rateLimit(_ value: YAMLValue) -> RateLimit? {
         guard let mapping = value.mapping(.rateLimit) else { return nil }
-        let advice = "say how many are let in, such as per_second: 100"
+        let advice = "set the rate, such as per_second: 100"
         let perSecond = mapping.required("per_second", advice)?.integer(1...10_000_000)
         let burst = mapping.optional("burst")?.integer(1...10_000_000)
         return perSecond.map { RateLimit(perSecond: $0, burst: burst) }
@@ -123,7 +126,7 @@ extension ConfigurationReader {
 
     func deduplication(_ value: YAMLValue) -> DeduplicationPolicy {
         guard value.isMapping else {
-            let meaning = "a deduplication policy, nor a mapping with count, time and bytes"
+            let meaning = "a deduplication policy or a mapping with count, time and bytes"
             return value.keyword(of: ["automatic", "never"], meaning: meaning) == "never" ? .never : .automatic
         }
         guard let mapping = value.mapping(.deduplication) else { return .automatic }

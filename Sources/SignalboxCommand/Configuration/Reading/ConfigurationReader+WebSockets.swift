@@ -57,7 +57,7 @@ extension ConfigurationReader {
 
     private func absentOrigin(_ value: YAMLValue) -> WebSocketAbsentOrigin? {
         let keywords = ["with_token", "allowed", "refused"]
-        return switch value.keyword(of: keywords, meaning: "a way with clients that send no Origin") {
+        return switch value.keyword(of: keywords, meaning: "a way to treat clients that send no Origin") {
         case "with_token": .withToken
         case "allowed": .allowed
         case "refused": .refused
@@ -90,14 +90,14 @@ extension ConfigurationReader {
         if !hasMistakes, !section.isReachable {
             let advice = "principals: { NAME: { env: VARIABLE } }"
             mapping.value.reportError(
-                "nobody can connect: name who may, as with \(advice), or the 'origins' whose pages may",
+                "no client can connect; add clients, such as \(advice), or the 'origins' whose pages may connect",
                 .nobodyCanConnect,
                 suggestion: advice
             )
         }
         if section.queryTokens {
             mapping.optional("query_tokens")?.warn(
-                "tokens in URLs are kept by logs and proxies on the way; let clients send the header Authorization",
+                "logs and proxies may store tokens in URLs; let clients send the header Authorization",
                 .tokenInURL,
                 suggestion: "false"
             )
@@ -105,15 +105,14 @@ extension ConfigurationReader {
         guard !section.isLocal, let address = mapping.optional("address") else { return }
         if section.identity == nil {
             address.warn(
-                "others than this machine can reach it, and without 'identity' everything, tokens too, is readable on the "
-                    + "way; add the server's certificate, or let a proxy on this machine do TLS",
+                "other machines can reach it, and without 'identity' anyone on the network path can read all traffic and "
+                    + "tokens; add the server's certificate, or let a proxy on this machine terminate TLS",
                 .openAddress
             )
         }
         if section.principals.isEmpty {
             address.warn(
-                "others than this machine can reach it, and no token is asked for: any program can name an allowed origin; "
-                    + "add 'principals'",
+                "other machines can reach it without a token, and any program can state an allowed origin; add 'principals'",
                 .openAddress
             )
         }
@@ -166,7 +165,9 @@ extension ConfigurationReader {
 
     private func headers(_ value: YAMLValue) -> [WebSocketHeader]? {
         value.anyMapping()?.entries.compactMap { entry in
-            if entry.value.isMapping { return secret(entry.value, "a header").map { WebSocketHeader(entry.name, $0) } }
+            if entry.value.isMapping {
+                return secret(entry.value, "a secret header").map { WebSocketHeader(entry.name, $0) }
+            }
             guard let text = entry.value.text(), isWithoutSecret("\(entry.name): \(text)", "a token", at: entry.value)
             else { return nil }
             return WebSocketHeader(entry.name, .text(text))
@@ -191,12 +192,12 @@ extension ConfigurationReader {
 
     func trust(_ value: YAMLValue) -> WebSocketTrust? {
         guard value.isMapping else {
-            switch value.keyword(of: ["system", "anything"], meaning: "a trust, nor a mapping with authority") {
+            switch value.keyword(of: ["system", "anything"], meaning: "a trust setting or a mapping with authority") {
             case "system": return .system
             case "anything":
                 value.warn(
-                    "no certificate is checked: whoever is on the way can read and change everything; for one's own "
-                        + "authority write { authority: FILE }",
+                    "no certificate is checked: anyone on the network path can read and change all traffic; to trust your own "
+                        + "authority, write { authority: FILE }",
                     .uncheckedCertificate,
                     suggestion: "{ authority: FILE }"
                 )
@@ -222,12 +223,12 @@ extension ConfigurationReader {
 
     private func slowWaits(_ value: YAMLValue) -> ClosedRange<Duration>? {
         guard let mapping = value.mapping(.waits) else { return nil }
-        let advice = "say between which times it waits, such as { from: 30s, to: 60s }"
+        let advice = "set the range of waits, such as { from: 30s, to: 60s }"
         let from = mapping.required("from", advice)?.duration(ConfigurationReader.waits)
         let to = mapping.required("to", advice)?.duration(ConfigurationReader.waits)
         guard let from, let to else { return nil }
         guard from <= to else {
-            value.reportError("'from' is more than 'to'; exchange them")
+            value.reportError("'from' is greater than 'to'; swap them")
             return nil
         }
         return from...to
@@ -264,7 +265,7 @@ extension ConfigurationReader {
         guard let mapping = value.mapping(.textFrames) else { return nil }
         let kinds = [PayloadKind.json, .text].map(\.rawValue)
         let payload = mapping.optional("payload").map { $0.keyword(of: kinds, meaning: "a kind of text") } ?? "json"
-        let action = mapping.required("action", "say which action each text is, such as action: tick")
+        let action = mapping.required("action", "name the action of each text, such as action: tick")
             .flatMap(action(namedBy:))
         guard let action, let kind = payload.flatMap(PayloadKind.init(rawValue:)) else { return nil }
         return .action(action, kind)

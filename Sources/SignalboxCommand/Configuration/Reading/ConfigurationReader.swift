@@ -135,7 +135,7 @@ struct ConfigurationReader {
     }
 
     private func readNavigation(of mapping: YAMLMapping, into configuration: inout RunConfiguration) {
-        let advice = "say which URLs may be loaded: a chain and a fallback"
+        let advice = "add a chain and a fallback, which decide about URLs"
         let value = use == .navigation ? mapping.required("navigation", advice) : mapping.optional("navigation")
         configuration.navigation = value.flatMap(navigation)
     }

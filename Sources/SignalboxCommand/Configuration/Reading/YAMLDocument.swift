@@ -42,11 +42,11 @@ enum YAMLDocument {
                 throw at(1, 1, "not YAML")
             }
         }
-        throw at(1, 1, "more than \(maximumDuplicates) keys are written twice", .duplicateKey)
+        throw at(1, 1, "more than \(maximumDuplicates) keys occur twice", .duplicateKey)
     }
 
     private static func duplicate(_ keys: [String], _ mark: Mark) -> ConfigurationProblem {
-        let message = "'\((keys.first ?? "").prefix(64))' is written twice in one mapping, first here; keep one"
+        let message = "'\((keys.first ?? "").prefix(64))' occurs twice in one mapping, first here; keep one"
         return at(mark.line, mark.column, message, .duplicateKey)
     }
 

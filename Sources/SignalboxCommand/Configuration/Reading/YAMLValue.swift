@@ -62,7 +62,7 @@ struct YAMLValue {
     /// Returns text that may be empty.
     func anyText() -> String? {
         guard case .scalar(let scalar) = node, node.tag == Tag(.str) else {
-            let advice = if case .scalar = node, !isNull { "; write it in quotes if it is meant as text" } else { "" }
+            let advice = if case .scalar = node, !isNull { "; quote it if it is text" } else { "" }
             reportError("expected text, found \(typeDescription)\(advice)")
             return nil
         }
@@ -109,7 +109,7 @@ struct YAMLValue {
             switch Tag.Name(rawValue: node.tag.description) {
             case .null: "nothing"
             case .int, .float: "the number \(scalar.string.prefix(40))"
-            case .bool: "the truth value \(scalar.string.prefix(40))"
+            case .bool: "the boolean \(scalar.string.prefix(40))"
             case .timestamp: "a date"
             default: "text"
             }
@@ -230,7 +230,7 @@ struct YAMLMapping {
         mapping.compactMap { key, node in
             guard case .scalar(let scalar) = key else {
                 value.problems.add(
-                    "expected a name as the key, found no text",
+                    "expected text as the key, found another value",
                     .badName,
                     at: key.mark,
                     path: value.path
@@ -246,7 +246,7 @@ struct YAMLMapping {
 
     /// Returns the value of an optional key.
     func optional(_ key: String) -> YAMLValue? {
-        assert(known.isEmpty || known.contains(key), "a key that is read must be one of those that are known")
+        assert(known.isEmpty || known.contains(key), "only known keys can be read")
         return entries.first { $0.name == key }?.value
     }
 
@@ -296,10 +296,10 @@ struct YAMLMapping {
         for (old, new) in renamed {
             guard let entry = entries.first(where: { $0.key.characters == old }) else { continue }
             if entries.contains(where: { $0.key.characters == new }) {
-                let message = "'\(old)' is the former name of '\(new)', which is set too; keep '\(new)' alone"
+                let message = "'\(old)' is the former name of '\(new)', which is also set; keep only '\(new)'"
                 entry.key.reportError(message, .conflictingKeys)
             } else {
-                let message = "'\(old)' is now named '\(new)'; a later version refuses the former name"
+                let message = "'\(old)' is now named '\(new)'; a later version will refuse the former name"
                 entry.key.warn(message, .renamedKey, suggestion: new)
             }
         }

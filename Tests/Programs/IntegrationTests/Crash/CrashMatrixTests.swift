@@ -13,7 +13,7 @@ import Testing
 
     /// `make heavy-crash` runs this test.
     @Test(.enabled(if: wanted == "sample"), .timeLimit(.minutes(10)), arguments: sample)
-    func aRowComesOutAsInTheTable(_ row: CrashRow) async throws {
+    func aRowMatchesTheTable(_ row: CrashRow) async throws {
         let result = try await CrashTrial.run(row)
         #expect(result.isKept)
         #expect(try CrashTable.written(row) == CrashTable.line(row, result), "run 'make crash-matrix'")
@@ -77,7 +77,7 @@ struct CrashTrial {
         if row.session == .lost { try await wipe() }
         relay.letAnswersThrough()
         let second = try await WorkerRun.subscribed(arguments)
-        let session = row.session == .kept ? "the session was kept" : "with a new session"
+        let session = row.session == .kept ? "session resumed" : "new session"
         try await second.diagnostics.untilLine(containing: session)
         // The broker sends in order: when this message is handled, the others are handled or in its batch.
         #expect(try await publish(action: "marker", first: 0, count: 1).status() == 0)

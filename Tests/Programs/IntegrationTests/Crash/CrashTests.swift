@@ -7,7 +7,7 @@ import Testing
     /// the socket before it calls back, so a process that dies inside the callback has already acknowledged the
     /// message. Here the acknowledgement leaves only after the plugin has returned.
     @Test(.timeLimit(.minutes(10)))
-    func aMessageWhosePluginWasKilledIsRedelivered() async throws {
+    func aMessageInFlightIsRedeliveredAfterACrash() async throws {
         try await Workspace.with { workspace in
             let hanging = try workspace.configuration(
                 "hanging",
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func everyAcknowledgedMessageIsHandledThoughTheBrokerRestarts() async throws {
+    func acknowledgedMessagesAreHandledAcrossABrokerRestart() async throws {
         let options = BrokerOptions(lines: ["max_inflight_messages 1000", "set_tcp_nodelay true"])
         try await Workspace.with(options) { workspace in
             let log = workspace.file("handled.jsonl").path
@@ -92,7 +92,7 @@ import Testing
             #expect(acknowledged.isSubset(of: Set(handled)))
             let again = handled.count - Set(handled).count
             print(
-                "broker restart: \(acknowledged.count) acknowledged, \(handled.count) handled, \(again) of them again"
+                "broker restart: \(acknowledged.count) acknowledged, \(handled.count) handled, \(again) of them redelivered"
             )
         }
     }
@@ -120,7 +120,7 @@ import Testing
     private static let names = ["worker-1", "worker-2", "worker-3"]
 
     @Test(.timeLimit(.minutes(10)))
-    func aWorkerOfAGroupIsKilledAndRestartedAndNothingIsLost() async throws {
+    func restartingAKilledWorkerLosesNoMessage() async throws {
         try await Workspace.with { workspace in
             let first = try await started(workspace, Self.names[0])
             let second = try await started(workspace, Self.names[1], ["--die", "plugin", "--die-at", "50"])
@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func nothingWaitsForAWorkerThatWasTakenAwayInOrder() async throws {
+    func noMessageWaitsForAWorkerThatUnsubscribed() async throws {
         try await Workspace.with { workspace in
             let first = try await started(workspace, Self.names[0])
             let second = try await started(workspace, Self.names[1])
@@ -198,7 +198,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(60)))
-    func nothingAcknowledgedIsLostHoweverOftenTheWorkerIsKilled() async throws {
+    func repeatedKillsLoseNoAcknowledgedMessage() async throws {
         try await Workspace.with { workspace in
             // Creates the session before the first message.
             let first = try await WorkerRun.subscribed(arguments(workspace))

@@ -52,7 +52,7 @@ import Testing
         "wrong.js": "let token = '\(c)' let",
     ]
 
-    @Test func aURLIsShownInItsOwnMembersAlone() async throws {
+    @Test func aURLAppearsOnlyInItsOwnMembers() async throws {
         let input = Self.urls.joined(separator: "\n")
         let shown: Set<String> = ["url", "input", "path", "segments", "query", "fragment", "body", "id"]
         for arguments in [["parse", "--stdin"], ["parse", "--stdin", "--routes", "FOLDER/routes.yaml"]] {
@@ -67,12 +67,12 @@ import Testing
     }
 
     @Test(arguments: Self.urls)
-    func aURLThatIsNoBaseIsNotRepeated(_ url: String) async throws {
+    func anInvalidBaseURLIsNotRepeated(_ url: String) async throws {
         let run = try await CanaryRun(["parse", "a", "--base", url])
         #expect(!run.errors.contains(Self.c), "\(run.errors)")
     }
 
-    @Test func consoleLinesAndMessagesOfAPageAreLoggedWithoutSecrets() async throws {
+    @Test func consoleLinesAndMessagesAreLoggedWithoutSecrets() async throws {
         let arguments = ["bridge", "FOLDER/page.js", "--config", "FOLDER/page.yaml", "--log-level", "trace"]
         let run = try await CanaryRun(arguments, files: Self.files)
         #expect(run.status == CommandStatus.notAsExpected.rawValue)
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: ["quiet", "broken", "nobody", "closed", "hang"])
-    func whatIsSentIsShownInItsOutcomeAlone(_ action: String) async throws {
+    func aSentMessageAppearsOnlyInItsOutcome(_ action: String) async throws {
         let run = try await CanaryRun(
             [
                 "send", action, "--id", "token=\(Self.c)", "--body", "-", "--config", "FOLDER/page.yaml",
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(arguments: [#"{"token":"\#(c)""#, "\(c)", #""\#(String(repeating: c, count: 10_000))""#, "\"\(c)\u{1}\""])
-    func aBodyThatIsRefusedIsNotRepeated(_ body: String) async throws {
+    func aRefusedBodyIsNotRepeated(_ body: String) async throws {
         let arguments = ["send", "quiet", "--body", "-", "--config", "FOLDER/page.yaml", "--log-level", "trace"]
         let run = try await CanaryRun(arguments, files: Self.files, input: body)
         #expect(run.status == CommandStatus.invalidConfiguration.rawValue)
@@ -129,7 +129,7 @@ import Testing
         ]
 
     @Test(arguments: explained.indices)
-    func anExplanationShowsTheMessageInItsOwnMembersAlone(_ number: Int) async throws {
+    func anExplanationShowsTheMessageOnlyInItsOwnMembers(_ number: Int) async throws {
         let (input, options) = Self.explained[number]
         let configuration = """
             sources:
@@ -169,7 +169,7 @@ import Testing
         run.diagnostics.contains { $0.contains("larger") || $0.contains("1 MiB") || $0.contains("bytes") }
     }
 
-    @Test func aSubscriptionShowsMessagesOnStdoutAlone() async throws {
+    @Test func aSubscriptionShowsMessagesOnlyOnStdout() async throws {
         try await Broker.with(BrokerOptions(users: ["\(Self.c)-user": "\(Self.c)-password"])) { broker in
             let environment = ["TEST_PASSWORD": "\(Self.c)-password"]
             try await publish(#"{"token":"\#(Self.c)"}"#, to: "push/\(Self.c)/x", broker)
@@ -233,7 +233,7 @@ import Testing
         #expect(!run.errors.contains(Self.c), "\(run.errors)")
         let objects = try run.objects(without: members)
         #expect(objects.count == lines, "\(run.output)")
-        #expect(run.output.contains(Self.c), "the message is shown where it is meant to be")
+        #expect(run.output.contains(Self.c), "stdout shows the message")
         for object in objects { #expect(!"\(object)".contains(Self.c), "\(object)") }
     }
 }

@@ -63,7 +63,7 @@ import Testing
     ]
 
     @Test(arguments: trials.indices)
-    func anErrorIsReportedWithoutTheSecretInIt(_ number: Int) async throws {
+    func anErrorIsReportedWithoutItsSecret(_ number: Int) async throws {
         let (part, replacement) = Self.trials[number]
         try #require(Self.good.contains(part))
         let text = Self.good.replacing(part, with: replacement, maxReplacements: 1)
@@ -78,7 +78,7 @@ import Testing
 
     /// The variables and files that a configuration names, and their content.
     @Test(arguments: ["{ env: TEST_PASSWORD }", "{ file: FOLDER/secret }"], ["", "\n", "\u{0}\(c)", "\(c)\n\(c)"])
-    func theLocationOfASecretIsReportedAndNotTheSecret(_ reference: String, _ content: String) async throws {
+    func aSecretsLocationIsReportedWithoutTheSecret(_ reference: String, _ content: String) async throws {
         let text = Self.good.replacing(Self.password, with: reference)
         let environment = ["TEST_PASSWORD": content.replacing("\u{0}", with: "")]
         let run = try await Self.run(["check", "FOLDER/c.yaml"], text, environment, files: ["secret": content])
@@ -86,7 +86,7 @@ import Testing
         #expect(!run.everything.contains(Self.c), "\(run.everything)")
     }
 
-    @Test func aRightConfigurationIsCheckedWithoutItsSecrets() async throws {
+    @Test func checkingAValidConfigurationShowsNoSecret() async throws {
         let run = try await Self.run(["check", "FOLDER/c.yaml"], Self.good)
         #expect(run.status == 0)
         #expect(!run.everything.contains(Self.c))

@@ -45,7 +45,7 @@ import Testing
         ("events", #"{"action":"broken","token":"\#(planted)","token":"\#(planted)"}"#),
     ]
 
-    @Test func noOutputHasTheBrokersPasswordOrWhatMessagesHold() async throws {
+    @Test func outputOmitsThePasswordAndMessageContent() async throws {
         try await Broker.with(BrokerOptions(users: [Self.user: Self.password, "other": "other"])) { broker in
             try await TemporaryFolder.with { folder in
                 let file = folder.appendingPathComponent("signalbox.yaml")
@@ -61,7 +61,7 @@ import Testing
                     try await Self.publish(payload, topic, broker)
                     var line = try #require(await process.output.line(with: "\"source\""))
                     if topic == "push/d/show" {
-                        #expect(line.contains(Self.planted), "the line of print shows the body")
+                        #expect(line.contains(Self.planted), "print shows the body")
                         line = try #require(await process.output.line(with: "\"outcome\":"))
                     }
                     output.append(line)
@@ -110,7 +110,7 @@ import Testing
         "mqtt://kiosk:Canary-7Q@127.0.0.1", "mqtt://kiosk:Canary-7Q@127.0.0.1:x", "http://kiosk:Canary-7Q@h",
         "mqtt://h?password=Canary-7Q", "mqtt://kiosk:Can/ary-Canary-7Q@h",
     ])
-    func aBrokersURLWithASecretIsRefusedWithoutIt(_ url: String) async throws {
+    func aBrokerURLWithASecretIsRefusedWithoutRepeatingIt(_ url: String) async throws {
         try await TemporaryFolder.with { folder in
             let file = folder.appendingPathComponent("signalbox.yaml")
             try Self.configuration.write(to: file, atomically: true, encoding: .utf8)
@@ -144,7 +144,7 @@ import Testing
           - { action: pay, use: fail, from: [ { source: links } ] }
         """
 
-    @Test func aSecretOfALinkIsShownInItsDeadLetterAlone() async throws {
+    @Test func aLinksSecretAppearsOnlyInItsDeadLetter() async throws {
         try await LinkTrial.with(["c.yaml": Self.links]) { trial in
             let finished = try await trial.run(["run", "c.yaml", "--outcomes", "--log-level", "trace"])
             #expect(finished.output.count == 7)
@@ -175,7 +175,7 @@ import Testing
     private static let c = CanaryRun.canary
     private static let token = "\(c)-\(c)-\(c)"
 
-    @Test func neitherPathNorQueryNorHeadersAreShown() async throws {
+    @Test func pathQueryAndHeadersAreNotShown() async throws {
         for answer in ["HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n", "nonsense \(Self.c)\r\n\r\n"] {
             let server = try AnsweringPort(answer)
             let run = try await CanaryRun(
@@ -190,7 +190,7 @@ import Testing
         }
     }
 
-    @Test func aConfigurationsSecretsAreNeverShown() async throws {
+    @Test func secretsOfAConfigurationAreNeverShown() async throws {
         let files = [
             "c.yaml": """
             sources:
@@ -221,7 +221,7 @@ import Testing
         }
     }
 
-    @Test func whatAClientSendsIsShownWhereMessagesAre() async throws {
+    @Test func aClientsMessageAppearsOnlyInItsDeadLetter() async throws {
         let keys = "principals: { kitchen: { env: TOKEN } }, query_tokens: true"
         try await ChatTrial.with(ChatTrial.configuration(keys), environment: ["TOKEN": Self.token]) { trial in
             let message = #"{"action":"broken","id":"1","body":{"token":"\#(Self.c)"}}"#

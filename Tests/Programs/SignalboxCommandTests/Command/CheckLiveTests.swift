@@ -26,11 +26,13 @@ import Testing
     ]
 
     @Test(arguments: trials)
-    func theStatusShowsWhetherItWouldRun(_ texts: [String], _ options: [String], _ status: Int32) async throws {
+    func theStatusShowsWhetherTheConfigurationWouldRun(_ texts: [String], _ options: [String], _ status: Int32)
+        async throws
+    {
         #expect(try await CheckLiveTests.check(texts, options).status == status)
     }
 
-    @Test func aLineIsOneThatEditorsRead() async throws {
+    @Test func findingsHaveTheFormatThatEditorsParse() async throws {
         let finished = try await CheckLiveTests.check([CheckLiveTests.bad, CheckLiveTests.doubtful])
         #expect(finished.output.count == 3)
         let line = "0.yaml:12:1: error: timout: unknown key 'timout'; did you mean 'timeout'?; known here: "
@@ -40,7 +42,7 @@ import Testing
         #expect(finished.errors == ["signalbox: 1 error, 2 warnings in 2 files"])
     }
 
-    @Test func aFindingIsOneObjectForPrograms() async throws {
+    @Test func aFindingIsOneJSONObject() async throws {
         let finished = try await CheckLiveTests.check([CheckLiveTests.bad], ["--json"])
         let line = try #require(finished.output.first)
         let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
@@ -55,7 +57,7 @@ import Testing
         #expect(object["suggestion"] as? String == "timeout")
     }
 
-    @Test func aFileThatIsNotThereIsAFindingToo() async throws {
+    @Test func aMissingFileIsAFinding() async throws {
         let finished = try await CommandProcess.run(["check", "/nowhere/a.yaml", "--json"])
         #expect(finished.status == CommandStatus.unreadableFile.rawValue)
         #expect(finished.output.count == 1)
@@ -109,7 +111,7 @@ import Testing
             finding: "12:15 warning unreachablePlugin"
         ),
         Mistake(
-            description: "a bad pattern",
+            description: "an invalid pattern",
             part: topic,
             other: "        - pattern: push/#/x",
             finding: "7:20 error badPattern"
@@ -121,7 +123,7 @@ import Testing
             finding: "8:29 error missingFile"
         ),
         Mistake(
-            description: "attempts that take longer than the ack deadline",
+            description: "attempts longer than the ack deadline",
             part: rule,
             other: "\(rule)\n    retry: { attempts: 2 }",
             finding: "12:12 warning ackDeadlineExceeded"
@@ -134,7 +136,7 @@ import Testing
             suggestion: "ack_deadline"
         ),
         Mistake(
-            description: "more in flight than a quarter of what the broker keeps",
+            description: "more in flight than a quarter of the broker's queue",
             part: "      topics:",
             other: "      receive_maximum: 251\n      topics:",
             finding: "6:24 warning receiveMaximum",
@@ -142,7 +144,7 @@ import Testing
         ),
     ]
 
-    @Test(arguments: mistakes) func eachErrorIsReportedToPeopleAndPrograms(_ mistake: Mistake) async throws {
+    @Test(arguments: mistakes) func eachErrorIsReportedAsTextAndJSON(_ mistake: Mistake) async throws {
         let text = CheckLiveTests.good.replacing(mistake.part, with: mistake.other)
         let isError = mistake.finding.contains(" error ")
         for (options, isStrict) in [(["--json"], false), (["--json", "--strict"], true)] {

@@ -69,7 +69,7 @@ import Testing
         #expect(!finished.errors.isEmpty)
     }
 
-    @Test func aBrokersURLWithAPasswordIsRefusedWithoutRepeatingIt() async throws {
+    @Test func aBrokerURLWithAPasswordIsRefusedWithoutRepeatingIt() async throws {
         let finished = try await CommandProcess.run(["subscribe", "mqtt://u:canary-4711@127.0.0.1", "--topic", "a"])
         #expect(finished.status == CommandStatus.usage.rawValue)
         #expect(!finished.errors.joined().contains("canary-4711"))
@@ -87,7 +87,7 @@ import Testing
         ["publish", "mqtt://u:canary-4711@h", "-t", "a", "--payload", "b"],
         ["request", "mqtts://h", "-t", "a", "--payload", "b", "--psk-identity", "c", "--psk-env", "canary-4711"],
     ])
-    func aSecretAmongTheArgumentsIsNotRepeated(_ arguments: [String]) async throws {
+    func aSecretInTheArgumentsIsNotRepeated(_ arguments: [String]) async throws {
         let finished = try await CommandProcess.run(arguments)
         #expect(finished.status == CommandStatus.usage.rawValue)
         #expect(!finished.errors.isEmpty && !finished.errors.joined().contains("canary-4711"), "\(finished.errors)")
@@ -100,12 +100,12 @@ import Testing
         #expect(finished.errors.isEmpty)
     }
 
-    @Test func aConfigurationThatIsNotThereHasAStatusOfItsOwn() async throws {
+    @Test func aMissingConfigurationHasItsOwnStatus() async throws {
         let finished = try await CommandProcess.run(["run", "/nowhere/signalbox.yaml"])
         #expect(finished.status == CommandStatus.unreadableFile.rawValue)
     }
 
-    @Test func eachErrorOfAConfigurationIsOneLineWithItsPosition() async throws {
+    @Test func eachConfigurationErrorIsOneLineWithItsPosition() async throws {
         try await TemporaryFolder.with { folder in
             let file = folder.appendingPathComponent("bad.yaml")
             try "sources: 1\nplugins: 2\n".write(to: file, atomically: true, encoding: .utf8)
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func aBrokerThatIsNotThereEndsASubscriptionAtOnce() async throws {
+    @Test func anUnreachableBrokerEndsASubscriptionAtOnce() async throws {
         let port = try await Broker.with { $0.port }
         let finished = try await CommandProcess.run(["subscribe", "mqtt://127.0.0.1:\(port)", "--topic", "a"])
         #expect(finished.status == CommandStatus.unavailable.rawValue)

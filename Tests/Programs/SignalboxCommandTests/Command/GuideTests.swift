@@ -44,7 +44,7 @@ import Testing
         return isOpen ? words + [word] : words
     }
 
-    @Test func eachCommandLineIsUnderstood() throws {
+    @Test func eachCommandLineParses() throws {
         var found: [String: Int] = [:]
         for row in try Self.rows() where row.count >= 3 {
             for line in Self.code(row[2]) where line.contains("signalbox ") {
@@ -62,7 +62,7 @@ import Testing
         #expect(found["subscribe", default: 0] >= 7 && found["publish", default: 0] >= 5 && found["request"] == 1)
     }
 
-    @Test func eachOptionThatIsNamedIsThere() throws {
+    @Test func eachNamedOptionExists() throws {
         let helps = [SubscribeCommand.helpMessage(), PublishCommand.helpMessage(), RequestCommand.helpMessage()]
         let help = helps.joined(separator: "\n")
         var found = 0
@@ -79,7 +79,7 @@ import Testing
         #expect(found > 25)
     }
 
-    @Test func eachKeyThatIsNamedIsThere() throws {
+    @Test func eachNamedKeyExists() throws {
         let keys = Set(MappingKeys.all.flatMap { mapping in mapping.keys.map { "\(mapping.name).\($0)" } })
         let named = try Self.rows().filter { $0.count >= 3 }.flatMap { Self.code($0[1]) }.filter {
             $0.hasPrefix("mqtt.")
@@ -88,7 +88,7 @@ import Testing
         for key in named { #expect(keys.contains(String(key)), "\(key)") }
     }
 
-    @Test func eachOptionIsDescribed() throws {
+    @Test func eachOptionIsDocumented() throws {
         let text = try Self.text("command.md")
         let sections = text.split(separator: "\n## ")
         let shared = try #require(sections.first { $0.hasPrefix("`signalbox subscribe ") })
@@ -134,7 +134,7 @@ import Testing
         return lines.joined(separator: "\n")
     }
 
-    @Test func eachOptionThatIsNamedIsThere() async throws {
+    @Test func eachNamedOptionExists() async throws {
         let help = try await Self.helps()
         var found = 0
         for row in try Self.rows() where row.count >= 3 {
@@ -150,7 +150,7 @@ import Testing
         #expect(found > 40)
     }
 
-    @Test func eachKeyThatIsNamedIsThere() throws {
+    @Test func eachNamedKeyExists() throws {
         let keys = Set(MappingKeys.all.flatMap { mapping in mapping.keys.map { "\(mapping.name).\($0)" } })
         var found = 0
         for row in try Self.rows() where row.count >= 3 {
@@ -162,7 +162,7 @@ import Testing
         #expect(found > 9)
     }
 
-    @Test func eachOptionOfConnectIsInItsSection() async throws {
+    @Test func eachOptionIsInItsCommandsSection() async throws {
         let root = "/" + #filePath.split(separator: "/").dropLast(5).joined(separator: "/")
         let bytes = try FileContent.read("\(root)/docs/command.md", limit: 1 << 20).get()
         let text = String(decoding: bytes, as: UTF8.self)

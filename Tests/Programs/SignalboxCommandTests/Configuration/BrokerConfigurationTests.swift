@@ -28,7 +28,7 @@ import Testing
         return section
     }
 
-    @Test func theDefaultIsUnchanged() throws {
+    @Test func omittedKeysHaveTheirDefaults() throws {
         let section = try Self.section("broker: mqtt://h")
         #expect(section.version == .v5 && section.security == .none && section.will == nil)
         #expect(!section.announcesConnections && section.connections.isEmpty && section.publishing == nil)
@@ -41,7 +41,7 @@ import Testing
         #expect(try Self.section("broker: mqtt://h, version: \(written)".asLines).version == version)
     }
 
-    @Test func certificatesAndKeys() throws {
+    @Test func certificatesAndPreSharedKeysAreRead() throws {
         let trust = "broker: mqtts://h, trust: { authority: a.pem }, identity: { certificate: c.pem, key: k.pem }"
         let identity = MQTTIdentity(certificateFile: "c.pem", keyFile: "k.pem")
         #expect(try Self.section(trust.asLines).security == .tls(.authority(file: "a.pem"), identity: identity))
@@ -65,7 +65,7 @@ import Testing
         #expect(warnings.map(\.suggestion) == ["pre_shared_key"])
     }
 
-    @Test func whatGoesIntoTheAdapter() throws {
+    @Test func theSectionConfiguresTheAdapter() throws {
         let section = try Self.section(
             """
             broker: mqtt://h
@@ -143,12 +143,12 @@ import Testing
         ("use: print, topic: a", "conflictingKeys plugins[0].topic"),
         ("use: log, retain: true", "conflictingKeys plugins[0].retain"),
     ])
-    func mistakesOfThePlugin(_ plugin: String, _ problem: String) {
+    func anInvalidPublishPluginIsAnError(_ plugin: String, _ problem: String) {
         let text = Self.text("broker: mqtt://h\n      publishing: {}", plugin: plugin)
         #expect(ConfigurationFixture.findings(text) == ["error \(problem)"])
     }
 
-    @Test func theSourceMustPublish() {
+    @Test func aPublishPluginNeedsAPublishingSource() {
         let text = Self.text("broker: mqtt://h", plugin: "use: publish, source: push, topic: a")
         #expect(ConfigurationFixture.findings(text) == ["error missingKey plugins[0].source"])
     }
@@ -207,7 +207,7 @@ extension String {
 
     private static func section(_ configuration: RunConfiguration) throws -> MQTTSection {
         guard case .mqtt(let section)? = configuration.sources.first?.kind else {
-            throw ValueTextError(description: "the source is not one of a broker")
+            throw ValueTextError(description: "the source is not an MQTT source")
         }
         return section
     }
@@ -219,7 +219,7 @@ extension String {
         return section.push(from: "push", limits: MessageLimits(), appendLog: configuration.firstAppendLog).deliveries
     }
 
-    @Test func theFileIsBesideTheFirstAppendLog() throws {
+    @Test func theDefaultFileIsNextToTheFirstAppendLog() throws {
         let other = "use: file, path: folder/other.jsonl"
         let first = try Self.limit(uses: ["use: print", Self.appendLog, other])
         #expect(first == MQTTDeliveryLimit(file: "actions.jsonl.deliveries.push", deliveries: 5))
@@ -227,7 +227,7 @@ extension String {
         #expect(second == MQTTDeliveryLimit(file: "folder/other.jsonl.deliveries.push", deliveries: 5))
     }
 
-    @Test func withoutAnAppendLogNothingIsCounted() throws {
+    @Test func withoutAnAppendLogDeliveriesAreNotCounted() throws {
         #expect(try Self.limit(uses: ["use: print"]) == nil)
         #expect(try Self.limit("max_deliveries: 2", uses: ["use: print"]) == nil)
     }

@@ -44,7 +44,7 @@ import Testing
         #expect(server.healthPath == "/up" && server.tags == ["lobby"])
     }
 
-    @Test func whatIsNotWrittenHasTheAdaptersDefault() throws {
+    @Test func omittedKeysHaveTheAdaptersDefaults() throws {
         let section = try WebSocketFixture.chatSection(Self.open)
         var standard = WebSocketServerConfiguration(source: "chat", port: 0)
         standard.absentOrigin = .allowed
@@ -53,7 +53,7 @@ import Testing
         )
     }
 
-    @Test func theHealthPathMayBeLeftOut() throws {
+    @Test func theHealthPathCanBeDisabled() throws {
         let section = try WebSocketFixture.chatSection("{ port: 0, absent_origin: allowed, health_path: none }")
         #expect(section.server(from: "chat", limits: MessageLimits()).healthPath == nil)
     }
@@ -61,21 +61,24 @@ import Testing
     @Test(arguments: [
         ("{ absent_origin: allowed }", "'port' is missing; 0 lets the system choose"),
         ("{ port: 65536, absent_origin: allowed }", "chat.port: expected 0 to 65535, found 65536"),
-        ("{ port: 0 }", "nobody can connect: name who may"),
-        ("{ port: 0, principals: {} }", "nobody can connect"),
-        ("{ port: 0, absent_origin: refused, principals: { a: { env: PASSWORD } } }", "nobody can connect"),
-        ("{ port: 0, principals: { a: canary-4711 } }", "a token is not written into a configuration"),
+        ("{ port: 0 }", "no client can connect; add clients, such as principals: {"),
+        ("{ port: 0, principals: {} }", "no client can connect"),
+        ("{ port: 0, absent_origin: refused, principals: { a: { env: PASSWORD } } }", "no client can connect"),
+        ("{ port: 0, principals: { a: canary-4711 } }", "a token must not be written into a configuration"),
         ("{ port: 0, principals: { a: { env: EMPTY } } }", "the environment variable EMPTY is not set or empty"),
         ("{ port: 0, origins: ['https://a.example/'] }", "origins[0]: notAnOrigin at byte 17: an origin ends"),
-        ("{ port: 0, absent_origin: maybe }", "'maybe' is not a way with clients that send no Origin"),
+        ("{ port: 0, absent_origin: maybe }", "'maybe' is not a way to treat clients that send no Origin"),
         (
             "{ port: 0, absent_origin: allowed, address: localhost }",
-            "sources.chat.chat: the address is numeric"
+            "sources.chat.chat: the address must be numeric"
         ),
-        ("{ port: 0, absent_origin: allowed, path: chat }", "sources.chat.chat: the path begins with /"),
+        ("{ port: 0, absent_origin: allowed, path: chat }", "sources.chat.chat: the path must begin with /"),
         ("{ port: 0, absent_origin: allowed, ping_after: 50s }", "sources.chat.chat: the silence limit"),
         ("{ port: 0, absent_origin: allowed, pages: { /: { file: a } } }", "pages./: 'type' is missing"),
-        ("{ port: 0, absent_origin: allowed, pages: { /health: { file: a, type: b } } }", "where the health path is"),
+        (
+            "{ port: 0, absent_origin: allowed, pages: { /health: { file: a, type: b } } }",
+            "has the health path; move one"
+        ),
         ("{ port: 0, absent_origin: allowed, tags_per_connection: 0 }", "expected 1 to 1000, found 0"),
     ])
     func anErrorIsReportedWithItsPosition(_ chat: String, _ words: String) {
@@ -104,7 +107,7 @@ import Testing
         ("{ port: 0, absent_origin: allowed, address: '::1' }", []),
         ("{ port: 0, absent_origin: allowed, address: 127.0.0.9 }", []),
     ])
-    func whoMayConnectIsLookedAt(_ chat: String, _ expected: [String]) {
+    func closedAndExposedChatsAreReported(_ chat: String, _ expected: [String]) {
         #expect(ConfigurationFixture.findings(WebSocketFixture.chat(chat)) == expected)
     }
 
@@ -153,21 +156,21 @@ import Testing
     @Test(arguments: [
         (
             "{ source: chat, principal: hal }",
-            "no principal is 'hal'; did you mean 'hall'?; principals are: kitchen, hall"
+            "there is no principal 'hal'; did you mean 'hall'?; principals are: kitchen, hall"
         ),
-        ("{ source: chat, origin: 'https://b.example' }", "no client may have the origin 'https://b.example'"),
-        ("{ source: chat, main_frame: true }", "the source 'chat' is no page; leave 'main_frame' out"),
-        ("{ source: chat, tls: true }", "the source 'chat' is no feed; leave 'tls' out"),
-        ("{ source: chat, scheme: a }", "the source 'chat' brings no links; leave 'scheme' out"),
+        ("{ source: chat, origin: 'https://b.example' }", "no client can connect with the origin 'https://b.example'"),
+        ("{ source: chat, main_frame: true }", "the source 'chat' is not a page; remove 'main_frame'"),
+        ("{ source: chat, tls: true }", "the source 'chat' is not a feed; remove 'tls'"),
+        ("{ source: chat, scheme: a }", "the source 'chat' has no links; remove 'scheme'"),
         ("{ source: chat, principal: 7 }", "expected text, found the number 7"),
-        ("{ any: [ { source: chat } ], principal: a }", "only a rule with 'source' has 'principal'; leave it out"),
+        ("{ any: [ { source: chat } ], principal: a }", "only a rule with 'source' can have 'principal'; remove it"),
     ])
     func anImpossibleRuleIsAnError(_ rule: String, _ words: String) {
         let found = ConfigurationFixture.problems(Self.withRule(rule))
         #expect(found.count == 1 && found[0].contains(words), "found: \(found)")
     }
 
-    @Test func aTokenThatIsNotThereIsOneMistakeAndNoMore() {
+    @Test func aMissingTokenIsReportedOnce() {
         let chat = "{ port: 0, principals: { hall: { env: EMPTY } } }"
         let found = ConfigurationFixture.problems(Self.withRule("{ source: chat, principal: hall }", chat))
         #expect(found.count == 1 && found[0].contains("EMPTY is not set or empty"), "found: \(found)")
@@ -193,24 +196,24 @@ import Testing
         ("use: broadcast, tag: lobby", .broadcast(tag: "lobby")), ("use: join", .join(tag: nil)),
         ("use: join, tag: a", .join(tag: "a")), ("use: leave, tag: a", .leave(tag: "a")),
     ])
-    func aPluginMayBeAboutTags(_ keys: String, _ expected: PluginUse) throws {
+    func aPluginMayUseTags(_ keys: String, _ expected: PluginUse) throws {
         let text = WebSocketFixture.chat(Self.open, plugin: "action: say, \(keys), from: [ { source: chat } ]")
         #expect(try ConfigurationFixture.read(text).plugins.first?.use == expected)
     }
 
     @Test(arguments: [
-        ("use: echo, tag: a", "only 'use: broadcast, join, leave' have a tag"),
+        ("use: echo, tag: a", "only 'use: broadcast, join, leave' can have 'tag'"),
         ("use: join, tag: ''", "expected text, found empty text"),
         ("use: join, tag: \(String(repeating: "a", count: 129))", "a tag has at most 128 bytes"),
-        ("use: join, path: a", "only 'use: file' has a path"),
+        ("use: join, path: a", "only 'use: file' can have 'path'"),
     ])
-    func anImpossibleTagIsAnError(_ keys: String, _ words: String) {
+    func anInvalidTagIsAnError(_ keys: String, _ words: String) {
         let text = WebSocketFixture.chat(Self.open, plugin: "action: say, \(keys), from: [ { source: chat } ]")
         let found = ConfigurationFixture.problems(text)
         #expect(found.count == 1 && found[0].contains(words), "found: \(found)")
     }
 
-    @Test func onlyTheTwoActionsOfOurOwnHavePlugins() throws {
+    @Test func onlyTheTwoInternalActionsCanHavePlugins() throws {
         for action in ["signalbox.connected", "signalbox.closed"] {
             let text = WebSocketFixture.chat(
                 Self.open,

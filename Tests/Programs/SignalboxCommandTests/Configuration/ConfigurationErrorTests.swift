@@ -19,8 +19,12 @@ import Testing
     static let mistakes = [
         Mistake(4, "      brokre: x", "4:7: sources.push.mqtt.brokre: unknown key 'brokre'; did you mean 'broker'?"),
         Mistake(4, "      broker: 12", "4:15: sources.push.mqtt.broker: expected text, found the number 12"),
-        Mistake(4, "      broker: http://x", "4:15: sources.push.mqtt.broker: a broker's URL is mqtt://host"),
-        Mistake(4, "      broker: mqtt://u:p@h", "4:15: sources.push.mqtt.broker: a broker's URL must not hold a user"),
+        Mistake(4, "      broker: http://x", "4:15: sources.push.mqtt.broker: a broker's URL must be mqtt://host"),
+        Mistake(
+            4,
+            "      broker: mqtt://u:p@h",
+            "4:15: sources.push.mqtt.broker: a broker's URL must not contain a user"
+        ),
         Mistake(
             4,
             "      broker: { env: NONE }",
@@ -39,12 +43,12 @@ import Testing
         Mistake(
             4,
             "      broker: {}",
-            "4:15: sources.push.mqtt.broker: expected one of { env: NAME } and { file: PATH }"
+            "4:15: sources.push.mqtt.broker: expected either { env: NAME } or { file: PATH }"
         ),
         Mistake(
             5,
             "      client_id: on",
-            "5:18: sources.push.mqtt.client_id: expected text, found the truth value on;"
+            "5:18: sources.push.mqtt.client_id: expected text, found the boolean on;"
         ),
         Mistake(5, "      client_id:", "5:17: sources.push.mqtt.client_id: expected text, found nothing"),
         Mistake(
@@ -62,12 +66,12 @@ import Testing
         Mistake(
             7,
             "        - { pattern: a, payload: text }",
-            "7:11: sources.push.mqtt.topics[0]: a text payload names no action;"
+            "7:11: sources.push.mqtt.topics[0]: a text payload cannot name an action;"
         ),
         Mistake(
             7,
             "        - { pattern: 'a/{action}', action: b }",
-            "7:44: sources.push.mqtt.topics[0].action: the pattern has an {action} already"
+            "7:44: sources.push.mqtt.topics[0].action: the pattern already has an {action}"
         ),
         Mistake(
             7,
@@ -101,7 +105,7 @@ import Testing
         Mistake(12, "limits: { message_bytes: 64KB }", "12:26: limits.message_bytes: expected a size in bytes"),
         Mistake(12, "dead_letters: { count: 0 }", "12:24: dead_letters.count: expected 1 to"),
         Mistake(12, "limits: 5", "12:9: limits: expected a mapping of keys to values, found the number 5"),
-        Mistake(12, "timeout: 1s\ntimeout: 2s", "12:1: 'timeout' is written twice in one mapping, first here"),
+        Mistake(12, "timeout: 1s\ntimeout: 2s", "12:1: 'timeout' occurs twice in one mapping, first here"),
         Mistake(12, "timeout: [1s", "13:1: not YAML: did not find expected ',' or ']'"),
         Mistake(12, "timeout: 1s\n--- x", "13:1: not YAML:"),
     ]
@@ -112,13 +116,13 @@ import Testing
         #expect(found.first?.hasPrefix(mistake.problem) == true, "found: \(found)")
     }
 
-    @Test(arguments: ["2push", "signalbox.x"]) func aNameOfASourceHasItsGrammar(_ name: String) {
+    @Test(arguments: ["2push", "signalbox.x"]) func anInvalidSourceNameIsAnError(_ name: String) {
         let found = ConfigurationFixture.problems(line: 2, "  \(name):")
-        #expect(found.first?.hasPrefix("2:3: sources.\(name): '\(name)' cannot be the name of a source:") == true)
+        #expect(found.first?.hasPrefix("2:3: sources.\(name): '\(name)' is not a valid source name:") == true)
         #expect(found.dropFirst().allSatisfy { $0.contains("there is no source 'push'") })
     }
 
-    @Test func theValidFileHasNoMistake() {
+    @Test func theValidFileHasNoErrors() {
         #expect(ConfigurationFixture.problems(ConfigurationFixture.lines.joined(separator: "\n")).isEmpty)
     }
 
@@ -131,12 +135,12 @@ import Testing
         #expect(found.map { $0.prefix { $0 != ":" } } == ["4", "10", "12"])
     }
 
-    @Test func aPluginWithATakenActionNamesTheHolder() {
+    @Test func aDuplicateActionNamesTheOtherPlugin() {
         let second = "timeout: 3s\n"
         let text = ConfigurationFixture.lines.dropLast().joined(separator: "\n")
         let plugin = "\n  - { action: loading, use: log, from: [ { source: push } ] }\n"
         let found = ConfigurationFixture.problems(text + plugin + second)
-        #expect(found == ["12:15: plugins[1].action: 'loading' is served by plugins[0] in line 9 already"])
+        #expect(found == ["12:15: plugins[1].action: plugins[0] in line 9 already serves the action 'loading'"])
     }
 
     @Test func anEmptyFileIsRefused() {
@@ -147,11 +151,11 @@ import Testing
     }
 
     @Test(arguments: [
-        ("      keepalive: 3s", "the keepalive is 0 (none) or a whole number of seconds, 5 to 65535"),
-        ("      session_expiry: 1500ms", "the session expiry is a whole number of seconds"),
+        ("      keepalive: 3s", "the keepalive must be 0 (none) or a whole number of seconds, 5 to 65535"),
+        ("      session_expiry: 1500ms", "the session expiry must be a whole number of seconds"),
         ("      password: { env: PASSWORD }", "a password needs a user name"),
     ])
-    func whatTheAdapterRefusesIsReportedAtItsSource(_ line: String, _ words: String) {
+    func errorsOfTheAdapterAreReportedAtItsSource(_ line: String, _ words: String) {
         let found = ConfigurationFixture.problems(line: 5, "      client_id: tour\n\(line)")
         #expect(found.count == 1)
         #expect(found.first?.hasPrefix("4:7: sources.push.mqtt: \(words)") == true, "found: \(found)")

@@ -77,7 +77,7 @@ enum WebSocketFixture {
     static func feedSection(_ feed: String) throws -> FeedSection {
         let configuration = try ConfigurationFixture.read(self.feed(feed))
         guard case .feed(let section)? = configuration.sources.first?.kind else {
-            throw FileReadError(description: "the source is no feed")
+            throw FileReadError(description: "the source is not a feed")
         }
         return section
     }
@@ -85,7 +85,7 @@ enum WebSocketFixture {
     static func chatSection(_ chat: String) throws -> ChatSection {
         let configuration = try ConfigurationFixture.read(self.chat(chat))
         guard case .chat(let section)? = configuration.sources.first?.kind else {
-            throw FileReadError(description: "the source is no chat")
+            throw FileReadError(description: "the source is not a chat")
         }
         return section
     }

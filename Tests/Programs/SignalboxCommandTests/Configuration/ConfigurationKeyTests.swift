@@ -95,7 +95,7 @@ import WebSocketChat
         }
     }
 
-    @Test func eachKeyHasItsOptionOrAReasonWhyNot() throws {
+    @Test func eachKeyHasASwiftOptionOrADocumentedException() throws {
         let (options, exceptions) = (try SwiftNameTests.options(), try SwiftNameTests.exceptions())
         for mapping in MappingKeys.all {
             let known = Set((options[mapping.name] ?? []).map { $0.lowercased() })
@@ -130,7 +130,7 @@ private struct LinkAdapterDouble: Adapter {
         return try #require(schema["$defs"] as? [String: [String: Any]])
     }
 
-    @Test func theSchemaHasTheKeysThatTheReaderKnows() throws {
+    @Test func theSchemaHasTheReadersKeys() throws {
         let definitions = try SchemaTests.definitions()
         for mapping in MappingKeys.all {
             let properties = try #require(definitions[mapping.name]?["properties"] as? [String: Any], "\(mapping.name)")
@@ -139,13 +139,13 @@ private struct LinkAdapterDouble: Adapter {
         }
     }
 
-    @Test func theReaderKnowsEachMappingOfTheSchema() throws {
+    @Test func theReaderHasEachMappingOfTheSchema() throws {
         let described = try SchemaTests.definitions().filter { $0.value["properties"] != nil }.map(\.key)
         #expect(Set(described) == Set(MappingKeys.all.map(\.name)))
         #expect(MappingKeys.all.count == described.count)
     }
 
-    @Test func theKeywordsOfTheSchemaAreTheReaders() throws {
+    @Test func theSchemaHasTheReadersKeywords() throws {
         let definitions = try SchemaTests.definitions()
         let words = { (definition: String, key: String) throws -> [String]? in
             let properties = try #require(definitions[definition]?["properties"] as? [String: [String: Any]])

@@ -34,14 +34,14 @@ import Testing
     private static let other = "  - { action: other, use: log, from: [ { source: links } ] }"
 
     static let cases: [ExpectedFindings] = [
-        ExpectedFindings(description: "nothing is doubtful", findings: []),
+        ExpectedFindings(description: "no findings", findings: []),
         ExpectedFindings(
-            description: "a general topic before a special one",
+            description: "a general topic before a specific one",
             topics: "[ { pattern: 'push/{device}/{action}' }, { pattern: 'push/kiosk/{action}' } ]",
             findings: ["warning shadowedRoute sources.push.mqtt.topics[1].pattern"]
         ),
         ExpectedFindings(
-            description: "the special one before the general one",
+            description: "a specific topic before a general one",
             topics: "[ { pattern: 'push/kiosk/{action}' }, { pattern: 'push/{device}/{action}' } ]",
             findings: []
         ),
@@ -56,20 +56,20 @@ import Testing
             findings: ["warning sourceWithoutRule sources.page"]
         ),
         ExpectedFindings(
-            description: "a source that only an exclusion lets in",
+            description: "a source named only by an exclusion",
             more: page,
             plugin: "use: log, from: [ { not: { source: push, retained: true } } ]",
             findings: []
         ),
         ExpectedFindings(
-            description: "links that only an exclusion would let in",
+            description: "links allowed only by an exclusion",
             more: links,
             plugin: "use: log, from: [ { source: push }, { not: { source: push } } ]",
             rest: "  - { action: other, use: log, from: [ { source: internal } ] }",
             findings: ["warning sourceWithoutRule sources.links"]
         ),
         ExpectedFindings(
-            description: "a fixed action of another name",
+            description: "a fixed action without a plugin",
             topics: "[ { pattern: 'push/{device}', action: loadign } ]",
             findings: [
                 "warning actionWithoutPlugin sources.push.mqtt.topics[0].action",
@@ -77,12 +77,12 @@ import Testing
             ]
         ),
         ExpectedFindings(
-            description: "an envelope names any action",
+            description: "an envelope that may name any action",
             topics: "[ { pattern: 'push/{device}', envelope: cloud_events } ]",
             findings: []
         ),
         ExpectedFindings(
-            description: "a topic filter beside the patterns",
+            description: "a topic filter that no pattern overlaps",
             plugin: "use: log, from: [ { source: push, topic: 'shop/#' } ]",
             findings: ["warning sourceWithoutRule sources.push", "warning unreachablePlugin plugins[0].action"]
         ),
@@ -92,17 +92,17 @@ import Testing
             findings: ["warning unreachablePlugin plugins[0].action"]
         ),
         ExpectedFindings(
-            description: "one of two rules lets in nothing",
+            description: "a rule that allows no message, next to another",
             plugin: "use: log, from: [ { source: push }, { source: push, topic: 'push/+/payment' } ]",
             findings: ["warning emptyRule plugins[0].from[1]"]
         ),
         ExpectedFindings(
-            description: "two demands that exclude each other are not seen through",
+            description: "contradictory conditions are not detected",
             plugin: "use: log, from: [ { all: [ { source: push, qos: 0 }, { source: push, qos: 1 } ] } ]",
             findings: []
         ),
         ExpectedFindings(
-            description: "all of two sources",
+            description: "a rule that requires two sources at once",
             more: page,
             plugin: "use: log, from: [ { all: [ { source: push }, { source: page } ] } ]",
             findings: [
@@ -111,66 +111,66 @@ import Testing
             ]
         ),
         ExpectedFindings(
-            description: "links by their route",
+            description: "links named by their host",
             more: links,
             plugin: "use: log, from: [ { source: push }, { source: links, host: shop.example } ]",
             rest: other,
             findings: []
         ),
         ExpectedFindings(
-            description: "an action that is sent by the program",
+            description: "an action of the internal source",
             topics: "[ { pattern: 'push/{device}', action: other } ]",
             plugin: "use: log, from: [ { source: internal } ]",
             rest: "  - { action: other, use: log, from: [ { source: push } ] }",
             findings: []
         ),
         ExpectedFindings(
-            description: "calls that take longer than a message is held",
+            description: "attempts longer than the ack deadline",
             plugin: "use: log, from: [ { source: push } ], retry: { attempts: 3, first_delay: 1s, longest_delay: 1s }",
             rest: "timeout: 2s",
             findings: ["warning ackDeadlineExceeded plugins[0].retry"]
         ),
         ExpectedFindings(
-            description: "calls that just fit",
+            description: "attempts that fit into the ack deadline",
             plugin: "use: log, from: [ { source: push } ], retry: { attempts: 3, first_delay: 1s, longest_delay: 1s }",
             rest: "timeout: 1s",
             findings: []
         ),
         ExpectedFindings(
-            description: "a page waits as long as it must",
+            description: "a page has no ack deadline",
             more: page,
             plugin: "use: log, from: [ { source: page } ], timeout: 1m",
             rest: "  - { action: b, use: log, from: [ { source: push } ] }",
             findings: []
         ),
         ExpectedFindings(
-            description: "more in flight than a quarter of what the broker keeps",
+            description: "more in flight than a quarter of the broker's queue",
             mqtt: ", receive_maximum: 251",
             findings: ["warning receiveMaximum sources.push.mqtt.receive_maximum"]
         ),
         ExpectedFindings(
-            description: "a broker that keeps more",
+            description: "a broker with a larger queue",
             mqtt: ", receive_maximum: 251, broker_queue: 1004",
             findings: []
         ),
         ExpectedFindings(
-            description: "a broker that keeps all",
+            description: "a broker with an unlimited queue",
             mqtt: ", receive_maximum: 9999, broker_queue: 0",
             findings: []
         ),
         ExpectedFindings(
-            description: "a broker that keeps little",
+            description: "a broker with a small queue",
             mqtt: ", broker_queue: 100",
             findings: ["warning receiveMaximum sources.push.mqtt.broker_queue"]
         ),
         ExpectedFindings(
-            description: "a script that is not there",
+            description: "a missing script",
             more: "  page: { script: { files: [here.js, gone.js, folder, closed.js] } }",
             plugin: "use: log, from: [ { source: push }, { source: page } ]",
             findings: [1, 2, 3].map { "error missingFile sources.page.script.files[\($0)]" }
         ),
         ExpectedFindings(
-            description: "an append log whose folder is not there",
+            description: "an append log in a missing folder",
             plugin: "use: file, path: gone/actions.jsonl, from: [ { source: push } ]",
             findings: ["error missingFile plugins[0].path"]
         ),
@@ -180,7 +180,7 @@ import Testing
             findings: ["error missingFile plugins[0].path"]
         ),
         ExpectedFindings(
-            description: "an append log in a folder that is there",
+            description: "an append log in an existing folder",
             plugin: "use: file, path: folder/actions.jsonl, from: [ { source: push } ]",
             findings: []
         ),
@@ -195,7 +195,7 @@ import Testing
         #expect(ConfigurationFixture.problems(testCase.text).isEmpty)
     }
 
-    @Test func aSuggestionStandsAlone() throws {
+    @Test func aSuggestionIsABareName() throws {
         let text = ConfigurationFixture.lines.map { $0.replacing("    use: print", with: "    use: prnt") }
         let problems = ConfigurationReader.findings(
             in: text.joined(separator: "\n").replacing("timeout", with: "timout"),
@@ -205,7 +205,7 @@ import Testing
         #expect(problems.map(\.code) == [.invalidValue, .unknownKey])
     }
 
-    @Test func whatIsWrittenTwiceHidesNothing() {
+    @Test func duplicateKeysHideNoOtherFinding() {
         let text = """
             timeout: 1s
             "timeout": 2s
@@ -216,13 +216,13 @@ import Testing
             \.description
         )
         #expect(found.count == 6, "found: \(found)")
-        #expect(found.contains { $0.hasPrefix("1:1: 'timeout' is written twice in one mapping, first here") })
-        #expect(found.contains { $0.hasPrefix("4:11: 'depth' is written twice in one mapping, first here") })
+        #expect(found.contains { $0.hasPrefix("1:1: 'timeout' occurs twice in one mapping, first here") })
+        #expect(found.contains { $0.hasPrefix("4:11: 'depth' occurs twice in one mapping, first here") })
         #expect(found.contains { $0.hasPrefix("3:1: timout: unknown key 'timout'") })
         #expect(found.contains { $0.hasPrefix("4:30: limits.depth: expected 1 to 512, found 0") })
     }
 
-    @Test func aThousandKeysWrittenTwiceEnd() {
+    @Test func findingsAboutDuplicateKeysAreBounded() {
         let text = (0..<1_000).map { "a\($0): 1\na\($0): 2\n" }.joined()
         let found = ConfigurationReader.findings(in: text, environment: ConfigurationFixture.environment)
         #expect(found.count == 101)
@@ -244,7 +244,7 @@ import Testing
         ("a/{x:int}", "a/-0", true),
         ("a/{x:int}", "a/07", false), ("a/", "a/+", false), ("a/+", "a/", true),
     ])
-    func aPatternCoversWhatMatchesNothingElse(_ pattern: String, _ other: String, _ expected: Bool) throws {
+    func aPatternCoversNarrowerPatterns(_ pattern: String, _ other: String, _ expected: Bool) throws {
         #expect(TopicShape(try TopicPattern(pattern)).covers(TopicShape(try TopicPattern(other))) == expected)
     }
 
@@ -256,7 +256,7 @@ import Testing
         ("a/{x:int}", "a/seven", false), ("a/b/#", "a", false), ("a/+", "a", false), ("+", "a/#", true),
         ("a", "a", true),
     ])
-    func twoPatternsMeetWhereATopicIsOneOfBoth(_ left: String, _ right: String, _ expected: Bool) throws {
+    func patternsOverlapIfTheyShareATopic(_ left: String, _ right: String, _ expected: Bool) throws {
         let shapes = (TopicShape(try TopicPattern(left)), TopicShape(try TopicPattern(right)))
         #expect(shapes.0.overlaps(shapes.1) == expected)
         #expect(shapes.1.overlaps(shapes.0) == expected)
@@ -274,7 +274,7 @@ import Testing
 
     /// Compares the answers with the matcher itself: a covering pattern matches every topic that the covered one does,
     /// and disjoint patterns share no topic.
-    @Test func theAnswersAreTrueOfAllTopicsOfThreeLevels() throws {
+    @Test func coversAndOverlapsAgreeWithTheMatcher() throws {
         let levels = ["a", "7", "+", "{x}", "{x:int}", "#"]
         let pairs = levels.dropLast().flatMap { first in
             levels.map { "\(first)/\($0.replacing("x", with: "y"))" }

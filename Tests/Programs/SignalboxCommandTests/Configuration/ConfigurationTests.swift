@@ -42,7 +42,7 @@ import Testing
     @Test func everyKeyOfASourceIsRead() throws {
         let source = try #require(try ConfigurationFixture.read(ConfigurationTests.full).sources.first)
         guard case .mqtt(let section) = source.kind else {
-            Issue.record("the source is not one of a broker")
+            Issue.record("the source is not an MQTT source")
             return
         }
         let push = section.push(from: source.name, limits: MessageLimits(bytes: 128 << 10, depth: 10))
@@ -61,7 +61,7 @@ import Testing
         try push.validate()
     }
 
-    @Test func everyOtherKeyIsRead() throws {
+    @Test func keysOutsideSourcesAreRead() throws {
         let configuration = try ConfigurationFixture.read(ConfigurationTests.full)
         #expect(configuration.limits == MessageLimits(bytes: 128 << 10, depth: 10))
         #expect(configuration.deadLetters == DeadLetterLimits(count: 5, bytes: 1_024))
@@ -78,7 +78,7 @@ import Testing
         )
     }
 
-    @Test func whatIsNotWrittenHasTheDocumentedDefault() throws {
+    @Test func omittedKeysHaveTheDocumentedDefaults() throws {
         let configuration = try ConfigurationFixture.read(ConfigurationFixture.lines.joined(separator: "\n"))
         let source = try #require(configuration.sources.first)
         #expect(configuration.limits == MessageLimits(bytes: 65_536, depth: 64))
@@ -86,7 +86,7 @@ import Testing
         #expect(configuration.drainLimit == .seconds(10))
         #expect(source.window == WindowLimits(arrivals: 1_000, bytes: 16 << 20))
         guard case .mqtt(let mqtt) = source.kind else {
-            Issue.record("the source is not one of a broker")
+            Issue.record("the source is not an MQTT source")
             return
         }
         #expect(mqtt.sessionExpiry == .seconds(3_600))
@@ -95,7 +95,7 @@ import Testing
         #expect(!mqtt.cleanStart)
     }
 
-    @Test func theTourIsRight() throws {
+    @Test func theTourConfigurationIsValid() throws {
         let path = #filePath.split(separator: "/").dropLast(5).joined(separator: "/")
         let bytes = try FileContent.read("/\(path)/examples/tour/signalbox.yaml", limit: 1 << 20).get()
         let environment = Environment(
@@ -121,7 +121,7 @@ import Testing
     @Test(arguments: [
         "", "3", "s", "-1s", "1.5s", "3 s", "3S", "03s", "1h30m", "99999999999s", "9223372036854775808ms",
     ])
-    func otherTextIsNoDuration(_ text: String) {
+    func invalidDurationsAreRefused(_ text: String) {
         #expect(throws: ValueTextError.self) { try DurationText.duration(in: text) }
     }
 
@@ -133,7 +133,7 @@ import Testing
     @Test(arguments: [
         "", "KiB", "64KB", "64k", "64 KiB", "-1", "1e3", "010", "0x10", "9223372036854775807GiB", "1_000",
     ])
-    func otherTextIsNoSize(_ text: String) {
+    func invalidSizesAreRefused(_ text: String) {
         #expect(throws: ValueTextError.self) { try SizeText.bytes(in: text) }
     }
 

@@ -59,7 +59,7 @@ import Testing
             ("mqtt://localhost", "username: u", []),
         ] as [(String, String, [String])]
     )
-    func aCleartextUserNameAloneIsReported(broker: String, keys: String, codes: [String]) throws {
+    func aCleartextUserNameIsReported(broker: String, keys: String, codes: [String]) throws {
         #expect(try Self.codes(Self.mqtt(broker, keys)) == codes)
     }
 
@@ -87,7 +87,7 @@ import Testing
         ("mqtt", "broker: 'mqtts://broker.example', client_id: c, topics: [ { pattern: 'x/{action}' } ]"),
         ("feed", "url: 'wss://chat.example/'"), ("chat", "port: 0, absent_origin: allowed"),
     ])
-    func aWorldReadableKeyOfACertificateIsReported(kind: String, keys: String) throws {
+    func aWorldReadableCertificateKeyIsReported(kind: String, keys: String) throws {
         let text = Self.text("{ \(kind): { \(keys), identity: { certificate: c.pem, key: k.pem } } }")
         for isOpen in [false, true] {
             var environment = ConfigurationFixture.environment
@@ -98,14 +98,14 @@ import Testing
     }
 
     @Test(arguments: [(0o600, false), (0o640, false), (0o604, true), (0o644, true)])
-    func aWorldReadableSecretFileIsReported(mode: Int, isTold: Bool) throws {
+    func aWorldReadableSecretFileIsReported(mode: Int, isReported: Bool) throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("secret-\(UUID().uuidString)")
         try Data("canary-4711\n".utf8).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file.path)
         let text = Self.feed("wss://chat.example/").replacing("{ env: PASSWORD }", with: "{ file: '\(file.path)' }")
         let found = try Self.codes(text, .process)
-        #expect(found == (isTold ? ["readableSecret sources.in.feed.bearer"] : []))
+        #expect(found == (isReported ? ["readableSecret sources.in.feed.bearer"] : []))
     }
 }
 
@@ -113,7 +113,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct ExposureLogTests {
     private static let words = "secret exposed"
 
-    @Test func eachExposureIsLoggedOnceAtTheBeginning() async throws {
+    @Test func eachExposureIsLoggedOnceAtStart() async throws {
         let configuration = """
             sources:
               push:
@@ -157,13 +157,13 @@ import Testing
     private static func reload(_ text: String, in trial: ReloadTrial) async throws -> [String] {
         try trial.request(text)
         var lines: [String] = []
-        while lines.last?.contains("configuration read anew") != true {
+        while lines.last?.contains("configuration reloaded") != true {
             lines.append(try #require(await trial.process.errors.line()))
         }
         return lines
     }
 
-    @Test func aReloadLogsWhatItExposesAndNothingTwice() async throws {
+    @Test func aReloadLogsOnlyNewExposures() async throws {
         try await ReloadTrial.with({ ReloadConfiguration(broker: $0.url) }) { trial, first in
             let file = trial.folder.appendingPathComponent("password.txt")
             try Data("canary-4711\n".utf8).write(to: file)

@@ -47,7 +47,7 @@ import WebSocketChat
         #expect(feed.waitingBytes == 2 << 20)
     }
 
-    @Test func whatIsNotWrittenHasTheAdaptersDefault() throws {
+    @Test func omittedKeysHaveTheAdaptersDefaults() throws {
         let section = try WebSocketFixture.feedSection("{ url: 'ws://127.0.0.1:9' }")
         let feed = section.feed(from: "feed", limits: MessageLimits())
         let standard = WebSocketFeedConfiguration(source: "feed", url: try WebSocketURL("ws://127.0.0.1:9"))
@@ -55,13 +55,13 @@ import WebSocketChat
         #expect(feed.reconnect == WebSocketReconnect())
     }
 
-    @Test func neverIsNever() throws {
+    @Test func neverDisablesReconnectAndPing() throws {
         let section = try WebSocketFixture.feedSection("{ url: 'ws://h', reconnect: never, ping_after: never }")
         let feed = section.feed(from: "feed", limits: MessageLimits())
         #expect(feed.reconnect == nil && feed.pingAfter == nil)
     }
 
-    @Test func aTextMayBeTheBodyOfOneAction() throws {
+    @Test func textFramesMayBeOneAction() throws {
         let section = try WebSocketFixture.feedSection("{ url: 'ws://h', frames: { text: { action: tick } } }")
         #expect(section.frames.text == .action("tick", .json))
         let plain = try WebSocketFixture.feedSection(
@@ -73,24 +73,24 @@ import WebSocketChat
     @Test(arguments: [
         ("7", "2:17: sources.feed.feed: expected a mapping of keys to values"),
         ("{}", "2:17: sources.feed.feed: 'url' is missing; write wss://host/path or { env: NAME }"),
-        ("{ url: 'http://h' }", "sources.feed.feed.url: a WebSocket URL begins with ws://"),
+        ("{ url: 'http://h' }", "sources.feed.feed.url: a WebSocket URL must begin with ws://"),
         ("{ url: 'ws://h', urll: 1 }", "sources.feed.feed.urll: unknown key 'urll'; did you mean 'url'?"),
         ("{ url: 'ws://h', bearer: { env: EMPTY } }", "the environment variable EMPTY is not set or empty"),
-        ("{ url: 'ws://h', trust: nobody }", "'nobody' is not a trust, nor a mapping with authority"),
+        ("{ url: 'ws://h', trust: nobody }", "'nobody' is not a trust setting or a mapping with authority"),
         (
             "{ url: 'ws://h', trust: { authority: ca.pem } }",
-            "sources.feed.feed: trust in certificates needs wss://"
+            "sources.feed.feed: trusted certificates need wss://"
         ),
         ("{ url: 'wss://h', identity: { certificate: c } }", "'key' is missing; name the file of its private key"),
         ("{ url: 'ws://h', reconnect: { first: 0s } }", "reconnect.first: expected 1ms to 1h"),
-        ("{ url: 'ws://h', reconnect: { slow: { from: 2s, to: 1s } } }", "'from' is more than 'to'; exchange them"),
-        ("{ url: 'ws://h', reconnect: { first: 9s, cap: 8s } }", "sources.feed.feed: reconnecting waits"),
+        ("{ url: 'ws://h', reconnect: { slow: { from: 2s, to: 1s } } }", "'from' is greater than 'to'; swap them"),
+        ("{ url: 'ws://h', reconnect: { first: 9s, cap: 8s } }", "sources.feed.feed: the reconnect waits"),
         ("{ url: 'ws://h', reconnect: sometimes }", "reconnect: expected a mapping of keys to values"),
         ("{ url: 'ws://h', ping_after: 2h }", "ping_after: expected 1s to 1h"),
         ("{ url: 'ws://h', frames: { text: xml } }", "'xml' is not an envelope"),
         (
             "{ url: 'ws://h', frames: { text: { payload: text } } }",
-            "'action' is missing; say which action each text is"
+            "'action' is missing; name the action of each text"
         ),
         ("{ url: 'ws://h', frames: { text: { action: a, payload: bytes } } }", "'bytes' is not a kind of text"),
         (
@@ -112,19 +112,22 @@ import WebSocketChat
         "url: 'ws://h', opening_messages: ['{\"op\":\"auth\",\"token\":\"canary-4711\"}']",
         "url: 'ws://h', bearer: { canary-4711 }",
     ])
-    func aSecretThatIsWrittenOutIsRefusedAndNotRepeated(_ keys: String) {
+    func anInlineSecretIsRefusedAndNotRepeated(_ keys: String) {
         let text = WebSocketFixture.feed("{ \(keys) }")
         let found = ConfigurationFixture.problems(text)
         #expect(found.count == 1, "found: \(found)")
-        #expect(found.first?.contains("is not written into a configuration; write { env: NAME }") == true, "\(found)")
+        #expect(
+            found.first?.contains("must not be written into a configuration; write { env: NAME }") == true,
+            "\(found)"
+        )
         #expect(!found.joined().contains("canary-4711"))
         #expect(ConfigurationFixture.findings(text).contains { $0.hasPrefix("error secretInFile ") })
     }
 
-    @Test func aURLMayBeASecretThatIsKeptElsewhere() throws {
+    @Test func anInvalidURLFromAVariableIsNotRepeated() throws {
         let found = ConfigurationFixture.problems(WebSocketFixture.feed("{ url: { env: PASSWORD } }"))
         #expect(found.count == 1)
-        #expect(!found.joined().contains("canary"), "a URL of a variable that cannot be used is not repeated")
+        #expect(!found.joined().contains("canary"), "the variable's value is not repeated")
     }
 
     @Test func trustingAnyCertificateCausesAWarning() {
@@ -157,15 +160,15 @@ import WebSocketChat
     }
 
     @Test(arguments: [
-        ("{ source: feed, principal: a }", "the source 'feed' is no chat; leave 'principal' out"),
+        ("{ source: feed, principal: a }", "the source 'feed' is not a chat; remove 'principal'"),
         (
             "{ source: feed, origin: 'https://a.example' }",
-            "the source 'feed' is no page and no chat; leave 'origin' out"
+            "the source 'feed' is neither a page nor a chat; remove 'origin'"
         ),
-        ("{ source: feed, topic: a }", "the source 'feed' has no topics; leave 'topic' out"),
+        ("{ source: feed, topic: a }", "the source 'feed' has no topics; remove 'topic'"),
         ("{ source: feed, tls: yes }", "expected true or false"),
     ])
-    func aRuleAboutWhatAFeedHasNotIsAMistake(_ rule: String, _ words: String) {
+    func aRuleThatDoesNotApplyToFeedsIsAnError(_ rule: String, _ words: String) {
         let found = ConfigurationFixture.problems(WebSocketFixture.feed("{ url: 'ws://h' }", rule: rule))
         #expect(found.count == 1 && found[0].contains(words), "found: \(found)")
     }
@@ -179,7 +182,7 @@ import WebSocketChat
         #expect(ConfigurationFixture.findings(text) == expected)
     }
 
-    @Test func anActionThatFramesNameNeedsAPlugin() {
+    @Test func anActionNamedByFramesNeedsAPlugin() {
         let text = WebSocketFixture.feed("{ url: 'ws://h', frames: { text: { action: tik }, binary: tick } }")
         #expect(
             ConfigurationFixture.findings(text) == ["warning actionWithoutPlugin sources.feed.feed.frames.text.action"]

@@ -21,7 +21,7 @@ import Testing
     private static func section(_ links: String, for use: ConfigurationUse = .run) throws -> LinksSection {
         let configuration = try ConfigurationFixture.read(file(links: links), for: use)
         guard case .links(let section)? = configuration.sources.first?.kind else {
-            throw FileReadError(description: "the source has no links")
+            throw FileReadError(description: "the source is not a links source")
         }
         return section
     }
@@ -42,7 +42,7 @@ import Testing
         #expect(section.targets.hosts == ["shop.example"])
     }
 
-    @Test func whatIsNotWrittenHasTheDocumentedDefault() throws {
+    @Test func omittedKeysHaveTheDocumentedDefaults() throws {
         let section = try LinksConfigurationTests.section(
             "{ routes: \(LinksConfigurationTests.routes) }",
             for: .plugins
@@ -62,15 +62,15 @@ import Testing
         ("{ urls: [a], routs: [] }", "2:32: sources.links.links.routs: unknown key 'routs'; did you mean 'routes'?"),
         (
             "{ routes: \(routes) }",
-            "2:19: sources.links.links: no link would come; say where from with 'urls', 'file' or 'standard_input: true'"
+            "2:19: sources.links.links: the source has no links; add 'urls', 'file' or 'standard_input: true'"
         ),
         (links("{ pattern: 'myapp://a/{n:integer}', action: a }"), "unknownKind at byte 10: the kinds are"),
         (links("{ pattern: 'myapp://a/{n}' }"), "names no action; use {action} or a fixed action"),
-        (links("{ pattern: '/a/{n}', action: a }"), "is for links of every scheme; begin it with the scheme"),
+        (links("{ pattern: '/a/{n}', action: a }"), "matches links of every scheme; begin it with a scheme"),
         (links("{ pattern: 'javascript:{n}', action: a }"), "2:53: sources.links.links.routes[0].pattern: route"),
         (links("{ pattern: 'myapp://{action}', action: a }"), "2:81: sources.links.links.routes[0].action: route"),
         (links("{ pattern: 'myapp://a/{id}', action: a, once: true }"), "2:88: sources.links.links.routes[0].once:"),
-        (links("{ pattern: 'myapp://a', action: a, once: yes }"), "expected true or false, found the truth value yes"),
+        (links("{ pattern: 'myapp://a', action: a, once: yes }"), "expected true or false, found the boolean yes"),
         (
             links("{ patern: 'myapp://a', action: a }"),
             "routes[0].patern: unknown key 'patern'; did you mean 'pattern'?"
@@ -93,23 +93,23 @@ import Testing
     }
 
     @Test(arguments: [
-        ("{ source: links, topic: a }", "the source 'links' has no topics; leave 'topic' out"),
+        ("{ source: links, topic: a }", "the source 'links' has no topics; remove 'topic'"),
         (
             "{ source: links, scheme: myap }",
-            "no route is for links of the scheme 'myap'; did you mean 'myapp'?; schemes with routes are: myapp"
+            "no route has the scheme 'myap'; did you mean 'myapp'?; schemes with routes are: myapp"
         ),
         (
             "{ source: links, host: shop.exampel }",
             "host 'shop.exampel'; did you mean 'shop.example'?; hosts with routes are: shop.example"
         ),
-        ("{ source: links, scheme: https }", "links of https are named by their host; write host: shop.example"),
-        ("{ source: links, host: 'https://shop.example' }", "expected a host alone, such as shop.example"),
+        ("{ source: links, scheme: https }", "a rule for links of https names their host; write host: shop.example"),
+        ("{ source: links, host: 'https://shop.example' }", "expected only a host, such as shop.example"),
         ("{ source: links, scheme: myapp, host: shop.example }", "'scheme' and 'host' exclude each other; write two"),
-        ("{ source: internal, scheme: myapp }", "the source 'internal' brings no links; leave 'scheme' out"),
-        ("{ source: internal, host: shop.example }", "the source 'internal' brings no links; leave 'host' out"),
+        ("{ source: internal, scheme: myapp }", "the source 'internal' has no links; remove 'scheme'"),
+        ("{ source: internal, host: shop.example }", "the source 'internal' has no links; remove 'host'"),
         ("{ source: links, schema: myapp }", "unknown key 'schema'; did you mean 'scheme'?"),
     ])
-    func aRuleThatCanMeanNothingIsAMistake(_ rule: String, _ words: String) {
+    func anImpossibleRuleIsAnError(_ rule: String, _ words: String) {
         let links = "{ urls: [a], routes: \(LinksConfigurationTests.routes) }"
         let found = ConfigurationFixture.problems(LinksConfigurationTests.file(links: links, rule: rule))
         #expect(found.count == 1, "found: \(found)")
@@ -117,7 +117,7 @@ import Testing
         #expect(found.first?.hasPrefix("3:") == true)
     }
 
-    @Test func aRuleIsWrittenInAnyLetterCase() throws {
+    @Test func rulesAreCaseInsensitive() throws {
         let rules = "{ source: links, scheme: MyApp }, { source: links, host: Shop.Example }, { source: links }"
         let links = "{ urls: [a], routes: \(LinksConfigurationTests.routes) }"
         let file = LinksConfigurationTests.file(links: links, rule: rules)
@@ -137,8 +137,8 @@ import Testing
             plugins: [ { action: open, use: log, from: [ { source: links } ] } ]
             """
         let problem =
-            "3:36: sources.more.links.standard_input: stdin is read by sources.links.links.standard_input "
-            + "in line 2 already; only one source can"
+            "3:36: sources.more.links.standard_input: stdin is already read by sources.links.links.standard_input "
+            + "in line 2; only one source can read it"
         #expect(ConfigurationFixture.problems(file) == [problem])
     }
 
@@ -153,7 +153,7 @@ import Testing
             ("sources: 1", "1:1: 'plugins' is missing; name at least one plugin below it"),
         ] as [(String, String?)]
     )
-    func aFileMayHaveRoutesAlone(_ text: String, _ problem: String?) {
+    func aFileMayContainOnlyRoutes(_ text: String, _ problem: String?) {
         let found = Result { () throws(ConfigurationError) in
             try ConfigurationReader.routes(text, file: "r.yaml", environment: ConfigurationFixture.environment)
         }
@@ -197,7 +197,7 @@ import Testing
         #expect(try section.dryRun().handlerNames == names)
     }
 
-    @Test func whatIsNotWrittenHasTheDocumentedDefault() throws {
+    @Test func omittedKeysHaveTheDocumentedDefaults() throws {
         let section = try NavigationConfigurationTests.section(NavigationConfigurationTests.file(chain: ""))
         #expect(section.handlerDeadline == .seconds(2))
         #expect(section.chain.isEmpty)
@@ -210,36 +210,36 @@ import Testing
             "{ schemes: [a], deep_links: [a] }",
             "2:40: navigation.chain[0].deep_links: 'schemes' and 'deep_links' exclude"
         ),
-        ("{ schemes: [https, 'a b'] }", "2:31: navigation.chain[0].schemes[1]: a b is no scheme"),
-        ("{ schemes: [javascript] }", "2:24: navigation.chain[0].schemes[0]: javascript is not harmless"),
+        ("{ schemes: [https, 'a b'] }", "2:31: navigation.chain[0].schemes[1]: a b is not a scheme"),
+        ("{ schemes: [javascript] }", "2:24: navigation.chain[0].schemes[0]: javascript is dangerous"),
         ("{ schemes: [a], decision: allow }", "2:38: navigation.chain[0].decision: only 'hosts' can have 'decision'"),
-        ("{ schemes: [a], kinds: [link] }", "only 'home' and 'paths' can have 'kinds'; leave it out"),
-        ("{ hosts: [a, 'https://a'] }", "2:25: navigation.chain[0].hosts[1]: https://a is no host"),
+        ("{ schemes: [a], kinds: [link] }", "only 'home' and 'paths' can have 'kinds'; remove it"),
+        ("{ hosts: [a, 'https://a'] }", "2:25: navigation.chain[0].hosts[1]: https://a is not a host"),
         (
             "{ hosts: [a], decision: alow }",
             "'alow' is not a decision; expected allow, cancel, download; did you mean 'allow'?"
         ),
         (
             "{ hosts: [a], ports: all }",
-            "2:33: navigation.chain[0].ports: 'all' is not a choice of ports, nor a list of them;"
+            "2:33: navigation.chain[0].ports: 'all' is not a choice of ports or a list of ports;"
         ),
         ("{ hosts: [a], ports: [65536] }", "2:34: navigation.chain[0].ports[0]: expected 0 to 65535, found 65536"),
-        ("{ home: 'https://a.example/x' }", "2:20: navigation.chain[0].home: the root of a site expected"),
+        ("{ home: 'https://a.example/x' }", "2:20: navigation.chain[0].home: expected the root of a site"),
         ("{ home: 'a b' }", "2:20: navigation.chain[0].home: missingScheme at byte 0"),
         ("{ paths: ['/a', 'b'], hosts: [a] }", "2:28: navigation.chain[0].paths[1]: the pattern b: missingScheme"),
-        ("{ paths: ['/a'] }", "2:22: navigation.chain[0].paths[0]: the pattern /a is for any host; give `hosts`"),
+        ("{ paths: ['/a'] }", "2:22: navigation.chain[0].paths[0]: the pattern /a names no host; set `hosts`"),
         ("{ paths: ['/{a}', '/{b}'], hosts: [a] }", "2:21: navigation.chain[0].paths: ambiguous at byte 0"),
         ("{ paths: ['/a'], hosts: [a], kinds: [lnk] }", "'lnk' is not a kind of navigation; expected link, redirect"),
-        ("{ deep_links: [] }", "2:26: navigation.chain[0].deep_links: at least one scheme expected"),
-        ("{ external_browser: {} }", "'own_hosts' is missing; list the hosts whose pages stay here"),
+        ("{ deep_links: [] }", "2:26: navigation.chain[0].deep_links: expected at least one scheme"),
+        ("{ external_browser: {} }", "'own_hosts' is missing; list your own hosts"),
         (
             "{ external_browser: { own_hosts: [] } }",
-            "2:32: navigation.chain[0].external_browser: 1 to 1000 hosts expected"
+            "2:32: navigation.chain[0].external_browser: expected 1 to 1000 hosts"
         ),
-        ("{ schemes: [a], name: fallback }", "2:34: navigation.chain[0].name: the name is kept for verdicts"),
+        ("{ schemes: [a], name: fallback }", "2:34: navigation.chain[0].name: the name is reserved for verdicts"),
         (
             "{ hosts: [a] }, { hosts: [b] }",
-            "2:28: navigation.chain[1]: 'host' is navigation.chain[0] in line 2 already; give this one a name of its own"
+            "2:28: navigation.chain[1]: navigation.chain[0] in line 2 already has the name 'host'; choose another name"
         ),
         ("7", "2:12: navigation.chain[0]: expected a mapping of keys to values, found the number 7"),
     ])
@@ -254,19 +254,19 @@ import Testing
         ("fallbak: cancel", "3:3: navigation.fallbak: unknown key 'fallbak'; did you mean 'fallback'?"),
         (
             "handler_deadline: 1s",
-            "2:3: navigation: 'fallback' is missing; say what becomes of a URL about which no handler"
+            "2:3: navigation: 'fallback' is missing; choose the decision for URLs that no handler decides"
         ),
         ("fallback: maybe", "3:13: navigation.fallback: 'maybe' is not a decision; expected allow, cancel, download"),
         ("fallback: cancel\n  handler_deadline: 0s", "4:21: navigation.handler_deadline: expected 1ms to 1h"),
     ])
-    func anErrorOfTheChainItselfIsReportedToo(_ rest: String, _ problem: String) {
+    func anErrorOutsideTheChainsEntriesIsReported(_ rest: String, _ problem: String) {
         let file = NavigationConfigurationTests.file(chain: "{ schemes: [https] }", rest: rest)
         let found = ConfigurationFixture.problems(file, for: .navigation)
         #expect(found.count == 1, "found: \(found)")
         #expect(found.first?.hasPrefix(problem) == true, "found: \(found)")
     }
 
-    @Test func sourcesAndPluginsMayBeMissingOrAreChecked() {
+    @Test func sourcesAndPluginsAreOptionalButChecked() {
         let chain = NavigationConfigurationTests.file(chain: "{ schemes: [https] }")
         #expect(ConfigurationFixture.problems(chain, for: .navigation).isEmpty)
         #expect(ConfigurationFixture.problems(chain, for: .run).count == 2)
@@ -274,11 +274,11 @@ import Testing
         #expect(found == ["1:1: 'sources' is missing; name at least one source below it"])
     }
 
-    @Test func aConfigurationThatIsRunMayHaveAChainAndItIsChecked() {
+    @Test func theChainOfARunConfigurationIsOptionalButChecked() {
         let whole = ConfigurationFixture.lines.joined(separator: "\n") + "\n"
         #expect(ConfigurationFixture.problems(whole + NavigationConfigurationTests.file(chain: "")).isEmpty)
         #expect(ConfigurationFixture.problems(whole + NavigationConfigurationTests.file(chain: "7")).count == 1)
         let found = ConfigurationFixture.problems(whole, for: .navigation)
-        #expect(found == ["1:1: 'navigation' is missing; say which URLs may be loaded: a chain and a fallback"])
+        #expect(found == ["1:1: 'navigation' is missing; add a chain and a fallback, which decide about URLs"])
     }
 }

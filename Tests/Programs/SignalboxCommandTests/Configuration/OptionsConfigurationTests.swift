@@ -27,7 +27,7 @@ import Testing
         try #require(try ConfigurationFixture.read(file(plugin: "use: log, \(text)")).plugins.first)
     }
 
-    @Test func theBoundsOfASourceAreRead() throws {
+    @Test func theLimitsOfASourceAreRead() throws {
         let text = OptionsConfigurationTests.file(
             source: ", rate_limit: { per_second: 100, burst: 20 }, deduplication: { count: 5, time: 1m, bytes: 1KiB }"
         )
@@ -55,7 +55,7 @@ import Testing
         #expect(plugin.circuitBreaker == CircuitBreakerPolicy(failures: 7, openFor: .seconds(60)))
     }
 
-    @Test func whatIsNotWrittenIsTheLibrarysDefault() throws {
+    @Test func omittedOptionsHaveTheLibrarysDefaults() throws {
         let plugin = try OptionsConfigurationTests.plugin("order: none, retry: {}, circuit_breaker: {}")
         #expect(plugin.order == .none)
         #expect(plugin.maxConcurrent == 1)
@@ -67,14 +67,14 @@ import Testing
         #expect(plain.circuitBreaker == nil)
     }
 
-    @Test func oneDelayMovesTheOther() throws {
+    @Test func oneDelayAdjustsTheOther() throws {
         let long = try OptionsConfigurationTests.plugin("retry: { first_delay: 10s }")
         #expect(long.retry == RetryPolicy(attempts: 3, firstDelay: .seconds(10), longestDelay: .seconds(10)))
         let short = try OptionsConfigurationTests.plugin("retry: { longest_delay: 20ms }")
         #expect(short.retry == RetryPolicy(attempts: 3, firstDelay: .milliseconds(20), longestDelay: .milliseconds(20)))
     }
 
-    @Test func theBoundsOfAllAreRead() throws {
+    @Test func theGlobalLimitsAreRead() throws {
         let text = OptionsConfigurationTests.file(rest: "ack_deadline: 20s\nlog_lines_per_second: 7")
         let configuration = try ConfigurationFixture.read(text)
         #expect(configuration.ackDeadline == .seconds(20))
@@ -82,14 +82,14 @@ import Testing
         #expect(try ConfigurationFixture.read(OptionsConfigurationTests.file()).ackDeadline == .seconds(5))
     }
 
-    @Test func aFailureStatesWhetherItIsRetryable() throws {
+    @Test func theFailPluginReadsRetryable() throws {
         let uses = try ["", ", retryable: true", ", retryable: false"].map { more in
             try ConfigurationFixture.read(OptionsConfigurationTests.file(plugin: "use: fail\(more)")).plugins.first?.use
         }
         #expect(uses == [.fail(retryable: false), .fail(retryable: true), .fail(retryable: false)])
     }
 
-    @Test func rulesStandInEachOther() throws {
+    @Test func rulesCanBeNested() throws {
         let from = """
             { any: [ { source: page }, { all: [ { source: push, qos: 1, retained: false }, { not: { source: push, topic: a/# } } ] } ] },
             { source: page, origin: 'https://APP.example:443', main_frame: false }, { source: page, main_frame: true }
@@ -111,17 +111,17 @@ import Testing
     }
 
     @Test(arguments: [
-        ("{ any: [] }", "'any' is empty, and so allows nothing; list rules"),
+        ("{ any: [] }", "'any' is empty and allows nothing; list rules"),
         ("{ any: [ { source: push } ], source: push }", "'source' and 'any' exclude each other; keep one of them"),
-        ("{ not: { source: push }, topic: a }", "only a rule with 'source' has 'topic'; leave it out"),
+        ("{ not: { source: push }, topic: a }", "only a rule with 'source' can have 'topic'; remove it"),
         ("{ not: [ { source: push } ] }", "expected a mapping of keys to values, found a list"),
-        ("{ source: page, qos: 1 }", "the source 'page' is no broker's; leave 'qos' out"),
+        ("{ source: page, qos: 1 }", "the source 'page' is not an MQTT source; remove 'qos'"),
         (
             "{ source: push, origin: 'https://a.example' }",
-            "the source 'push' is no page and no chat; leave 'origin' out"
+            "the source 'push' is neither a page nor a chat; remove 'origin'"
         ),
         ("{ source: push, qos: 2 }", "expected 0 to 1, found 2"),
-        ("{ source: page, origin: 'https://a.example/' }", "an origin ends with host and port"),
+        ("{ source: page, origin: 'https://a.example/' }", "an origin ends after the host and port"),
         (
             String(repeating: "{ not: ", count: 17) + "{ source: push }" + String(repeating: " }", count: 17),
             "at most 16 deep"
@@ -133,19 +133,19 @@ import Testing
     }
 
     @Test(arguments: [
-        (", rate_limit: {}", "", "'per_second' is missing; say how many are let in"),
+        (", rate_limit: {}", "", "'per_second' is missing; set the rate"),
         (", rate_limit: { per_second: 0 }", "", "expected 1 to 10000000, found 0"),
         (", deduplication: always", "", "'always' is not a deduplication policy"),
         (", deduplication: { time: 0s }", "", "expected 1ms to 30d"),
         ("", "order: sorce", "did you mean 'source'?"),
-        ("", "order: { key: a..b }", "expected names of members with dots between them"),
+        ("", "order: { key: a..b }", "expected at most 16 names of members, separated by dots"),
         ("", "max_concurrent: 10001", "expected 1 to 10000, found 10001"),
         ("", "retry: { attempts: 101 }", "expected 1 to 100, found 101"),
         ("", "retry: { first_delay: 2s, longest_delay: 1s }", "expected at least 'first_delay'"),
         ("", "circuit_breaker: { failures: 0 }", "expected 1 to 1000000, found 0"),
-        ("", "retryable: true", "only 'use: fail' has this"),
+        ("", "retryable: true", "only 'use: fail' can have 'retryable'"),
     ])
-    func aBoundHasItsRange(_ source: String, _ plugin: String, _ words: String) {
+    func limitsOutOfRangeAreErrors(_ source: String, _ plugin: String, _ words: String) {
         let plugin = plugin.isEmpty ? "use: log" : "use: log, \(plugin)"
         let found = ConfigurationFixture.problems(OptionsConfigurationTests.file(source: source, plugin: plugin))
         #expect(found.count == 1)
@@ -162,15 +162,15 @@ import Testing
             ),
             (
                 "{ pattern: 'a/{action}', envelope: apns }", nil,
-                "the pattern's {action} names the action, and no envelope does"
+                "the pattern's {action} names the action, so no envelope is read"
             ),
             (
                 "{ pattern: a, action: b, envelope: standard }", nil,
-                "'action' names the action, and no envelope does; keep one"
+                "'action' names the action, so no envelope is read; keep one"
             ),
         ] as [(String, TopicEnvelope?, String?)]
     )
-    func anEnvelopeIsForWhatNamesNoAction(_ topic: String, _ envelope: TopicEnvelope?, _ words: String?) throws {
+    func anEnvelopeExcludesAnActionInTheTopic(_ topic: String, _ envelope: TopicEnvelope?, _ words: String?) throws {
         let text = """
             sources: { push: { mqtt: { broker: 'mqtt://h', client_id: c, topics: [ \(topic) ] } } }
             plugins: [ { action: work, use: log, from: [ { source: push } ] } ]
@@ -180,7 +180,7 @@ import Testing
         if let words { #expect(found.first?.contains(words) == true, "found: \(found)") }
         guard let envelope else { return }
         guard case .mqtt(let mqtt)? = try ConfigurationFixture.read(text).sources.first?.kind else {
-            Issue.record("the source is not one of a broker")
+            Issue.record("the source is not an MQTT source")
             return
         }
         #expect(mqtt.topics.map(\.envelope) == [envelope])
@@ -193,7 +193,7 @@ import Testing
         (#"{"customer":{"name":"x"}}"#, .absent), (#"{"customer":"x"}"#, .absent), ("[]", .absent), ("7", .absent),
         ("", .absent),
     ])
-    func anActionsKeyIsAMemberOfItsBody(_ body: String, _ key: OrderKey) {
+    func theOrderKeyIsAMemberOfTheBody(_ body: String, _ key: OrderKey) {
         let raw = RawBody(bytes: Bytes(body), kind: .json)
         #expect(OrderKey(of: raw, at: ["customer", "id"]) == key)
         #expect(OrderKey(of: RawBody(bytes: Bytes(body), kind: .text), at: ["customer", "id"]) == .absent)
@@ -226,16 +226,16 @@ import Testing
     @Test(arguments: [
         (
             "0x10",
-            "11:12: plugins[0].value: expected a number as JSON writes it, or text in quotes; found the number 0x10"
+            "11:12: plugins[0].value: expected a JSON number, or text in quotes; found the number 0x10"
         ),
-        ("010", "11:12: plugins[0].value: expected a number as JSON writes it"),
-        ("1_000", "11:12: plugins[0].value: expected a number as JSON writes it"),
-        (".inf", "11:12: plugins[0].value: expected a number as JSON writes it"),
-        ("1e999", "11:12: plugins[0].value: expected a number as JSON writes it"),
-        ("99999999999999999999", "11:12: plugins[0].value: expected a number as JSON writes it"),
-        ("{ a: [yes] }", "11:18: plugins[0].value.a[0]: expected true or false, found the truth value yes"),
-        ("2026-01-31", "11:12: plugins[0].value: expected text, found a date; write it in quotes"),
-        ("{ a: 1, a: 2 }", "11:14: 'a' is written twice in one mapping"),
+        ("010", "11:12: plugins[0].value: expected a JSON number"),
+        ("1_000", "11:12: plugins[0].value: expected a JSON number"),
+        (".inf", "11:12: plugins[0].value: expected a JSON number"),
+        ("1e999", "11:12: plugins[0].value: expected a JSON number"),
+        ("99999999999999999999", "11:12: plugins[0].value: expected a JSON number"),
+        ("{ a: [yes] }", "11:18: plugins[0].value.a[0]: expected true or false, found the boolean yes"),
+        ("2026-01-31", "11:12: plugins[0].value: expected text, found a date; quote it if it is text"),
+        ("{ a: 1, a: 2 }", "11:14: 'a' occurs twice in one mapping"),
     ])
     func ambiguousJSONIsReportedWithItsPosition(_ value: String, _ problem: String) {
         let found = ConfigurationFixture.problems(ReplyConfigurationTests.lines(value))
@@ -243,18 +243,18 @@ import Testing
         #expect(found.first?.hasPrefix(problem) == true, "found: \(found)")
     }
 
-    @Test func aValueThatIsNestedTooDeeplyIsRefused() {
+    @Test func aTooDeeplyNestedValueIsRefused() {
         let value = String(repeating: "[", count: 65) + String(repeating: "]", count: 65)
         let found = ConfigurationFixture.problems(ReplyConfigurationTests.lines(value))
         #expect(found.map { $0.prefix(68) } == ["11:12: plugins[0].value: cannot be written as JSON: tooDeep at reply"])
     }
 
     @Test(arguments: [
-        ("    use: reply", "9:5: plugins[0]: 'value' is missing; say what is answered, such as value:"),
-        ("    use: log\n    value: 1", "11:12: plugins[0].value: only 'use: reply' has a value"),
-        ("    use: reply\n    value: 1\n    path: a", "12:11: plugins[0].path: only 'use: file' has a path"),
+        ("    use: reply", "9:5: plugins[0]: 'value' is missing; write the reply, such as value:"),
+        ("    use: log\n    value: 1", "11:12: plugins[0].value: only 'use: reply' can have 'value'"),
+        ("    use: reply\n    value: 1\n    path: a", "12:11: plugins[0].path: only 'use: file' can have 'path'"),
     ])
-    func onlyAReplyHasAValue(_ lines: String, _ problem: String) {
+    func onlyTheReplyPluginHasAValue(_ lines: String, _ problem: String) {
         let found = ConfigurationFixture.problems(line: 10, lines)
         #expect(found.count == 1)
         #expect(found.first?.hasPrefix(problem) == true, "found: \(found)")

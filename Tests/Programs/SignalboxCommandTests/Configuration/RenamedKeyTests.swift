@@ -29,7 +29,7 @@ import Testing
         #expect(configuration.warnings.first?.code.logMessage != nil)
     }
 
-    @Test func aFormerNameHasTheValueOfThePresentOne() throws {
+    @Test func aFormerNameSetsTheSameOption() throws {
         let former = try ConfigurationFixture.read(Self.file(source: "repeats: { count: 5 }", rest: "hold_limit: 20s"))
         let present = try ConfigurationFixture.read(
             Self.file(source: "deduplication: { count: 5 }", rest: "ack_deadline: 20s")
@@ -41,7 +41,7 @@ import Testing
         #expect(present.warnings.isEmpty)
     }
 
-    @Test func aMistakeInTheValueNamesTheKeyOfTheFile() {
+    @Test func anErrorInTheValueNamesTheFormerKey() {
         let found = ConfigurationFixture.problems(Self.file(rest: "hold_limit: 1ms"))
         #expect(found == ["6:13: hold_limit: expected 10ms to 1h"])
     }
@@ -51,7 +51,7 @@ import Testing
         ("deduplication: never\n    repeats: never", "", "5:5: sources.push.repeats: 'repeats'", "'deduplication'"),
         ("", "hold_limit: 20s\nack_deadline: 20s", "6:1: hold_limit: 'hold_limit'", "'ack_deadline'"),
     ])
-    func bothNamesAtOnceAreAMistakeThatNamesBoth(_ source: String, _ rest: String, _ start: String, _ other: String) {
+    func usingBothNamesIsAnErrorThatNamesBoth(_ source: String, _ rest: String, _ start: String, _ other: String) {
         let found = ConfigurationFixture.problems(Self.file(source: source, rest: rest))
         #expect(found.count == 1, "found: \(found)")
         #expect(found.first?.hasPrefix(start) == true && found.first?.contains(other) == true, "found: \(found)")
@@ -70,7 +70,7 @@ import Testing
         #expect(found.first?.contains("unknown key 'hold_limit'") == true, "found: \(found)")
     }
 
-    @Test func eachFormerNameStandsForAKeyAndIsNone() {
+    @Test func formerNamesMapToPresentKeys() {
         for mapping in MappingKeys.all {
             for (former, present) in mapping.renamed {
                 #expect(mapping.keys.contains(present) && !mapping.keys.contains(former), "\(mapping.name).\(former)")

@@ -44,7 +44,7 @@ import Testing
         #expect(!page.endsWhenIdle)
     }
 
-    @Test func whatIsNotWrittenHasThePagesOwnDefault() throws {
+    @Test func omittedKeysHaveThePagesDefaults() throws {
         let section = try ScriptConfigurationTests.section("{}", for: .plugins)
         let page = section.page(from: "page", scripts: [], limits: MessageLimits())
         let standard = JavaScriptCoreConfiguration(source: "page", scripts: [])
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("{}", "2:19: sources.page.script: 'files' is missing; list the scripts that 'run' runs, such as"),
+        ("{}", "2:19: sources.page.script: 'files' is missing; list the scripts that 'run' executes, such as"),
         ("{ files: [] }", "2:28: sources.page.script.files: 'files' is empty; list the scripts"),
         ("{ files: a.js }", "2:28: sources.page.script.files: expected a list, found text"),
         ("{ files: [7] }", "2:29: sources.page.script.files[0]: expected text, found the number 7"),
@@ -93,7 +93,7 @@ import Testing
     @Test(arguments: [
         (
             "{ source: page, topic: a }",
-            "3:66: plugins[0].from[0].topic: the source 'page' has no topics; leave 'topic'"
+            "3:66: plugins[0].from[0].topic: the source 'page' has no topics; remove 'topic'"
         ),
         ("{ source: internal, topic: a }", "3:70: plugins[0].from[0].topic: the source 'internal' has no topics;"),
         (
@@ -101,20 +101,20 @@ import Testing
             "3:53: plugins[0].from[0].source: there is no source 'intrenal'; did you mean 'internal'?; sources are: page,"
         ),
     ])
-    func aRuleNamesASourceWithoutTopicsWithoutATopic(_ rule: String, _ problem: String) {
+    func aRuleForASourceWithoutTopicsCannotNameATopic(_ rule: String, _ problem: String) {
         let found = ConfigurationFixture.problems(ScriptConfigurationTests.file(script: "{ files: [a] }", rule: rule))
         #expect(found.count == 1)
         #expect(found.first?.hasPrefix(problem) == true, "found: \(found)")
     }
 
-    @Test func aRuleMayNameTheProgramItself() throws {
+    @Test func aRuleMayNameTheInternalSource() throws {
         let file = ScriptConfigurationTests.file(script: "{ files: [a] }", rule: "{ source: internal }")
         #expect(try ConfigurationFixture.read(file).plugins.first?.from == [.origin("internal", .all)])
     }
 
-    @Test func noSourceTakesTheProgramsOwnName() {
+    @Test func internalIsAReservedSourceName() {
         let found = ConfigurationFixture.problems(line: 2, "  internal:")
-        let problem = "2:3: sources.internal: 'internal' is the source of what 'signalbox send' sends; choose another"
+        let problem = "2:3: sources.internal: 'internal' is reserved for messages of 'signalbox send'; choose another"
         #expect(found.first?.hasPrefix(problem) == true, "found: \(found)")
     }
 

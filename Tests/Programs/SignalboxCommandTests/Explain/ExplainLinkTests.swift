@@ -6,7 +6,7 @@ import Testing
 @testable import SignalboxCommand
 
 @Suite struct ExplainLinkTests {
-    @Test func aPersonReadsWhoTakesALinkAndWhatTheChainDecides() async throws {
+    @Test func theTextShowsTheSourceAndTheChainsDecision() async throws {
         let line = try await ExplainFixture.line(url: "MyApp://product/42", of: "shop")
         #expect(
             line.shown.prefix(7) == [
@@ -16,11 +16,11 @@ import Testing
                 "ok  plugin          served by PrintPlugin",
             ]
         )
-        let decision = "cancel by deepLink: would be opened natively: a deep link of the scheme myapp"
+        let decision = "cancel by deepLink: would be opened natively: a deep link with the scheme myapp"
         #expect(line.shown.suffix(2) == ["    navigation      \(decision)", "ok  verdict         called"])
     }
 
-    @Test func aProgramReadsRouteCapturesActionAndTheChainsDecision() async throws {
+    @Test func theJSONShowsTheRouteAndTheChainsDecision() async throws {
         let line = try await ExplainFixture.line(url: "other://do/loading?a=b", of: "other")
         let begin =
             #"{"url":"other://do/loading?a=b","source":"other","envelope":"address","action":"loading","#
@@ -32,13 +32,13 @@ import Testing
         #expect(line.json.hasSuffix(end), "\(line.json)")
     }
 
-    @Test func theChainMayAllowWhatNoSourceTakes() async throws {
+    @Test func theChainMayAllowALinkWithoutASource() async throws {
         let line = try await ExplainFixture.line(url: "https://shop.example/cart")
         #expect(!line.isCalled)
         let object = try line.object()
         #expect(object["source"] == nil && object["envelope"] == nil && object["action"] == nil)
         let detail =
-            "none of the sources shop, other takes it: no route matches this link of scheme https and host \"shop.example\""
+            "none of the sources shop, other accepts it: no route matches this link of scheme https and host \"shop.example\""
         #expect(try line.verdict() == ["code": "unknownAction", "detail": detail])
         #expect(try line.stopping() == ["envelope"])
         #expect((object["navigation"] as? [String: Any])?["policy"] as? String == "allow")
@@ -50,7 +50,7 @@ import Testing
         )
     }
 
-    @Test func theFirstSourceWithARouteTakesALinkUnlessOneIsNamed() async throws {
+    @Test func theFirstSourceWithARouteIsTheDefault() async throws {
         #expect(try await ExplainFixture.line(url: "myapp://product/1").object()["source"] as? String == "shop")
         #expect(try await ExplainFixture.line(url: "other://do/x").object()["source"] as? String == "other")
         let named = try await ExplainFixture.line(url: "myapp://product/1", of: "other")
@@ -69,7 +69,7 @@ import Testing
         ("javascript:alert(1)", #"{"url":"javascript:alert(1)","source":"shop","#, "unknownAction"),
         ("a\u{1B}b\n", #"{"input":"a\u001bb\u000a","source":"shop","#, "malformed"),
     ])
-    func aNamedSourceGivesTheReasonWhyALinkDoesNotMatch(_ url: String, _ begin: String, _ code: String) async throws {
+    func aNamedSourceReportsWhyALinkDoesNotMatch(_ url: String, _ begin: String, _ code: String) async throws {
         let line = try await ExplainFixture.line(url: url, of: "shop")
         #expect(line.json.hasPrefix(begin), "\(line.json)")
         #expect(try line.verdict()["code"] == code)
@@ -79,7 +79,7 @@ import Testing
 
     @Test func aLinkOverTheLimitsIsExplained() async throws {
         let over = try await ExplainFixture.line(url: "myapp://product/1?a=\(String(repeating: "x", count: 200))")
-        #expect(try over.verdict()["detail"] == "tooLarge: at most 200 bytes expected")
+        #expect(try over.verdict()["detail"] == "tooLarge: expected at most 200 bytes")
         let long = try await ExplainFixture.line(
             url: "myapp://product/\(String(repeating: "1", count: 70_000))",
             of: "shop"
@@ -88,7 +88,7 @@ import Testing
         #expect(long.json.utf8.count < 70_000)
     }
 
-    @Test func theDocumentedExampleIsWhatIsWritten() async throws {
+    @Test func theDocumentedExampleMatchesTheOutput() async throws {
         let root = "/" + #filePath.split(separator: "/").dropLast(5).joined(separator: "/")
         func text(_ file: String) throws -> String {
             String(decoding: try FileContent.read("\(root)/\(file)", limit: 1 << 20).get(), as: UTF8.self)
@@ -99,7 +99,7 @@ import Testing
         #expect(try text("docs/command.md").contains(example))
     }
 
-    @Test func aConfigurationWithoutLinksTakesNone() async throws {
+    @Test func withoutALinksSourceNoLinkMatches() async throws {
         let text = ConfigurationFixture.lines.joined(separator: "\n")
         let line = try await ExplainFixture.explainer(text).line(about: "myapp://x", of: nil)
         #expect(try line.verdict()["detail"] == "no source of the configuration has links")
@@ -139,7 +139,7 @@ import Testing
         return try explainer.line(about: Array(payload.utf8), facts, of: explainer.source(source))
     }
 
-    @Test func aClientsPrincipalDecides() throws {
+    @Test func thePrincipalDeterminesAccess() throws {
         let kitchen = try Self.line(#"{"action":"order","body":1}"#, of: "chat") { $0.principal = "kitchen" }
         #expect(kitchen.isCalled)
         #expect(kitchen.json.contains(#""action":"order","peer":"127.0.0.1","principal":"kitchen","body":1"#))
@@ -148,7 +148,7 @@ import Testing
         #expect(try hall.verdict()["code"] == "sourceNotAllowed")
     }
 
-    @Test func aBinaryMessageIsTheActionThatFramesName() throws {
+    @Test func framesNameTheActionOfABinaryMessage() throws {
         let app = try WebOrigin("https://app.example")
         let line = try Self.line("x", of: "chat") {
             $0.principal = "hall"
@@ -159,14 +159,14 @@ import Testing
         #expect(line.json.contains(#""clientOrigin":"https://app.example""#), "\(line.json)")
     }
 
-    @Test func framesDefineWhatATextIs() throws {
+    @Test func framesDefineTheFormatOfText() throws {
         #expect(try Self.line("anything", of: "open").isCalled)
         let event = #"{"specversion":"1.0","id":"1","source":"/a","type":"tick","data":1}"#
         #expect(try Self.line(event, of: "feed").isCalled)
         #expect(try Self.line(#"{"action":"tick"}"#, of: "feed").verdict()["code"] == "malformed")
     }
 
-    @Test func noPeerSendsWhatIsOurOwn() throws {
+    @Test func peersCannotSendInternalActions() throws {
         let line = try Self.line(#"{"action":"signalbox.connected"}"#, of: "chat") { $0.principal = "hall" }
         #expect(try line.verdict()["code"] == "malformed")
     }
@@ -179,30 +179,33 @@ import Testing
     }
 
     private static let refused: [Refused] = [
-        Refused(source: "chat", words: "every client here is a principal; say which, such as --principal kitchen"),
+        Refused(
+            source: "chat",
+            words: "every client of this chat has a principal; add it, such as --principal kitchen"
+        ),
         Refused(source: "chat", change: { $0.principal = "kitchn" }, words: "did you mean 'kitchen'?"),
         Refused(
             source: "chat",
             change: { $0.origin = try? WebOrigin("https://evil.example") },
-            words: "no client of this origin may connect"
+            words: "clients of this origin cannot connect"
         ),
         Refused(source: "open", change: { $0.isBinary = true }, words: "close the connection with 1003"),
         Refused(
             source: "chat",
             payload: " [1]",
             change: { $0.principal = "hall" },
-            words: "an array is a batch of messages; give one of them"
+            words: "an array is a batch of messages; pass one of them"
         ),
         Refused(
             source: "feed",
             change: { $0.principal = "hall" },
-            words: "--principal is about messages of another kind; 'feed' is a feed"
+            words: "--principal does not apply to messages of 'feed', which is a feed"
         ),
-        Refused(source: "chat", change: { $0.qos = 1 }, words: "--qos is about messages of another kind"),
-        Refused(source: "feed", change: { $0.frame = .main }, words: "--frame is about messages of another kind"),
+        Refused(source: "chat", change: { $0.qos = 1 }, words: "--qos does not apply to messages of 'chat'"),
+        Refused(source: "feed", change: { $0.frame = .main }, words: "--frame does not apply to messages of 'feed'"),
     ]
 
-    @Test(arguments: refused.indices) func whatTheSourceWouldNotAcceptIsReported(_ number: Int) throws {
+    @Test(arguments: refused.indices) func anImpossibleMessageIsAUsageError(_ number: Int) throws {
         let one = Self.refused[number]
         let error = #expect(throws: CommandFailure.self) {
             try Self.line(one.payload, of: one.source) { one.change(&$0) }

@@ -30,7 +30,7 @@ import Testing
         """
     }
 
-    @Test func nothingIsRun() async throws {
+    @Test func explainRunsNothing() async throws {
         let listener = try QuietListener()
         try await LinkTrial.with(["c.yaml": Self.configuration(port: listener.port)]) { trial in
             for action in ["file", "keyed", "print", "log", "hang"] {
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func whatWouldNotBeCalledIsStatusOne() async throws {
+    @Test func aMessageThatReachesNoPluginIsStatusOne() async throws {
         try await LinkTrial.with(["c.yaml": Self.configuration(port: 1)]) { trial in
             for arguments in [
                 ["--payload", "{", "--source", "push", "--topic", "push/print"],
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func invalidRequestsHaveTheirStatusAndALine() async throws {
+    @Test func invalidRequestsHaveAStatusAndOneErrorLine() async throws {
         try await LinkTrial.with(["c.yaml": Self.configuration(port: 1)]) { trial in
             let rows: [(arguments: [String], status: CommandStatus, words: String)] = [
                 (
@@ -93,7 +93,7 @@ import Testing
                 ),
                 (
                     ["--payload", "1", "--source", "push"], .usage,
-                    "'push' has messages of a broker; say on which topic with --topic"
+                    "'push' is an MQTT source; add the message's topic with --topic"
                 ),
                 (
                     ["--payload", "@none", "--source", "page"], .unreadableFile,
@@ -118,7 +118,7 @@ import Testing
         #expect(missing.status == CommandStatus.unreadableFile.rawValue)
     }
 
-    @Test func theStagesOfADeadLetterAreInItsOutcomeLine() async throws {
+    @Test func outcomeLinesIncludeTheStagesOfADeadLetter() async throws {
         let configuration = """
             sources:
               links:

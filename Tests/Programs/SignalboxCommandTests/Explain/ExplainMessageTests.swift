@@ -10,7 +10,7 @@ import Testing
 @Suite struct ExplainMessageTests {
     private static let order = #"{"order":{"customer":"c-7"}}"#
 
-    @Test func aPersonReadsOneLineForEachStage() throws {
+    @Test func theTextHasOneLinePerStage() throws {
         let line = try ExplainFixture.line(Self.order, topic: "push/k7/order")
         let expected = [
             "    source          push",
@@ -21,13 +21,13 @@ import Testing
             "ok  envelope        route",
             "ok  plugin          served by FileLinePlugin",
             "ok  access          allowed by source push; the rule is any of (source push; source page)",
-            "ok  deduplication   by id; the sender gave none",
+            "ok  deduplication   by id; the message has none",
             "ok  deadline        none",
-            "ok  rateLimit       5 a second, 10 at once",
-            "ok  circuitBreaker  opens after 5 in a row for 30.0 seconds; closed, 0 failed in a row",
+            "ok  rateLimit       5 per second, bursts of 10",
+            "ok  circuitBreaker  opens after 5 failures in a row for 30.0 seconds; closed, 0 failures in a row",
             "ok  body            decodes",
-            #"ok  lane            at most 4 at once, in order of their key; the key order.customer is "c-7""#,
-            "ok  attempts        at most 3, with a wait of at most 1.0 seconds before the second, then twice as long, at most 9.0 seconds",
+            #"ok  lane            at most 4 at once, in order per key; the key order.customer is "c-7""#,
+            "ok  attempts        at most 3, with a delay of at most 1.0 seconds before the second, doubling up to 9.0 seconds",
             "ok  timeout         5.0 seconds",
             "ok  middleware      none",
             "ok  verdict         called",
@@ -36,7 +36,7 @@ import Testing
         #expect(line.isCalled)
     }
 
-    @Test func aProgramReadsOneObject() throws {
+    @Test func theJSONIsOneObject() throws {
         let line = try ExplainFixture.line(#"{"action":"dance","id":"a\u001bb","body":[1, 2]}"#, of: "page")
         let words = "no plugin is registered for this action"
         let expected =
@@ -49,7 +49,7 @@ import Testing
         #expect(line.shown.contains(#"    id              a\eb"#))
     }
 
-    @Test func whatIsWrittenIsTheExplanationOfTheSupervisor() throws {
+    @Test func theOutputMatchesTheSupervisorsExplanation() throws {
         let supervisor = Supervisor(logger: LogChoice.critical.logger)
         try supervisor.register(LogPlugin(action: "order"), from: .source("page"))
         let configuration = try ConfigurationFixture.read(ExplainFixture.text, for: .plugins)
@@ -88,7 +88,7 @@ import Testing
             topic: "push/k/loading",
             stops: "envelope",
             code: "malformed",
-            detail: "tooLarge: at most 200 bytes expected"
+            detail: "tooLarge: expected at most 200 bytes"
         ),
         Row(
             payload: "1",
@@ -110,7 +110,7 @@ import Testing
             topic: "push/k/7",
             stops: "envelope",
             code: "malformed",
-            detail: "the topic's {action} names no action"
+            detail: "the topic's {action} is not an action name"
         ),
         Row(payload: "{}", topic: "apple", stops: "envelope", code: "malformed", detail: "missingMember at aps"),
         Row(
@@ -136,7 +136,7 @@ import Testing
         ),
     ]
 
-    @Test(arguments: rows) func theStageThatStopsAMessageHasTheReason(_ row: Row) throws {
+    @Test(arguments: rows) func theStoppingStageStatesTheReason(_ row: Row) throws {
         let line = try ExplainFixture.line(row.payload, topic: row.topic)
         #expect(!line.isCalled)
         #expect(try line.stopping() == [row.stops])
@@ -156,7 +156,8 @@ import Testing
             #"{"n":1}"#
         ),
     ])
-    func theTopicsEnvelopeAndPayloadCount(_ topic: String, _ payload: String, _ envelope: String, _ body: String) throws
+    func theTopicDeterminesEnvelopeAndPayload(_ topic: String, _ payload: String, _ envelope: String, _ body: String)
+        throws
     {
         let line = try ExplainFixture.line(payload, topic: topic)
         #expect(line.isCalled, "\(line.json)")
@@ -164,14 +165,14 @@ import Testing
         #expect(line.json.contains("\"body\":\(body),"), "\(line.json)")
     }
 
-    @Test func theFactsOfAPushAreWhatTheRuleSees() throws {
+    @Test func rulesUseTheFactsOfAPush() throws {
         #expect(
             try ExplainFixture.line("{}", topic: "push/k/loading") { $0.isRetained = true }.stopping() == ["access"]
         )
         #expect(try ExplainFixture.line("{}", topic: "push/k/loading") { $0.qos = 0 }.isCalled)
     }
 
-    @Test func theFactsOfAPageAreWhatTheRuleSees() throws {
+    @Test func rulesUseTheFactsOfAPage() throws {
         let payload = #"{"action":"loading"}"#
         let app = try WebOrigin("https://app.example")
         #expect(try ExplainFixture.line(payload, of: "page").stopping() == ["access"])
@@ -202,13 +203,13 @@ import Testing
             "\"" + String(repeating: "x", count: 63) + "…"
         ),
     ])
-    func theKeyOfTheOrderIsShownShortAndEscaped(_ payload: String, _ key: String) throws {
+    func theOrderKeyIsTruncatedAndEscaped(_ payload: String, _ key: String) throws {
         let line = try ExplainFixture.line(payload, topic: "push/k7/order")
         let lane = try #require(line.shown.first { $0.contains("lane") })
         #expect(lane.hasSuffix("; the key order.customer is \(key)"), "\(lane)")
     }
 
-    @Test func anIDThatTheSenderGaveIsRecognisedAndNoOtherIsShown() throws {
+    @Test func onlyAnIDOfTheSenderIsShown() throws {
         let named = try ExplainFixture.line(#"{"aps":{},"action":"temperature","id":"7"}"#, topic: "apple")
         #expect(named.json.contains(#""id":"7","#))
         #expect(named.json.contains("by id; not seen before"))
@@ -218,26 +219,26 @@ import Testing
     }
 
     @Test(arguments: [
-        ("push", nil, "say on which topic with --topic"), ("shop", nil, "give a link with --url"),
-        ("page", "a/b", "--topic is about messages of another kind; 'page' is a page"),
+        ("push", nil, "add the message's topic with --topic"), ("shop", nil, "add a link with --url"),
+        ("page", "a/b", "--topic does not apply to messages of 'page', which is a page"),
         ("psuh", nil, "there is no source 'psuh'; did you mean 'push'?"),
     ])
-    func whatTheSourceDoesNotBringIsRefused(_ source: String, _ topic: String?, _ words: String) throws {
+    func aRequestThatDoesNotFitTheSourceIsRefused(_ source: String, _ topic: String?, _ words: String) throws {
         let error = #expect(throws: CommandFailure.self) {
             try ExplainFixture.line("1", of: source, topic: topic)
         }
         #expect(error?.description.contains(words) == true, "\(error?.description ?? "")")
     }
 
-    @Test func aFactOfAPageIsNotOneOfABroker() throws {
+    @Test func pageOptionsAreRefusedForABroker() throws {
         let error = #expect(throws: CommandFailure.self) {
             try ExplainFixture.line("1", topic: "push/k/order") { $0.handler = "order" }
         }
         #expect(error?.status == .usage)
-        #expect(error?.description == "--handler is about messages of another kind; 'push' is a broker")
+        #expect(error?.description == "--handler does not apply to messages of 'push', which is an MQTT source")
     }
 
-    @Test func whereAMessageIsFollowsFromItsArgument() {
+    @Test func theArgumentSelectsTheInput() {
         #expect(MessageInput(payload: "-") == .standardInput)
         #expect(MessageInput(payload: "@a/b") == .file("a/b"))
         #expect(MessageInput(payload: "{}") == .text("{}"))

@@ -35,7 +35,7 @@ import Testing
         )
     }
 
-    @Test func aCertificateOfOnesOwnAuthorityIsTrusted() async throws {
+    @Test func aCertificateOfAGivenAuthorityIsTrusted() async throws {
         try await Self.withTLS { _, url, file in
             let (published, seen) = try await BrokerTrial.roundTrip(url, ["--tls-ca", file("ca.pem")])
             #expect(published.status == 0 && published.errors.isEmpty, "\(published)")
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func anUntrustedCertificateIsReportedAlikeByAllCommands() async throws {
+    @Test func allCommandsReportAnUntrustedCertificateAlike() async throws {
         try await Self.withTLS { broker, url, file in
             let other = "mqtts://127.0.0.1:\(broker.port)"
             for arguments in [
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func aClientCertificateIsRequested() async throws {
+    @Test func aRequiredClientCertificateIsSent() async throws {
         try await Self.withTLS(["require_certificate true"]) { _, url, file in
             let trust = ["--tls-ca", file("ca.pem")]
             let identity = trust + ["--cert", file("server.pem"), "--key", file("server.key")]
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func aShortPreSharedKeyIsRefusedUnlessItIsAllowed() async throws {
+    @Test func aShortPreSharedKeyIsRefusedUnlessAllowed() async throws {
         let key = "0123456789abcdef0123456789abcd"
         try await Self.withPreSharedKey(key) { url in
             let login = ["--psk-identity", "me", "--psk-env", "KEY"]
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func aWrongPasswordIsARefusal() async throws {
+    @Test func aWrongPasswordIsRefused() async throws {
         try await Broker.with(BrokerOptions(users: ["u": "right"])) { broker in
             let login = ["--user", "u", "--password-env", "P"]
             let good = try await BrokerTrial.roundTrip(broker.url, login, environment: ["P": "right"])
@@ -202,7 +202,7 @@ import Testing
         ["mqtt://h", "--user", "u", "--password-env", "P", "--password-file", "p"],
         ["http://h"], ["mqtt://u:p@h"],
     ])
-    func whatDoesNotGoTogetherIsRefused(_ words: [String]) throws {
+    func conflictingOptionsAreRefused(_ words: [String]) throws {
         let arguments = try BrokerArguments.parse(Array(words.dropFirst()))
         #expect(throws: ValidationError.self) { try arguments.connectionOptions(at: words[0]) }
     }

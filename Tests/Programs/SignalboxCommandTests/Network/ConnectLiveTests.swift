@@ -10,7 +10,7 @@ import Testing
         return try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
     }
 
-    @Test func aLineIsSentAndItsAnswerShown() async throws {
+    @Test func aLineIsSentAndItsAnswerIsShown() async throws {
         try await ChatTrial.with { trial in
             let line = #"{"action":"echo","id":"7","body":{"b":[1.50,"x"],"a":null}}"#
             let finished = try await trial.connect(line, "--count", "1")
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNotJSONIsTextAndBinaryMessagesAreMarked() async throws {
+    @Test func nonJSONPayloadsAreTextAndBinaryIsMarked() async throws {
         let frames = "frames: { text: { action: echo, payload: text }, binary: echo }"
         try await ChatTrial.with(ChatTrial.configuration("absent_origin: allowed, \(frames)")) { trial in
             let text = try await trial.connect("on\u{1B}e\n\n{\"a\" : 1}", "--count", "3")
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func rawIsTheMessageAndNothingElse() async throws {
+    @Test func rawPrintsOnlyTheMessage() async throws {
         let frames = "frames: { text: { action: echo, payload: text } }"
         try await ChatTrial.with(ChatTrial.configuration("absent_origin: allowed, \(frames)")) { trial in
             let finished = try await trial.connect("{ \"a\" : 1 }\n", "--count", "1", "--raw")
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func messagesOfTheCommandLineComeBeforeThoseOfStandardInput() async throws {
+    @Test func commandLineMessagesPrecedeStandardInput() async throws {
         let frames = "frames: { text: { action: echo, payload: text } }"
         try await ChatTrial.with(ChatTrial.configuration("absent_origin: allowed, \(frames)")) { trial in
             let finished = try await trial.connect(
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func aRoomIsEnteredAndLeft() async throws {
+    @Test func aClientEntersAndLeavesARoom() async throws {
         try await ChatTrial.with { trial in
             let client = try trial.start("--raw")
             func request(_ message: String, _ words: String) async throws {
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func theEndOfStandardInputEndsItIfRequested() async throws {
+    @Test func exitAfterInputEndsTheConnection() async throws {
         try await ChatTrial.with { trial in
             let left = try await trial.connect(#"{"action":"say","body":"bye"}"#, "--exit-after-input")
             #expect(left.status == 0 && left.errors.isEmpty, "\(left.errors)")
@@ -117,13 +117,13 @@ import Testing
             try stays.closeInput()
             let other = try await trial.connect(#"{"action":"say","id":"1"}"#, "--count", "2")
             #expect(other.status == 0)
-            #expect(await stays.output.line(with: "say") != nil, "it is still there")
+            #expect(await stays.output.line(with: "say") != nil, "the client is still connected")
             stays.signal(SIGINT)
             await stays.ends()
         }
     }
 
-    @Test func aReaderThatGoesAwayEndsItQuietly() async throws {
+    @Test func aClosedStdoutEndsTheCommandQuietly() async throws {
         try await ChatTrial.with { trial in
             let client = try trial.start("--raw")
             try client.type(#"{"action":"echo","id":"1"}"#)
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func unsendableLinesAreReportedAndTheRestIsSent() async throws {
+    @Test func unsendableLinesAreReportedAndOthersAreSent() async throws {
         let frames = "frames: { text: { action: echo, payload: text } }"
         try await ChatTrial.with(ChatTrial.configuration("absent_origin: allowed, \(frames)")) { trial in
             let file = trial.folder.appendingPathComponent("bytes")
@@ -170,11 +170,13 @@ import Testing
             let finished = try await CommandProcess.run(["connect", trial.url, "--raw", "--count", "2"], input: file)
             #expect(finished.output == ["a", "b"])
             #expect(finished.status == CommandStatus.notAsExpected.rawValue)
-            #expect(finished.errors == ["signalbox: a line is not UTF-8; --binary sends bytes as they are"])
+            #expect(
+                finished.errors == ["signalbox: a line was not sent: it is not UTF-8; --binary sends bytes unchanged"]
+            )
         }
     }
 
-    @Test func aTokenAndHeadersComeFromElsewhere() async throws {
+    @Test func tokenAndHeadersComeFromVariablesOrFiles() async throws {
         let keys = "principals: { kitchen: { env: TOKEN } }, announce_connections: true"
         let token = "canary-4711-canary-4711"
         try await ChatTrial.with(ChatTrial.configuration(keys), environment: ["TOKEN": token]) { trial in
@@ -221,7 +223,7 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(10))) struct ConnectTerminalTests {
-    @Test func aPersonTypesAndReads() async throws {
+    @Test func aTerminalSendsLinesAndShowsAnswers() async throws {
         try await ChatTrial.with { trial in
             let terminal = try Terminal()
             let errors = Pipe.unshared()

@@ -19,18 +19,18 @@ import Testing
         #expect(finished.errors.allSatisfy { $0.hasPrefix("signalbox: ") })
     }
 
-    @Test func nobodyListens() async throws {
+    @Test func aClosedPortIsUnavailable() async throws {
         let port = try await Broker.with { $0.port }
-        Self.expect(try await Self.connect("ws://127.0.0.1:\(port)/"), .unavailable, "cannot be reached")
+        Self.expect(try await Self.connect("ws://127.0.0.1:\(port)/"), .unavailable, "cannot reach ")
     }
 
-    @Test func aHostThatDoesNotExist() async throws {
+    @Test func anUnknownHostIsUnavailable() async throws {
         let finished = try await CommandProcess.run(
             ["connect", "ws://nowhere.invalid/", "--timeout", "100s"],
             // The lookup gives up on a silent name server long before the connection times out.
             environment: ["RES_OPTIONS": "timeout:1 attempts:1"]
         )
-        Self.expect(finished, .unavailable, "cannot be resolved")
+        Self.expect(finished, .unavailable, "cannot resolve")
     }
 
     @Test(arguments: [
@@ -39,21 +39,21 @@ import Testing
         ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", .refused, "status 200"),
         (
             "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n", .protocolBroken,
-            "no answer that"
+            "did not accept the WebSocket upgrade"
         ),
     ])
-    func anAnswerThatIsNoUpgrade(_ answer: String, _ status: CommandStatus, _ words: String) async throws {
+    func anAnswerWithoutAnUpgradeHasItsStatus(_ answer: String, _ status: CommandStatus, _ words: String) async throws {
         let server = try AnsweringPort(answer)
         Self.expect(try await Self.connect("ws://127.0.0.1:\(server.port)/?token=canary-4711"), status, words)
     }
 
-    @Test func aSilentServer() async throws {
+    @Test func aSilentServerIsATimeout() async throws {
         let server = try QuietListener()
         let finished = try await Self.connect("ws://127.0.0.1:\(server.port)/", "--timeout", "300ms")
-        Self.expect(finished, .timeout, "0 of 1 messages came in time")
+        Self.expect(finished, .timeout, "timed out after 300ms: 0 of 1 messages received")
     }
 
-    @Test func aRefusalIsReportedWithItsStatus() async throws {
+    @Test func aRefusalIsReportedWithItsHTTPStatus() async throws {
         try await ChatTrial.with { trial in
             let page = try await Self.connect("\(trial.url)nowhere")
             Self.expect(page, .refused, "status 404. Check the path")
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func aServerThatClosesWithAnErrorCode() async throws {
+    @Test func anErrorCloseCodeHasItsOwnStatus() async throws {
         try await ChatTrial.with { trial in
             let binary = try await trial.connect("a", "--binary")
             Self.expect(binary, .closedWithError, "1003")
@@ -75,10 +75,10 @@ import Testing
     private static let ends: [(frames: [UInt8], status: CommandStatus, words: String?)] = [
         ([0x88, 0x02, 0x03, 0xE8], .done, nil), ([0x88, 0x02, 0x03, 0xE9], .done, nil), ([0x88, 0x00], .done, nil),
         ([0x88, 0x05, 0x0F, 0xA1] + Array("bye".utf8), .closedWithError, "4001 \"bye\""),
-        ([0x81, 0x02, 0xFF, 0xFE], .protocolBroken, "forbids"), ([], .unavailable, "was lost"),
+        ([0x81, 0x02, 0xFF, 0xFE], .protocolBroken, "violated RFC 6455"), ([], .unavailable, " lost"),
     ]
 
-    @Test(arguments: ends.indices) func theLastFrameDecides(_ number: Int) async throws {
+    @Test(arguments: ends.indices) func theLastFrameDeterminesTheStatus(_ number: Int) async throws {
         let (frames, status, words) = Self.ends[number]
         try await ChatTrial.with { trial in
             let server = try #require(URL(string: trial.url)?.port)
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func aServerThatStopsClosesInOrder() async throws {
+    @Test func aStoppedServerFailsOnlyAnUnmetCount() async throws {
         try await TemporaryFolder.with { folder in
             var clients: [CommandProcess] = []
             try await ChatTrial.with(ChatTrial.open, in: folder) { trial in
@@ -104,13 +104,17 @@ import Testing
                 }
             }
             await clients[0].ends(with: CommandStatus.notAsExpected.rawValue)
-            #expect(await clients[0].errors.rest() == ["signalbox: 1 of 9 messages came before the server closed"])
+            #expect(
+                await clients[0].errors.rest() == [
+                    "signalbox: the server closed the connection: 1 of 9 messages received"
+                ]
+            )
             await clients[1].ends()
             #expect(await clients[1].errors.rest() == [])
         }
     }
 
-    @Test func tooFewMessagesInTime() async throws {
+    @Test func tooFewMessagesInTimeAreATimeout() async throws {
         try await ChatTrial.with { trial in
             let message = #"{"action":"echo","id":"1"}"#
             let few = try await GrowingTime.run {
@@ -119,7 +123,7 @@ import Testing
                 !$0.output.isEmpty
             }
             #expect(few.output.count == 1)
-            Self.expect(few, .timeout, "1 of 2 messages came in time")
+            Self.expect(few, .timeout, ": 1 of 2 messages received")
             let one = try await GrowingTime.run {
                 try await trial.connect(message, "--timeout", $0)
             } until: {
@@ -130,7 +134,7 @@ import Testing
     }
 
     @Test(arguments: [(SIGINT, CommandStatus.interrupted), (SIGTERM, .terminated)])
-    func aSignalBeforeEnoughMessages(_ signal: (Int32, CommandStatus)) async throws {
+    func aSignalBeforeEnoughMessagesHasItsOwnStatus(_ signal: (Int32, CommandStatus)) async throws {
         try await ChatTrial.with { trial in
             let client = try trial.start("--count", "2")
             try client.type(#"{"action":"echo","id":"1"}"#)
@@ -153,8 +157,8 @@ import Testing
                         ["connect", url] + arguments + (arguments.contains("--timeout") ? [] : ["--timeout", "100s"])
                     )
                 }
-                Self.expect(try await run(named, []), .notSecured, "cannot be secured")
-                Self.expect(try await run(trial.url, ["--ca", ca]), .notSecured, "cannot be secured")
+                Self.expect(try await run(named, []), .notSecured, "cannot secure")
+                Self.expect(try await run(trial.url, ["--ca", ca]), .notSecured, "cannot secure")
                 let trusted = try await run(named, message + ["--ca", ca])
                 #expect(trusted.status == 0 && trusted.errors.isEmpty, "\(trusted.errors)")
                 let careless = try await run(trial.url, message + ["--insecure"])
@@ -163,7 +167,7 @@ import Testing
                 Self.expect(
                     try await run(trial.url.replacing("wss:", with: "ws:"), []),
                     .protocolBroken,
-                    "no answer that"
+                    "did not accept the WebSocket upgrade"
                 )
             }
         }
@@ -195,7 +199,7 @@ import Testing
         return try await CommandProcess.run(["connect", "--config", "news.yaml"] + arguments, folder: trial.folder)
     }
 
-    @Test func eachMessageHasItsOutcome() async throws {
+    @Test func eachMessageIsPrintedWithItsOutcome() async throws {
         try await ChatTrial.with { trial in
             let finished = try await Self.connect(trial, "", "--message", #"{"action":"say","body":7}"#, "--count", "1")
             #expect(finished.status == 0 && finished.errors.isEmpty, "\(finished.errors)")
@@ -205,7 +209,7 @@ import Testing
         }
     }
 
-    @Test func answersToMessagesOfOursAreShownBesideThem() async throws {
+    @Test func answersToOwnMessagesAreShown() async throws {
         try await ChatTrial.with { trial in
             try ChatTrial.write(Self.configuration(trial.url), to: "news.yaml", in: trial.folder)
             let client = try CommandProcess(["connect", "--config", "news.yaml"], folder: trial.folder, isTyped: true)
@@ -224,7 +228,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNotHandledIsStatusOne() async throws {
+    @Test func anUnhandledMessageIsStatusOne() async throws {
         try await ChatTrial.with { trial in
             // The chat sends the message back, and this configuration receives it.
             let finished = try await Self.connect(
@@ -253,7 +257,7 @@ import Testing
         }
     }
 
-    @Test func theEchoOfAnEchoComesToo() async throws {
+    @Test func echoesOfEchoesAreReceived() async throws {
         let frames = "frames: { text: { action: said, payload: text }, binary: said }"
         let chat = "absent_origin: allowed, frames: { text: { action: echo, payload: text }, binary: echo }"
         try await ChatTrial.with(ChatTrial.configuration(chat)) { trial in
@@ -264,7 +268,7 @@ import Testing
         }
     }
 
-    @Test func connectionsAreShownWhereTheSectionAnnouncesThem() async throws {
+    @Test func connectionsAreShownIfTheSectionAnnouncesThem() async throws {
         try await ChatTrial.with { trial in
             let finished = try await Self.connect(trial, ", announce_connections: true", "--count", "1")
             #expect(finished.output.first?.hasPrefix(#"{"source":"news","action":"signalbox.connected","#) == true)
@@ -273,7 +277,7 @@ import Testing
         }
     }
 
-    @Test func theURLOfTheArgumentsCountsAndTheFeedMustBeThere() async throws {
+    @Test func theURLArgumentOverridesTheURLOfAnExistingFeed() async throws {
         try await ChatTrial.with { trial in
             try ChatTrial.write(Self.configuration("ws://127.0.0.1:1/"), to: "news.yaml", in: trial.folder)
             let message = ["--message", #"{"action":"say","body":7}"#, "--count", "1"]
@@ -286,7 +290,7 @@ import Testing
             #expect(wrong.status == CommandStatus.invalidConfiguration.rawValue)
             #expect(wrong.errors.first?.contains("there is no feed 'nwes'; did you mean 'news'?") == true)
             let none = try await CommandProcess.run(["connect", "--config", "chat.yaml"], folder: trial.folder)
-            #expect(none.errors.first?.contains("no source is a feed; add one below 'sources'") == true)
+            #expect(none.errors.first?.contains("there is no feed; add one below 'sources'") == true)
         }
     }
 }

@@ -35,14 +35,14 @@ import Testing
         #expect(try Self.request(again).plainFeed(to: url).reconnect == WebSocketReconnect())
     }
 
-    @Test func aSectionProvidesWhatTheOptionsDoNot() throws {
+    @Test func theSectionAppliesWithoutOptions() throws {
         let section = try WebSocketFixture.feedSection(Self.section)
         var expected = section
         expected.reconnect = nil
         #expect(try Self.request(ConnectOptions()).configuredFeed(section) == expected)
     }
 
-    @Test func theOptionsComeBeforeTheSection() throws {
+    @Test func optionsOverrideTheSection() throws {
         var options = ConnectOptions()
         options.subprotocols = ["b"]
         options.origin = "https://b.example"
@@ -61,7 +61,7 @@ import Testing
         #expect(feed.headers == [WebSocketHeader("X-A", .text("1")), WebSocketHeader("x-b", .text("3"))])
         #expect(feed.trust == .anything && feed.identity == options.identity && feed.openingMessages == ["b"])
         #expect(feed.ping == .never && feed.compression)
-        #expect(feed.reconnect == WebSocketReconnect(first: .seconds(3)), "the section's waits, as it was asked for")
+        #expect(feed.reconnect == WebSocketReconnect(first: .seconds(3)), "--reconnect uses the section's delays")
     }
 }
 
@@ -142,7 +142,7 @@ import Testing
         )
     }
 
-    @Test func internalArrivalsAreSettledAndTheRestIsForwarded() {
+    @Test func internalArrivalsAreSettledAndOthersForwarded() {
         let recorder = Recorder(room: 10)
         let intake = Self.intake(recorder, keepsConnections: true, showsAnswers: true)
         #expect(intake.submit(Self.batch(), to: recorder) == 5)
@@ -150,7 +150,7 @@ import Testing
         #expect(recorder.answers == [#"{"id":"7","outcome":"handled"}"#])
     }
 
-    @Test func whatAPluginHandlesIsForwardedToo() {
+    @Test func arrivalsForAPluginAreForwarded() {
         let recorder = Recorder(room: 10)
         let intake = Self.intake(recorder, keepsConnections: false, showsAnswers: false)
         #expect(intake.submit(Self.batch(), to: recorder) == 5)
@@ -158,7 +158,7 @@ import Testing
     }
 
     @Test(arguments: [(0, 0, []), (1, 3, [1, 2]), (2, 4, [1, 2])])
-    func whatIsNotTakenIsLeftToTheCaller(_ room: Int, _ taken: Int, _ settled: [UInt64]) {
+    func arrivalsWithoutRoomStayWithTheCaller(_ room: Int, _ taken: Int, _ settled: [UInt64]) {
         let recorder = Recorder(room: room)
         let intake = Self.intake(recorder, keepsConnections: true, showsAnswers: true)
         #expect(intake.submit(Self.batch(), to: recorder) == taken)
@@ -198,14 +198,26 @@ import Testing
     private struct Broken: Error {}
 
     static let cases: [Case] = [
-        Case(description: "the server closed in order", status: .done),
-        Case(description: "enough came", count: 2, end: .stopped, shown: 2, status: .done),
-        Case(description: "enough came before it broke", count: 2, end: .broken, shown: 2, status: .done),
-        Case(description: "the server closed too early", count: 2, shown: 1, status: .notAsExpected),
-        Case(description: "it broke", end: .broken, status: .unavailable),
-        Case(description: "it broke too early", count: 2, end: .broken, shown: 1, status: .unavailable),
+        Case(description: "the server closed normally", status: .done),
+        Case(description: "enough messages", count: 2, end: .stopped, shown: 2, status: .done),
         Case(
-            description: "the time passed first",
+            description: "enough messages before the connection broke",
+            count: 2,
+            end: .broken,
+            shown: 2,
+            status: .done
+        ),
+        Case(description: "the server closed before enough messages", count: 2, shown: 1, status: .notAsExpected),
+        Case(description: "the connection broke", end: .broken, status: .unavailable),
+        Case(
+            description: "the connection broke before enough messages",
+            count: 2,
+            end: .broken,
+            shown: 1,
+            status: .unavailable
+        ),
+        Case(
+            description: "a timeout before enough messages",
             count: 2,
             timeout: .seconds(1),
             end: .stopped,
@@ -214,7 +226,7 @@ import Testing
             status: .timeout
         ),
         Case(
-            description: "something came in time",
+            description: "a message before the timeout",
             timeout: .seconds(1),
             end: .stopped,
             interruption: .timeout,
@@ -222,37 +234,37 @@ import Testing
             status: .done
         ),
         Case(
-            description: "nothing came in time",
+            description: "no message before the timeout",
             timeout: .seconds(1),
             end: .stopped,
             interruption: .timeout,
             status: .timeout
         ),
-        Case(description: "the server closed before the time", timeout: .seconds(1), status: .done),
+        Case(description: "the server closed before the timeout", timeout: .seconds(1), status: .done),
         Case(description: "a signal", end: .stopped, interruption: .interrupted, status: .done),
         Case(
-            description: "a signal before enough came",
+            description: "a signal before enough messages",
             count: 2,
             end: .stopped,
             interruption: .terminated,
             shown: 1,
             status: .terminated
         ),
-        Case(description: "nobody reads", count: 2, end: .stopped, lost: .closed, shown: 1, status: .done),
-        Case(description: "lines were lost", count: 2, end: .stopped, lost: .stalled, shown: 2, status: .outputFailed),
-        Case(description: "a line was not sent", unsent: 1, status: .notAsExpected),
+        Case(description: "the reader closed stdout", count: 2, end: .stopped, lost: .closed, shown: 1, status: .done),
+        Case(description: "stdout stalled", count: 2, end: .stopped, lost: .stalled, shown: 2, status: .outputFailed),
+        Case(description: "an unsent line", unsent: 1, status: .notAsExpected),
         Case(
-            description: "enough came and a line was not sent",
+            description: "enough messages and an unsent line",
             count: 1,
             end: .stopped,
             shown: 1,
             unsent: 1,
             status: .notAsExpected
         ),
-        Case(description: "a message was not handled", shown: 2, notHandled: 1, status: .notAsExpected),
+        Case(description: "an unhandled message", shown: 2, notHandled: 1, status: .notAsExpected),
     ]
 
-    @Test(arguments: cases) func anEndHasItsStatus(_ one: Case) {
+    @Test(arguments: cases) func eachEndHasItsStatus(_ one: Case) {
         let request = ConnectRequest(
             url: nil,
             options: ConnectOptions(),

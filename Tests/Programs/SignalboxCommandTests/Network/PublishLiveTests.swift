@@ -26,7 +26,7 @@ import Testing
         return file
     }
 
-    @Test func aMessageIsThereWhenItEnds() async throws {
+    @Test func aPublishedMessageReachesTheBroker() async throws {
         try await Broker.with { broker in
             let finished = try await Self.publish(broker, "-t", "a/b", "--payload", "{\"a\":1}", "--retain")
             #expect(finished.status == 0 && finished.errors.isEmpty && finished.output.isEmpty, "\(finished)")
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func aFileAndStdinAreOneMessage() async throws {
+    @Test func aFileOrStdinIsOneMessage() async throws {
         try await Broker.with { broker in
             let bytes = "first\nsecond\n"
             let file = try Self.write(bytes, in: broker.folder)
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["0", "1"]) func eachLineIsAMessageInItsOrder(_ qos: String) async throws {
+    @Test(arguments: ["0", "1"]) func eachLineIsAMessageInOrder(_ qos: String) async throws {
         try await Broker.with { broker in
             let lines = (1...3_000).map { "\($0)" }
             let file = try Self.write((lines + ["", "end"]).joined(separator: "\n"), in: broker.folder)
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func aBrokerThatIsNotThereIsAnError() async throws {
+    @Test func anUnreachableBrokerIsAnError() async throws {
         let port = try await Broker.with { $0.port }
         let url = "mqtt://127.0.0.1:\(port)"
         let one = try await CommandProcess.run(["publish", url, "-t", "a", "--payload", "b"])
@@ -95,7 +95,7 @@ import Testing
         #expect(requested.status == CommandStatus.unavailable.rawValue && requested.output.isEmpty, "\(requested)")
     }
 
-    @Test func aSignalEndsLinesAndTheyAreCounted() async throws {
+    @Test func aSignalEndsLinesAndReportsTheirCount() async throws {
         try await Broker.with { broker in
             let watch = try await Self.subscriber(broker, "lines", "--count", "2", "--raw")
             let process = try CommandProcess(["publish", broker.url, "-t", "lines", "--lines"], isTyped: true)
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func propertiesArriveAndExpiryCounts() async throws {
+    @Test func propertiesAndExpiryReachTheSubscriber() async throws {
         try await Broker.with { broker in
             let finished = try await Self.publish(
                 broker,
@@ -138,7 +138,7 @@ import Testing
 }
 
 @Suite struct PublishReportTests {
-    @Test func whatWasReadIsCountedWhateverBecameOfIt() {
+    @Test func allReadLinesAreCounted() {
         let lines = LineCounts(accepted: 0, rejected: 2, empty: 1, isComplete: false)
         let report = PublishReport(topic: "a", lines: lines, published: 5, failed: 1)
         #expect(
@@ -147,19 +147,19 @@ import Testing
         #expect(report.status == .notAsExpected)
     }
 
-    @Test func stdinThatCannotBeReadHasItsOwnStatus() {
+    @Test func unreadableStdinHasItsOwnStatus() {
         let report = PublishReport(topic: "a", lines: LineCounts(readError: "broken"))
         #expect(report.messages.first == "broken")
         #expect(report.status == .unreadableFile)
     }
 
-    @Test func allThatWasReadIsPublished() {
+    @Test func anEmptyInputSucceeds() {
         let report = PublishReport(topic: "a", lines: LineCounts(isComplete: true))
         #expect(report.messages == ["to \"a\": published 0, not published 0"])
         #expect(report.status == .done)
     }
 
-    @Test func whatTheBrokerDeniedDecidesTheStatus() {
+    @Test func deniedMessagesDetermineTheStatus() {
         let lines = LineCounts(isComplete: true)
         let report = PublishReport(topic: "a", lines: lines, published: 1, failed: 2, denied: 2)
         #expect(report.messages.first?.hasPrefix("the broker denied 2 messages to \"a\": ") == true)
@@ -167,9 +167,9 @@ import Testing
         #expect(PublishReport(topic: "a", lines: lines, failed: 1).status == .notAsExpected)
     }
 
-    @Test func aRateIsOfTheTimeThatReallyPassed() {
-        #expect(RateReporter.line(new: 300, within: .milliseconds(1_500), all: 900) == "200 messages/s, 900 in all")
-        #expect(RateReporter.line(new: 0, within: .zero, all: 0) == "0 messages/s, 0 in all")
+    @Test func theRateUsesTheElapsedTime() {
+        #expect(RateReporter.line(new: 300, within: .milliseconds(1_500), all: 900) == "200 messages/s, 900 in total")
+        #expect(RateReporter.line(new: 0, within: .zero, all: 0) == "0 messages/s, 0 in total")
     }
 }
 
@@ -208,7 +208,7 @@ import Testing
         try await CommandProcess.run(["request", broker.url, "-t", topic, "--payload", "{}"] + arguments)
     }
 
-    @Test func aPluginsReplyIsDataOnStdout() async throws {
+    @Test func aPluginsReplyIsPrintedOnStdout() async throws {
         try await Self.withRun { broker, _ in
             let finished = try await Self.request(broker, "push/1/question", "--timeout", "100s")
             #expect(finished.status == 0 && finished.errors.isEmpty, "\(finished)")
@@ -220,7 +220,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNotHandledHasItsOwnStatus() async throws {
+    @Test func anUnhandledRequestHasItsOwnStatus() async throws {
         try await Self.withRun { broker, _ in
             let unknown = try await Self.request(broker, "push/1/dance", "--timeout", "100s")
             #expect(unknown.status == CommandStatus.notAsExpected.rawValue, "\(unknown)")
@@ -243,7 +243,7 @@ import Testing
         }
     }
 
-    @Test func whatTheBrokerDeniesIsAFailureOfThePlugin() async throws {
+    @Test func aDeniedPublishFailsThePlugin() async throws {
         try await Self.withRun { broker, process in
             try await broker.publish("{}", to: "push/8/hide")
             let line = try #require(await process.output.line(with: "\"action\":\"hide\""))

@@ -18,7 +18,7 @@ import FoundationNetworking
         return try #require(finished)
     }
 
-    @Test func withoutAChatItDoesNotBegin() async throws {
+    @Test func serveNeedsAChatSource() async throws {
         let finished = try await Self.serve(
             """
             sources: { links: { links: { routes: [ { pattern: 'myapp://{action}' } ], urls: ['myapp://a'] } } }
@@ -27,12 +27,12 @@ import FoundationNetworking
         )
         #expect(finished.status == CommandStatus.invalidConfiguration.rawValue)
         #expect(
-            finished.errors.first?.hasPrefix("signalbox: c.yaml: no source is a chat; add one below 'sources'") == true
+            finished.errors.first?.hasPrefix("signalbox: c.yaml: there is no chat; add one below 'sources'") == true
         )
     }
 
     @Test(arguments: [["--port", "1"], ["--address", "127.0.0.1"]])
-    func anOptionAboutOneOfSeveralChatsIsRefused(_ option: [String]) async throws {
+    func anOptionIsRefusedIfThereAreSeveralChats(_ option: [String]) async throws {
         let several = ChatTrial.open.replacing(
             "sources: {",
             with: "sources: { other: { chat: { port: 0, absent_origin: allowed } },"
@@ -42,13 +42,13 @@ import FoundationNetworking
         #expect(finished.errors.first?.contains("there are several: other, chat") == true, "\(finished.errors)")
     }
 
-    @Test func anAddressThatIsNoneIsRefused() async throws {
+    @Test func aNonNumericAddressIsRefused() async throws {
         let finished = try await Self.serve(ChatTrial.open, "--address", "localhost")
         #expect(finished.status == CommandStatus.usage.rawValue)
-        #expect(finished.errors.first?.contains("the address is numeric") == true, "\(finished.errors)")
+        #expect(finished.errors.first?.contains("the address must be numeric") == true, "\(finished.errors)")
     }
 
-    @Test func aPortThatIsTakenHasAStatusOfItsOwn() async throws {
+    @Test func aPortInUseHasItsOwnStatus() async throws {
         let taken = try QuietListener()
         let finished = try await Self.serve(ChatTrial.open, "--port", "\(taken.port)")
         #expect(finished.status == CommandStatus.cannotListen.rawValue)
@@ -56,7 +56,7 @@ import FoundationNetworking
         #expect(finished.output.isEmpty)
     }
 
-    @Test func oneOfSeveralThatCannotListenEndsItToo() async throws {
+    @Test func oneChatThatCannotListenEndsTheCommand() async throws {
         let taken = try QuietListener()
         let several = ChatTrial.open.replacing(
             "sources: {",
@@ -66,7 +66,7 @@ import FoundationNetworking
         #expect(finished.status == CommandStatus.cannotListen.rawValue)
     }
 
-    @Test func anOptionComesBeforeTheSection() async throws {
+    @Test func optionsOverrideTheSection() async throws {
         let port = try await Broker.with { $0.port }
         try await TemporaryFolder.with { folder in
             try ChatTrial.write(ChatTrial.open, to: "c.yaml", in: folder)
@@ -99,7 +99,7 @@ import FoundationNetworking
         }
     }
 
-    @Test func pagesAndHealthAreServedBesideTheChat() async throws {
+    @Test func pagesAndHealthAreServedWithTheChat() async throws {
         let pages = "absent_origin: allowed, path: /chat, pages: { /: { file: index.html, type: text/html } }"
         try await TemporaryFolder.with { folder in
             try ChatTrial.write("<p>hello</p>", to: "index.html", in: folder)
@@ -118,7 +118,7 @@ import FoundationNetworking
         }
     }
 
-    @Test func aChatThatChangesComesBackOnItsPort() async throws {
+    @Test func aReloadedChatKeepsItsPort() async throws {
         let port = try await Broker.with { $0.port }
         let configuration = ChatTrial.open.replacing("port: 0", with: "port: \(port)")
         try await TemporaryFolder.with { folder in
@@ -131,7 +131,7 @@ import FoundationNetworking
                     try ChatTrial.write(text, to: "chat.yaml", in: folder)
                     trial.server.signal(SIGHUP)
                     #expect(
-                        await trial.server.errors.line(with: "configuration read anew", "sourcesChanged=chat") != nil
+                        await trial.server.errors.line(with: "configuration reloaded", "sourcesChanged=chat") != nil
                     )
                     #expect(try await ChatTrial.listening(trial.server) == trial.url)
                     try client.type(#"{"action":"echo","id":"2"}"#)
@@ -144,7 +144,7 @@ import FoundationNetworking
                 )
                 try ChatTrial.write(plugin, to: "chat.yaml", in: folder)
                 trial.server.signal(SIGHUP)
-                #expect(await trial.server.errors.line(with: "configuration read anew", "pluginsChanged=broken") != nil)
+                #expect(await trial.server.errors.line(with: "configuration reloaded", "pluginsChanged=broken") != nil)
                 try client.type(#"{"action":"broken","id":"3"}"#)
                 #expect(await client.output.line(with: #""id":"3""#)?.contains("handled") == true)
                 client.signal(SIGTERM)

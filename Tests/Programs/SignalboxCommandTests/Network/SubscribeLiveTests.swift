@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func rawIsThePayloadAndNothingElse() async throws {
+    @Test func rawPrintsOnlyThePayload() async throws {
         try await Broker.with { broker in
             try await broker.publish("{ \"a\" : 1 }", to: "x", retain: true)
             let finished = try await SubscribeLiveTests.subscribe(broker, "x", "--count", "1", "--raw")
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func theTimeWithoutEnoughMessagesHasItsOwnStatus() async throws {
+    @Test func aTimeoutBeforeEnoughMessagesHasItsOwnStatus() async throws {
         try await Broker.with { broker in
             try await broker.publish("1", to: "x", retain: true)
             let none = try await SubscribeLiveTests.subscribe(broker, "y", "--timeout", "100ms")
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func aReaderThatGoesAwayEndsItQuietly() async throws {
+    @Test func aClosedStdoutEndsTheCommandQuietly() async throws {
         try await Broker.with { broker in
             let process = try CommandProcess(["subscribe", broker.url, "--topic", "x", "--log-level", "info"])
             #expect(await process.errors.line(with: "subscribed to") != nil)
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func aSignalEndsItInOrder() async throws {
+    @Test func aSignalEndsTheSubscriptionGracefully() async throws {
         try await Broker.with { broker in
             let process = try CommandProcess(["subscribe", broker.url, "--topic", "x", "--log-level", "info"])
             #expect(await process.errors.line(with: "subscribed to") != nil)
@@ -170,9 +170,9 @@ import Testing
     @Test func theRateIsReportedOnStderr() async throws {
         try await Broker.with { broker in
             let watch = try await BrokerTrial.subscriber(broker.url, "-t", "x", "--rate", "--raw")
-            #expect(await watch.errors.line(with: "signalbox: 0 messages/s, 0 in all") != nil)
+            #expect(await watch.errors.line(with: "signalbox: 0 messages/s, 0 in total") != nil)
             try await broker.publish(lines: ["1", "2", "3"], to: "x")
-            #expect(await watch.errors.line(with: "messages/s, 3 in all") != nil)
+            #expect(await watch.errors.line(with: "messages/s, 3 in total") != nil)
             watch.signal(SIGINT)
             #expect(await watch.output.rest() == ["1", "2", "3"])
             await watch.ends()
@@ -216,7 +216,7 @@ private final class SeenLines: Sendable {
         }
     }
 
-    @Test func theLowerQoSOfTwoApplies() async throws {
+    @Test func theLowerQoSApplies() async throws {
         try await Broker.with { broker in
             try await broker.publish("a", to: "x", retain: true)
             for qos in ["0", "1"] {
@@ -228,7 +228,7 @@ private final class SeenLines: Sendable {
         }
     }
 
-    @Test(arguments: [([], "p5"), (["--v311"], "p2")]) func aVersionIsChosen(
+    @Test(arguments: [([], "p5"), (["--v311"], "p2")]) func theOptionSelectsTheMQTTVersion(
         _ arguments: [String],
         _ word: String
     ) async throws {
@@ -244,7 +244,7 @@ private final class SeenLines: Sendable {
 @Suite(.timeLimit(.minutes(10))) struct RawTerminalTests {
     /// Otherwise a publisher could change the terminal's title or type for the reader.
     @Test(arguments: [("--raw", #"\e]0;title"#), ("--raw=always", "\u{1B}]0;title\u{07}end")])
-    func aPublishersPayloadControlsATerminalOnlyOnRequest(option: String, shown: String) async throws {
+    func aPayloadControlsTheTerminalOnlyOnRequest(option: String, shown: String) async throws {
         try await Broker.with { broker in
             try await broker.publish("\u{1B}]0;title\u{07}end", to: "x", retain: true)
             let terminal = try Terminal()

@@ -17,7 +17,7 @@ import Testing
         String(decoding: try FileContent.read(path, limit: 1 << 20).get(), as: UTF8.self)
     }
 
-    @Test func linesAreAppendedForTheOwnerAlone() async throws {
+    @Test func linesAreAppendedToAPrivateFile() async throws {
         try await AppendLogTests.withPath { path in
             do {
                 let log = try AppendLog(path: path)
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func linesThatWaitTogetherAreAllThere() async throws {
+    @Test func concurrentLinesAreAllWritten() async throws {
         try await AppendLogTests.withPath { path in
             let log = try AppendLog(path: path)
             try await withThrowingTaskGroup { group in
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func aLineThatWasTornIsEndedFirst() async throws {
+    @Test func aTornLineIsEndedFirst() async throws {
         try await AppendLogTests.withPath { path in
             try Data("1\n{\"tor".utf8).write(to: URL(fileURLWithPath: path))
             try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
@@ -86,7 +86,7 @@ import Testing
     /// A file at its size limit fails like a file on a full disk, here after a part of the line was written.
     ///
     /// Runs in a separate process, as the limit applies to all files of a process.
-    @Test func linesAreGivenBackWhileTheDiskIsFullAndWrittenAfterwards() async {
+    @Test func linesAreGivenBackOnlyWhileTheDiskIsFull() async {
         await #expect(processExitsWith: .success) {
             // As in the program: exceeding the limit is then an error of write(2) and does not end the process.
             signal(SIGXFSZ, SIG_IGN)
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["/dev/null", "/", "/nowhere/at/all"]) func whatIsNoRegularFileIsRefused(_ path: String) {
+    @Test(arguments: ["/dev/null", "/", "/nowhere/at/all"]) func aNonRegularFileIsRefused(_ path: String) {
         #expect(throws: AppendLogError.self) { try AppendLog(path: path) }
     }
 
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func aLinkIsNotFollowed() async throws {
+    @Test func aSymbolicLinkIsNotFollowed() async throws {
         try await AppendLogTests.withPath { path in
             try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path + ".target")
             #expect(AppendLogTests.refusal(path).contains("symbolic link"))
@@ -150,7 +150,7 @@ import Testing
     }
 
     @Test(arguments: [0o644, 0o660, 0o606, 0o620])
-    func whatOthersMayReadOrChangeIsRefused(mode: Int) async throws {
+    func aFileOpenToOthersIsRefused(mode: Int) async throws {
         try await AppendLogTests.withPath { path in
             try Data("1\n".utf8).write(to: URL(fileURLWithPath: path))
             try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func aFileWithASecondNameIsRefused() async throws {
+    @Test func aHardLinkedFileIsRefused() async throws {
         try await AppendLogTests.withPath { path in
             try await AppendLog(path: path).append(Array("1\n".utf8))
             try FileManager.default.linkItem(atPath: path, toPath: path + ".second")
@@ -167,7 +167,7 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: geteuid() == 0, "only root may give a file away")) func aFileOfAnotherUserIsRefused()
+    @Test(.enabled(if: geteuid() == 0, "only root may change the owner of a file")) func aFileOfAnotherUserIsRefused()
         async throws
     {
         try await AppendLogTests.withPath { path in
@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    @Test func whatWaitsGoesOutInOneWriteInItsOrder() async throws {
+    @Test func waitingLinesAreWrittenTogetherInOrder() async throws {
         let disk = SlowDisk()
         let committer = LineCommitter(name: "test") { disk.write($0) }
         #expect(committer.offer([0]))
@@ -214,13 +214,13 @@ import Testing
         #expect(disk.writes.withLock { $0.count } <= 3)
     }
 
-    @Test func aFailureReachesEveryoneWhoWaitedForIt() async {
+    @Test func aFailureReachesEachCommit() async {
         let committer = LineCommitter(name: "test") { _ throws(OutputFailure) in throw .closed }
         await #expect(throws: OutputFailure.closed) { try await committer.commit([1]) }
         await #expect(throws: OutputFailure.closed) { try await committer.commit([2]) }
     }
 
-    @Test func whatWaitsIsBounded() async {
+    @Test func waitingBytesAreBounded() async {
         let disk = SlowDisk()
         let committer = LineCommitter(name: "test", limit: 10) { disk.write($0) }
         #expect(committer.offer(Array(repeating: 0, count: 100)))
@@ -238,7 +238,7 @@ import Testing
         #expect(disk.writes.withLock { $0.map(\.count) } == [100, 10])
     }
 
-    @Test func aFlushDoesNotWaitForAReaderThatHasStopped() async {
+    @Test func aFlushTimesOutOnAStalledReader() async {
         let disk = SlowDisk()
         let committer = LineCommitter(name: "test") { disk.write($0) }
         #expect(committer.offer([0]))
@@ -256,7 +256,7 @@ import Testing
         func holds(_ byte: UInt8) -> Bool { bytes.withLock { $0.contains(byte) } }
     }
 
-    @Test func aFlushIsNeverAheadOfALineThatWasTaken() async {
+    @Test func aFlushIncludesEachAcceptedLine() async {
         for _ in 0..<3_000 {
             let memory = Memory()
             let committer = LineCommitter(name: "test") { memory.write($0) }

@@ -18,7 +18,7 @@ import Testing
         #expect(read["n"] as? Int == 7)
     }
 
-    @Test(arguments: NaughtyText.all) func compactedJSONMeansTheSame(_ text: String) throws {
+    @Test(arguments: NaughtyText.all) func compactedJSONIsEquivalent(_ text: String) throws {
         let wrapped = try JSONSerialization.data(
             withJSONObject: [text: [text, 1.5, NSNull()]],
             options: .prettyPrinted
@@ -34,7 +34,7 @@ import Testing
         #expect(String(decoding: EscapedJSON.compact(json.utf8), as: UTF8.self) == #"{"a b":[1.50,"x \" y",1e2]}"#)
     }
 
-    @Test func bytesThatAreNoTextAreBase64() {
+    @Test func nonUTF8BytesAreBase64() {
         var object = JSONObject()
         object.add("payload", content: Bytes([0xFF, 0x00]))
         object.add("deadLetter", content: Bytes([0xC0]))
@@ -42,7 +42,7 @@ import Testing
         #expect(String(decoding: object.closed, as: UTF8.self) == expected)
     }
 
-    @Test func base64IsFoundations() {
+    @Test func base64MatchesFoundation() {
         for count in 0..<70 {
             let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ 11) }
             #expect(Base64.text(bytes) == Data(bytes).base64EncodedString())
@@ -66,14 +66,14 @@ import Testing
 }
 
 @Suite struct WallTimeTextTests {
-    @Test func knownMomentsAreWrittenInUTC() {
+    @Test func knownTimesAreWrittenInUTC() {
         #expect(WallTimeText.utc(WallTime(seconds: 0)) == "1970-01-01T00:00:00.000Z")
         #expect(WallTimeText.utc(WallTime(seconds: 951_782_400, nanoseconds: 7_999_999)) == "2000-02-29T00:00:00.007Z")
         #expect(WallTimeText.utc(WallTime(seconds: -1)) == "1969-12-31T23:59:59.000Z")
         #expect(WallTimeText.utc(WallTime(seconds: 4_107_542_399)) == "2100-02-28T23:59:59.000Z")
     }
 
-    @Test func manyDaysAgreeWithFoundation() {
+    @Test func datesMatchFoundation() {
         let formatter = ISO8601DateFormatter()
         for day in stride(from: -100_000, through: 100_000, by: 97) {
             let seconds = day * 86_400 + 12_345

@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func linesComeInTheOrderOfArrivalAlthoughOutcomesDoNot() async throws {
+    @Test func linesKeepTheOrderOfArrival() async throws {
         let ids = try await OrderedOutcomesTests.withTrial(WindowLimits()) { trial in
             #expect(trial.submit(["slow", "fast", "unknown", "fast"]) == 4)
             var settled = trial.settled.makeAsyncIterator()
@@ -106,7 +106,7 @@ import Testing
         #expect(ids == ["0", "1", "2", "3"])
     }
 
-    @Test func linesThatWaitForAnEarlierOneTakeUpTheWindow() async throws {
+    @Test func waitingLinesOccupyTheWindow() async throws {
         let ids = try await OrderedOutcomesTests.withTrial(WindowLimits(arrivals: 4)) { trial in
             #expect(trial.submit(["slow", "fast", "fast", "fast", "fast"]) == 4)
             var settled = trial.settled.makeAsyncIterator()
@@ -120,7 +120,7 @@ import Testing
         #expect(ids == ["0", "1", "2", "3", "0"])
     }
 
-    @Test func afterEnoughLinesNoMoreAreWrittenOrCounted() async throws {
+    @Test func linesBeyondTheLimitAreNeitherWrittenNorCounted() async throws {
         let times = Mutex(0)
         let ids = try await OrderedOutcomesTests.withTrial(WindowLimits(), limit: 2) {
             times.withLock { $0 += 1 }
@@ -136,7 +136,7 @@ import Testing
         #expect(times.withLock { $0 } == 1)
     }
 
-    @Test func whereThereIsRoomOneArrivalMayReachOverTheBytes() async throws {
+    @Test func oneArrivalMayExceedTheByteWindow() async throws {
         let ids = try await OrderedOutcomesTests.withTrial(WindowLimits(bytes: 40)) { trial in
             // A message has 26 bytes: after the first, a quarter is still free; after the second, it is not.
             #expect(trial.submit(["slow", "fast", "fast"]) == 2)
@@ -148,7 +148,7 @@ import Testing
         #expect(ids == ["0", "1", "0"])
     }
 
-    @Test func whatTheSupervisorDoesNotTakeHasNoLine() async throws {
+    @Test func arrivalsWithoutRoomHaveNoLine() async throws {
         let pipe = Pipe.unshared()
         let output = StandardOutput(descriptor: OutputDescriptor(number: pipe.fileHandleForWriting.fileDescriptor))
         let outcomes = OrderedOutcomes(window: WindowLimits(), output: output, recorded: nil)
@@ -187,15 +187,15 @@ import Testing
     private static let invalid = Outcome.rejected(
         Outcome.Rejection(
             .invalidBody,
-            BodyError(.typeMismatch, path: "body.amount", offset: 31, detail: "Int expected")
+            BodyError(.typeMismatch, path: "body.amount", offset: 31, detail: "expected Int")
         )
     )
 
-    @Test func anInvalidBodyHasThePathToWhatIsWrong() throws {
+    @Test func anInvalidBodyIsReportedWithItsPath() throws {
         let line = try OutcomeLineTests.line(#"{"action":"pay","body":{"amount":"1"}}"#, OutcomeLineTests.invalid)
         let members =
             #""outcome":"rejected","reason":"invalidBody","#
-            + #""detail":"typeMismatch at body.amount (byte 31): Int expected","path":"body.amount""#
+            + #""detail":"typeMismatch at body.amount (byte 31): expected Int","path":"body.amount""#
         #expect(
             String(decoding: line.recordLine, as: UTF8.self)
                 == #"{"source":"page","action":"pay","body":{"amount":"1"},"# + members + "}\n"
@@ -203,7 +203,7 @@ import Testing
         let run = String(decoding: line.runLine, as: UTF8.self)
         let stages =
             #","explanation":[{"stage":"envelope","passes":true,"detail":"standard"},"#
-            + #"{"stage":"plugin","passes":false,"detail":"typeMismatch at body.amount (byte 31): Int expected"}]"#
+            + #"{"stage":"plugin","passes":false,"detail":"typeMismatch at body.amount (byte 31): expected Int"}]"#
         #expect(run.contains(members + stages + #","deadLetter":"{\"action\":"#), "\(run)")
         #expect(!String(decoding: line.recordLine, as: UTF8.self).contains("explanation"))
     }
@@ -215,7 +215,7 @@ import Testing
         #expect(!String(decoding: line.runLine, as: UTF8.self).contains("deadLetter"))
     }
 
-    @Test func aTerminalGetsColumnsWithoutControlCharacters() throws {
+    @Test func terminalLinesHaveColumnsAndNoControlCharacters() throws {
         let reply = Bytes("{\"receipt\":\"r-1\"}")
         let handled = try OutcomeLineTests.line(
             #"{"action":"pay","id":"a\u001bb","body":[1, 2]}"#,
@@ -239,17 +239,17 @@ import Testing
         return summary.comparison ?? RecordedRun([])
     }
 
-    @Test(arguments: ["a\nb\n", "a\nb"]) func equalLinesAreNoDifference(_ recorded: String) {
+    @Test(arguments: ["a\nb\n", "a\nb"]) func equalLinesDoNotDiffer(_ recorded: String) {
         #expect(RecordedRunTests.run(recorded, ["a", "b"]).differences == 0)
     }
 
-    @Test func aDifferenceHasTheLineTheExpectedAndTheActualText() {
+    @Test func aDifferenceShowsExpectedAndActualText() {
         let run = RecordedRunTests.run("a\nb\nc\n", ["a", "x", "c"])
         #expect(run.differences == 1)
         #expect(run.shown.flatMap(\.lines) == ["line 2: expected b", "line 2: got      x"])
     }
 
-    @Test func linesTooManyAndLinesTooFewAreDifferences() {
+    @Test func extraAndMissingLinesAreDifferences() {
         #expect(
             RecordedRunTests.run("a\n", ["a", "b"]).shown.flatMap(\.lines)
                 == ["line 2: expected no line", "line 2: got      b"]
@@ -262,7 +262,7 @@ import Testing
         #expect(RecordedRunTests.run("\n", [""]).differences == 0)
     }
 
-    @Test func theFirstTenAreShownAndAllAreCounted() {
+    @Test func allDifferencesAreCountedAndTenAreShown() {
         let run = RecordedRunTests.run("", (1...25).map(String.init))
         #expect(run.differences == 25)
         #expect(run.shown.map(\.line) == Array(1...10))

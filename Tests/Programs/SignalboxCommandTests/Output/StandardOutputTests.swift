@@ -19,7 +19,7 @@ import Testing
         )
     }
 
-    @Test func allLinesAreOutWhenItIsFinished() async throws {
+    @Test func finishWritesAllLines() async throws {
         let pipe = Pipe.unshared()
         let output = StandardOutputTests.output(pipe)
         output.offer([1, 2, 3])
@@ -27,7 +27,7 @@ import Testing
         #expect(try pipe.fileHandleForReading.read(upToCount: 3) == Data([1, 2, 3]))
     }
 
-    @Test func aReaderThatClosedIsReportedAtTheEnd() async throws {
+    @Test func finishReportsAClosedReader() async throws {
         let pipe = Pipe.unshared()
         signal(SIGPIPE, SIG_IGN)
         let output = StandardOutputTests.output(pipe)
@@ -36,7 +36,7 @@ import Testing
         #expect(await output.finish(within: .seconds(600)) == .closed)
     }
 
-    @Test func aStalledReaderAndTheDroppedLinesAreReported() async throws {
+    @Test func finishReportsAStalledReaderAndDroppedLines() async throws {
         let pipe = Pipe.unshared()
         let output = StandardOutputTests.output(pipe, limit: 10)
         // More than a pipe holds.
@@ -50,7 +50,7 @@ import Testing
 }
 
 @Suite struct DiagnosticOutputTests {
-    @Test func everyLineIsWrittenOrCountedOnce() async throws {
+    @Test func eachLineIsWrittenOrCountedOnce() async throws {
         let pipe = Pipe.unshared()
         let writer = pipe.fileHandleForWriting
         let output = DiagnosticOutput(descriptor: OutputDescriptor(number: writer.fileDescriptor), limit: 200)
@@ -80,13 +80,13 @@ import Testing
 @Suite struct RawOutputTests {
     private let hostile = Array("\u{1B}]0;title\u{07}\u{9B}2J\ta\nb\u{202E}ä".utf8) + [0xFF]
 
-    @Test func aTerminalIsNotActedOn() {
+    @Test func controlCharactersAreEscapedForATerminal() {
         let shown = String(decoding: RawOutput.auto.line(hostile, isTerminal: true), as: UTF8.self)
         #expect(!shown.unicodeScalars.contains { $0 != "\n" && $0 != "\t" && LineEscape.isUnsafe($0) })
         #expect(shown.hasPrefix("\\e]0;title") && shown.contains("\ta\nb") && shown.hasSuffix("ä\u{FFFD}\n"))
     }
 
-    @Test func elsewhereItIsWrittenAsItCame() {
+    @Test func rawBytesAreWrittenToPipesOrOnRequest() {
         #expect(RawOutput.auto.line(hostile, isTerminal: false) == hostile + [10])
         for isTerminal in [false, true] {
             #expect(RawOutput.always.line(hostile, isTerminal: isTerminal) == hostile + [10])
@@ -100,12 +100,12 @@ import Testing
             (["mqtt://a", "-t", "b"], nil),
         ] as [([String], RawOutput?)]
     )
-    func theOptionMayStandAlone(arguments: [String], raw: RawOutput?) throws {
+    func theRawOptionMayHaveNoValue(arguments: [String], raw: RawOutput?) throws {
         let command = try SubscribeCommand.parse(arguments)
         #expect(command.raw == raw && command.broker == "mqtt://a")
     }
 
-    @Test(arguments: ["--raw=alwasy", "--raw=never"]) func anotherKeywordIsRefused(option: String) {
+    @Test(arguments: ["--raw=alwasy", "--raw=never"]) func anUnknownKeywordIsRefused(option: String) {
         #expect(throws: (any Error).self) { try SubscribeCommand.parse(["mqtt://a", "-t", "b", option]) }
     }
 }
@@ -127,7 +127,7 @@ import Testing
         InputLine(Array(text.utf8), isTruncated: isTruncated)
     }
 
-    @Test(arguments: 1...12) func linesAreTheSameInWhateverChunksTheyCome(_ chunk: Int) {
+    @Test(arguments: 1...12) func chunkSizesDoNotChangeLines(_ chunk: Int) {
         let line = LineSplitterTests.line
         let found = LineSplitterTests.lines(
             "a\n\nbc\r\n\r\n12345678\n12345678\r\n123456789\n1234567\r8\nlast",
@@ -140,22 +140,22 @@ import Testing
         #expect(found == expected)
     }
 
-    @Test func theLastLineNeedsNoEnd() {
+    @Test func theLastLineNeedsNoLineFeed() {
         #expect(LineSplitterTests.lines("a\nb", chunk: 9).map(\.bytes) == [Array("a".utf8), Array("b".utf8)])
         #expect(LineSplitterTests.lines("a\nb\n", chunk: 9).count == 2)
         #expect(LineSplitterTests.lines("", chunk: 9).isEmpty)
     }
 
-    @Test func aCarriageReturnIsOnlyTheEndOfALineBeforeALineFeed() {
+    @Test func aCarriageReturnEndsALineOnlyBeforeALineFeed() {
         #expect(LineSplitterTests.lines("a\rb\r", chunk: 9) == [LineSplitterTests.line("a\rb\r")])
     }
 
-    @Test func noMoreOfALineIsKeptThanItsLimit() {
+    @Test func longLinesAreTruncatedAtTheLimit() {
         let found = LineSplitterTests.lines(String(repeating: "x", count: 100_000) + "\ny\n", chunk: 64)
         #expect(found == [LineSplitterTests.line("xxxxxxxx", isTruncated: true), LineSplitterTests.line("y")])
     }
 
-    @Test func aLineThatIsNotUTF8IsReportedWithThePosition() {
+    @Test func invalidUTF8IsReportedWithItsPosition() {
         let line = InputLine(Array("myapp://ü/".utf8) + [0xFF, 0x61])
         #expect(throws: URLTextError(.notUTF8, at: 11, "the line is not UTF-8")) {
             () throws(URLTextError) in try line.text()
@@ -164,11 +164,11 @@ import Testing
         #expect(line.shown == "(13 bytes)")
     }
 
-    @Test func aLineThatWasCutInACharacterIsRepeatedWithoutIt() {
+    @Test func truncationDropsAnIncompleteCharacter() {
         let line = InputLine(Array("a€".utf8.dropLast()), isTruncated: true)
         #expect(line.content.text == "a")
         #expect(line.shown == "a…")
-        #expect(throws: URLTextError(.tooLong, at: 3, "at most 3 bytes expected")) {
+        #expect(throws: URLTextError(.tooLong, at: 3, "expected at most 3 bytes")) {
             () throws(URLTextError) in try line.text()
         }
     }
@@ -176,7 +176,7 @@ import Testing
 
 /// NavigationChain imports no other module, so it has its own table.
 @Suite struct UnsafeScalarTests {
-    @Test func everyModuleEscapesTheSame() {
+    @Test func allModulesEscapeTheSameScalars() {
         for value in UInt32(0)...0x10FFFF {
             guard let scalar = Unicode.Scalar(value) else { continue }
             let isUnsafe = scalar.isUnsafeInLine

@@ -35,19 +35,20 @@ import Testing
     }
 
     @Test(arguments: [
-        (["page.html", "other.html", "--engine", "browser"], "shows one page"),
-        (["page.html", "--engine", "browser", "--expect", "a"], "--expect compares runs of --engine jsc"),
+        (["page.html", "other.html", "--engine", "browser"], "takes exactly one page"),
+        (["page.html", "--engine", "browser", "--expect", "a"], "--expect requires --engine jsc"),
         (["page.html", "--engine", "browser", "--allow-origin", "null"], "--allow-origin: "),
         (["page.js", "--allow-origin", "https://a.example"], "scripts of --engine jsc have no origin"),
-        (["page.html", "--engine", "netscape"], "netscape"), (["page.js", "--count", "0"], "--count is at least 1"),
+        (["page.html", "--engine", "netscape"], "netscape"),
+        (["page.js", "--count", "0"], "--count must be at least 1"),
     ])
-    func whatDoesNotGoTogetherIsRefused(_ arguments: [String], _ words: String) async throws {
+    func conflictingOptionsAreRefused(_ arguments: [String], _ words: String) async throws {
         let finished = try await CommandProcess.run(["bridge"] + arguments)
         #expect(finished.status == CommandStatus.usage.rawValue)
         #expect(finished.errors.joined().contains(words), "\(finished.errors)")
     }
 
-    @Test func aPageMustBeThereAndAFolderMustHaveAFirstOne() async throws {
+    @Test func aMissingPageOrIndexIsUnreadable() async throws {
         try await Self.with { trial in
             for page in ["nothing.html", "."] {
                 let finished = try await trial.run(["bridge", page, "--engine", "browser"])
@@ -61,7 +62,7 @@ import Testing
             try trial.write("signalbox.call('pay');", to: "page.js")
             let finished = try await trial.run(["bridge", "page.js", "--config", "c.yaml"])
             #expect(finished.status == 0)
-            #expect(finished.errors.contains { $0.contains("engine jsc: navigation: not asked") })
+            #expect(finished.errors.contains { $0.contains("engine jsc: navigation: not reported") })
         }
     }
 
@@ -77,7 +78,7 @@ import Testing
                 )
                 let arguments = ["bridge", ".", "--engine", "browser", "--config", "c.yaml", "--count", "2"]
                 let process = try trial.start(arguments)
-                #expect(await process.errors.line(with: "engine browser: navigation: not asked") != nil)
+                #expect(await process.errors.line(with: "engine browser: navigation: not reported") != nil)
                 let line = try #require(await process.errors.line(with: "signalbox: open http://"))
                 let tab = try await chromium.open(String(line.dropFirst("signalbox: open ".count)))
                 #expect(await process.output.rest() == Self.messages)
@@ -88,7 +89,7 @@ import Testing
     }
 
     #if WebKitGTK
-    @Test func withoutADisplayAWebViewExplainsWhatToDo() async throws {
+    @Test func withoutADisplayAWebViewReportsARemedy() async throws {
         try await Self.with { trial in
             let finished = try await CommandProcess.run(
                 ["bridge", "page.html", "--engine", "webkitgtk"],
@@ -119,7 +120,7 @@ import Testing
         #expect(navigations.last?.contains(#""policy":"cancel""#) == true)
     }
 
-    @Test func aPageInAWebViewCallsPluginsAndItsNavigationIsDecided() async throws {
+    @Test func aWebViewCallsPluginsAndGetsNavigationVerdicts() async throws {
         guard Self.hasDisplay() else { return }
         try await Self.with { trial in
             let process = try trial.start(["bridge", "page.html", "--engine", "webkitgtk", "--config", "c.yaml"])
@@ -133,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func aPageInAWebViewEndsAfterTheRequestedNumberOfMessages() async throws {
+    @Test func aWebViewEndsAfterTheRequestedNumberOfMessages() async throws {
         guard Self.hasDisplay() else { return }
         try await Self.with { trial in
             let page = Self.page.replacing("location.href = 'https://elsewhere.example/';", with: "")
@@ -146,7 +147,7 @@ import Testing
         }
     }
     #else
-    @Test func aCommandBuiltWithoutWebViewsExplainsHowToGetThem() async throws {
+    @Test func withoutWebViewSupportTheRemedyIsReported() async throws {
         try await Self.with { trial in
             let finished = try await trial.run(["bridge", "page.html", "--engine", "webkitgtk"])
             #expect(finished.status == CommandStatus.unavailable.rawValue)
@@ -157,7 +158,7 @@ import Testing
 }
 
 /// Pages of `bridge`, whose scripts run in a separate process.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct OwnProcessTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct PageProcessTests {
     private static func configuration(_ page: String) -> String {
         """
         sources: { page: { script: { \(page) } } }
@@ -177,7 +178,7 @@ import Testing
         return try #require(finished)
     }
 
-    @Test func aPageWorksAsInTheProgramsProcess() async throws {
+    @Test func aSeparateProcessGivesTheSameOutput() async throws {
         let script = """
             console.log('begun');
             signalbox.call('say', { a: 1 }).then((reply) => signalbox.call('say', reply), () => {});
@@ -199,17 +200,17 @@ import Testing
         "signalbox.call('say').then(() => { const kept = []; for (;;) kept.push('x'.repeat(1e7) + kept.length); });",
         "new Uint8Array(1e9).fill(1).sort();",
     ])
-    func aPageThatTakesTooMuchMemoryIsEnded(script: String) async throws {
+    func aPageOverTheMemoryLimitIsEnded(script: String) async throws {
         let finished = try await Self.bridge(
             script,
             "memory_limit: 200MiB, heap_limit: 1024GiB, execution_time_limit: 1h"
         )
         #expect(finished.status == CommandStatus.notAsExpected.rawValue)
-        #expect(finished.errors.contains { $0.contains("its process takes more than") }, "\(finished.errors)")
+        #expect(finished.errors.contains { $0.contains("the page's process takes more than") }, "\(finished.errors)")
     }
 
     /// Only ending its process interrupts a call into the engine.
-    @Test func aCallWithoutEndIsEnded() async throws {
+    @Test func anEndlessEngineCallIsEnded() async throws {
         let script = "/(a+)+b/.test('a'.repeat(60));"
         let limited = try await Self.bridge(script, "execution_time_limit: 100ms")
         #expect(limited.status == CommandStatus.notAsExpected.rawValue)
@@ -238,7 +239,7 @@ import Testing
         }
     }
 
-    @Test func aProcessThatEndsByItselfIsTheEndOfItsPage() async throws {
+    @Test func aKilledProcessEndsItsPage() async throws {
         try await LinkTrial.with([
             "a.js": "setInterval(() => {}, 1e6); signalbox.call('say');", "c.yaml": Self.configuration(""),
         ]) {
@@ -248,7 +249,7 @@ import Testing
             let child = try #require(try Self.children(of: command.id).first)
             kill(child, SIGKILL)
             let errors = await command.errors.rest()
-            #expect(errors.contains { $0.contains("its process ended by signal 9") }, "\(errors)")
+            #expect(errors.contains { $0.contains("the page's process ended by signal 9") }, "\(errors)")
             #expect(await command.status() != 0)
         }
     }

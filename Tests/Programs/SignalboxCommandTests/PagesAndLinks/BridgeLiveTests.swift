@@ -16,7 +16,7 @@ import Testing
         handlers.show.postMessage({ action: "not a name" });
         """
 
-    @Test func everyMessageIsALineInTheOrderInWhichItWasSent() async throws {
+    @Test func eachMessageIsALineInSendingOrder() async throws {
         try await PageTrial.with { trial in
             let finished = try await trial.bridge(BridgeLiveTests.shop)
             #expect(finished.status == CommandStatus.notAsExpected.rawValue)
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func theSameScriptGivesTheSameBytesAndSoEqualsItsRecordedRun() async throws {
+    @Test func theSameScriptMatchesItsRecordedRun() async throws {
         try await PageTrial.with { trial in
             let first = try await trial.bridge(BridgeLiveTests.shop)
             try trial.write(first.output.map { $0 + "\n" }.joined(), to: "recorded.jsonl")
@@ -71,7 +71,7 @@ import Testing
                 reported == [
                     "signalbox: line 2: expected \(line)", "signalbox: line 2: got      \(finished.output[1])",
                     "signalbox: line 3: expected no line", "signalbox: line 3: got      \(finished.output[2])",
-                    "signalbox: lines that are not as in recorded.jsonl: 2",
+                    "signalbox: lines that differ from recorded.jsonl: 2",
                 ]
             )
         }
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func aFloodThroughASmallWindowKeepsEveryLineAndTheirOrder() async throws {
+    @Test func aFloodThroughASmallWindowKeepsAllLinesInOrder() async throws {
         try await PageTrial.with { trial in
             let script =
                 "for (let n = 0; n < 2000; n++) window.webkit.messageHandlers[n % 2 ? 'show' : 'pay'].postMessage(n);"
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func aScriptErrorIsStatusOneAlsoWhenEveryMessageWasHandled() async throws {
+    @Test func aScriptErrorIsStatusOneEvenIfMessagesAreHandled() async throws {
         try await PageTrial.with { trial in
             let script = "window.webkit.messageHandlers.show.postMessage(1);\nnothing.there();"
             let finished = try await trial.bridge(script)
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func aScriptThatNeverReturnsIsStatusOne() async throws {
+    @Test func anEndlessScriptIsStatusOne() async throws {
         try await PageTrial.with { trial in
             let finished = try await trial.bridge("for (;;) {}")
             #expect(finished.status == CommandStatus.notAsExpected.rawValue)
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test func aPageThatTakesTooMuchMemoryIsStatusOne() async throws {
+    @Test func aPageOverTheHeapLimitIsStatusOne() async throws {
         let configuration = PageTrial.configuration.replacing("title: Trial", with: "heap_limit: 8MiB")
         try await PageTrial.with(configuration.replacing("300ms", with: "1h")) { trial in
             let script = "const kept = []; setInterval(() => kept.push(new Array(100000).fill({})), 0);"
@@ -145,12 +145,12 @@ import Testing
         }
     }
 
-    @Test func aPageThatDoesNotEndIsEndedAfterTheTimeout() async throws {
+    @Test func aBusyPageEndsAtTheTimeout() async throws {
         try await PageTrial.with { trial in
             let script = "window.webkit.messageHandlers.show.postMessage(1); setInterval(() => {}, 10);"
             let finished = try await trial.bridge(script, "--timeout", "500ms")
             #expect(finished.status == CommandStatus.timeout.rawValue)
-            #expect(finished.errors.contains("signalbox: the time passed before the page was idle"))
+            #expect(finished.errors.contains("signalbox: timed out before the page was idle"))
         }
     }
 
@@ -169,7 +169,7 @@ import Testing
         ["nowhere.js", "--config", "c.yaml"], ["page.js", "nowhere.js"], ["page.js", "--expect", "nowhere.jsonl"],
         ["page.js", "--config", "nowhere.yaml"],
     ])
-    func aFileThatCannotBeReadHasItsOwnStatus(_ arguments: [String]) async throws {
+    func anUnreadableFileHasItsOwnStatus(_ arguments: [String]) async throws {
         try await PageTrial.with { trial in
             try trial.write("", to: "page.js")
             let finished = try await trial.run(["bridge"] + arguments)
@@ -188,12 +188,13 @@ import Testing
             try trial.write(file.joined(separator: "\n"), to: "c.yaml")
             let finished = try await trial.bridge("")
             #expect(finished.status == CommandStatus.invalidConfiguration.rawValue)
-            let advice = "signalbox: c.yaml: no source is a page; add one below 'sources', such as page: { script: {} }"
+            let advice =
+                "signalbox: c.yaml: there is no script source; add one below 'sources', such as page: { script: {} }"
             #expect(finished.errors == [advice])
         }
     }
 
-    @Test func oneOfSeveralPagesIsChosenByItsName() async throws {
+    @Test func theSourceOptionSelectsOneOfSeveralPages() async throws {
         let second = "sources:\n  kiosk: { script: {} }"
         try await PageTrial.with(PageTrial.configuration.replacing("sources:", with: second)) { trial in
             let open = try await trial.bridge("signalbox.call('pay').catch(() => {})")
@@ -208,7 +209,7 @@ import Testing
         }
     }
 
-    @Test func theTourIsAsRecorded() async throws {
+    @Test func theTourMatchesItsRecordedRun() async throws {
         let root = "/" + #filePath.split(separator: "/").dropLast(5).joined(separator: "/")
         let arguments = ["page.js", "--config", "page.yaml", "--expect", "page.expected.jsonl"]
         let folder = URL(fileURLWithPath: "\(root)/examples/tour")
@@ -240,7 +241,7 @@ import Testing
         }
     }
 
-    @Test func aScriptThatIsNotThereIsAFileThatCannotBeRead() async throws {
+    @Test func aMissingScriptIsAnUnreadableFile() async throws {
         try await PageTrial.with(RunPageTests.configuration) { trial in
             try trial.write("", to: "a.js")
             let finished = try await trial.run(["run", "c.yaml"])

@@ -43,15 +43,15 @@ import Testing
     }
 
     @Test(arguments: [
-        ("myapp://x", "deepLink", "would be opened natively: a deep link of the scheme myapp"),
+        ("myapp://x", "deepLink", "would be opened natively: a deep link with the scheme myapp"),
         ("https://shop.example", "homePage", "would be opened natively: the home page"),
         ("https://shop.example/product/7", "screens", "would be opened natively: /product/{n:int}"),
         (
             "https://other.example/", "externalBrowser",
-            "would be opened in the browser: other.example is not one of our"
+            "would be opened in the browser: other.example is not a listed host"
         ),
     ])
-    func whatWouldBeOpenedIsReportedAndNotOpened(_ url: String, _ decider: String, _ reason: String) async throws {
+    func externalURLsAreReportedWithoutBeingOpened(_ url: String, _ decider: String, _ reason: String) async throws {
         let finished = try await NavigateLiveTests.navigate(url)
         #expect(finished.status == CommandStatus.notAsExpected.rawValue)
         let words = "\"policy\":\"cancel\",\"decider\":\"\(decider)\",\"reason\":\"\(reason)"
@@ -71,7 +71,7 @@ import Testing
         (" https://shop.example/cart", #""decider":"url","reason":"surroundingSpace at byte 0:"#),
         ("http://shop.example/cart", #""decider":"scheme","reason":"the scheme http is not allowed""#),
     ])
-    func aHostileURLIsCancelledAndTheVerdictHasTheReason(_ url: String, _ words: String) async throws {
+    func aHostileURLIsCancelledWithAReason(_ url: String, _ words: String) async throws {
         for finished in [
             try await NavigateLiveTests.navigate(url),
             try await NavigateLiveTests.navigate("--stdin", input: "\(url)\n"),
@@ -92,13 +92,13 @@ import Testing
         #expect(other.output.first?.contains(#""decider":"fallback","reason":"no handler decided""#) == true)
     }
 
-    @Test func aDownloadIsNoCancellation() async throws {
+    @Test func aDownloadDecisionIsStatusZero() async throws {
         let finished = try await NavigateLiveTests.navigate("https://files.shop.example/a.pdf", "--kind", "redirect")
         #expect(finished.status == 0)
         #expect(finished.output.first?.contains(#""policy":"download","decider":"files""#) == true)
     }
 
-    @Test func oneThatIsCancelledAmongSeveralIsStatusOne() async throws {
+    @Test func aCancelledURLAmongSeveralIsStatusOne() async throws {
         let lines = "https://shop.example/a\nnothing\nhttps://shop.example/b\n"
         let finished = try await NavigateLiveTests.navigate("--stdin", input: lines)
         #expect(finished.status == CommandStatus.notAsExpected.rawValue)
@@ -107,7 +107,7 @@ import Testing
         #expect(finished.output.dropFirst().first?.hasPrefix(#"{"input":"nothing","policy":"cancel""#) == true)
     }
 
-    @Test func aLineThatIsNotUTF8IsCancelled() async throws {
+    @Test func aNonUTF8LineIsCancelled() async throws {
         try await LinkTrial.with(["c.yaml": NavigateLiveTests.configuration]) { trial in
             let arguments = ["navigate", "--stdin", "--config", "c.yaml"]
             let finished = try await trial.run(arguments, input: [0x61, 0x3A, 0xFF, 0x0A])

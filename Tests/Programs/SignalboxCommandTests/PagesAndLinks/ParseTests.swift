@@ -13,7 +13,7 @@ import Testing
           - { pattern: 'myapp://login/{token}', action: login, once: true }
         """
 
-    @Test func goodURLsAreStatusZeroInTheirOrder() async throws {
+    @Test func validURLsAreShownInOrderWithStatusZero() async throws {
         try await LinkTrial.with { trial in
             let finished = try await trial.run(["parse", "myapp:b", "HTTPS://A.example"])
             #expect(finished.status == 0)
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func aBadLineInTheMiddleStopsNothingAndIsStatusOne() async throws {
+    @Test func anInvalidLineIsStatusOneAndDoesNotStopOthers() async throws {
         try await LinkTrial.with { trial in
             let lines = Array("myapp:a\nhttps:\\\\evil\n\n".utf8) + [0xFF, 0x0A] + Array("myapp:b\r\nmyapp:c".utf8)
             let finished = try await trial.run(["parse", "--stdin"], input: lines)
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func aLineLongerThanAnyURLIsOneErrorLine() async throws {
+    @Test func anOverlongLineIsOneErrorLine() async throws {
         try await LinkTrial.with { trial in
             let long = "https://a.example/" + String(repeating: "ü", count: 100_000)
             let finished = try await trial.run(["parse", "--stdin"], input: "\(long)\nmyapp:b\n")
@@ -53,14 +53,14 @@ import Testing
             #expect(first.hasPrefix(#"{"input":"https://a.example/üü"#))
             #expect(
                 first.hasSuffix(
-                    #"ü","inputCut":true,"error":{"reason":"tooLong","offset":65536,"detail":"at most 65536 bytes expected"}}"#
+                    #"ü","inputCut":true,"error":{"reason":"tooLong","offset":65536,"detail":"expected at most 65536 bytes"}}"#
                 )
             )
             #expect(first.utf8.count < URLText.maximumLength + 200)
         }
     }
 
-    @Test func routesShowWhatWouldBeCalledAndNothingIsCalled() async throws {
+    @Test func routesShowTheActionWithoutCallingIt() async throws {
         try await LinkTrial.with(["r.yaml": ParseLiveTests.routes]) { trial in
             let finished = try await trial.run(["parse", "myapp://product/42", "myapp://cart", "--routes", "r.yaml"])
             #expect(finished.status == CommandStatus.notAsExpected.rawValue)
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func aConfigurationsSourceOfLinksHasRoutesToo() async throws {
+    @Test func routesMayComeFromALinksSource() async throws {
         let links = "{ links: { routes: [ { pattern: 'myapp://{x}', action: a } ] } }"
         let configuration = "sources: { one: \(links), two: \(links) }\nplugins: []\n"
         try await LinkTrial.with(["c.yaml": configuration]) { trial in
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func aReaderThatGoesAwayEndsIt() async throws {
+    @Test func aClosedStdoutEndsTheCommand() async throws {
         let command = try PipedCommand(["parse", "--stdin"])
         command.write { _ in Array("myapp:a\n".utf8) }
         #expect(await command.lines(1) >= 1)
@@ -124,7 +124,7 @@ import Testing
     }
 
     /// A line is answered as soon as it arrives, without waiting for the end of the input.
-    @Test func aLineIsAnsweredBeforeTheNextOneIsWritten() async throws {
+    @Test func eachLineIsAnsweredBeforeTheNextIsWritten() async throws {
         let command = try PipedCommand(["parse", "--stdin"])
         command.write { $0 < 1 ? Array("myapp:a\n".utf8) : nil }
         #expect(await command.lines(1) == 1)
@@ -137,7 +137,7 @@ import Testing
     /// The input has 66 MiB and the output more than twice that, so a program that stores either exceeds the limit.
     /// Without input, the program needs about half of the limit.
     @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/self/status")))
-    func aMillionLinesTakeNoMoreMemoryThanAFew() async throws {
+    func memoryIsIndependentOfTheNumberOfLines() async throws {
         let command = try PipedCommand(["parse", "--stdin"])
         let (long, short) = ([UInt8](repeating: UInt8(ascii: "x"), count: 2 << 20) + [0x0A], Array("x\n".utf8))
         // 32 rounds of a line of 2 MiB and 31,249 short ones.
@@ -175,7 +175,7 @@ import Testing
         ("myapp:///", #"{"url":"myapp:///","scheme":"myapp","host":"","path":"/","segments":[""]}"#),
         ("myapp://x?", #"{"url":"myapp://x?","scheme":"myapp","host":"x","path":"","segments":[],"query":[]}"#),
     ])
-    func aURLIsShownWithThePartsItHas(_ text: String, _ expected: String) throws {
+    func aURLIsShownWithItsParts(_ text: String, _ expected: String) throws {
         let parsed = try ParsedURLTests.parsed(text)
         #expect(parsed.isValid)
         #expect(ParsedURLTests.line(parsed) == expected)
@@ -190,17 +190,17 @@ import Testing
         #expect(ParsedURLTests.line(parsed) == expected)
     }
 
-    @Test func aQueryThatCannotBeReadIsAnErrorBesideTheOtherParts() throws {
+    @Test func anInvalidQueryIsAnErrorNextToTheOtherParts() throws {
         let parsed = try ParsedURLTests.parsed("https://a.example/x?q=%zz")
         #expect(!parsed.isValid)
         let expected =
             #"{"url":"https://a.example/x?q=%zz","scheme":"https","host":"a.example","path":"/x","segments":["x"],"#
             + #""origin":"https://a.example","error":{"reason":"invalidEscape","offset":22,"#
-            + #""detail":"two hexadecimal digits expected behind %"}}"#
+            + #""detail":"expected two hexadecimal digits after %"}}"#
         #expect(ParsedURLTests.line(parsed) == expected)
     }
 
-    @Test func aLineThatIsNotUTF8IsBase64() {
+    @Test func aNonUTF8LineIsBase64() {
         let parsed = ParsedURL(InputLine([0x61, 0x3A, 0xFF]), base: nil, routes: nil)
         #expect(
             ParsedURLTests.line(parsed)
@@ -212,7 +212,7 @@ import Testing
         let parsed = ParsedURL(InputLine(Array("myapp:".utf8), isTruncated: true), base: nil, routes: nil)
         #expect(
             ParsedURLTests.line(parsed)
-                == #"{"input":"myapp:","inputCut":true,"error":{"reason":"tooLong","offset":6,"detail":"at most 6 bytes expected"}}"#
+                == #"{"input":"myapp:","inputCut":true,"error":{"reason":"tooLong","offset":6,"detail":"expected at most 6 bytes"}}"#
         )
     }
 
@@ -249,13 +249,13 @@ import Testing
         ),
         ("myapp://do/dance/7", #""route":"myapp://do/{action}/{id}","action":"dance","id":"7","body":{}}"#),
     ])
-    func withRoutesItShowsWhatWouldBeCalled(_ text: String, _ end: String) throws {
+    func routesShowTheAction(_ text: String, _ end: String) throws {
         let parsed = try ParsedURLTests.parsed(text, routes: ParsedURLTests.routes())
         #expect(parsed.isValid)
         #expect(ParsedURLTests.line(parsed).hasSuffix(end), "\(ParsedURLTests.line(parsed))")
     }
 
-    @Test func theIDOfALinkThatCountsOnceDoesNotRevealIt() throws {
+    @Test func theIDOfAOnceLinkDoesNotRevealIt() throws {
         let line = ParsedURLTests.line(
             try ParsedURLTests.parsed("myapp://login/canary", routes: ParsedURLTests.routes())
         )
@@ -271,7 +271,7 @@ import Testing
         ),
         ("myapp://u@x", #""rejected":{"reason":"malformed","detail":"the link cannot be read: userinfo at byte 9"#),
     ])
-    func whatHasNoRouteIsRejected(_ text: String, _ words: String) throws {
+    func aURLWithoutARouteIsRejected(_ text: String, _ words: String) throws {
         let parsed = try ParsedURLTests.parsed(text, routes: ParsedURLTests.routes())
         #expect(!parsed.isValid)
         #expect(ParsedURLTests.line(parsed).contains(words), "\(ParsedURLTests.line(parsed))")
@@ -294,7 +294,7 @@ import Testing
         }
     }
 
-    @Test func aPersonGetsColumns() throws {
+    @Test func terminalLinesHaveColumns() throws {
         let found = try ParsedURLTests.parsed("myapp://product/42", routes: ParsedURLTests.routes())
         let columns = String(decoding: found.terminalLine, as: UTF8.self).split(
             separator: "  ",

@@ -39,7 +39,7 @@ import Testing
         finished.output.filter { $0.contains("\"outcome\":") }
     }
 
-    @Test func linksOfAListAFileAndStandardInputComeInThisOrderAndThenItEnds() async throws {
+    @Test func linksAreReadFromListFileAndStdinInOrder() async throws {
         let links = "urls: ['myapp://product/1', 'myapp://product/2']\n      file: l.txt\n      standard_input: true"
         let finished = try await RunLinksTests.run(
             RunLinksTests.configuration(links),
@@ -56,7 +56,7 @@ import Testing
         #expect(finished.errors.last == "signalbox: handled 6, rejected 0, failed 0, abandoned 0, dead letters 0")
     }
 
-    @Test func aLinkThatNoRuleNamesIsRefusedAndADeadLetterOfItsOwnBytes() async throws {
+    @Test func aRefusedLinkIsADeadLetterWithItsOriginalBytes() async throws {
         let finished = try await RunLinksTests.run(RunLinksTests.configuration("urls: ['MyApp://do/restart#x']"))
         let lines = RunLinksTests.outcomes(finished)
         #expect(lines.count == 1)
@@ -71,20 +71,20 @@ import Testing
         ("myapp://u@product/1", #"{"source":"links","outcome":"rejected","reason":"malformed""#),
         ("myapp://product/1?a=%zz", #""scheme":"myapp","outcome":"rejected","reason":"malformed""#),
     ])
-    func whatIsNoActionIsRejected(_ link: String, _ words: String) async throws {
+    func linksWithoutAnActionAreRejected(_ link: String, _ words: String) async throws {
         let finished = try await RunLinksTests.run(RunLinksTests.configuration("urls: ['\(link)']"))
         #expect(finished.status == 0)
         #expect(RunLinksTests.outcomes(finished).first?.contains(words) == true, "\(finished.output)")
         #expect(finished.errors.last == "signalbox: handled 0, rejected 1, failed 0, abandoned 0, dead letters 1")
     }
 
-    @Test func deadLettersThatWereNotWrittenAreCountedAndTheStatusShowsIt() async throws {
+    @Test func unwrittenDeadLettersAreCountedAndSetTheStatus() async throws {
         let configuration = RunLinksTests.configuration("urls: ['myapp://nowhere', 'myapp://u@x', 'myapp://product/1']")
         try await LinkTrial.with(["c.yaml": configuration]) { trial in
             let finished = try await trial.run(["run", "c.yaml"])
             #expect(finished.status == CommandStatus.deadLettersLost.rawValue)
             let loss =
-                "2 dead letters are lost with this process, which kept them in memory; --outcomes writes each to stdout"
+                "2 dead letters were kept in memory and lost with the process; use --outcomes to write each to stdout"
             #expect(finished.errors.dropLast().last == "signalbox: \(loss)")
             let kept = try await trial.run(["run", "c.yaml", "--outcomes"])
             #expect(kept.status == 0)
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func theFallbackTakesLinksOfItsOwnSchemesAndNoOthers() async throws {
+    @Test func theFallbackTakesOnlyLinksOfKnownSchemes() async throws {
         let links = "urls: ['myapp://nowhere', 'https://shop.example/x', 'https://evil.example/x']"
         let finished = try await RunLinksTests.run(RunLinksTests.configuration(links, fallback: "fallback: other"))
         let lines = RunLinksTests.outcomes(finished)
@@ -101,7 +101,7 @@ import Testing
         #expect(finished.errors.contains { $0.contains("action=other") && $0.contains("myapp://nowhere") })
     }
 
-    @Test func aLinkThatCountsOnceHasTheSameIDEachTimeAndKeepsItsSecret() async throws {
+    @Test func aOnceLinkHasAStableIDThatHidesItsSecret() async throws {
         let links = "urls: ['myapp://login/canary-4711', 'MYAPP://login/canary-4711']"
         let finished = try await RunLinksTests.run(RunLinksTests.configuration(links))
         let lines = RunLinksTests.outcomes(finished)
@@ -117,7 +117,7 @@ import Testing
         #expect(!finished.errors.joined().contains("canary-4711"))
     }
 
-    @Test func aLineThatIsNotUTF8OrTooLongIsRejectedAndTheOthersAreNot() async throws {
+    @Test func onlyNonUTF8AndOverlongLinesAreRejected() async throws {
         let long = "myapp://product/" + String(repeating: "1", count: 300_000)
         let input = Array("myapp://do/".utf8) + [0xFF, 0x0A] + Array("\(long)\nmyapp://product/7\n".utf8)
         let finished = try await RunLinksTests.run(RunLinksTests.configuration("standard_input: true"), input: input)
@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test(arguments: [("nowhere.txt", "No such file or directory"), (".", "it is a folder")])
-    func anUnreadableFileIsReportedBeforeAnythingStarts(_ file: String, _ words: String) async throws {
+    func anUnreadableFileIsReportedBeforeTheRun(_ file: String, _ words: String) async throws {
         let finished = try await RunLinksTests.run(
             RunLinksTests.configuration("urls: ['myapp://product/1']\n      file: \(file)")
         )
@@ -141,7 +141,7 @@ import Testing
         #expect(finished.output.isEmpty)
     }
 
-    @Test func aFolderAsStandardInputMakesTheSourceGiveUp() async throws {
+    @Test func aFolderAsStandardInputFailsTheSource() async throws {
         try await LinkTrial.with(["c.yaml": RunLinksTests.configuration("standard_input: true")]) { trial in
             let finished = try await CommandProcess.run(["run", "c.yaml"], folder: trial.folder, input: trial.folder)
             #expect(finished.status == CommandStatus.unavailable.rawValue)
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test func aSignalEndsARunThatWaitsForItsStandardInput() async throws {
+    @Test func aSignalEndsARunThatWaitsForStandardInput() async throws {
         try await LinkTrial.with(["c.yaml": RunLinksTests.configuration("standard_input: true")]) { trial in
             let command = try PipedCommand(["run", "c.yaml"], folder: trial.folder)
             command.write { $0 < 1 ? Array("myapp://product/1\n".utf8) : nil }
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func aFIFOIsReadWhenSomebodyWritesToIt() async throws {
+    @Test func aFIFOIsReadOnceAWriterOpensIt() async throws {
         try await LinkTrial.with(["c.yaml": RunLinksTests.configuration("file: fifo")]) { trial in
             let fifo = trial.folder.appendingPathComponent("fifo").path
             try #require(mkfifo(fifo, 0o600) == 0)
@@ -176,7 +176,7 @@ import Testing
 
     /// The input has 30 MB of links above the message limit: parsing them as URLs would only take time.
     @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/self/status")))
-    func manyLinksTakeNoMoreMemoryThanTheWindow() async throws {
+    func memoryForManyLinksIsBounded() async throws {
         let bounds = "limits: { message_bytes: 100 }\ndead_letters: { count: 10, bytes: 1KiB }\n"
         let configuration = RunLinksTests.configuration("standard_input: true") + "\n\(bounds)"
         try await LinkTrial.with(["c.yaml": configuration]) { trial in

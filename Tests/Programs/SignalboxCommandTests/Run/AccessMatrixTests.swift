@@ -80,7 +80,7 @@ import Testing
         ]
     }
 
-    @Test func aPluginIsCalledForTheOriginsThatItsRuleNamesAndForNoOther() async throws {
+    @Test func aPluginIsCalledOnlyForOriginsThatItsRuleNames() async throws {
         let rules = try Self.rules()
         let supervisor = Supervisor(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let called = Mutex<Set<String>>([])
@@ -92,7 +92,7 @@ import Testing
         }
         let arrivals = Self.arrivals(actions: rules.count)
         let explained = arrivals.map { supervisor.explain($0).verdict.code }
-        #expect(called.withLock { $0.isEmpty }, "an explanation calls nothing")
+        #expect(called.withLock { $0.isEmpty }, "an explanation calls no plugin")
         let codes = try await Self.deliver(arrivals, to: supervisor)
         var expected: Set<String> = []
         for (number, rule) in rules.enumerated() {

@@ -31,7 +31,7 @@ import Testing
                 try #require(await process.errors.line(with: "subscribed to") != nil)
                 try await limitFiles(of: process, to: "1000")
                 for number in 1...12 { try await broker.publish("{}", to: "push/keep/\(number)") }
-                let line = try #require(await process.errors.line(with: "plugin cannot do its work now"))
+                let line = try #require(await process.errors.line(with: "plugin gave messages back"))
                 #expect(line.contains("plugin=keep") && line.contains("File too large"), "\(line)")
                 try await body(broker, process, folder)
             }
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func messagesAreRedeliveredWhileTheDiskIsFullAndStoredAfterwards() async throws {
+    @Test func messagesAreRedeliveredUntilTheDiskHasRoom() async throws {
         try await FullDiskTests.withFullDisk { _, process, folder in
             let log = folder.appendingPathComponent("actions.jsonl")
             try await FullDiskTests.limitFiles(of: process, to: "unlimited")
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func whatItHadNoRoomForWhenTheProgramEndedComesToTheNextOne() async throws {
+    @Test func theNextProcessStoresMessagesGivenBackOnAFullDisk() async throws {
         try await FullDiskTests.withFullDisk { broker, process, folder in
             process.signal(SIGTERM)
             _ = await process.errors.rest()
@@ -92,7 +92,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct DescriptorTests {
     /// A started program that inherits the connection could read from it and would keep it open.
-    @Test func aProgramThatIsStartedGetsNoConnection() async throws {
+    @Test func aChildProcessInheritsNoConnection() async throws {
         try await Broker.with { broker in
             try await broker.publish("1", to: "x", retain: true)
             let command = try PipedCommand(["subscribe", broker.url, "--topic", "x"])

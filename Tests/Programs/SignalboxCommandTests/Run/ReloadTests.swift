@@ -7,7 +7,7 @@ import Testing
 @testable import SignalboxCommand
 
 @Suite(.timeLimit(.minutes(10))) struct ReloadLiveTests {
-    private static let taken = "configuration read anew"
+    private static let taken = "configuration reloaded"
 
     /// Each step changes the previous configuration; its words are expected in the log.
     private static let steps: [(change: @Sendable (inout ReloadConfiguration) -> Void, words: String)] = [
@@ -22,7 +22,7 @@ import Testing
         ({ $0.plugins = [] }, "pluginsRemoved=show"),
     ]
 
-    @Test func whateverChangesEachMessageIsHandledAndInOrder() async throws {
+    @Test func reloadsNeitherLoseNorReorderMessages() async throws {
         try await ReloadTrial.with({ ReloadConfiguration(broker: $0.url) }) { trial, first in
             let publisher = NumberPublisher(trial)
             async let published = publisher.run()
@@ -47,12 +47,12 @@ import Testing
             await ReloadLiveTests.expect(count + 1, in: trial)
             let end = await trial.end()
             #expect(end.status == 0)
-            #expect(end.errors.last?.hasSuffix("configuration read anew 9, of these refused 1") == true)
+            #expect(end.errors.last?.hasSuffix("configuration reloads 9, of these refused 1") == true)
             let numbers = try trial.numbers(in: "handled.jsonl")
             var known: Set<Int> = []
             let firsts = numbers.filter { known.insert($0).inserted }
             #expect(firsts == Array(1...(count + 1)))
-            print("reload: \(count) messages, \(numbers.count - firsts.count) of them again")
+            print("reload: \(count) messages, \(numbers.count - firsts.count) of them redelivered")
         }
     }
 
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func whatComesForASourceThatIsAwayWaitsForItsReturn() async throws {
+    @Test func messagesForARemovedSourceWaitForItsReturn() async throws {
         let urgent = { (broker: Broker) in
             """
               urgent:
@@ -99,7 +99,7 @@ import Testing
         ("timeout: [", ["at=signalbox.yaml:"]),
         ("limits: { depth: 0 }\nnavigation: 5", ["at=signalbox.yaml:1:18 ", "at=signalbox.yaml:2:13 "]),
     ])
-    func aConfigurationThatIsNotRightLeavesTheOldOne(_ lines: String, _ locations: [String]) async throws {
+    func anInvalidConfigurationKeepsTheOldOne(_ lines: String, _ locations: [String]) async throws {
         try await ReloadTrial.with({ ReloadConfiguration(broker: $0.url) }) { trial, first in
             try trial.request("\(lines)\n\(first.text)")
             for location in locations {
@@ -109,12 +109,12 @@ import Testing
             try await trial.broker.publish("{\"number\":\"1\"}", to: "push/numbers/log")
             try await trial.untilHandled()
             let line = try await trial.reload(first.text, until: ReloadLiveTests.taken)
-            #expect(line.contains("nothing has changed"))
+            #expect(line.contains("configuration reloaded: no changes"))
             #expect(await trial.end().status == 0)
         }
     }
 
-    @Test func whatIsNamedAndNotThereLeavesTheOldOne() async throws {
+    @Test func aMissingFileOrVariableKeepsTheOldConfiguration() async throws {
         try await ReloadTrial.with({ ReloadConfiguration(broker: $0.url) }) { trial, first in
             let missing: [(@Sendable (inout ReloadConfiguration) -> Void, String)] = [
                 ({ $0.plugins = ["action: keep, use: file, path: gone/a.jsonl, from: [ { source: push } ]"] }, "gone"),
@@ -134,11 +134,11 @@ import Testing
             try await trial.untilHandled()
             let end = await trial.end()
             #expect(end.status == 0)
-            #expect(end.errors.last?.hasSuffix("configuration read anew 5, of these refused 5") == true)
+            #expect(end.errors.last?.hasSuffix("configuration reloads 5, of these refused 5") == true)
         }
     }
 
-    @Test func deferredChangesAreReportedAndTheRestIsApplied() async throws {
+    @Test func deferredChangesAreReportedAndOthersApplied() async throws {
         try await ReloadTrial.with({ ReloadConfiguration(broker: $0.url) }) { trial, first in
             let next = first.with { configuration in
                 configuration.rest = ["dead_letters: { count: 7 }", "drain_limit: 3s"]
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func ofTwoRequestsInARowTheLastConfigurationIsUsed() async throws {
+    @Test func theLastOfTwoReloadRequestsApplies() async throws {
         try await ReloadTrial.with({ ReloadConfiguration(broker: $0.url) }) { trial, first in
             for name in ["one", "two"] {
                 let plugin = "action: \(name), use: print, from: [ { source: push } ]"
@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    @Test func duringTheDrainItIsIgnored() async throws {
+    @Test func aReloadDuringTheDrainIsIgnored() async throws {
         let configuration = { (broker: Broker) in
             ReloadConfiguration(broker: broker.url).with { configuration in
                 configuration.plugins = ["action: show, use: print, from: [ { source: push } ]"]
@@ -182,7 +182,7 @@ import Testing
             #expect(line.contains(" notice "))
             trial.process.output.close()
             let rest = await trial.process.errors.rest()
-            #expect(rest.last?.contains("configuration read anew") == false)
+            #expect(rest.last?.contains("configuration reloaded") == false)
             await trial.process.ends(with: CommandStatus.outputFailed.rawValue)
         }
     }
@@ -240,7 +240,7 @@ import Testing
         ("plugins:", "dead_letters: { count: 9, bytes: 9 }\nplugins:", "!dead_letters.count !dead_letters.bytes"),
         ("plugins:", "navigation: { chain: [ { schemes: [https] } ], fallback: cancel }\nplugins:", ""),
     ])
-    func whatDiffersIsChangedAndNothingElse(_ part: String, _ other: String, _ expected: String) throws {
+    func onlyDifferencesAreChanged(_ part: String, _ other: String, _ expected: String) throws {
         let new = Self.base.replacing(part, with: other)
         #expect(new != Self.base || expected.isEmpty)
         let change = try Self.change(to: new)
@@ -269,7 +269,7 @@ import Testing
         #expect(Self.text(of: again).isEmpty)
     }
 
-    @Test func aSourceOfStandardInputStaysAsItIs() throws {
+    @Test func changesToAStandardInputSourceAreDeferred() throws {
         let old = Self.base.replacing("plugins:", with: Self.stdin)
         let new = old.replacing("standard_input: true }", with: "standard_input: true }, window: { arrivals: 5 }")
         let change = try Self.change(from: old, to: new, hasReadInput: true)
@@ -279,7 +279,7 @@ import Testing
         #expect(Self.text(of: deeper) == "~push ~page !sources.typed")
     }
 
-    @Test func aSourceOfStandardInputMayGoAndComesOnce() throws {
+    @Test func aStandardInputSourceCanBeAddedOnlyOnce() throws {
         let with = Self.base.replacing("plugins:", with: Self.stdin)
         #expect(Self.text(of: try Self.change(from: with, to: Self.base, hasReadInput: true)) == "-typed")
         #expect(Self.text(of: try Self.change(to: with, hasReadInput: false)) == "+typed")

@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func aCallThatHangsTimesOutAndTheDrainEndsWithItsOwnStatus() async throws {
+    @Test func aHungCallTimesOutAndTheDrainHasItsOwnStatus() async throws {
         try await RunLiveTests.withRun { broker, process, _ in
             try await RunLiveTests.publish(Array("{}".utf8), "hang", broker)
             #expect(await process.output.line(with: "\"action\":\"hang\"", "\"reason\":\"timeout\"") != nil)
@@ -121,7 +121,7 @@ import Testing
     }
 
     /// A process that is killed while it handles a message counts as killed by the message.
-    @Test func aMessageThatNoProcessSurvivesBecomesADeadLetterAndTheOthersAreHandled() async throws {
+    @Test func aMessageThatKillsItsProcessesBecomesADeadLetter() async throws {
         try await Broker.with { broker in
             try await TemporaryFolder.with { folder in
                 let file = folder.appendingPathComponent("signalbox.yaml")
@@ -155,7 +155,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct SecondSignalTests {
     @Test(arguments: [(SIGTERM, CommandStatus.terminated), (SIGINT, .interrupted)])
-    func itEndsADrainAtOnce(_ number: Int32, _ status: CommandStatus) async throws {
+    func aSecondSignalEndsADrainAtOnce(_ number: Int32, _ status: CommandStatus) async throws {
         try await Broker.with { broker in
             try await TemporaryFolder.with { folder in
                 let file = folder.appendingPathComponent("signalbox.yaml")
@@ -207,23 +207,23 @@ import Testing
         }
     }
 
-    @Test func itEndsByItselfAndReportsThatLinesWereLost() async throws {
+    @Test func unreadOutputIsReportedAsLost() async throws {
         try await UnreadOutputTests.withDrained { process in
             let errors = await process.errors.rest()
             await process.ends(with: CommandStatus.outputFailed.rawValue)
-            #expect(errors.contains { $0.contains("the output is not read") })
+            #expect(errors.contains { $0.contains("the output was not read") })
             #expect(errors.last?.hasPrefix("signalbox: handled 0, rejected 1") == true)
         }
     }
 
-    @Test func aReaderThatGoesAwayThenIsLostOutput() async throws {
+    @Test func aClosedReaderIsAFailedOutput() async throws {
         try await UnreadOutputTests.withDrained { process in
             process.output.close()
             await process.ends(with: CommandStatus.outputFailed.rawValue)
         }
     }
 
-    @Test func aSecondSignalEndsItAtOnce() async throws {
+    @Test func aSecondSignalEndsTheWaitAtOnce() async throws {
         try await UnreadOutputTests.withDrained { process in
             process.signal(SIGTERM)
             await process.ends(with: CommandStatus.terminated.rawValue)

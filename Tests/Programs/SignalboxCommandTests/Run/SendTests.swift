@@ -32,7 +32,7 @@ import Testing
         return try #require(finished)
     }
 
-    @Test func anActionIsHandledAndItsReplyShown() async throws {
+    @Test func anActionIsHandledAndItsReplyIsShown() async throws {
         let finished = try await SendTests.send("pay", "--body", "{ \"a\": 1.50 }", "--id", "7")
         #expect(finished.status == 0)
         #expect(
@@ -43,7 +43,7 @@ import Testing
         #expect(finished.errors.isEmpty)
     }
 
-    @Test func withoutABodyItIsNullAndAnAssignedIDIsNotShown() async throws {
+    @Test func aMissingBodyIsNullAndAnAssignedIDIsHidden() async throws {
         let finished = try await SendTests.send("show")
         #expect(finished.status == 0)
         #expect(finished.output == [#"{"source":"internal","action":"show","body":null,"outcome":"handled"}"#])
@@ -56,7 +56,7 @@ import Testing
         #expect(finished.output.first?.contains("\"body\":[1,2],\"outcome\":\"handled\"") == true)
     }
 
-    @Test func aPluginThatIsNotForTheProgramItselfIsRefusedWithTheLineToAdd() async throws {
+    @Test func aRefusedActionSuggestsTheMissingRule() async throws {
         let finished = try await SendTests.send("closed", "--body", "1")
         #expect(finished.status == CommandStatus.notAsExpected.rawValue)
         #expect(finished.output.first?.contains(#""outcome":"rejected","reason":"sourceNotAllowed","detail":"#) == true)
@@ -69,7 +69,7 @@ import Testing
         ("dance", #""outcome":"rejected","reason":"unknownAction""#),
         ("broken", #""outcome":"failed","reason":"threw""#),
     ])
-    func whatIsNotHandledIsStatusOne(_ action: String, _ words: String) async throws {
+    func anUnhandledActionIsStatusOne(_ action: String, _ words: String) async throws {
         let finished = try await SendTests.send(action)
         #expect(finished.status == CommandStatus.notAsExpected.rawValue)
         #expect(finished.output.count == 1)
@@ -78,28 +78,28 @@ import Testing
 
     @Test(arguments: [
         ("{\"a\":1", "unexpectedEnd at byte 6"), ("", "the body is empty"), ("{\"a\":1,\"a\":2}", "duplicateKey"),
-        (String(repeating: "1", count: 101), "at most 100 bytes expected"),
+        (String(repeating: "1", count: 101), "expected at most 100 bytes"),
     ])
-    func aBodyThatIsNoJSONIsRefusedBeforeAnythingIsSent(_ body: String, _ words: String) async throws {
+    func anInvalidJSONBodyIsRefusedBeforeSending(_ body: String, _ words: String) async throws {
         let finished = try await SendTests.send("pay", "--body", body)
         #expect(finished.status == CommandStatus.invalidConfiguration.rawValue)
         #expect(finished.output.isEmpty)
         #expect(finished.errors.contains { $0.contains(words) }, "\(finished.errors)")
     }
 
-    @Test func standardInputIsReadUpToTheLimitOfAMessage() async throws {
+    @Test func standardInputIsBoundedByTheMessageLimit() async throws {
         let finished = try await SendTests.send("pay", "--body", "-", input: String(repeating: "1", count: 101))
         #expect(finished.status == CommandStatus.invalidConfiguration.rawValue)
         #expect(finished.errors.contains { $0.contains("it has more than 100 bytes") })
     }
 
-    @Test func aCallThatHangsIsAwaitedForTheConfiguredTime() async throws {
+    @Test func aHungCallEndsAtTheTimeout() async throws {
         let finished = try await SendTests.send("hang", "--timeout", "50ms")
         #expect(finished.status == CommandStatus.timeout.rawValue)
-        #expect(finished.errors.contains("signalbox: the time passed before the action had an outcome"))
+        #expect(finished.errors.contains("signalbox: timed out before the action had an outcome"))
     }
 
-    @Test func aConfigurationThatIsNotThereHasItsOwnStatus() async throws {
+    @Test func aMissingConfigurationHasItsOwnStatus() async throws {
         let finished = try await CommandProcess.run(["send", "a", "--config", "/nowhere.yaml"])
         #expect(finished.status == CommandStatus.unreadableFile.rawValue)
     }

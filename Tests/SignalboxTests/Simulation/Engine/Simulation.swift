@@ -78,7 +78,7 @@ final class Simulation: Sendable {
             let hasPlayed = hasPlayed.load(ordering: .relaxed)
             if world.clock.sleepers == 0 {
                 if hasPlayed { break }
-                return ["the run is stuck: nothing is ready, nobody sleeps, and it has not ended"]
+                return ["the run is stuck: no job is ready, no task sleeps, and it has not ended"]
             }
             ticks += 1
             if ticks > Simulation.tickBound { return ["the run does not end: more than \(ticks - 1) ticks"] }

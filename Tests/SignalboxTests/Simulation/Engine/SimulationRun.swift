@@ -8,7 +8,7 @@ struct SimulationRun: Sendable {
 
     /// The violations of all invariants, or the errors of the run itself.
     var findings: [Violation] {
-        let errors = errors.map { Violation(invariant: "theRunEnds", at: events.count, text: $0) }
+        let errors = errors.map { Violation(invariant: "runEnds", at: events.count, text: $0) }
         // In an aborted run, most invariants fail only because it was aborted.
         guard errors.isEmpty else { return errors }
         let history = History(scenario, registrations: registrations, events: events)
@@ -31,10 +31,10 @@ extension SimulationRun {
         let first = findings.min { $0.at < $1.at }
         let named = findings.prefix(8).map { "  \($0.at): \($0)" }.joined(separator: "\n")
         return """
-            seed \(scenario.seed) breaks:
+            seed \(scenario.seed) violates:
             \(named)
             \(SimulationRun.promises(findings))
-            what led to the first:
+            events up to the first violation:
             \(lines(first.map(history) ?? []))
             replay: \(SimulationSeeds.replay(scenario.seed))
             """

@@ -2,9 +2,9 @@ import Signalbox
 import SignalboxCore
 
 extension Invariant {
-    static let rateLimitIsKept = Invariant(
-        "rateLimitIsKept",
-        "A source with a rate limit admits no more than that, and a burst."
+    static let rateLimitIsNotExceeded = Invariant(
+        "rateLimitIsNotExceeded",
+        "A source admits no more arrivals than its rate limit and burst."
     ) { history in
         history.intakes.keys.flatMap { intake -> [History.Anomaly] in
             guard let limit = history.scenario.sources[intake.source].rateLimit else { return [] }
@@ -17,15 +17,15 @@ extension Invariant {
                         return last - first + 1 > limit.burst + (limit.perSecond * time + 9) / 10
                     })
                 else { return nil }
-                let text = "\(over - first + 1) arrivals of \(intake) from tick \(ticks[first].tick) on, of \(limit)"
+                let text = "\(over - first + 1) arrivals of \(intake) from tick \(ticks[first].tick) on exceed \(limit)"
                 return History.Anomaly(at: ticks[over].at, text: text)
             }
         }
     }
 
-    static let overloadedHasItsCause = Invariant(
-        "overloadedHasItsCause",
-        "Only what is over the rate limit of a source that cannot be slowed is refused as overloaded."
+    static let overloadHasItsCause = Invariant(
+        "overloadHasItsCause",
+        "Only arrivals over the rate limit of a source that cannot be slowed are rejected as overloaded."
     ) { history in
         history.arrivals.compactMap { arrival in
             guard arrival.rejection == .overloaded else { return nil }
@@ -33,7 +33,7 @@ extension Invariant {
             if let limit, !history.source(of: arrival).isSlowed, history.isOver(limit, arrival) { return nil }
             return History.Anomaly(
                 at: history.routedAt(arrival),
-                text: "\(arrival.mark) is refused, and the rate limit is not reached"
+                text: "\(arrival.mark) was rejected below the rate limit"
             )
         }
     }
@@ -82,11 +82,11 @@ extension History {
 }
 
 extension Invariant {
-    static let breakerIsKept = Invariant(
-        "breakerIsKept",
+    static let breakerMatchesItsModel = Invariant(
+        "breakerMatchesItsModel",
         """
-        After so many failures in a row a circuit breaker admits nothing for its time, and then one at a time until \
-        one is handled; else it admits all.
+        After the configured number of consecutive failures, a circuit breaker admits nothing for its open time, and then \
+        one trial at a time until one is handled. Otherwise it admits every arrival.
         """
     ) { history in
         history.registrations.flatMap { registration -> [History.Anomaly] in
@@ -154,15 +154,15 @@ private struct BreakerModel {
     /// - Returns: The error, or `nil`.
     mutating func decide(_ mark: ArrivalMark, isRefused: Bool, at tick: Int) -> String? {
         switch phase {
-        case .closed: return isRefused ? "was refused, and the circuit breaker is closed" : nil
+        case .closed: return isRefused ? "was refused while the circuit breaker was closed" : nil
         case .open(let since):
             // A tick at either end may be a partial one.
-            if isRefused { return tick > since + breaker.openFor + 1 ? "was refused, and the time is over" : nil }
-            if tick < since + breaker.openFor - 1 { return "was admitted, and the circuit breaker is open" }
+            if isRefused { return tick > since + breaker.openFor + 1 ? "was refused after the open time" : nil }
+            if tick < since + breaker.openFor - 1 { return "was admitted while the circuit breaker was open" }
             phase = .trying(mark)
         case .trying(let trial):
-            if isRefused { return trial == nil ? "was refused, and nothing is tried" : nil }
-            if let trial { return "was admitted while \(trial) is tried" }
+            if isRefused { return trial == nil ? "was refused while no trial was running" : nil }
+            if let trial { return "was admitted during the trial of \(trial)" }
             phase = .trying(mark)
         }
         return nil
@@ -184,7 +184,7 @@ private struct BreakerModel {
 extension Invariant {
     static let duplicatesAreNotCalled = Invariant(
         "duplicatesAreNotCalled",
-        "While an id is remembered, nothing else of its source with that id reaches a plugin."
+        "While an id is remembered, no other arrival of its source with that id reaches a plugin."
     ) { history in
         history.arrivals.enumerated().flatMap { index, first -> [History.Anomaly] in
             guard let limits = history.source(of: first).remembered, !history.attempts(of: first).isEmpty,
@@ -200,7 +200,7 @@ extension Invariant {
                 else { return nil }
                 return History.Anomaly(
                     at: call.began,
-                    text: "\(later.mark) was called, and its id is that of \(first.mark)"
+                    text: "\(later.mark) was called with the id of \(first.mark)"
                 )
             }
         }
@@ -209,8 +209,8 @@ extension Invariant {
     static let duplicatesHaveTheirOriginal = Invariant(
         "duplicatesHaveTheirOriginal",
         """
-        A duplicate has the outcome of an earlier arrival of its source with its id and content: at once when that was \
-        handled and is remembered, else together with it.
+        A duplicate has the outcome of an earlier arrival of its source with the same id and content: immediately if that \
+        arrival was handled and is remembered, otherwise together with it.
         """
     ) { history in
         history.arrivals.compactMap { arrival in
@@ -219,7 +219,7 @@ extension Invariant {
                 return nil
             }
             let text =
-                "\(arrival.mark) (m\(arrival.message)) is reported as a duplicate, and nothing has this outcome for it"
+                "\(arrival.mark) (m\(arrival.message)) is reported as a duplicate, but no original has its outcome"
             return History.Anomaly(at: settled.at, text: text)
         }
     }

@@ -3,7 +3,7 @@ import SignalboxCore
 extension Invariant {
     static let onlyAllowedArrivalsAreCalled = Invariant(
         "onlyAllowedArrivalsAreCalled",
-        "A plugin sees only what is meant for it, allowed, readable, in time and of the right shape."
+        "A plugin is called only with arrivals that are addressed to it, allowed, readable, in time and valid."
     ) { history in
         history.calls.flatMap { call in
             call.marks.compactMap { mark -> History.Anomaly? in
@@ -30,23 +30,23 @@ extension Invariant {
         }
     }
 
-    static let notCalledAfterItsEnd = Invariant(
-        "notCalledAfterItsEnd",
-        "No attempt begins any more once the outcome is known."
+    static let settledArrivalsAreNotCalled = Invariant(
+        "settledArrivalsAreNotCalled",
+        "No attempt begins after the outcome is known."
     ) { history in
         history.arrivals.flatMap { arrival in
             (arrival.calls.map { history.calls[$0].began } + arrival.middleware.map(\.began)).compactMap { began in
                 guard arrival.isSettled(before: began), !history.isInAttempt(arrival, began) else { return nil }
-                return History.Anomaly(at: began, text: "\(arrival.mark) was settled, and called after it")
+                return History.Anomaly(at: began, text: "\(arrival.mark) was called after it was settled")
             }
         }
     }
 
-    static let attemptsAreKept = Invariant(
-        "attemptsAreKept",
+    static let attemptsFollowTheRetryPolicy = Invariant(
+        "attemptsFollowTheRetryPolicy",
         """
-        A call is made again only after it failed in a way that may pass, one after the other, as often \
-        as the policy says.
+        A call is repeated only after a retryable failure, one attempt at a time, and at most as often as the policy \
+        allows.
         """
     ) { history in
         history.arrivals.flatMap { arrival -> [History.Anomaly] in
@@ -56,10 +56,10 @@ extension Invariant {
                 let attempts = history.plugin(of: call).retry?.attempts ?? 1
                 let what = "\(arrival.mark) was called with attempt \(call.attempt)"
                 if call.attempt > attempts {
-                    anomalies.append(History.Anomaly(at: call.began, text: "\(what) of \(attempts)"))
+                    anomalies.append(History.Anomaly(at: call.began, text: "\(what), at most \(attempts) allowed"))
                 }
                 if let before, !history.mayFollow(before, call, arrival) {
-                    let text = "\(what) behind attempt \(before.attempt), which had not failed retryably"
+                    let text = "\(what) after attempt \(before.attempt), which had no retryable failure"
                     anomalies.append(History.Anomaly(at: call.began, text: text))
                 }
                 before = call
@@ -70,7 +70,7 @@ extension Invariant {
 
     static let attemptsAreReported = Invariant(
         "attemptsAreReported",
-        "Observers receive the number of attempts; one that ended at the body may count."
+        "Observers receive the number of attempts. An attempt that failed to decode the body may count."
     ) { history in
         history.arrivals.compactMap { arrival in
             guard let observed = arrival.observed.first else { return nil }
@@ -78,7 +78,7 @@ extension Invariant {
             let isAtBody = arrival.rejection == .invalidBody || history.isInBatchCall(arrival, observed.at)
             let atBody = isAtBody && !arrival.isDuplicate ? 1 : made
             guard arrival.reportedAttempts != made, arrival.reportedAttempts != atBody else { return nil }
-            let text = "\(arrival.mark) had \(made) attempts, and \(arrival.reportedAttempts) were reported"
+            let text = "\(arrival.mark) had \(made) attempts, but \(arrival.reportedAttempts) were reported"
             return History.Anomaly(at: observed.at, text: text)
         }
     }
@@ -110,13 +110,13 @@ extension Invariant {
     static let outcomeHasItsCause = Invariant(
         "outcomeHasItsCause",
         """
-        Each outcome says what really happened: a reply is that of the call, a rejection has its \
-        reason, a failure its call.
+        Each outcome has its cause: a reply comes from its call, a rejection from its reason, and a failure from its \
+        call.
         """
     ) { history in
         history.arrivals.compactMap { arrival in
             guard let settled = arrival.settled.first, !history.hasCause(arrival, settled) else { return nil }
-            let text = "\(arrival.mark) (m\(arrival.message)) is \(settled.outcome.code), and nothing has made it so"
+            let text = "\(arrival.mark) (m\(arrival.message)) is \(settled.outcome.code) without a cause"
             return History.Anomaly(at: settled.at, text: text)
         }
     }

@@ -16,21 +16,28 @@ struct Invariant: Sendable {
     }
 
     static let all: [Invariant] = [
-        settledOnce, onlyTakenArrivalsAreReported, allIsSettledWhenTheRunEnds, acknowledgedAsDecided,
+        outcomesAreReportedOnce, onlyTakenArrivalsAreReported, everyArrivalIsSettledWhenTheRunEnds,
+        onlyDecidedArrivalsAreAcknowledged,
         observedBeforeSettled, countsMatch, reportIsAccurate, deadLettersAreBounded, supervisorIsFreed,
-        onlyAllowedArrivalsAreCalled, notCalledAfterItsEnd, attemptsAreKept, outcomeHasItsCause, reentrantIsRefused,
-        neverMoreCallsThanAllowed, oneCallPerSourceOrKey, orderIsKept, nothingWaitsWithoutReason, sourcesTakeTurns,
-        stalledLaneIsUnavailable, replacementsWait, replacementsBegin,
-        windowIsNeverExceeded, signalledRoomExists, roomIsSignalled, closedTakesNothing, removalIsKept, namesAreFree,
-        duplicatesAreNotCalled, duplicatesHaveTheirOriginal, attemptsAreReported, rateLimitIsKept,
-        overloadedHasItsCause,
-        breakerIsKept,
-        timeoutIsKept, ackDeadlineIsKept, drainLimitIsKept,
+        onlyAllowedArrivalsAreCalled, settledArrivalsAreNotCalled, attemptsFollowTheRetryPolicy, outcomeHasItsCause,
+        reentrantIsRefused,
+        concurrencyLimitIsNotExceeded, oneCallPerSourceOrKey, orderIsPreserved, noArrivalWaitsWithoutCause,
+        sourcesTakeTurns,
+        stalledLaneIsUnavailable, replacementsWait, replacementsStart,
+        windowIsNotExceeded, signalledRoomIsAvailable, roomIsSignalled, closedIntakesTakeNothing, removalEndsInTime,
+        freeNamesCanBeAdded,
+        duplicatesAreNotCalled, duplicatesHaveTheirOriginal, attemptsAreReported, rateLimitIsNotExceeded,
+        overloadHasItsCause,
+        breakerMatchesItsModel,
+        timeoutIsEnforced, ackDeadlineIsEnforced, drainLimitIsEnforced,
     ]
 }
 
 extension Invariant {
-    static let settledOnce = Invariant("settledOnce", "The outcome of an arrival is reported once.") { history in
+    static let outcomesAreReportedOnce = Invariant(
+        "outcomesAreReportedOnce",
+        "The outcome of an arrival is reported once."
+    ) { history in
         history.arrivals.compactMap { arrival in
             guard arrival.settled.count > 1 else { return nil }
             return History.Anomaly(at: arrival.settled[1].at, text: "\(arrival.mark) was settled more than once")
@@ -39,27 +46,27 @@ extension Invariant {
 
     static let onlyTakenArrivalsAreReported = Invariant(
         "onlyTakenArrivalsAreReported",
-        "Only arrivals that `submit` took are reported, and only after they were offered."
+        "Only arrivals taken by `submit` are reported, and only after they were offered."
     ) { $0.anomalies }
 
-    static let allIsSettledWhenTheRunEnds = Invariant(
-        "allIsSettledWhenTheRunEnds",
-        "Nothing vanishes: when `run()` has returned, every arrival that was taken has its outcome."
+    static let everyArrivalIsSettledWhenTheRunEnds = Invariant(
+        "everyArrivalIsSettledWhenTheRunEnds",
+        "When `run()` has returned, every arrival taken has an outcome."
     ) { history in
         guard let ended = history.ended else {
             return [History.Anomaly(at: history.events.count, text: "run() did not return")]
         }
         return history.arrivals.compactMap { arrival in
             guard !arrival.isSettled(before: ended.at) else { return nil }
-            return History.Anomaly(at: ended.at, text: "\(arrival.mark) was taken, and not settled when run() returned")
+            return History.Anomaly(at: ended.at, text: "\(arrival.mark) was taken but not settled when run() returned")
         }
     }
 
-    static let acknowledgedAsDecided = Invariant(
-        "acknowledgedAsDecided",
+    static let onlyDecidedArrivalsAreAcknowledged = Invariant(
+        "onlyDecidedArrivalsAreAcknowledged",
         """
-        What is decided may be acknowledged, once and before its outcome is reported; what is abandoned \
-        never.
+        A decided arrival may be acknowledged once, before its outcome is reported. An abandoned arrival is never \
+        acknowledged.
         """
     ) { history in
         history.arrivals.compactMap { arrival in
@@ -68,7 +75,7 @@ extension Invariant {
             guard arrival.acknowledged.count == expected else {
                 let name = arrival.outcome?.name ?? "not settled"
                 let count = arrival.acknowledged.count
-                let text = "\(arrival.mark) is \(name): acknowledged \(expected) times expected, \(count) seen"
+                let text = "\(arrival.mark) is \(name): expected \(expected) acknowledgements, found \(count)"
                 return History.Anomaly(at: at, text: text)
             }
             guard let settled = arrival.settled.first, at > settled.at else { return nil }
@@ -86,7 +93,7 @@ extension Invariant {
             if isRight, arrival.observed[0].outcome == settled.outcome { return nil }
             return History.Anomaly(
                 at: settled.at,
-                text: "\(arrival.mark) was not observed once, before, with its outcome"
+                text: "\(arrival.mark) was not observed exactly once with its outcome before it was settled"
             )
         }
     }
@@ -95,7 +102,7 @@ extension Invariant {
 extension Invariant {
     static let countsMatch = Invariant(
         "countsMatch",
-        "Every report counts what the sinks received, by source; each rejected or failed arrival is one dead letter, duplicates apart."
+        "Every report counts the outcomes of the sinks by source. Each rejected or failed arrival is one dead letter, except duplicates."
     ) { history in
         history.reports.flatMap { ending -> [History.Anomaly] in
             var anomalies: [History.Anomaly] = []
@@ -103,12 +110,12 @@ extension Invariant {
                 let counted = history.counts(of: source.index, before: ending.at)
                 let reported = ending.report.sources[source.name] ?? OutcomeCounts()
                 if counted == reported { continue }
-                let text = "source s\(source.index): \(counted) expected in the report, \(reported) seen"
+                let text = "source s\(source.index): expected \(counted) in the report, found \(reported)"
                 anomalies.append(History.Anomaly(at: ending.at, text: text))
             }
             let letters = history.deadLetters(before: ending.at).count
             if letters != ending.report.deadLetters {
-                let text = "\(letters) dead letters expected, \(ending.report.deadLetters) seen"
+                let text = "expected \(letters) dead letters, found \(ending.report.deadLetters)"
                 anomalies.append(History.Anomaly(at: ending.at, text: text))
             }
             return anomalies
@@ -117,13 +124,15 @@ extension Invariant {
 
     static let reportIsAccurate = Invariant(
         "reportIsAccurate",
-        "What every report says is inside, and which calls have not returned, is so."
+        "Every report has the correct unsettled arrivals and the correct running calls."
     ) { history in
         history.reports.flatMap { ending -> [History.Anomaly] in
             var texts: [String] = []
             let inside = history.arrivals.filter { $0.taken < ending.at && !$0.isSettled(before: ending.at) }
             if ending.report.unsettled != inside.count {
-                texts.append("\(inside.count) unsettled expected in the report, \(ending.report.unsettled) seen")
+                texts.append(
+                    "expected \(inside.count) unsettled arrivals in the report, found \(ending.report.unsettled)"
+                )
             }
             for source in history.scenario.sources {
                 let own = inside.filter { $0.mark.source == source.index }
@@ -131,16 +140,16 @@ extension Invariant {
                 let seen = ending.report.windows[source.name]
                 if (seen?.arrivals ?? 0) != own.count || (seen?.bytes ?? 0) != bytes {
                     texts.append(
-                        "s\(source.index): \(own.count) arrivals, \(bytes) bytes expected inside, not \(seen as Any)"
+                        "s\(source.index): expected \(own.count) arrivals and \(bytes) bytes, found \(seen as Any)"
                     )
                 }
             }
             let running = history.callsLeftRunning(at: ending.at)
             let seen = ending.report.callsStillRunning
-            if running != seen { texts.append("calls running that were settled: \(running) expected, \(seen) seen") }
+            if running != seen { texts.append("expected running calls \(running), found \(seen)") }
             let isAbandoned = history.arrivals.contains { $0.isAbandoned && $0.isSettled(before: ending.at) }
             if ending.report.isClean != (running.isEmpty && inside.isEmpty && !isAbandoned) {
-                texts.append("isClean is \(ending.report.isClean), and should not be")
+                texts.append("isClean is \(ending.report.isClean), expected \(!ending.report.isClean)")
             }
             return texts.map { History.Anomaly(at: ending.at, text: $0) }
         }
@@ -148,7 +157,7 @@ extension Invariant {
 
     static let deadLettersAreBounded = Invariant(
         "deadLettersAreBounded",
-        "The latest dead letters are kept, no more of them and of their bytes than the limits say; the others are counted."
+        "The latest dead letters are stored within the limits of count and bytes. Dropped ones are counted."
     ) { history in
         guard let quiet = history.quiet else { return [] }
         let limits = history.scenario.deadLetters
@@ -167,19 +176,19 @@ extension Invariant {
         }
         if history.letters == kept.map(\.message), quiet.report.deadLettersDropped == dropped { return [] }
         let text =
-            "kept \(kept.map(\.message)) and \(dropped) dropped expected, \(history.letters) and "
-            + "\(quiet.report.deadLettersDropped) seen"
+            "expected \(kept.map(\.message)) stored and \(dropped) dropped, found \(history.letters) and "
+            + "\(quiet.report.deadLettersDropped)"
         return [History.Anomaly(at: quiet.at, text: text)]
     }
 
     static let supervisorIsFreed = Invariant(
         "supervisorIsFreed",
-        "When nobody uses the supervisor any more and every call has returned, it is freed, and its lanes with their tasks."
+        "After its last use and the return of every call, the supervisor is deallocated with its lanes and tasks."
     ) { history in
         history.events.enumerated().compactMap { position, event in
             guard case .released(let isFreed, let held) = event, !isFreed || !held.isEmpty else { return nil }
             let what = isFreed ? "the plugins of the registrations \(held) are" : "the supervisor is"
-            return History.Anomaly(at: position, text: "every call has returned, and \(what) still held")
+            return History.Anomaly(at: position, text: "every call has returned, but \(what) still retained")
         }
     }
 }

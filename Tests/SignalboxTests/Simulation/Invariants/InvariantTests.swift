@@ -5,7 +5,7 @@ import Testing
 /// Each invariant can fail. The log of a run in which all hold is mutated, and the intended invariant finds the
 /// anomaly.
 @Suite struct InvariantTests {
-    @Test func aRunWithoutMutationKeepsAllInvariants() {
+    @Test func anUnmutatedRunSatisfiesAllInvariants() {
         let run = MutatedRun()
         for invariant in Invariant.all { #expect(run.anomalies(of: invariant).map(\.text) == [], "\(invariant.name)") }
     }

@@ -19,7 +19,7 @@ struct Mutation: Sendable, CustomTestStringConvertible {
 
 extension Mutation {
     private static let settlements = [
-        Mutation("settledOnce") { run in
+        Mutation("outcomesAreReportedOnce") { run in
             let position = run.settling(MutatedRun.first)
             run.insert([run.events[position]], at: position)
         },
@@ -29,12 +29,14 @@ extension Mutation {
                 at: run.settling(MutatedRun.first)
             )
         },
-        Mutation("allIsSettledWhenTheRunEnds") { run in run.events.remove(at: run.settling(MutatedRun.third)) },
-        Mutation("acknowledgedAsDecided") { run in
+        Mutation("everyArrivalIsSettledWhenTheRunEnds") { run in run.events.remove(at: run.settling(MutatedRun.third))
+        },
+        Mutation("onlyDecidedArrivalsAreAcknowledged") { run in
             run.events.removeAll { $0 == .acknowledged(MutatedRun.second) }
         },
-        Mutation("acknowledgedAsDecided") { run in run.setOutcome(.abandoned(.stop), of: MutatedRun.second) },
-        Mutation("acknowledgedAsDecided") { run in
+        Mutation("onlyDecidedArrivalsAreAcknowledged") { run in run.setOutcome(.abandoned(.stop), of: MutatedRun.second)
+        },
+        Mutation("onlyDecidedArrivalsAreAcknowledged") { run in
             run.events.removeAll { $0 == .acknowledged(MutatedRun.second) }
             run.insert([.acknowledged(MutatedRun.second)], at: run.settling(MutatedRun.second) + 1)
         },
@@ -72,20 +74,20 @@ extension Mutation {
     private static let calls = [
         Mutation("onlyAllowedArrivalsAreCalled") { run in run.registrations[0].sources = [1] },
         Mutation("onlyAllowedArrivalsAreCalled") { run in run.scenario.messages[1].deadline = .past },
-        Mutation("notCalledAfterItsEnd") { run in
+        Mutation("settledArrivalsAreNotCalled") { run in
             let call: [SimulationEvent] = [
                 .callBegan(call: 9, registration: 0, [MutatedRun.first], attempt: 1), .callEnded(call: 9, .returned),
             ]
             run.insert(call, at: run.settling(MutatedRun.first) + 1)
         },
-        Mutation("attemptsAreKept") { run in
+        Mutation("attemptsFollowTheRetryPolicy") { run in
             run.registrations[0].retry = .init(attempts: 2, firstDelay: 1, longestDelay: 1)
             let call: [SimulationEvent] = [
                 .callBegan(call: 9, registration: 0, [MutatedRun.first], attempt: 2), .callEnded(call: 9, .returned),
             ]
             run.insert(call, at: run.observing(MutatedRun.first))
         },
-        Mutation("attemptsAreKept") { run in
+        Mutation("attemptsFollowTheRetryPolicy") { run in
             let position = run.call(MutatedRun.first)
             run.events[position] = .callBegan(call: 0, registration: 0, [MutatedRun.first], attempt: 2)
         },
@@ -97,17 +99,17 @@ extension Mutation {
 
 extension Mutation {
     static let orders = [
-        Mutation("neverMoreCallsThanAllowed") { run in run.overlapCalls() },
+        Mutation("concurrencyLimitIsNotExceeded") { run in run.overlapCalls() },
         Mutation("oneCallPerSourceOrKey") { run in
             run.registrations[0].maxConcurrent = 2
             run.overlapCalls()
         },
-        Mutation("orderIsKept") { run in
+        Mutation("orderIsPreserved") { run in
             let (first, second) = (run.call(MutatedRun.first), run.call(MutatedRun.second))
             run.events[first] = .callBegan(call: 0, registration: 0, [MutatedRun.second], attempt: 1)
             run.events[second] = .callBegan(call: 1, registration: 0, [MutatedRun.first], attempt: 1)
         },
-        Mutation("nothingWaitsWithoutReason") { run in run.insertTicks(1, at: run.call(MutatedRun.first)) },
+        Mutation("noArrivalWaitsWithoutCause") { run in run.insertTicks(1, at: run.call(MutatedRun.first)) },
         Mutation("stalledLaneIsUnavailable") { run in
             // The first call continues after it is settled, and the second arrival waits behind it.
             run.events.removeAll { $0 == .callEnded(call: 0, .returned) }
@@ -121,7 +123,7 @@ extension Mutation {
             let settled = run.events.remove(at: run.settling(MutatedRun.first))
             run.insert([settled], at: run.call(MutatedRun.second) + 1)
         },
-        Mutation("replacementsBegin") { run in
+        Mutation("replacementsStart") { run in
             run.registrations.append(run.registrations[0])
             run.insert([.registered(registration: 1, action: 0)], at: run.settling(MutatedRun.second) + 1)
             let calls = [MutatedRun.third, MutatedRun.other].map { (run.call($0), $0) }
@@ -143,9 +145,9 @@ extension Mutation {
     ]
 
     static let windows = [
-        Mutation("windowIsNeverExceeded") { run in run.scenario.sources[0].window.arrivals = 1 },
-        Mutation("windowIsNeverExceeded") { run in run.scenario.sources[0].window.bytes = 10 },
-        Mutation("signalledRoomExists") { run in
+        Mutation("windowIsNotExceeded") { run in run.scenario.sources[0].window.arrivals = 1 },
+        Mutation("windowIsNotExceeded") { run in run.scenario.sources[0].window.bytes = 10 },
+        Mutation("signalledRoomIsAvailable") { run in
             let offered = [SimulationEvent.Offered(mark: ArrivalMark(source: 0, token: 9), message: 1)]
             let vain: [SimulationEvent] = [
                 .hasRoom(MutatedRun.source), .offers(number: 9, MutatedRun.source, offered), .took(number: 9, count: 0),
@@ -159,24 +161,24 @@ extension Mutation {
                 at: run.position { if case .tick = $0 { true } else { false } }
             )
         },
-        Mutation("closedTakesNothing") { run in
+        Mutation("closedIntakesTakeNothing") { run in
             run.insert([.isClosed(MutatedRun.source)], at: run.settling(MutatedRun.first))
         },
-        Mutation("closedTakesNothing") { run in
+        Mutation("closedIntakesTakeNothing") { run in
             run.insert([.leaves(removal: 1, source: 0)], at: run.settling(MutatedRun.first))
         },
-        Mutation("removalIsKept") { run in
+        Mutation("removalEndsInTime") { run in
             let removal: [SimulationEvent] = [.leaves(removal: 1, source: 0), .left(removal: 1, isRemoved: true)]
             run.insert(removal, at: run.taking(MutatedRun.third) + 1)
             run.insertTicks(1, at: run.call(MutatedRun.third))
         },
-        Mutation("removalIsKept") { run in
+        Mutation("removalEndsInTime") { run in
             run.insert([.leaves(removal: 1, source: 0)], at: run.settling(MutatedRun.third) + 1)
             let position = run.settling(MutatedRun.third) + 2
             run.insert([.left(removal: 1, isRemoved: true)], at: position)
             run.insertTicks(run.scenario.drainLimit + 3, at: position)
         },
-        Mutation("namesAreFree") { run in
+        Mutation("freeNamesCanBeAdded") { run in
             run.insert([.notAdded(source: 1)], at: run.position { $0 == .added(IntakeMark(source: 1)) })
         },
     ]
@@ -204,20 +206,20 @@ extension Mutation {
         Mutation("outcomeHasItsCause") { run in
             run.setOutcome(.rejected(Outcome.Rejection(.idConflict, detail: "")), of: MutatedRun.second)
         },
-        Mutation("rateLimitIsKept") { run in
+        Mutation("rateLimitIsNotExceeded") { run in
             run.scenario.sources[0].rateLimit = RateLimit(perSecond: 1, burst: 1)
         },
-        Mutation("overloadedHasItsCause") { run in
+        Mutation("overloadHasItsCause") { run in
             run.scenario.sources[0].rateLimit = RateLimit(perSecond: 10, burst: 5)
             run.setOutcome(.rejected(Outcome.Rejection(.overloaded, detail: "")), of: MutatedRun.second)
         },
-        Mutation("breakerIsKept") { run in
+        Mutation("breakerMatchesItsModel") { run in
             run.registrations[0].breaker = .init(failures: 2, openFor: 20)
             for mark in [MutatedRun.first, MutatedRun.second] {
                 run.setOutcome(.failed(Outcome.Failure(.threw, detail: "")), of: mark)
             }
         },
-        Mutation("breakerIsKept") { run in
+        Mutation("breakerMatchesItsModel") { run in
             // A half-open breaker admits one arrival at a time. Here it admits two before either is settled.
             run.registrations[0].breaker = .init(failures: 2, openFor: 1)
             for mark in [MutatedRun.first, MutatedRun.second] {
@@ -230,7 +232,7 @@ extension Mutation {
             run.events.removeSubrange(offer...offer + 1)
             run.insert(moved, at: run.taking(MutatedRun.third) + 1)
         },
-        Mutation("breakerIsKept") { run in
+        Mutation("breakerMatchesItsModel") { run in
             run.registrations[0].breaker = .init(failures: 2, openFor: 1)
             run.setOutcome(
                 .rejected(Outcome.Rejection(.unavailable, detail: "the circuit breaker is open")),
@@ -240,28 +242,28 @@ extension Mutation {
     ]
 
     static let times = [
-        Mutation("timeoutIsKept") { run in
+        Mutation("timeoutIsEnforced") { run in
             run.registrations[0].timeout = 2
             run.insertTicks(5, at: run.call(MutatedRun.first) + 1)
         },
-        Mutation("timeoutIsKept") { run in
+        Mutation("timeoutIsEnforced") { run in
             run.registrations[0].timeout = 2
             let end = run.position { $0 == .callEnded(call: 0, .returned) }
             run.events.remove(at: end)
             run.insert([.callEnded(call: 0, .returned)], at: run.settling(MutatedRun.first) + 1)
             run.setOutcome(.failed(Outcome.Failure(.timeout, detail: "")), of: MutatedRun.first)
         },
-        Mutation("ackDeadlineIsKept") { run in
+        Mutation("ackDeadlineIsEnforced") { run in
             run.scenario.sources[0].features = .redelivers
             run.insertTicks(run.scenario.ackDeadline + 2, at: run.call(MutatedRun.first))
         },
-        Mutation("ackDeadlineIsKept") { run in
+        Mutation("ackDeadlineIsEnforced") { run in
             run.scenario.sources[0].features = .redelivers
             run.setOutcome(.abandoned(.ackDeadline), of: MutatedRun.first)
             let call = run.call(MutatedRun.first)
             run.events.removeSubrange(call...call + 1)
         },
-        Mutation("drainLimitIsKept") { run in
+        Mutation("drainLimitIsEnforced") { run in
             let end = run.position { if case .runEnded = $0 { true } else { false } }
             run.insertTicks(run.scenario.drainLimit + 3, at: end)
         },

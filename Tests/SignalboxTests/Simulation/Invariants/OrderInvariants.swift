@@ -1,25 +1,25 @@
 import SignalboxCore
 
 extension Invariant {
-    static let neverMoreCallsThanAllowed = Invariant(
-        "neverMoreCallsThanAllowed",
+    static let concurrencyLimitIsNotExceeded = Invariant(
+        "concurrencyLimitIsNotExceeded",
         """
-        At most `maxConcurrent` calls of a plugin are running, those that were settled without waiting \
-        for them counted.
+        At most `maxConcurrent` calls of a plugin are running, including calls that were settled before they returned.
         """
     ) { history in
         history.calls.compactMap { call in
             let most = history.plugin(of: call).maxConcurrent
             let running = history.calls.filter { $0.registration == call.registration && $0.isRunning(at: call.began) }
             guard running.count >= most else { return nil }
-            let text = "registration \(call.registration) had \(running.count + 1) calls at once, of \(most)"
+            let text =
+                "registration \(call.registration) had \(running.count + 1) concurrent calls, at most \(most) allowed"
             return History.Anomaly(at: call.began, text: text)
         }
     }
 
     static let oneCallPerSourceOrKey = Invariant(
         "oneCallPerSourceOrKey",
-        "Of a source, or of a key, one call runs at a time where the plugin's order says so."
+        "With an order by source or key, one call runs at a time for each source or key."
     ) { history in
         history.calls.compactMap { call in
             let groups = history.groups(of: call)
@@ -33,13 +33,12 @@ extension Invariant {
         }
     }
 
-    static let orderIsKept = Invariant(
-        "orderIsKept",
+    static let orderIsPreserved = Invariant(
+        "orderIsPreserved",
         """
-        Calls of a source, or of a key, begin in the order in which the arrivals were submitted; all \
-        attempts at one before the next. Where the order is `none`, the first attempts begin in the \
-        order of their source; those of several workers are assigned in that order, and begin within \
-        the same tick.
+        Calls of a source or key begin in the order of submission, and all attempts of an arrival precede the next \
+        arrival. With the order `none`, the first attempts begin in the order of their source. Several workers receive \
+        them in that order and begin within the same tick.
         """
     ) { history in
         history.registrations.indices.flatMap { registration -> [History.Anomaly] in
@@ -56,7 +55,7 @@ extension Invariant {
                 let isRight = plugin.kind == .batch || isFree ? before.first <= first : before.end < first
                 let isAtOnce = isFree && plugin.maxConcurrent > 1 && history.ticks[before.first] == history.ticks[first]
                 if isRight || isAtOnce { return nil }
-                let text = "\(arrival.mark) was called before all of \(before.arrival.mark), which was submitted first"
+                let text = "\(arrival.mark) was called before \(before.arrival.mark), which was submitted first"
                 return History.Anomaly(at: first, text: text)
             }
         }
@@ -79,8 +78,8 @@ extension Invariant {
     static let sourcesTakeTurns = Invariant(
         "sourcesTakeTurns",
         """
-        Of several sources that wait for one serial plugin none gets two calls in a row; where the \
-        order is `none`, none gets three.
+        If several sources wait for a serial plugin, no source has two consecutive calls, or three with the order \
+        `none`.
         """
     ) { history in
         history.registrations.flatMap { registration -> [History.Anomaly] in
@@ -98,7 +97,7 @@ extension Invariant {
                         && history.waits(arrival, for: plugin, from: first.at, to: turns[last].at)
                 }
                 guard let left else { return nil }
-                let text = "\(first.intake) had \(row.count) calls in a row while \(left.mark) waited"
+                let text = "\(first.intake) had \(row.count) consecutive calls while \(left.mark) waited"
                 return History.Anomaly(at: turns[last].at, text: text)
             }
         }
@@ -142,8 +141,7 @@ extension Invariant {
     static let replacementsWait = Invariant(
         "replacementsWait",
         """
-        Where both promise an order, a plugin that replaces another begins when nothing of that one is left \
-        unsettled.
+        If both plugins have an order, a replacement starts after every arrival of its predecessor is settled.
         """
     ) { history in
         history.registrations.indices.flatMap { new -> [History.Anomaly] in
@@ -153,17 +151,17 @@ extension Invariant {
                 guard call.registration == new, let left = before.first(where: { !$0.isSettled(before: call.began) })
                 else { return nil }
                 let text =
-                    "call \(call.number) of registration \(new) began before \(left.mark) of the one before was settled"
+                    "call \(call.number) of registration \(new) began before \(left.mark) of its predecessor was settled"
                 return History.Anomaly(at: call.began, text: text)
             }
         }
     }
 
-    static let replacementsBegin = Invariant(
-        "replacementsBegin",
+    static let replacementsStart = Invariant(
+        "replacementsStart",
         """
-        A plugin that waits for the one it replaced begins as soon as nothing of that one is left unsettled, also \
-        when a call of that one never returns.
+        A replacement starts as soon as every arrival of its predecessor is settled, even if a call of the predecessor \
+        never returns.
         """
     ) { history in
         guard let began = history.began else { return [] }
@@ -175,7 +173,10 @@ extension Invariant {
                 guard case .tick = event, position > began, position < end else { continue }
                 if let left = history.arrivalWaitingForPredecessor(new, from: before, to: position) {
                     return [
-                        History.Anomaly(at: position, text: "\(left.mark) waits for a plugin that has nothing left")
+                        History.Anomaly(
+                            at: position,
+                            text: "\(left.mark) waits for a predecessor without unsettled arrivals"
+                        )
                     ]
                 }
                 before = position
@@ -217,8 +218,8 @@ extension Invariant {
     static let reentrantIsRefused = Invariant(
         "reentrantIsRefused",
         """
-        A call that awaits what could begin only after it has returned gets the refusal at once, and does not \
-        wait for its timeout.
+        A call that awaits an arrival that can begin only after the call returns is refused immediately, without \
+        waiting for its timeout.
         """
     ) { history in
         history.arrivals.compactMap { arrival in

@@ -2,11 +2,11 @@ import Signalbox
 import SignalboxCore
 
 extension Invariant {
-    static let removalIsKept = Invariant(
-        "removalIsKept",
+    static let removalEndsInTime = Invariant(
+        "removalEndsInTime",
         """
-        Removing a source ends within the drain limit, and when it does everything of it is settled but calls that go on, \
-        and duplicates of them.
+        The removal of a source ends within the drain limit. At its end, all arrivals of the source are settled except \
+        those in running calls and their duplicates.
         """
     ) { history in
         history.removals.flatMap { removal -> [History.Anomaly] in
@@ -17,7 +17,7 @@ extension Invariant {
             let ticks = history.ticks[until] - history.ticks[removal.from]
             if isRunning, ticks > limit + 2 {
                 anomalies.append(
-                    History.Anomaly(at: until, text: "the removal of \(intake) took \(ticks) ticks, of \(limit)")
+                    History.Anomaly(at: until, text: "the removal of \(intake) took \(ticks) ticks, limit \(limit)")
                 )
             }
             for arrival in history.arrivals where arrival.intake == intake && !arrival.isSettled(before: until) {
@@ -26,15 +26,17 @@ extension Invariant {
                 if history.arrivals.contains(where: { $0.isTwin(of: arrival) && history.isInCall($0, until) }) {
                     continue
                 }
-                anomalies.append(History.Anomaly(at: until, text: "\(intake) is removed, and \(arrival.mark) waits"))
+                anomalies.append(
+                    History.Anomaly(at: until, text: "\(intake) is removed, but \(arrival.mark) is unsettled")
+                )
             }
             return anomalies
         }
     }
 
-    static let namesAreFree = Invariant(
-        "namesAreFree",
-        "A source can be added where none of its name is there, until the supervisor drains."
+    static let freeNamesCanBeAdded = Invariant(
+        "freeNamesCanBeAdded",
+        "A source whose name is free can be added until the supervisor drains."
     ) { history in
         // A source that ends by itself may be the last, and then the supervisor drains.
         guard !history.scenario.sources.contains(where: { $0.kind == .endingAdapter }) else { return [] }
@@ -46,7 +48,7 @@ extension Invariant {
             guard generations.allSatisfy({ generation in left.contains { $0.intake == generation } }) else {
                 return nil
             }
-            return History.Anomaly(at: position, text: "s\(source) was not added, and there is none of its name")
+            return History.Anomaly(at: position, text: "s\(source) was not added, although its name is free")
         }
     }
 }
@@ -69,11 +71,11 @@ extension ArrivalHistory {
 }
 
 extension Invariant {
-    static let windowIsNeverExceeded = Invariant(
-        "windowIsNeverExceeded",
+    static let windowIsNotExceeded = Invariant(
+        "windowIsNotExceeded",
         """
-        No more of a source is inside than its window holds; one arrival may reach over the bytes while \
-        a quarter is free.
+        The unsettled arrivals of a source do not exceed its window. One arrival may exceed the bytes while a quarter is \
+        free.
         """
     ) { history in
         history.takings.compactMap { taking in
@@ -88,7 +90,7 @@ extension Invariant {
                 bytes += history.length(of: arrival)
                 count += 1
                 if count > limits.arrivals || (bytes > limits.bytes && !isRoomy) {
-                    let text = "\(taking.intake): \(count) arrivals and \(bytes) bytes inside, of \(limits)"
+                    let text = "\(taking.intake): \(count) unsettled arrivals and \(bytes) bytes, limits \(limits)"
                     return History.Anomaly(at: taking.at, text: text)
                 }
             }
@@ -96,11 +98,10 @@ extension Invariant {
         }
     }
 
-    static let signalledRoomExists = Invariant(
-        "signalledRoomExists",
+    static let signalledRoomIsAvailable = Invariant(
+        "signalledRoomIsAvailable",
         """
-        After `room()` has returned, `submit` takes something: else an adapter would ask in vain for \
-        ever.
+        After `room()` returns, `submit` takes at least one arrival. Otherwise an adapter could retry endlessly.
         """
     ) { history in
         history.intakes.keys.flatMap { intake -> [History.Anomaly] in
@@ -112,7 +113,7 @@ extension Invariant {
                 switch event {
                 case .hasRoom(intake):
                     if let inVain {
-                        let text = "\(intake) was notified of room, and submit took nothing"
+                        let text = "\(intake) was notified of room, but submit took nothing"
                         anomalies.append(History.Anomaly(at: inVain, text: text))
                     }
                     inVain = nil
@@ -130,7 +131,7 @@ extension Invariant {
 
     static let roomIsSignalled = Invariant(
         "roomIsSignalled",
-        "Whoever waits for room is notified as soon as a quarter of the window and of the rate limit is free."
+        "A caller of `room()` is notified as soon as a quarter of the window and of the rate limit is free."
     ) { history in
         var asking: Set<IntakeMark> = []
         var anomalies: [History.Anomaly] = []
@@ -143,7 +144,7 @@ extension Invariant {
                     anomalies.append(
                         History.Anomaly(
                             at: position,
-                            text: "\(intake) has room, and whoever waits for it is not notified"
+                            text: "\(intake) has room, but its waiting caller was not notified"
                         )
                     )
                     asking.remove(intake)
@@ -154,11 +155,10 @@ extension Invariant {
         return anomalies
     }
 
-    static let closedTakesNothing = Invariant(
-        "closedTakesNothing",
+    static let closedIntakesTakeNothing = Invariant(
+        "closedIntakesTakeNothing",
         """
-        A source that was notified that it is closed, and any source when `run()` has returned, has nothing \
-        taken any more.
+        No arrival is taken from a source after its intake has closed, or after `run()` has returned.
         """
     ) { history in
         var closed: [IntakeMark: Int] = [:]
@@ -173,7 +173,7 @@ extension Invariant {
             guard taking.count > 0, taking.from > end else { return nil }
             return History.Anomaly(
                 at: taking.at,
-                text: "\(taking.intake) is closed, and \(taking.count) arrivals were taken"
+                text: "\(taking.intake) is closed, but \(taking.count) arrivals were taken"
             )
         }
     }

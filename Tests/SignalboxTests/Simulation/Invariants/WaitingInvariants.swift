@@ -1,11 +1,10 @@
 import SignalboxCore
 
 extension Invariant {
-    static let nothingWaitsWithoutReason = Invariant(
-        "nothingWaitsWithoutReason",
+    static let noArrivalWaitsWithoutCause = Invariant(
+        "noArrivalWaitsWithoutCause",
         """
-        When everything that can go on has gone on, nothing is left waiting that a free worker of its \
-        plugin could call.
+        When no job is ready, no arrival waits that a free worker of its plugin could call.
         """
     ) { history in
         guard let began = history.began else { return [] }
@@ -16,7 +15,10 @@ extension Invariant {
             return history.arrivals.compactMap { arrival in
                 guard !reported.contains(arrival.mark), history.couldBegin(arrival, at: position) else { return nil }
                 reported.insert(arrival.mark)
-                return History.Anomaly(at: position, text: "\(arrival.mark) waits, and a worker of its plugin is free")
+                return History.Anomaly(
+                    at: position,
+                    text: "\(arrival.mark) waits although a worker of its plugin is free"
+                )
             }
         }
     }
@@ -53,8 +55,8 @@ extension Invariant {
     static let stalledLaneIsUnavailable = Invariant(
         "stalledLaneIsUnavailable",
         """
-        While every call that a plugin may have was settled without waiting for it, nothing waits for the plugin; nor what \
-        such a call of its own source holds up.
+        While all of a plugin's concurrent calls are stalled, no arrival waits for the plugin. With an order by source, no \
+        arrival waits behind a stalled call of its source.
         """
     ) { history in
         guard let began = history.began else { return [] }
@@ -65,7 +67,7 @@ extension Invariant {
             return history.arrivals.compactMap { arrival in
                 guard !reported.contains(arrival.mark), history.waitsInVain(arrival, at: position) else { return nil }
                 reported.insert(arrival.mark)
-                return History.Anomaly(at: position, text: "\(arrival.mark) waits for a plugin that is stalled")
+                return History.Anomaly(at: position, text: "\(arrival.mark) waits for a stalled plugin")
             }
         }
     }
@@ -90,9 +92,9 @@ extension History {
 }
 
 extension Invariant {
-    static let timeoutIsKept = Invariant(
-        "timeoutIsKept",
-        "A call has at least its timeout and at most two ticks more; then it is settled without it."
+    static let timeoutIsEnforced = Invariant(
+        "timeoutIsEnforced",
+        "A call is timed out no earlier than its timeout and at most two ticks later."
     ) { history in
         history.arrivals.flatMap { arrival -> [History.Anomaly] in
             guard let timeout = history.timeout(of: arrival) else { return [] }
@@ -104,17 +106,17 @@ extension Invariant {
                 let ticks = history.ticks[end] - history.ticks[attempt.began]
                 let isTimeout = arrival.failure?.reason == .timeout && end == settled && attempt.isRunning(at: settled)
                 if ticks <= timeout + 2, !isTimeout || ticks >= timeout { return nil }
-                let text = "\(arrival.mark): a call with a timeout of \(timeout) ticks was let go after \(ticks)"
+                let text = "\(arrival.mark): a call with a timeout of \(timeout) ticks was settled after \(ticks)"
                 return History.Anomaly(at: end, text: text)
             }
         }
     }
 
-    static let ackDeadlineIsKept = Invariant(
-        "ackDeadlineIsKept",
+    static let ackDeadlineIsEnforced = Invariant(
+        "ackDeadlineIsEnforced",
         """
-        What a source that redelivers has inside begins, or is abandoned at its ack deadline, \
-        less the part of a tick that had gone by when it came.
+        An arrival of a source that redelivers begins, or is abandoned at its ack deadline, minus the elapsed part of \
+        the tick in which it arrived.
         """
     ) { history in
         history.arrivals.compactMap { arrival in
@@ -136,19 +138,19 @@ extension Invariant {
             }
             // The arrivals that a batch call leaves out are settled at its end.
             guard (ticks > limit + 1 && !history.isLeftOut(arrival)) || isEarly else { return nil }
-            return History.Anomaly(at: end, text: "\(arrival.mark) waited for \(ticks) ticks, of \(limit)")
+            return History.Anomaly(at: end, text: "\(arrival.mark) waited for \(ticks) ticks, limit \(limit)")
         }
     }
 
-    static let drainLimitIsKept = Invariant(
-        "drainLimitIsKept",
-        "A drain ends within its limit, a cancelled run at once, whatever the plugins do."
+    static let drainLimitIsEnforced = Invariant(
+        "drainLimitIsEnforced",
+        "A drain ends within its limit, and a cancelled run ends immediately, regardless of the plugins."
     ) { history in
         guard let ended = history.ended, let stopped = history.stopped, let began = history.began else { return [] }
         let ticks = history.ticks[ended.at] - history.ticks[max(stopped, began)]
         let limit = history.scenario.isCancelled ? 0 : history.scenario.drainLimit
         guard ticks > limit + 1 else { return [] }
-        return [History.Anomaly(at: ended.at, text: "the drain took \(ticks) ticks, of \(limit)")]
+        return [History.Anomaly(at: ended.at, text: "the drain took \(ticks) ticks, limit \(limit)")]
     }
 }
 

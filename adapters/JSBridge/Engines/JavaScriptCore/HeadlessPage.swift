@@ -39,7 +39,11 @@ final class HeadlessPage {
         heap = HeapWatch(limit: parts.configuration.heapLimit)
         let limit = TurnLimit(parts.configuration.executionTimeLimit) { [control] in control.isClosing }
         guard let context = ScriptContext(limit: limit) else {
-            throw JSBridgeError(.noResources, "no memory for a page", source: parts.configuration.source)
+            throw JSBridgeError(
+                .noResources,
+                "there is not enough memory for a page",
+                source: parts.configuration.source
+            )
         }
         self.context = context
         limit.isOverMemory = { [unowned self] in isOverMemory }
@@ -112,7 +116,7 @@ final class HeadlessPage {
     private func failForMemory() {
         fail(
             .heapLimit,
-            "its objects take more than \(configuration.heapLimit) bytes; raise the limit or keep less"
+            "the page's objects take more than \(configuration.heapLimit) bytes; raise the limit or keep fewer objects"
         )
     }
 

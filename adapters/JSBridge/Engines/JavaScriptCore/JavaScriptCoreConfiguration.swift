@@ -50,17 +50,17 @@ extension JavaScriptCoreConfiguration {
     /// - Throws: ``JSBridgeError`` `invalidConfiguration` for the first invalid value, with its remedy.
     public func validate() throws(JSBridgeError) {
         guard executionTimeLimit > .zero, executionTimeLimit <= .seconds(3_600) else {
-            throw invalid("the execution time limit is above zero and at most 1 h")
+            throw invalid("the execution time limit must be above zero and at most 1 h")
         }
-        guard heapLimit >= 1_048_576 else { throw invalid("the heap limit is at least 1 MiB") }
-        guard (1...1_000_000).contains(timerLimit) else { throw invalid("the timer limit is 1 to 1000000") }
+        guard heapLimit >= 1_048_576 else { throw invalid("the heap limit must be at least 1 MiB") }
+        guard (1...1_000_000).contains(timerLimit) else { throw invalid("the timer limit must be 1 to 1000000") }
         guard (1...1_000_000).contains(messagesToPage) else {
-            throw invalid("the messages to the page are 1 to 1000000")
+            throw invalid("the messages to the page must be 1 to 1000000")
         }
         guard (1...1_000_000).contains(messagesWithoutListener) else {
-            throw invalid("the messages without a listener are 1 to 1000000")
+            throw invalid("the messages without a listener must be 1 to 1000000")
         }
-        guard (1...1_000).contains(batchMessages) else { throw invalid("the messages of a batch are 1 to 1000") }
+        guard (1...1_000).contains(batchMessages) else { throw invalid("the messages of a batch must be 1 to 1000") }
         if let process {
             guard process.program.hasPrefix("/") else {
                 throw invalid("the program of the page's process must be an absolute path")
@@ -69,7 +69,7 @@ extension JavaScriptCoreConfiguration {
                 throw invalid("the memory limit of a process must be at least 64 MiB")
             }
         }
-        guard consoleLinesPerSecond >= 1 else { throw invalid("the console lines a second are at least 1") }
+        guard consoleLinesPerSecond >= 1 else { throw invalid("the console lines per second must be at least 1") }
     }
 
     private func invalid(_ detail: String) -> JSBridgeError {

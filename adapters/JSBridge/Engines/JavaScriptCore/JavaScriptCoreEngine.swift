@@ -71,7 +71,11 @@ public final class JavaScriptCoreEngine: Adapter {
     ///   ended.
     public func run(into intake: any Intake) async throws {
         guard mailbox.begin() else {
-            throw JSBridgeError(.alreadyRunning, "the engine runs already; one engine is one page", source: source)
+            throw JSBridgeError(
+                .alreadyRunning,
+                "the engine is already running; create one engine per page",
+                source: source
+            )
         }
         defer { mailbox.end() }
         // A run cancelled before it starts sends nothing.
@@ -158,7 +162,7 @@ public final class JavaScriptCoreEngine: Adapter {
             case .detach:
                 thread.detach()
                 mailbox.detach(control, hasFailed: true)
-                let detail = "a script runs without end and cannot be stopped; its thread is left behind"
+                let detail = "a script does not end and cannot be stopped; its thread keeps running"
                 throw JSBridgeError(.executionTimeLimit, detail, source: source)
             }
         }

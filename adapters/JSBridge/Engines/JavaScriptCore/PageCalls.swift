@@ -89,7 +89,7 @@ final class PageCalls {
             lastHandler = (handler, envelope)
             return .success(envelope)
         } catch {
-            return .failure(Outcome.Rejection(.malformed, detail: "the handler's name names no action: \(error)"))
+            return .failure(Outcome.Rejection(.malformed, detail: "the handler's name is not an action name: \(error)"))
         }
     }
 

@@ -55,7 +55,11 @@ struct PageFunctions {
     }
 
     private static func noMemory(_ page: HeadlessPage) -> JSBridgeError {
-        JSBridgeError(.noResources, "no memory for a page's functions", source: page.configuration.source)
+        JSBridgeError(
+            .noResources,
+            "there is not enough memory for a page's functions",
+            source: page.configuration.source
+        )
     }
 
     // MARK: - Calling the page
@@ -90,7 +94,7 @@ struct PageFunctions {
     }
 
     func close() -> ScriptResult {
-        context.call(closeAll, .text("the page ends"))
+        context.call(closeAll, .text("the page is closing"))
     }
 
     /// Returns a description of a thrown value.

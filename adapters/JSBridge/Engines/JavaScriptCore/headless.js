@@ -26,9 +26,9 @@
   let counted = 0;
 
   function start(callback, delay, values, repeats, isCounted) {
-    if (typeof callback !== 'function') throw new TypeError('a timer calls a function');
+    if (typeof callback !== 'function') throw new TypeError('a timer needs a function');
     if (isCounted && counted >= native.timerLimit) {
-      throw new RangeError('a page has at most ' + native.timerLimit + ' timers at once');
+      throw new RangeError('a page can have at most ' + native.timerLimit + ' timers at once');
     }
     const wait = min(max(Number(delay) || 0, repeats ? 1 : 0), longest);
     const id = ++lastTimer;
@@ -117,7 +117,7 @@
   define('clearTimeout', stop);
   define('clearInterval', stop);
   define('queueMicrotask', (callback) => {
-    if (typeof callback !== 'function') throw new TypeError('queueMicrotask calls a function');
+    if (typeof callback !== 'function') throw new TypeError('queueMicrotask needs a function');
     apply(then, resolved, [() => void callback()]);
   });
   // A page has one thread, so a wait would never end. Nothing can interrupt such a wait, or a WebAssembly loop.

@@ -127,7 +127,7 @@ final class RemotePage {
         var chunk = [UInt8](repeating: 0, count: 65_536)
         let count = read(child.socket, &chunk, chunk.count)
         if count < 0 && (errno == EINTR || errno == EAGAIN) { return }
-        guard count > 0 else { return fail(.pageFailed, "its process ended \(child.reap())") }
+        guard count > 0 else { return fail(.pageFailed, "the page's process ended \(child.reap())") }
         chunk.withUnsafeBytes { reader.take(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
         holdsFrames = true
     }
@@ -139,7 +139,7 @@ final class RemotePage {
                 if let frame = try reader.next() { take(frame) } else { holdsFrames = false }
             }
         } catch {
-            fail(.pageFailed, "its process sent an invalid frame")
+            fail(.pageFailed, "the page's process sent an invalid frame")
         }
     }
 
@@ -152,7 +152,7 @@ final class RemotePage {
             hasEnded = true
             guard let code = JSBridgeError.Code(ofPage: frame.text(0)) else { return }
             failure = JSBridgeError(code, String(frame.text(1).prefix(500)), source: configuration.source)
-        case .begin, .settled, .message, .stop: fail(.pageFailed, "its process sent an invalid frame")
+        case .begin, .settled, .message, .stop: fail(.pageFailed, "the page's process sent an invalid frame")
         }
     }
 
@@ -191,9 +191,12 @@ final class RemotePage {
         lastCheck = now
         parts.log.reportWithheld(at: now)
         if let memory = child.memory, memory > limits.memoryLimit {
-            fail(.heapLimit, "its process takes more than \(limits.memoryLimit) bytes; raise the limit or keep less")
+            fail(
+                .heapLimit,
+                "the page's process takes more than \(limits.memoryLimit) bytes; raise the limit or use less memory"
+            )
         } else if pending.count > 64 << 20 {
-            fail(.pageFailed, "its process does not read what it is sent")
+            fail(.pageFailed, "the page's process does not read its messages")
         }
     }
 
@@ -294,7 +297,7 @@ final class RemoteCalls {
         do throws(NameError) {
             return .success(.handler(try ActionName(frame.text(1))))
         } catch {
-            return .failure(Outcome.Rejection(.malformed, detail: "the handler's name names no action: \(error)"))
+            return .failure(Outcome.Rejection(.malformed, detail: "the handler's name is not an action name: \(error)"))
         }
     }
 

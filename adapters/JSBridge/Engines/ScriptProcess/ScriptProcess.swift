@@ -192,5 +192,5 @@ struct ProcessNotStarted: Error, CustomStringConvertible {
     let program: String
     let reason: String
 
-    var description: String { "the page's process cannot be started from \(program): \(reason)" }
+    var description: String { "cannot start the page's process from \(program): \(reason)" }
 }

@@ -41,7 +41,7 @@ final class RawReceiver: NSObject, WKScriptMessageHandlerWithReply {
     ) async -> (Any?, String?) {
         guard let json = json(message.body) else {
             counters.add(to: \.rawCallsRefused)
-            return (nil, "invalidArgument: the value is too deep, or has no JSON form")
+            return (nil, "invalidArgument: the value is too deep or has no JSON form")
         }
         let name = message.name
         let answer = await withCheckedContinuation { waiting in

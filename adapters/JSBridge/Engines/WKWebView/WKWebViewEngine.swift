@@ -95,7 +95,11 @@ public final class WKWebViewEngine: Adapter {
     ///   failed to load, more often in a row than ``WebViewConfiguration/reloads``.
     public func run(into intake: any Intake) async throws {
         guard mailbox.begin() else {
-            throw JSBridgeError(.alreadyRunning, "the engine runs already; one engine is one page", source: source)
+            throw JSBridgeError(
+                .alreadyRunning,
+                "the engine is already running; create one engine per page",
+                source: source
+            )
         }
         defer { mailbox.end() }
         // A run cancelled before it starts sends nothing.
@@ -171,7 +175,7 @@ public final class WKWebViewEngine: Adapter {
     public func snapshot() async throws(JSBridgeError) -> [UInt8] {
         guard let page = await currentPage else { throw notRunning }
         guard let picture = await page.takeSnapshot() else {
-            throw JSBridgeError(.snapshotFailed, "the web view gave no picture of the page", source: source)
+            throw JSBridgeError(.snapshotFailed, "the web view returned no image", source: source)
         }
         return picture
     }
@@ -186,7 +190,7 @@ public final class WKWebViewEngine: Adapter {
     }
 
     private var notRunning: JSBridgeError {
-        JSBridgeError(.notRunning, "the engine shows no page; call run(into:) first", source: source)
+        JSBridgeError(.notRunning, "the engine is not running; call run(into:) first", source: source)
     }
 }
 #endif

@@ -85,7 +85,7 @@ extension WebViewPage: WKNavigationDelegate {
         }
         guard verdict.policy == .allow, let url = verdict.url else { return refused(verdict) }
         guard url.scheme == "http" || url.scheme == "https" else {
-            let line = "only pages of the web are loaded in place of a new window: \(verdict)"
+            let line = "a new window was not opened, because only http and https are loaded: \(verdict)"
             parts.log.writeLimited(.warning, "window", line)
             return
         }
@@ -109,10 +109,10 @@ extension WebViewPage: WKNavigationDelegate {
             parts.log.writeLimited(
                 .warning,
                 "download",
-                "something was to be stored, which this engine does not: \(verdict)"
+                "a download was refused, because this engine has no downloads: \(verdict)"
             )
         } else if url == nil {
-            parts.log.writeLimited(.warning, "first", "the first page may not be loaded: \(verdict)")
+            parts.log.writeLimited(.warning, "first", "the first page is not allowed to load: \(verdict)")
         }
     }
 

@@ -130,7 +130,7 @@ import AppKit
             parts.log.writeLimited(
                 .warning,
                 "claimed origin",
-                "a text was dropped: its frame is not of the origin that it says"
+                "a message was dropped: its frame does not have the origin that it claims"
             )
             return
         }
@@ -142,7 +142,7 @@ import AppKit
     func load(_ text: String) {
         guard isOpen else { return }
         guard let url = URL(string: text) else {
-            parts.log.writeLimited(.warning, "load", "a URL cannot be loaded: the system does not take it as one")
+            parts.log.writeLimited(.warning, "load", "a URL cannot be loaded: the system rejects it")
             return
         }
         parts.view.load(URLRequest(url: url))
@@ -171,7 +171,7 @@ import AppKit
         guard !isRecovering else { return }
         guard let wait = reloadPolicy.failed(at: .now, jitter: .random(in: 0...1)) else {
             let times = parts.configuration.reloads
-            let detail = "\(reason), and was begun again \(times) times in a row; raise `reloads` or mend the page"
+            let detail = "\(reason), and \(times) reloads in a row failed; raise `reloads` or fix the page"
             return parts.run.fail(JSBridgeError(.pageFailed, detail, source: parts.configuration.source))
         }
         isRecovering = true

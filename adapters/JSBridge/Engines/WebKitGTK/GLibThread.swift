@@ -127,7 +127,7 @@ final class GLibExecutor: SerialExecutor {
     var isCurrent: Bool { g_main_context_is_owner(nil) != 0 }
 
     func checkIsolated() {
-        precondition(isCurrent, "called on another thread than that of GLib")
+        precondition(isCurrent, "called on a thread other than GLib's")
     }
 
     private func add(_ work: Work) {

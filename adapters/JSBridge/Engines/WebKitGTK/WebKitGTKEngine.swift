@@ -88,7 +88,11 @@ public final class WebKitGTKEngine: Adapter {
     ///   page failed to load, more often in a row than ``WebViewConfiguration/reloads``.
     public func run(into intake: any Intake) async throws {
         guard mailbox.begin() else {
-            throw JSBridgeError(.alreadyRunning, "the engine runs already; one engine is one page", source: source)
+            throw JSBridgeError(
+                .alreadyRunning,
+                "the engine is already running; create one engine per page",
+                source: source
+            )
         }
         defer { mailbox.end() }
         // A run cancelled before it starts sends nothing.
@@ -122,13 +126,13 @@ public final class WebKitGTKEngine: Adapter {
         } catch {
             switch error {
             case .noThread:
-                throw JSBridgeError(.noResources, "the system gives no thread", source: source)
+                throw JSBridgeError(.noResources, "the system cannot create a thread", source: source)
             case .contextTaken:
-                let detail = "another part of the program runs GLib's main loop; a web view needs it for itself"
+                let detail = "another part of the program runs GLib's main loop; a web view needs exclusive use of it"
                 throw JSBridgeError(.noResources, detail, source: source)
             case .noDisplay:
                 let detail =
-                    "there is no display: run the program in a graphical session, or with one in memory: "
+                    "there is no display: run the program in a graphical session, or with a virtual display: "
                     + "xvfb-run -a PROGRAM"
                 throw JSBridgeError(.noDisplay, detail, source: source)
             }
@@ -152,17 +156,17 @@ public final class WebKitGTKEngine: Adapter {
 
     private func isSandboxed() async throws(JSBridgeError) -> Bool {
         guard sandbox != .off else {
-            log.write(.warning, "the page's process is not shut in, as the program asks for: show trusted pages only")
+            log.write(.warning, "the page's process is not sandboxed, as configured: show only trusted pages")
             return false
         }
         guard let problem = await SandboxProbe.problem() else { return true }
         guard sandbox == .whereAllowed else {
-            let detail = "the page's process cannot be shut in: \(problem)"
+            let detail = "the page's process cannot be sandboxed: \(problem)"
             throw JSBridgeError(.noSandbox, detail, source: source)
         }
         log.write(
             .warning,
-            "THE PAGE'S PROCESS IS NOT SHUT IN: \(problem). A page that takes it over can do what this user can"
+            "THE PAGE'S PROCESS IS NOT SANDBOXED: \(problem). A page that compromises it has this user's rights"
         )
         return false
     }
@@ -188,10 +192,10 @@ extension WebKitGTKEngine {
     /// - Throws: ``JSBridgeError`` `notRunning`; `snapshotFailed` if there is no image or the run ends first.
     public func snapshot() async throws(JSBridgeError) -> [UInt8] {
         guard let page = running else {
-            throw JSBridgeError(.notRunning, "a picture is taken of a page that runs", source: source)
+            throw JSBridgeError(.notRunning, "no page is running; call run(into:) before snapshot()", source: source)
         }
         guard let picture = await page.takeSnapshot() else {
-            throw JSBridgeError(.snapshotFailed, "the library gave no picture, or the page has gone", source: source)
+            throw JSBridgeError(.snapshotFailed, "the library returned no image, or the page has ended", source: source)
         }
         return picture
     }
@@ -202,7 +206,7 @@ extension WebKitGTKEngine {
     /// - Throws: The script's error as text; ``JSBridgeError`` `notRunning` without a page.
     package func evaluate(_ script: String) async throws -> String {
         guard let page = running else {
-            throw JSBridgeError(.notRunning, "a script is evaluated in a page that runs", source: source)
+            throw JSBridgeError(.notRunning, "no page is running; call run(into:) before evaluate(_:)", source: source)
         }
         return try await page.evaluate(script).get()
     }
@@ -214,7 +218,7 @@ extension WebKitPage {
     }
 
     fileprivate func evaluate(_ script: String) async -> Result<String, ScriptError> {
-        await wait(ended: .failure(ScriptError(description: "the page has gone"))) { view, end in
+        await wait(ended: .failure(ScriptError(description: "the page has ended"))) { view, end in
             view.evaluate(script, world: nil, end)
         }
     }

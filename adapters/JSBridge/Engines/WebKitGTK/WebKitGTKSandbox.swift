@@ -31,7 +31,7 @@ enum SandboxProbe {
             return "the environment variable WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS turns it off"
         }
         if g_file_test("/.flatpak-info", G_FILE_TEST_EXISTS) != 0 || g_getenv("SNAP") != nil {
-            return "inside Flatpak or Snap the library has no sandbox of its own"
+            return "the library has no sandbox inside Flatpak or Snap"
         }
         for program in ["bwrap", "xdg-dbus-proxy"] {
             guard let path = g_find_program_in_path(program) else {
@@ -55,7 +55,7 @@ enum SandboxProbe {
         if hasRun && g_spawn_check_wait_status(status, nil) != 0 { return nil }
         let message = errors.map { String(cString: $0) } ?? ""
         let line = message.split(whereSeparator: \.isNewline).first.map { PageLogText.escaped(String($0)) }
-        return "bwrap cannot make namespaces here (\(line ?? "it gives no reason"))"
+        return "bwrap cannot create namespaces (\(line ?? "no reason given"))"
     }
 }
 #endif

@@ -179,7 +179,8 @@ extension WebKitPage: WebKitViewListener {
         if !rawRateLimit.take(post.json?.utf8.count ?? 0, in: post.time, at: .now) {
             // Posted, because handlers must not be closed within one of their signals.
             GLibThread.post { self.view?.closeRawHandlers() }
-            let text = "a frame, or a page of another origin, posts too much to handlers; they are closed to it"
+            let text =
+                "a frame or a page of another origin posts too much to handlers; they no longer accept its messages"
             parts.log.writeLimited(.warning, "flood", text)
         }
         run.receivedRaw(post.handler, post.json) { answer in GLibThread.post { reply.settle(answer) } }
@@ -212,7 +213,7 @@ extension WebKitPage: WebKitViewListener {
     }
 
     func denied(_ request: String) {
-        parts.log.writeLimited(.info, request, "the page wanted \(request), which pages are not given")
+        parts.log.writeLimited(.info, request, "the page requested \(request), which was denied")
     }
 
     /// Sets the window's title to the page's.
@@ -224,7 +225,7 @@ extension WebKitPage: WebKitViewListener {
         guard run != nil, reloadTimer == nil else { return }
         guard let wait = reloadPolicy.failed(at: .now, jitter: .random(in: 0...1)) else {
             let times = parts.configuration.reloads
-            let detail = "\(reason), and was begun again \(times) times in a row; raise `reloads` or mend the page"
+            let detail = "\(reason), and \(times) reloads in a row failed; raise `reloads` or fix the page"
             run?.fail(JSBridgeError(.pageFailed, detail, source: parts.configuration.source))
             return
         }
@@ -256,7 +257,7 @@ extension WebKitPage: WebKitViewListener {
             parts.log.writeLimited(
                 .warning,
                 "unresponsive",
-                "the page did not react for \(limit); its process is ended"
+                "the page did not respond for \(limit); its process is terminated"
             )
             view.terminateProcess()
         }
@@ -288,14 +289,14 @@ extension WebKitPage {
         switch (verdict.policy, request.kind) {
         case (.cancel, _):
             if current == nil {
-                parts.log.writeLimited(.warning, "first", "the first page may not be loaded: \(verdict)")
+                parts.log.writeLimited(.warning, "first", "the first page is not allowed to load: \(verdict)")
             }
             answer(request, .refuse)
         case (.download, _), (.allow, .download):
             parts.log.writeLimited(
                 .warning,
                 "download",
-                "something was to be stored, which this engine does not: \(verdict)"
+                "a download was refused, because this engine has no downloads: \(verdict)"
             )
             answer(request, .refuse)
         case (.allow, .newWindow):
@@ -312,7 +313,7 @@ extension WebKitPage {
             parts.log.writeLimited(
                 .warning,
                 "window",
-                "only pages of the web are loaded in place of a new window: \(verdict)"
+                "a new window was not opened, because only http and https are loaded: \(verdict)"
             )
             return
         }

@@ -61,7 +61,7 @@ private func scriptEnded(_ source: UnsafeMutablePointer<GObject>?, _ result: Opa
     guard let receiver else { return }
     let callback = Unmanaged<ScriptCallback>.fromOpaque(receiver).takeRetainedValue()
     let text = source.flatMap { source in result.map { scriptResult(UnsafeMutableRawPointer(source), $0) } }
-    let ended = text ?? .failure(ScriptError(description: "the library gave no result"))
+    let ended = text ?? .failure(ScriptError(description: "the library returned no result"))
     GLibThread.assumeIsolated { callback.finish(ended) }
 }
 

@@ -66,7 +66,7 @@ private func notificationRequested(
     _ notification: OpaquePointer?,
     _ receiver: gpointer?
 ) -> gboolean {
-    reportDenied("to show a notification", receiver)
+    reportDenied("a notification", receiver)
     return 1
 }
 
@@ -80,7 +80,7 @@ private func dialogRequested(
         webkit_script_dialog_confirm_set_confirmed(dialog, 1)
         return 1
     }
-    reportDenied("to show a dialog", receiver)
+    reportDenied("a dialog", receiver)
     return 1
 }
 
@@ -104,7 +104,7 @@ private func authenticationRequested(
     guard let request else { return 1 }
     let object = UnsafeMutableRawPointer(request).assumingMemoryBound(to: WebKitAuthenticationRequest.self)
     webkit_authentication_request_cancel(object)
-    reportDenied("a password for its server", receiver)
+    reportDenied("a login for its server", receiver)
     return 1
 }
 
@@ -137,7 +137,7 @@ private func printRequested(
     _ operation: OpaquePointer?,
     _ receiver: gpointer?
 ) -> gboolean {
-    reportDenied("to print", receiver)
+    reportDenied("printing", receiver)
     return 1
 }
 
@@ -158,6 +158,6 @@ private func downloadStarted(
     guard let download else { return }
     let object = UnsafeMutableRawPointer(download).assumingMemoryBound(to: WebKitDownload.self)
     webkit_download_cancel(object)
-    reportDenied("to store something", receiver)
+    reportDenied("a download", receiver)
 }
 #endif

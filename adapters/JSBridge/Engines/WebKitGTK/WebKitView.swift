@@ -88,7 +88,7 @@ final class WebKitView {
         webkit_website_data_manager_set_tls_errors_policy(data, WEBKIT_TLS_ERRORS_POLICY_FAIL)
         let context = signalbox_web_context_new(data)
         g_object_unref(data)
-        guard let context else { preconditionFailure("the library makes no context: it has ended the process before") }
+        guard let context else { preconditionFailure("the library created no context") }
         webkit_web_context_set_sandbox_enabled(context, isSandboxed ? 1 : 0)
         webkit_web_context_set_cache_model(context, WEBKIT_CACHE_MODEL_DOCUMENT_VIEWER)
         return context
@@ -99,7 +99,7 @@ final class WebKitView {
         _ manager: UnsafeMutablePointer<WebKitUserContentManager>
     ) -> UnsafeMutablePointer<GtkWidget> {
         guard let widget = signalbox_web_view_new(context, manager) else {
-            preconditionFailure("the library makes no view: it has ended the process before")
+            preconditionFailure("the library created no view")
         }
         g_object_ref_sink(widget)
         return widget
@@ -280,8 +280,8 @@ private func processEnded(_: View?, _ reason: WebKitWebProcessTerminationReason,
     let cause =
         switch reason {
         case WEBKIT_WEB_PROCESS_CRASHED: "it crashed"
-        case WEBKIT_WEB_PROCESS_EXCEEDED_MEMORY_LIMIT: "it needed too much memory"
-        default: "it was ended"
+        case WEBKIT_WEB_PROCESS_EXCEEDED_MEMORY_LIMIT: "it exceeded its memory limit"
+        default: "it was terminated"
         }
     let view = Unmanaged<WebKitView>.fromOpaque(receiver).takeUnretainedValue()
     GLibThread.assumeIsolated { view.listener?.processEnded(cause) }

@@ -61,7 +61,7 @@ final class NavigationGate: Sendable {
             waiting += 1
             return true
         }
-        guard isAdmitted else { return undecided(request, "\(bound) questions about URLs wait for their verdicts") }
+        guard isAdmitted else { return undecided(request, "\(bound) navigations are waiting for a verdict") }
         defer { waiting.withLock { $0 -= 1 } }
         return await inTime(request) ?? undecided(request, "no verdict within \(deadline)")
     }

@@ -28,7 +28,7 @@ struct RelayReader {
         let fields = try fields(atMost: RelayReader.tokenLength + 1 + RelayReader.longestOrigin)
         guard fields.count == 2, fields[0].utf8.count == RelayReader.tokenLength,
             fields[0].utf8.allSatisfy(\.isHexDigit)
-        else { throw invalid("a token and an origin expected") }
+        else { throw invalid("expected a token and an origin") }
         return (fields[0], fields[1])
     }
 
@@ -37,7 +37,7 @@ struct RelayReader {
         guard next <= bytes.count else { return nil }
         let fields = try fields(atMost: RelayReader.longestHead)
         let firstLine = line
-        guard let second = nextLine(), let third = nextLine() else { throw invalid("a record of three lines expected") }
+        guard let second = nextLine(), let third = nextLine() else { throw invalid("expected a record of three lines") }
         guard let record = read(fields, second, third) else {
             throw RelayTextError(line: firstLine, detail: "not a known record")
         }
@@ -91,9 +91,9 @@ struct RelayReader {
 
     /// Returns the ASCII fields of the next line, at least one.
     private mutating func fields(atMost limit: Int) throws(RelayTextError) -> [String] {
-        guard let range = nextLine(), range.count <= limit else { throw invalid("a short line expected") }
+        guard let range = nextLine(), range.count <= limit else { throw invalid("expected a short line") }
         let text = UnsafeRawBufferPointer(rebasing: bytes[range])
-        guard text.allSatisfy({ (0x20..<0x7F).contains($0) }) else { throw invalid("plain ASCII expected") }
+        guard text.allSatisfy({ (0x20..<0x7F).contains($0) }) else { throw invalid("expected plain ASCII") }
         return text.split(separator: 0x20, omittingEmptySubsequences: false).map { String(decoding: $0, as: UTF8.self) }
     }
 

@@ -57,19 +57,19 @@ extension WebViewConfiguration {
         try checkMessages()
         let hour = Duration.seconds(3_600)
         guard navigationDeadline > .zero, navigationDeadline <= hour else {
-            throw invalid("the deadline of a navigation is above zero and at most 1 h")
+            throw invalid("the deadline of a navigation must be above zero and at most 1 h")
         }
         guard (1...10_000).contains(navigationsWaiting) else {
-            throw invalid("the navigations that wait are 1 to 10000")
+            throw invalid("the waiting navigations must be 1 to 10000")
         }
         guard unresponsiveLimit >= .seconds(1) else {
-            throw invalid("the limit of an unresponsive page is at least 1 s")
+            throw invalid("the limit of an unresponsive page must be at least 1 s")
         }
-        guard (0...1_000).contains(reloads) else { throw invalid("the reloads are 0 to 1000") }
+        guard (0...1_000).contains(reloads) else { throw invalid("the reloads must be 0 to 1000") }
         guard reloadCap > .zero, reloadCap <= hour else {
-            throw invalid("the longest wait before a reload is above zero and at most 1 h")
+            throw invalid("the longest wait before a reload must be above zero and at most 1 h")
         }
-        guard consoleLinesPerSecond >= 1 else { throw invalid("the console lines a second are at least 1") }
+        guard consoleLinesPerSecond >= 1 else { throw invalid("the console lines per second must be at least 1") }
     }
 
     private func checkDisplay() throws(JSBridgeError) {
@@ -78,22 +78,24 @@ extension WebViewConfiguration {
             case .offscreen(let width, let height), .window(let width, let height): (width, height)
             }
         guard (1...16_384).contains(width), (1...16_384).contains(height) else {
-            throw invalid("width and height of the display are 1 to 16384 pixels")
+            throw invalid("width and height of the display must be 1 to 16384 pixels")
         }
     }
 
     private func checkMessages() throws(JSBridgeError) {
-        guard (1...100_000).contains(messagesInFlight) else { throw invalid("the messages in flight are 1 to 100000") }
+        guard (1...100_000).contains(messagesInFlight) else {
+            throw invalid("the messages in flight must be 1 to 100000")
+        }
         guard bytesInFlight >= limits.bytes else {
-            throw invalid("the bytes in flight are at least the \(limits.bytes) of one message")
+            throw invalid("the bytes in flight must be at least the \(limits.bytes) of one message")
         }
         let million = 1...1_000_000
         guard million.contains(messagesWaitingInPage) else {
-            throw invalid("the messages that wait in the page are 1 to 1000000")
+            throw invalid("the messages waiting in the page must be 1 to 1000000")
         }
-        guard million.contains(messagesToPage) else { throw invalid("the messages to the page are 1 to 1000000") }
+        guard million.contains(messagesToPage) else { throw invalid("the messages to the page must be 1 to 1000000") }
         guard million.contains(messagesWithoutListener) else {
-            throw invalid("the messages without a listener are 1 to 1000000")
+            throw invalid("the messages without a listener must be 1 to 1000000")
         }
     }
 

@@ -35,7 +35,7 @@ extension WebViewRun {
         case .full:
             parts.counters.add(to: \.rawCallsRefused)
             log.refusedRawCall()
-            reply(.error("unavailable: \(RunState.maximumRawCalls) such calls have no answer yet"))
+            reply(.error("unavailable: \(RunState.maximumRawCalls) such calls are waiting for an answer"))
         }
     }
 
@@ -73,7 +73,7 @@ extension WebViewRun {
                 change { state, effects in state.hello(token, origin, &effects) }
             } else if change({ state, _ in state.document?.token }) == token {
                 guard take(record, of: bytes, into: &batch) else {
-                    throw RelayTextError(line: line, detail: "more than the document may send")
+                    throw RelayTextError(line: line, detail: "more than the document is allowed to send")
                 }
             } else {
                 return parts.counters.add(to: \.lateTexts)
@@ -185,7 +185,7 @@ enum RawAnswer: Sendable, Hashable {
 
 extension RawAnswer {
     /// The page ends before the call has an outcome.
-    static let closed = RawAnswer.error("closed: the page ends")
+    static let closed = RawAnswer.error("closed: the page is closing")
 
     /// Creates the answer for an outcome.
     init(_ outcome: Outcome) {

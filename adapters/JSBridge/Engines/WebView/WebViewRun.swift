@@ -228,7 +228,7 @@ extension RelayScript {
         switch piece {
         case .outcome(let number, .handled(let reply), _): add(reply: reply, to: number)
         case .outcome(let number, let outcome, _): add(ErrorReply(outcome, to: "page"), of: number)
-        case .close: addClose("the page ends")
+        case .close: addClose("the page is closing")
         }
     }
 }
@@ -266,7 +266,7 @@ final class WebViewLog: Sendable {
         lines.writeLimited(
             .warning,
             "malformed",
-            "the page's process sent what the bridge never sends, which was dropped: \(error)"
+            "the page's process sent a message that the bridge never sends; it was dropped: \(error)"
         )
     }
 
@@ -274,7 +274,7 @@ final class WebViewLog: Sendable {
         lines.writeLimited(
             .warning,
             "full",
-            "calls were rejected in the page, as too many messages wait there for their turn"
+            "calls were rejected in the page because too many messages are waiting there"
         )
     }
 
@@ -283,7 +283,7 @@ final class WebViewLog: Sendable {
         lines.writeLimited(
             .warning,
             "raw",
-            "a call past the bridge was rejected: \(bound) such calls have no outcome yet"
+            "a raw call was rejected: \(bound) raw calls are waiting for an outcome"
         )
     }
 

@@ -25,7 +25,7 @@ struct ShopPages {
                 },
                 ownPages(),
             ],
-            fallback: .cancel("it is no page of the shop")
+            fallback: .cancel("not a page of the shop")
         )
         return BridgePreset.default.deriving("default") { page in
             page.set(title: "Shop")
@@ -52,7 +52,7 @@ struct ShopPages {
         }
         let chain = try NavigationRouter(
             [verification, deepLinks(), ownPages()],
-            fallback: .cancel("a payment leads nowhere else")
+            fallback: .cancel("a payment page allows no other URL")
         )
         return BridgePreset("payment") { page in
             page.set(navigation: chain)

@@ -55,7 +55,7 @@ const functions = bridge({
   post(handler, json, number, timeout) {
     pending.add(number);
     if (sendUp('call ' + number + ' ' + timeout, handler === null ? '' : quote(handler), json)) return;
-    setTimeout(() => refuse(number, 'closed', 'the connection to the program is gone: the document was reopened'), 0);
+    setTimeout(() => refuse(number, 'closed', 'the connection to the program was lost: the document was reopened'), 0);
   },
   answer(number, kind, text) {
     sendUp('answer ' + number + ' ' + kind, '', text === undefined ? '' : kind === 'returned' ? text : quote(text));

@@ -102,7 +102,7 @@ function addCall(head, handler, json) {
 // By a timer: a page that retries in a loop must not block the program's answers.
 function refuse(number) {
   refused += 1;
-  const why = 'too many messages wait in the page';
+  const why = 'too many messages are waiting in the page';
   setTimeout(() => sendToPage(JSON.stringify([['refuse', number, 'full', why, null, null]])), 0);
   schedule();
 }
@@ -186,7 +186,7 @@ function failed({ message, filename, lineno, colno }) {
 
 function restored({ persisted }) {
   if (!persisted) return;
-  sendToPage('[["lost","the page was left, and shown again"]]');
+  sendToPage('[["lost","the page was left and restored"]]');
   open();
 }
 
