@@ -1,11 +1,3 @@
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// An IPv4 or IPv6 address in text form, without brackets.
 package struct NumericAddress {
     /// Whether the address is a loopback address: 127.0.0.0/8, also IPv4-mapped, or ::1.

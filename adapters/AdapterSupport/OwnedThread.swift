@@ -1,11 +1,3 @@
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// An operating-system thread that runs one closure. It does not occupy a thread of Swift's cooperative pool.
 ///
 /// Call exactly one of ``join()`` and ``detach()``.

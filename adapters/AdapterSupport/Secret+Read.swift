@@ -1,13 +1,5 @@
 package import SignalboxCore
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 extension Secret {
     /// The maximum length of a secret, in bytes. MQTT encodes the length in two bytes.
     package static let maximumLength = 65_535

@@ -1,13 +1,5 @@
 package import SignalboxCore
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 extension WallTime {
     /// Returns the system's wall-clock time.
     package static func now() -> WallTime {

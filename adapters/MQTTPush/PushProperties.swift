@@ -1,12 +1,5 @@
+import AdapterSupport
 import CMosquitto
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// The MQTT 5 properties that the publisher set on a message (MQTT 5.0, 3.3.2.3). They are untrusted.
 ///

@@ -1,12 +1,5 @@
+import AdapterSupport
 import Synchronization
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// A thread's processor time, readable from other threads. Unknown on Apple platforms, where no limit is enforced.
 final class ThreadTime: Sendable {

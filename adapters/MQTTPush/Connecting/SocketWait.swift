@@ -1,13 +1,5 @@
 import AdapterSupport
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// The result of waiting on a socket and a wake signal.
 struct SocketWait {
     /// The socket events to wait for. Errors always end the wait.

@@ -3,14 +3,6 @@ import CMosquitto
 import COpenSSL
 import SignalboxCore
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// A libmosquitto handle for one connection, in external-loop mode: only ``write(hasConnack:)`` sends queued packets.
 ///
 /// Belongs to one thread, on which the callbacks also run, inside ``read()``, ``write(hasConnack:)`` and

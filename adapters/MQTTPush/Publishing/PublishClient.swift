@@ -1,12 +1,5 @@
+import AdapterSupport
 import CMosquitto
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// The publishing client of one connection. Belongs to one thread, on which the callbacks also run.
 final class PublishClient {

@@ -1,12 +1,5 @@
+import AdapterSupport
 import SignalboxCore
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// Records in a file which messages are in flight, and recognizes those whose handling made earlier processes crash.
 /// Belongs to the source's thread.

@@ -3,14 +3,6 @@ import CMosquitto
 package import SignalboxCore
 package import SignalboxRoutes
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// The target of libmosquitto's callbacks: the batch being filled, and the broker's answers. Belongs to one thread.
 final class PushReceiver {
     struct Connack: Equatable {

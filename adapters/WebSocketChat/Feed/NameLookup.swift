@@ -2,14 +2,6 @@ import AdapterSupport
 import SignalboxCore
 import Synchronization
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// The inputs of a connection attempt: current secrets and the addresses to try.
 struct FeedPreparation: Equatable, Sendable {
     /// The headers with their values, including the bearer token.

@@ -1,12 +1,5 @@
+import AdapterSupport
 import CLibwebsockets
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// A connection on its service's thread.
 final class LibraryConnection {

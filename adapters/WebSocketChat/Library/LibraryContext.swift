@@ -1,13 +1,6 @@
+import AdapterSupport
 import CLibwebsockets
 import Synchronization
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// Creates and destroys contexts one at a time, because both modify process-wide state without a lock.
 enum ContextFactory {

@@ -2,14 +2,6 @@ import AdapterSupport
 import CLibwebsockets
 import Logging
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// The trust and identity settings of a client's virtual host.
 struct TrustKey: Hashable {
     let security: ClientTarget.Security

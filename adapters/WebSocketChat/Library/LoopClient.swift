@@ -1,14 +1,6 @@
 import AdapterSupport
 import CLibwebsockets
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 extension LibraryLoop {
     func connect(_ id: ConnectionID, _ target: ClientTarget) {
         let connection = LibraryConnection(id, target: target)

@@ -1,12 +1,5 @@
+import AdapterSupport
 import CLibwebsockets
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 extension LibraryLoop {
     /// The number of descriptors that a server leaves to the rest of the process. With fewer left, nothing else could

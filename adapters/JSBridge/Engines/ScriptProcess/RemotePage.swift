@@ -2,14 +2,6 @@ import AdapterSupport
 import Logging
 import SignalboxCore
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// A run of a page in a separate process. Exchanges calls and outcomes with it. Confined to the page's thread.
 ///
 /// The process is not trusted: its data is bounded and parsed again here, and its end is always detected.

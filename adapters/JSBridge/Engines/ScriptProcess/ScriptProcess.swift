@@ -1,13 +1,5 @@
 import AdapterSupport
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// A separate process for a page's scripts.
 ///
 /// Inside the program, a script's memory is bounded only when the engine checks it. A single call into the engine, such

@@ -3,14 +3,6 @@ import Logging
 import SignalboxCore
 import Synchronization
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// The entry point of a page's process; see ``ScriptProcess``.
 public enum ScriptWorker {
     /// Serves one page over descriptor 3, and exits when the page ends. The program that ``ScriptProcess`` names calls

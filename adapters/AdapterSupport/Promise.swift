@@ -1,0 +1,99 @@
+import Synchronization
+
+/// A value that is set once and awaited by any number of tasks. Any thread.
+package final class Promise<Value: Sendable>: Sendable {
+    private struct State {
+        var value: Value?
+        var waiters: [UInt64: @Sendable (Value) -> Void] = [:]
+        var lastNumber: UInt64 = 0
+    }
+
+    private let state: Mutex<State>
+
+    /// - Parameter value: The value, if it is known already.
+    package init(_ value: Value? = nil) {
+        state = Mutex(State(value: value))
+    }
+
+    /// Sets the value. Later values are ignored.
+    package func set(_ value: Value) {
+        let waiters = state.withLock { state -> [@Sendable (Value) -> Void] in
+            guard state.value == nil else { return [] }
+            state.value = value
+            defer { state.waiters = [:] }
+            return Array(state.waiters.values)
+        }
+        for waiter in waiters { waiter(value) }
+    }
+
+    /// Waits for the value, even in a cancelled task.
+    package func value() async -> Value {
+        await withCheckedContinuation { waiter in _ = add { waiter.resume(returning: $0) } }
+    }
+
+    /// Waits for the value; returns `nil` if the task is cancelled first.
+    package func valueUnlessCancelled() async -> Value? {
+        let result = Promise<Value?>()
+        let number = add { result.set($0) }
+        return await withTaskCancellationHandler {
+            await result.value()
+        } onCancel: {
+            state.withLock { $0.waiters[number] = nil }
+            result.set(nil)
+        }
+    }
+
+    private func add(_ waiter: @escaping @Sendable (Value) -> Void) -> UInt64 {
+        let (number, value) = state.withLock { state -> (UInt64, Value?) in
+            state.lastNumber += 1
+            if state.value == nil { state.waiters[state.lastNumber] = waiter }
+            return (state.lastNumber, state.value)
+        }
+        if let value { waiter(value) }
+        return number
+    }
+}
+
+extension OwnedThread {
+    /// Runs blocking work, such as reading a file, on a thread of its own.
+    ///
+    /// - Returns: The promise of its result. The thread ends by itself, whether or not anyone awaits the promise.
+    package static func promise<Value: Sendable>(
+        of work: @escaping @Sendable () -> Value
+    ) throws(SystemResourceError) -> Promise<Value> {
+        let result = Promise<Value>()
+        try OwnedThread { result.set(work()) }.detach()
+        return result
+    }
+}
+
+/// The reason that a wait ended without a result.
+package enum WaitEnd: Sendable { case timeout, cancelled }
+
+/// Waits for a result, for at most `limit`.
+///
+/// - Parameters:
+///   - giveUp: Resumes the waiter unless it has its result. Called at the deadline and upon cancellation, any thread.
+///   - begin: Stores the waiter or resumes it.
+package func withDeadline<Result: Sendable>(
+    _ limit: Duration,
+    giveUp: @escaping @Sendable (WaitEnd) -> Void,
+    begin: (CheckedContinuation<Result, Never>) -> Void
+) async -> Result {
+    let deadline = ContinuousClock.now + limit
+    async let _ = expire(at: deadline, giveUp)
+    return await withTaskCancellationHandler {
+        await withCheckedContinuation { waiter in
+            begin(waiter)
+            // A cancellation or timeout before this point found no waiter to resume.
+            if Task.isCancelled { giveUp(.cancelled) }
+            if .now >= deadline { giveUp(.timeout) }
+        }
+    } onCancel: {
+        giveUp(.cancelled)
+    }
+}
+
+private func expire(at deadline: ContinuousClock.Instant, _ giveUp: @Sendable (WaitEnd) -> Void) async {
+    if (try? await Task.sleep(until: deadline, clock: .continuous)) != nil { giveUp(.timeout) }
+}
