@@ -176,15 +176,6 @@ enum StandardEnvelope {
     ///   - id: The id, unescaped.
     ///   - body: The body, inserted unchanged.
     static func text(_ action: ActionName, id: ActionID, body: String) -> String {
-        #"{"action":"\#(action)","id":\#(quoted(id.text)),"body":\#(body)}"#
-    }
-
-    /// Returns the text as a JSON string.
-    static func quoted(_ text: String) -> String {
-        do {
-            return String(decoding: try BodyWriter.write(text), as: UTF8.self)
-        } catch {
-            preconditionFailure("every text must have a JSON form: \(error)")
-        }
+        #"{"action":"\#(action)","id":\#(JSONText.quoted(id.text)),"body":\#(body)}"#
     }
 }

@@ -140,7 +140,7 @@ struct LogFields: Sendable, ExpressibleByDictionaryLiteral {
     /// The value of a field. Values may be untrusted text; the setter escapes and redacts them.
     subscript(field: LogField) -> String? {
         get { metadata[field.rawValue].map { "\($0)" } }
-        set { metadata[field.rawValue] = newValue.map { .string(LogText.shown($0)) } }
+        set { metadata[field.rawValue] = newValue.map { .string(Redaction.line($0)) } }
     }
 }
 
@@ -154,7 +154,7 @@ extension Logger {
             "a line of the kind \(kind) has a field that docs/observability.md does not list"
         )
         guard logLevel <= kind.level else { return }
-        let detail = detail.map { ": \(LogText.shown($0))" } ?? ""
+        let detail = detail.map { ": \(Redaction.line($0))" } ?? ""
         log(level: kind.level, "\(kind.text)\(detail)", metadata: fields.metadata)
     }
 }

@@ -31,7 +31,7 @@ public enum Redaction {
     /// Returns untrusted text as a single line without secrets, for use in a log line. Control characters, line and
     /// paragraph separators and bidirectional formatting characters become `\u{...}`.
     public static func line(_ text: String) -> String {
-        LogText.shown(text)
+        LineText.escaped(redacted(text))
     }
 
     /// Returns the text without its secrets, at most `limit` Unicode scalars long, for storing and sending. Only the
@@ -55,28 +55,6 @@ public enum Redaction {
         else { return text }
         let whole = bytes[..<end].lastIndex { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\n") }
         return String(decoding: bytes[..<(whole ?? bytes.startIndex)], as: UTF8.self)
-    }
-}
-
-/// Escaping of untrusted text for a single log line. Control characters, line and paragraph separators and
-/// bidirectional formatting characters become `\u{...}`.
-enum LogText {
-    /// Returns the text as a single line without secrets.
-    static func shown(_ text: String) -> String {
-        escaped(Redaction.redacted(text))
-    }
-
-    static func escaped(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: \.isUnsafeInLine) else { return text }
-        var escaped = ""
-        for scalar in text.unicodeScalars {
-            if scalar.isUnsafeInLine {
-                escaped += scalar.lineEscape
-            } else {
-                escaped.unicodeScalars.append(scalar)
-            }
-        }
-        return escaped
     }
 }
 

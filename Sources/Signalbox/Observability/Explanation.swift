@@ -22,7 +22,7 @@ public struct Explanation: Sendable, Hashable, CustomStringConvertible {
 
     /// The verdict and the steps, one per line, without a final line break, escaped and redacted.
     public var description: String {
-        let subject = action.map { "\($0) \(id.map { LogText.shown($0.text) } ?? "")" } ?? "unreadable message"
+        let subject = action.map { "\($0) \(id.map { Redaction.line($0.text) } ?? "")" } ?? "unreadable message"
         return ([("\(subject) of \(source): \(verdict)")] + steps.map { "  \($0)" }).joined(separator: "\n")
     }
 }
@@ -61,7 +61,7 @@ public struct ExplanationStep: Sendable, Hashable, Encodable, CustomStringConver
     /// A single line, such as `access          stops   refused by source push`, escaped and redacted.
     public var description: String {
         let padding = String(repeating: " ", count: max(1, 16 - stage.description.utf8.count))
-        return "\(stage)\(padding)\(passes ? "passes" : "stops ")  \(LogText.shown(detail))"
+        return "\(stage)\(padding)\(passes ? "passes" : "stops ")  \(Redaction.line(detail))"
     }
 }
 
@@ -143,6 +143,6 @@ public struct ExplanationVerdict: Sendable, Hashable, Encodable, CustomStringCon
 
     /// The code and detail in one line, escaped and redacted.
     public var description: String {
-        detail.isEmpty ? code : "\(code): \(LogText.shown(detail))"
+        detail.isEmpty ? code : "\(code): \(Redaction.line(detail))"
     }
 }

@@ -103,13 +103,13 @@ enum SpanText {
             attributes[SpanField.source.rawValue] = arrival.origin.source.text
             if case .success(let action) = arrival.reading {
                 attributes[SpanField.action.rawValue] = action.name.text
-                attributes[SpanField.id.rawValue] = LogText.shown(action.id.text)
+                attributes[SpanField.id.rawValue] = Redaction.line(action.id.text)
             }
             attributes[SpanField.outcome.rawValue] = outcome.name
             attributes[SpanField.code.rawValue] = outcome.code
         }
         if case .failed(let failure) = outcome {
-            span.setStatus(SpanStatus(code: .error, message: LogText.shown(Redaction.detail(failure.description))))
+            span.setStatus(SpanStatus(code: .error, message: Redaction.line(Redaction.detail(failure.description))))
         }
     }
 }

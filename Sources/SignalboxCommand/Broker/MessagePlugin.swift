@@ -107,7 +107,7 @@ struct MessageRecord {
         else { return nil }
         var object = JSONObject()
         for capture in found { object.add(capture.name, capture.value) }
-        return object.closed
+        return object.bytes
     }
 }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import SignalboxCore
 
 /// `signalbox check CONFIG...`.
 struct CheckCommand: AsyncParsableCommand {

@@ -175,7 +175,7 @@ extension OrderKey {
         let whole =
             switch self {
             case .absent: "absent"
-            case .text(let text): String(decoding: EscapedJSON.string(text), as: UTF8.self)
+            case .text(let text): JSONText.quoted(text)
             case .value(let json): String(decoding: json, as: UTF8.self)
             }
         return whole.count > OrderKey.maximumShown ? "\(whole.prefix(OrderKey.maximumShown))…" : whole

@@ -68,12 +68,12 @@ struct ExplanationLine {
         var verdict = JSONObject()
         verdict.add("code", code)
         verdict.add("detail", detail)
-        object.add("verdict", json: verdict.closed)
+        object.add("verdict", json: verdict.bytes)
         object.add("steps", stages: steps)
         if let navigation {
             var decision = JSONObject()
             navigation.addDecision(to: &decision)
-            object.add("navigation", json: decision.closed)
+            object.add("navigation", json: decision.bytes)
         }
         return object.line
     }

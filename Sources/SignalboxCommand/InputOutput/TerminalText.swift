@@ -25,30 +25,15 @@ enum TerminalText {
     }
 }
 
-/// Makes any text safe to print on one line. Characters that could break the line, move the cursor or change the
-/// writing direction are escaped.
+/// The escapes that the command's output uses for text.
 enum LineEscape {
+    private static let named: [Unicode.Scalar: String] = ["\n": "\\n", "\r": "\\r", "\t": "\\t", "\u{1B}": "\\e"]
+
     /// Returns the text with `\n`, `\r`, `\t`, `\e` and `\u{…}` in place of control and direction characters.
     /// Backslashes stay, so the result cannot be parsed back.
     static func escaped(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
-        var line = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\n": line += "\\n"
-            case "\r": line += "\\r"
-            case "\t": line += "\\t"
-            case "\u{1B}": line += "\\e"
-            case _ where isUnsafe(scalar): line += scalar.lineEscape
-            default: line.unicodeScalars.append(scalar)
-            }
-        }
-        return line
+        LineText.escaped(text) { named[$0] ?? $0.lineEscape }
     }
-
-    /// Returns whether the character is C0, DEL, C1, a line or paragraph separator, a direction override, or the byte
-    /// order mark, which parsers drop.
-    static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool { scalar.isUnsafeInLine }
 }
 
 /// How `--raw` writes a payload: verbatim, or escaped so that it cannot control the terminal.
@@ -87,7 +72,7 @@ enum RawOutput: String, ExpressibleByArgument, CaseIterable, Sendable {
         guard self == .auto, isTerminal else { return bytes + [UInt8(ascii: "\n")] }
         var text = ""
         for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars {
-            if scalar == "\n" || scalar == "\t" || !LineEscape.isUnsafe(scalar) {
+            if scalar == "\n" || scalar == "\t" || !scalar.isUnsafeInLine {
                 text.unicodeScalars.append(scalar)
             } else {
                 text += LineEscape.escaped(String(scalar))

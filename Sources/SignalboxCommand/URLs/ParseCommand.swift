@@ -212,7 +212,7 @@ struct RoutedURL {
     private func body(of action: LinkAction) -> [UInt8] {
         var body = JSONObject()
         for capture in action.captures { body.add(capture.name, capture.value) }
-        return body.closed
+        return body.bytes
     }
 }
 
@@ -221,6 +221,6 @@ extension JSONObject {
         var object = JSONObject()
         object.add("reason", rejection.reason.description)
         object.add("detail", rejection.detail)
-        add(name, json: object.closed)
+        add(name, json: object.bytes)
     }
 }

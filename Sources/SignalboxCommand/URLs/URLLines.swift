@@ -1,4 +1,5 @@
 import ArgumentParser
+import SignalboxCore
 import SignalboxRoutes
 
 /// Writes one line for each URL of a command, in order. Waits for the reader, so that memory does not grow with the
@@ -116,7 +117,7 @@ extension JSONObject {
         object.add("reason", error.reason.description)
         object.add("offset", error.offset)
         object.add("detail", error.detail)
-        add("error", json: object.closed)
+        add("error", json: object.bytes)
     }
 
     /// Adds a line that is not a URL, unchanged.

@@ -1,4 +1,5 @@
 import NavigationChain
+import SignalboxCore
 import SignalboxRoutes
 
 /// A verdict as `navigate` prints it.

@@ -76,7 +76,9 @@ extension BodyView {
         case .false: text.append(literal: "false")
         case .number: text.append(literal: literal(of: node))
         case .string, .key, .routeText, .text: text.append(string: self.text(of: node))
-        case .bytes: text.append(base64: Bytes(storage: storage, start: node.start, length: node.length))
+        case .bytes:
+            let bytes = Bytes(storage: storage, start: node.start, length: node.length)
+            text.append(literal: "\"\(Base64.encoded(bytes))\"")
         case .array: writeElements(to: &text)
         case .object: writeMembers(to: &text)
         }

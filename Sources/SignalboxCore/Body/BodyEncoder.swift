@@ -262,3 +262,106 @@ final class EncodingPosition {
         BodyError(code, path: BodyPath.text(codingPath, root: "reply"), detail: detail)
     }
 }
+
+/// A JSON value under construction. Containers share their node, so every container for it adds to the same value.
+final class EncodedNode {
+    private enum Content {
+        case nothing
+        case literal(String)
+        case string(String)
+        case array([EncodedNode])
+        case object([(name: String, node: EncodedNode)])
+    }
+
+    private var content = Content.nothing
+
+    var count: Int {
+        guard case .array(let elements) = content else { return 0 }
+        return elements.count
+    }
+
+    func set(literal: String) { content = .literal(literal) }
+
+    func set(string: String) { content = .string(string) }
+
+    func makeArray() {
+        guard case .array = content else { return content = .array([]) }
+    }
+
+    func makeObject() {
+        guard case .object = content else { return content = .object([]) }
+    }
+
+    func appendElement() -> EncodedNode {
+        var elements: [EncodedNode] = []
+        if case .array(let present) = content { elements = present }
+        content = .nothing
+        let node = EncodedNode()
+        elements.append(node)
+        content = .array(elements)
+        return node
+    }
+
+    func appendMember(_ name: String) -> EncodedNode {
+        var members: [(name: String, node: EncodedNode)] = []
+        if case .object(let present) = content { members = present }
+        content = .nothing
+        let node = EncodedNode()
+        members.append((name, node))
+        content = .object(members)
+        return node
+    }
+
+    /// Writes the value recursively.
+    ///
+    /// - Parameter depth: The number of arrays and objects that may still be opened.
+    /// - Throws: `tooDeep`.
+    func write(to text: inout JSONText, depth: Int) throws(BodyError) {
+        switch content {
+        case .nothing: text.append(literal: "{}")
+        case .literal(let literal): text.append(literal: literal)
+        case .string(let string): text.append(string: string)
+        case .array(let elements):
+            let depth = try EncodedNode.below(depth)
+            text.append(UInt8(ascii: "["))
+            for (index, element) in elements.enumerated() {
+                if index > 0 { text.append(UInt8(ascii: ",")) }
+                try element.write(to: &text, depth: depth)
+            }
+            text.append(UInt8(ascii: "]"))
+        case .object(let members):
+            try EncodedNode.write(members, to: &text, depth: EncodedNode.below(depth))
+        }
+    }
+
+    private static func below(_ depth: Int) throws(BodyError) -> Int {
+        guard depth > 0 else { throw BodyError(.tooDeep, path: "reply", detail: "expected fewer levels") }
+        return depth - 1
+    }
+
+    /// Writes the members sorted by name. The last member with a given name wins.
+    private static func write(
+        _ members: [(name: String, node: EncodedNode)],
+        to text: inout JSONText,
+        depth: Int
+    ) throws(BodyError) {
+        let order = members.indices.sorted { left, right in
+            let (one, other) = (members[left].name.utf8, members[right].name.utf8)
+            return one.elementsEqual(other) ? left < right : one.lexicographicallyPrecedes(other)
+        }
+        text.append(UInt8(ascii: "{"))
+        var isFirst = true
+        for (position, index) in order.enumerated() {
+            let member = members[index]
+            if position + 1 < order.count, members[order[position + 1]].name.utf8.elementsEqual(member.name.utf8) {
+                continue
+            }
+            if !isFirst { text.append(UInt8(ascii: ",")) }
+            isFirst = false
+            text.append(string: member.name)
+            text.append(UInt8(ascii: ":"))
+            try member.node.write(to: &text, depth: depth)
+        }
+        text.append(UInt8(ascii: "}"))
+    }
+}

@@ -52,7 +52,7 @@ extension EnvelopeReader {
         let node = buffers.nodes[position]
         guard node.is(.string) else { throw mismatch(node, path: "data_base64") }
         let text = buffers.plainRange(of: node)
-        guard let bytes = buffers.withBytes(in: text, Base64Text.decode) else {
+        guard let bytes = buffers.withBytes(in: text, Base64.decode) else {
             let offset = offset(of: node)
             let detail = "expected base64 with padding (RFC 4648, section 4)"
             throw BodyError(.invalidValue, path: "data_base64", offset: offset, detail: detail)
@@ -272,48 +272,5 @@ enum TimestampText {
 
     private static func isDigit(_ byte: UInt8) -> Bool {
         (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-    }
-}
-
-/// A decoder for canonical base64 (RFC 4648 section 4): padded, without line ends or other characters, and with zero
-/// bits after the last byte.
-enum Base64Text {
-    /// Returns the decoded bytes, or `nil` when the text is not canonical base64.
-    static func decode(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
-        guard text.count % 4 == 0 else { return nil }
-        var padding = 0
-        while padding < 2, padding < text.count, text[text.count - 1 - padding] == UInt8(ascii: "=") { padding += 1 }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.count / 4 * 3)
-        var group: UInt32 = 0
-        for (position, character) in text.dropLast(padding).enumerated() {
-            guard let digit = digit(character) else { return nil }
-            group = group << 6 | digit
-            guard position % 4 == 3 else { continue }
-            for shift in [16, 8, 0] as [UInt32] { bytes.append(UInt8(truncatingIfNeeded: group >> shift)) }
-            group = 0
-        }
-        switch padding {
-        case 1:
-            guard group & 0b11 == 0 else { return nil }
-            bytes.append(UInt8(truncatingIfNeeded: group >> 10))
-            bytes.append(UInt8(truncatingIfNeeded: group >> 2))
-        case 2:
-            guard group & 0b1111 == 0 else { return nil }
-            bytes.append(UInt8(truncatingIfNeeded: group >> 4))
-        default: break
-        }
-        return bytes
-    }
-
-    private static func digit(_ character: UInt8) -> UInt32? {
-        switch character {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(character - UInt8(ascii: "A"))
-        case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(character - UInt8(ascii: "a")) + 26
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(character - UInt8(ascii: "0")) + 52
-        case UInt8(ascii: "+"): 62
-        case UInt8(ascii: "/"): 63
-        default: nil
-        }
     }
 }

@@ -71,7 +71,7 @@ public struct ConformanceMessage: Sendable, Hashable {
 
     /// The message as a standard envelope on one line; for an unreadable message, bytes that are not JSON.
     public var envelope: String {
-        guard let action else { return "{\"id\":\(StandardEnvelope.quoted(id.text)), not an action" }
+        guard let action else { return "{\"id\":\(JSONText.quoted(id.text)), not an action" }
         return StandardEnvelope.text(action, id: id, body: body)
     }
 }

@@ -13,6 +13,12 @@ import Testing
         #expect(text == "\"\\u0000\\u001f\\\"\\\\/\\n\\u007f\\u0085\\u009f\u{A0}\"")
     }
 
+    @Test func charactersThatAreUnsafeInALineAreEscaped() throws {
+        let text = try BodyWriter.write("é\u{2028}日\u{2029}\u{200F}\u{202E}a\u{2066}\u{61C}😀\u{FEFF}").text
+        #expect(text == #""é\u2028日\u2029\u200f\u202ea\u2066\u061c😀\ufeff""#)
+        #expect(try Reading.body(#""\u2028""#).jsonText == #""\u2028""#)
+    }
+
     @Test func numbersRoundTrip() throws {
         #expect(try BodyWriter.write([1.0, -0.5, 1e20, Double.leastNonzeroMagnitude]).text == "[1,-0.5,1e+20,5e-324]")
         #expect(try BodyWriter.write([Int64.min]).text == "[-9223372036854775808]")

@@ -12,12 +12,12 @@ import Tracing
 @Suite struct LogTests {
     @Test func controlCharactersCannotBreakALine() {
         let hostile = "a\nb\r\u{1b}[31m\u{85}\u{2028}\u{202e}\u{61c}\u{feff}é日本"
-        #expect(LogText.escaped(hostile) == #"a\u{a}b\u{d}\u{1b}[31m\u{85}\u{2028}\u{202e}\u{61c}\u{feff}é日本"#)
-        #expect(LogText.escaped("plain text") == "plain text")
+        #expect(LineText.escaped(hostile) == #"a\u{a}b\u{d}\u{1b}[31m\u{85}\u{2028}\u{202e}\u{61c}\u{feff}é日本"#)
+        #expect(LineText.escaped("plain text") == "plain text")
     }
 
     @Test func shownTextIsEscapedAndRedacted() {
-        #expect(LogText.shown("a\ntoken=x\nb") == #"a\u{a}token=[redacted]\u{a}b"#)
+        #expect(Redaction.line("a\ntoken=x\nb") == #"a\u{a}token=[redacted]\u{a}b"#)
     }
 
     @Test func aRateLimiterWithholdsTheExcessAndCountsIt() {

@@ -1,3 +1,4 @@
+import SignalboxCore
 import Testing
 
 @testable import SignalboxCommand
@@ -184,6 +185,6 @@ import Testing
     @Test func aMessageStaysOnOneLine() {
         let found = ConfigurationFixture.problems(line: 12, "\"tim\\nout\\e[31m\": 3s")
         #expect(found.count == 1)
-        #expect(found.first?.unicodeScalars.contains { LineEscape.isUnsafe($0) } == false)
+        #expect(found.first?.unicodeScalars.contains { $0.isUnsafeInLine } == false)
     }
 }

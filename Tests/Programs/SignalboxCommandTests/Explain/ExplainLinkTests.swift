@@ -67,7 +67,7 @@ import Testing
             "unknownAction"
         ),
         ("javascript:alert(1)", #"{"url":"javascript:alert(1)","source":"shop","#, "unknownAction"),
-        ("a\u{1B}b\n", #"{"input":"a\u001bb\u000a","source":"shop","#, "malformed"),
+        ("a\u{1B}b\n", #"{"input":"a\u001bb\n","source":"shop","#, "malformed"),
     ])
     func aNamedSourceReportsWhyALinkDoesNotMatch(_ url: String, _ begin: String, _ code: String) async throws {
         let line = try await ExplainFixture.line(url: url, of: "shop")

@@ -12,7 +12,7 @@ import Testing
         object.add("n", 7)
         let line = String(decoding: object.line, as: UTF8.self)
         #expect(line.hasSuffix("}\n"))
-        #expect(!line.dropLast().unicodeScalars.contains { LineEscape.isUnsafe($0) })
+        #expect(!line.dropLast().unicodeScalars.contains { $0.isUnsafeInLine })
         let read = try #require(try JSONSerialization.jsonObject(with: Data(object.line)) as? [String: Any])
         #expect(read[text] as? String == text || text == "n")
         #expect(read["n"] as? Int == 7)
@@ -24,7 +24,7 @@ import Testing
             options: .prettyPrinted
         )
         let compact = EscapedJSON.compact(wrapped)
-        #expect(!String(decoding: compact, as: UTF8.self).unicodeScalars.contains { LineEscape.isUnsafe($0) })
+        #expect(!String(decoding: compact, as: UTF8.self).unicodeScalars.contains { $0.isUnsafeInLine })
         let read = try JSONSerialization.jsonObject(with: Data(compact)) as? NSDictionary
         #expect(read == [text: [text, 1.5, NSNull()] as [Any]] as NSDictionary)
     }
@@ -39,13 +39,13 @@ import Testing
         object.add("payload", content: Bytes([0xFF, 0x00]))
         object.add("deadLetter", content: Bytes([0xC0]))
         let expected = #"{"payload":"/wA=","encoding":"base64","deadLetter":"wA==","deadLetterEncoding":"base64"}"#
-        #expect(String(decoding: object.closed, as: UTF8.self) == expected)
+        #expect(String(decoding: object.bytes, as: UTF8.self) == expected)
     }
 
     @Test func base64MatchesFoundation() {
         for count in 0..<70 {
             let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ 11) }
-            #expect(Base64.text(bytes) == Data(bytes).base64EncodedString())
+            #expect(Base64.encoded(Bytes(bytes)) == Data(bytes).base64EncodedString())
         }
     }
 }
@@ -55,7 +55,7 @@ import Testing
         let metadata: Logger.Metadata = ["key\(text)": "\(text)"]
         let line = LineLogHandler.line(time: "T", level: .info, message: text, metadata: metadata)
         #expect(line.hasSuffix("\n"))
-        #expect(!line.dropLast().unicodeScalars.contains { LineEscape.isUnsafe($0) })
+        #expect(!line.dropLast().unicodeScalars.contains { $0.isUnsafeInLine })
     }
 
     @Test func keysAreSortedAndSpacesQuoted() {

@@ -288,7 +288,7 @@ import Testing
             let parsed = try ParsedURLTests.parsed(given, routes: ParsedURLTests.routes())
             for line in [parsed.jsonLine, parsed.terminalLine] {
                 let shown = String(decoding: line.dropLast(), as: UTF8.self)
-                #expect(!shown.unicodeScalars.contains { LineEscape.isUnsafe($0) })
+                #expect(!shown.unicodeScalars.contains { $0.isUnsafeInLine })
             }
             #expect(try JSONSerialization.jsonObject(with: Data(parsed.jsonLine)) is [String: Any])
         }

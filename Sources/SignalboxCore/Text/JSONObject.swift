@@ -1,0 +1,74 @@
+/// A JSON object that is written member by member, in the order given, as one line.
+package struct JSONObject {
+    private var text = JSONText()
+
+    /// Creates an object without members.
+    package init() {}
+
+    /// The object.
+    package var bytes: [UInt8] { [UInt8(ascii: "{")] + text.bytes + [UInt8(ascii: "}")] }
+
+    /// The object with a newline.
+    package var line: [UInt8] { bytes + [UInt8(ascii: "\n")] }
+
+    /// Adds a string, or nothing for `nil`.
+    package mutating func add(_ name: String, _ text: String?) {
+        guard let text else { return }
+        begin(name)
+        self.text.append(string: text)
+    }
+
+    /// Adds an integer.
+    package mutating func add(_ name: String, _ number: Int) {
+        add(name, json: String(number).utf8)
+    }
+
+    /// Adds a Boolean.
+    package mutating func add(_ name: String, _ flag: Bool) {
+        add(name, json: (flag ? "true" : "false").utf8)
+    }
+
+    /// Adds an array of strings.
+    package mutating func add(_ name: String, texts: [String]) {
+        addList(name, texts) { element, text in text.append(string: element) }
+    }
+
+    /// Adds an array of objects, each written by the closure.
+    package mutating func add<Element>(
+        _ name: String,
+        objects: [Element],
+        _ write: (Element, inout JSONObject) -> Void
+    ) {
+        addList(name, objects) { element, text in
+            var object = JSONObject()
+            write(element, &object)
+            text.append(json: object.bytes)
+        }
+    }
+
+    /// Adds JSON, which must be compact and on one line.
+    package mutating func add(_ name: String, json: some Sequence<UInt8>) {
+        begin(name)
+        text.append(json: json)
+    }
+
+    private mutating func begin(_ name: String) {
+        if !text.bytes.isEmpty { text.append(UInt8(ascii: ",")) }
+        text.append(string: name)
+        text.append(UInt8(ascii: ":"))
+    }
+
+    private mutating func addList<Element>(
+        _ name: String,
+        _ elements: [Element],
+        _ write: (Element, inout JSONText) -> Void
+    ) {
+        begin(name)
+        text.append(UInt8(ascii: "["))
+        for (index, element) in elements.enumerated() {
+            if index > 0 { text.append(UInt8(ascii: ",")) }
+            write(element, &text)
+        }
+        text.append(UInt8(ascii: "]"))
+    }
+}
