@@ -31,6 +31,13 @@ struct BatchSlice: Sendable {
         return part
     }
 
+    /// Removes and returns the first arrivals.
+    mutating func removeFirst(_ count: Int) -> BatchSlice {
+        let cut = range.lowerBound + count
+        defer { range = cut..<range.upperBound }
+        return part(range.lowerBound..<cut)
+    }
+
     /// Returns a slice of the given positions. Arrivals are copied only if the positions have gaps.
     func part(at positions: [Int]) -> BatchSlice {
         guard let first = positions.first, let last = positions.last else {

@@ -42,7 +42,7 @@ extension LaneState {
         if let rest = workers[position].takeRest(behindCall: number) { unbegun.append(rest) }
         if let group = workers[position].group {
             groups[group].isStalled = true
-            unbegun += groups[group].waiting.takeAll()
+            unbegun += groups[group].waiting.removeAll()
         }
         return isStalled ? unbegun + takeWaiting() : unbegun
     }
@@ -54,11 +54,11 @@ extension LaneState {
     }
 
     mutating func takeWaiting() -> [BatchSlice] {
-        groups.indices.flatMap { groups[$0].waiting.takeAll() }
+        groups.indices.flatMap { groups[$0].waiting.removeAll() }
     }
 
     mutating func takeWaiting(where isMeant: (BatchSlice) -> Bool) -> [BatchSlice] {
-        groups.indices.flatMap { groups[$0].waiting.takeAll(where: isMeant) }
+        groups.indices.flatMap { groups[$0].waiting.removeAll(where: isMeant) }
     }
 
     mutating func takeRetries(where isMeant: (BatchSlice) -> Bool = { _ in true }) -> [BatchSlice] {

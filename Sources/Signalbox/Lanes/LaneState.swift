@@ -1,3 +1,4 @@
+import SignalboxCore
 import Synchronization
 
 /// The queues and workers of a lane: the state behind its lock, without threads or waiting.
@@ -11,10 +12,10 @@ struct LaneState: Sendable {
     private var unusedGroups: [Int] = []
     private var sources: [ObjectIdentifier: Int] = [:]
     private var keys: [LaneKey: Int] = [:]
-    /// The groups with a call that can start.
-    private var ready = TurnList()
+    /// The groups with a call that can start, each at most once. They are served in turn.
+    private var ready = Fifo<Int>()
     /// The groups of sources whose actions' keys are unknown.
-    private var unsorted = TurnList()
+    private var unsorted = Fifo<Int>()
     /// The worker that decodes keys. Only one does, so that actions with equal keys stay in order.
     var sorter: Int?
     /// Whether all workers with more than one action have been asked to yield.

@@ -21,7 +21,7 @@ final class SourceLog: Sendable {
         logger[metadataKey: LogField.source.rawValue] = "\(source)"
         self.logger = logger
         self.core = core
-        limiter = Mutex(LogRateLimiter(linesPerSecond: core.configuration.logLinesPerSecond))
+        limiter = Mutex(LogRateLimiter(lines: core.configuration.logLinesPerSecond))
         returns = Mutex(Returns(report: CountReport(ticksBetweenLines: core.ticksBetweenStallLines)))
     }
 
@@ -78,8 +78,8 @@ final class SourceLog: Sendable {
     ) {
         // Checked before the rate limit, so that a line below the log level does not count.
         guard logger.logLevel <= kind.level else { return }
-        let second = core.elapsedSeconds
-        guard case .write(let withheld) = limiter.withLock({ $0.admit(inSecond: second) }) else { return }
+        let now = Duration.seconds(core.elapsedSeconds)
+        guard let withheld = limiter.withLock({ $0.admit(at: now) }) else { return }
         var fields = LogFields()
         if case .success(let action) = arrival.reading {
             fields[.action] = action.name.text

@@ -47,27 +47,10 @@ public struct DeadLetter: Sendable {
 /// A bounded in-memory store of a supervisor's dead letters. Safe on any thread.
 public final class DeadLetterStore: Sendable {
     private struct State {
-        /// Dropped letters are `nil` until the array is compacted, which frees their bytes at once.
-        var letters: [DeadLetter?] = []
-        var first = 0
+        var letters = Fifo<DeadLetter>()
         var bytes = 0
         var dropped = 0
         var total = 0
-
-        var count: Int { letters.count - first }
-
-        mutating func dropOldest() {
-            bytes -= letters[first]?.original.count ?? 0
-            letters[first] = nil
-            first += 1
-            dropped += 1
-        }
-
-        mutating func compact() {
-            guard first >= 64, first * 2 > letters.count else { return }
-            letters.removeFirst(first)
-            first = 0
-        }
     }
 
     private let state = Mutex(State())
@@ -80,7 +63,7 @@ public final class DeadLetterStore: Sendable {
 
     /// The stored dead letters, oldest first.
     public var letters: [DeadLetter] {
-        state.withLock { state in state.letters[state.first...].compactMap { $0 } }
+        state.withLock { $0.letters.all }
     }
 
     /// The number of dead letters so far, dropped ones included.
@@ -114,8 +97,12 @@ public final class DeadLetterStore: Sendable {
             }
             state.letters.append(letter)
             state.bytes += size
-            while state.count > limits.count || state.bytes > limits.bytes { state.dropOldest() }
-            state.compact()
+            while state.letters.count > limits.count || state.bytes > limits.bytes,
+                let oldest = state.letters.popFirst()
+            {
+                state.bytes -= oldest.original.count
+                state.dropped += 1
+            }
         }
         listeners.notify(letter)
     }

@@ -21,13 +21,22 @@ import Tracing
     }
 
     @Test func aRateLimiterWithholdsTheExcessAndCountsIt() {
-        var limiter = LogRateLimiter(linesPerSecond: 2)
-        #expect(limiter.admit(inSecond: 1) == .write(withheldBefore: 0))
-        #expect(limiter.admit(inSecond: 1) == .write(withheldBefore: 0))
-        #expect(limiter.admit(inSecond: 1) == .withhold)
-        #expect(limiter.admit(inSecond: 1) == .withhold)
-        #expect(limiter.admit(inSecond: 2) == .write(withheldBefore: 2))
+        var limiter = LogRateLimiter(lines: 2)
+        #expect(limiter.admit(at: .seconds(1)) == 0)
+        #expect(limiter.admit(at: .seconds(1)) == 0)
+        #expect(limiter.admit(at: .seconds(1)) == nil)
+        #expect(limiter.admit(at: .seconds(1)) == nil)
+        #expect(limiter.takeWithheld(at: .seconds(1)) == 0)
+        #expect(limiter.admit(at: .seconds(2)) == 2)
         #expect(limiter.takeWithheld() == 0)
+        #expect(limiter.admit(at: .seconds(2)) == 0)
+        #expect(limiter.admit(at: .seconds(2)) == nil)
+        #expect(limiter.withheld == 1)
+        #expect(limiter.takeWithheld(at: .seconds(3)) == 1)
+        #expect(limiter.admit(at: .seconds(3)) == 0)
+        #expect(limiter.admit(at: .seconds(3)) == 0)
+        #expect(limiter.admit(at: .seconds(3)) == nil)
+        #expect(limiter.takeWithheld() == 1)
     }
 
     @Test func theFieldsOfEveryLogKindAreDocumented() {

@@ -1,0 +1,46 @@
+/// A limit on log lines per interval that counts the lines it withholds. It reads no clock: the caller passes the time.
+package struct LogRateLimiter: Sendable {
+    private let lines: Int
+    private let interval: Duration
+    /// The time of the first line in the current interval.
+    private var start: Duration?
+    private var used = 0
+
+    /// The number of lines withheld and not yet reported.
+    package private(set) var withheld = 0
+
+    /// - Parameters:
+    ///   - lines: The maximum number of lines in an interval.
+    ///   - interval: The length of an interval. Each begins with a line.
+    package init(lines: Int, per interval: Duration = .seconds(1)) {
+        self.lines = lines
+        self.interval = interval
+    }
+
+    /// Returns the number of lines withheld since the last admitted one, or `nil` to withhold this line.
+    package mutating func admit(at now: Duration) -> Int? {
+        if hasPassed(at: now) {
+            start = now
+            used = 0
+        }
+        guard used < lines else {
+            withheld += 1
+            return nil
+        }
+        used += 1
+        return takeWithheld()
+    }
+
+    /// Returns and resets the number of withheld lines, to report it without an admitted line.
+    ///
+    /// - Parameter now: The time, which makes the result 0 until the interval has passed; or `nil` for the last report.
+    package mutating func takeWithheld(at now: Duration? = nil) -> Int {
+        if let now, !hasPassed(at: now) { return 0 }
+        defer { withheld = 0 }
+        return withheld
+    }
+
+    private func hasPassed(at now: Duration) -> Bool {
+        start.map { now - $0 >= interval } ?? true
+    }
+}
