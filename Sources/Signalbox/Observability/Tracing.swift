@@ -77,21 +77,6 @@ enum SpanField: String, CaseIterable, Sendable {
     case isDuplicate = "signalbox.duplicate"
     case outcome = "signalbox.outcome"
     case code = "signalbox.code"
-
-    var meaning: String {
-        switch self {
-        case .system: "always `signalbox`"
-        case .operation: "always `process`"
-        case .source: "the source's name in the configuration"
-        case .action: "the action's name as sent; absent if the message could not be read"
-        case .id: "the action's id, escaped and redacted; absent if the message could not be read"
-        case .attempt: "the number of the attempt, from 1; absent from the span of an arrival"
-        case .isDuplicate:
-            "`true` on the span of a repeated arrival, answered without a call; absent otherwise"
-        case .outcome: "`handled`, `rejected`, `failed` or `abandoned`"
-        case .code: "the exact reason for the outcome, such as `invalidBody`, `timeout` or `drain`"
-        }
-    }
 }
 
 /// Adds the attributes of an arrival and its outcome to a span.

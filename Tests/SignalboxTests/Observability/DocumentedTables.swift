@@ -1,0 +1,135 @@
+@testable import Signalbox
+
+// The texts of the tables in docs/observability.md, which DocumentedTablesTests compares with the file.
+
+extension MetricName {
+    /// The kind of metric, in the terms of swift-metrics.
+    enum Kind: String, Sendable { case counter, timer, meter }
+
+    var kind: Kind {
+        switch self {
+        case .outcomes, .attempts, .duplicates, .deadLetters, .deadLettersDropped, .lateReturns: .counter
+        case .callDuration: .timer
+        case .callsStalled, .windowArrivals, .windowBytes: .meter
+        }
+    }
+
+    var unit: String {
+        switch self {
+        case .outcomes, .duplicates, .windowArrivals: "arrivals"
+        case .attempts: "attempts"
+        case .lateReturns, .callsStalled: "calls"
+        case .callDuration: "seconds"
+        case .deadLetters, .deadLettersDropped: "dead letters"
+        case .windowBytes: "bytes"
+        }
+    }
+
+    var meaning: String {
+        switch self {
+        case .outcomes: "arrivals settled, duplicates included; each has exactly one outcome"
+        case .attempts:
+            "attempts at a call, middleware and decoding included, counted when the arrival is settled; more than"
+                + " outcomes if the plugin retries"
+        case .callDuration:
+            "the duration of each call, inner middleware included; a call that timed out is recorded when it returns"
+        case .duplicates: "repeated arrivals, answered without a call"
+        case .deadLetters: "arrivals that were rejected or failed and became dead letters"
+        case .deadLettersDropped: "dead letters that did not fit in the store; read once a second"
+        case .lateReturns: "calls that returned after they were settled; read once a second"
+        case .callsStalled: "settled calls that have not returned; read once a second"
+        case .windowArrivals: "accepted arrivals that are not settled; read once a second"
+        case .windowBytes: "bytes of the messages of these arrivals; read once a second"
+        }
+    }
+}
+
+extension MetricLabel {
+    var meaning: String {
+        switch self {
+        case .source: "the source's name in the configuration"
+        case .plugin:
+            "the action that the plugin is registered for; `none` if no plugin was found, whatever the action"
+        case .outcome: "`handled`, `rejected`, `failed` or `abandoned`"
+        case .code: "the reason for the outcome, such as `unknownAction` or `drain`; `handled` for handled arrivals"
+        }
+    }
+}
+
+extension SpanField {
+    var meaning: String {
+        switch self {
+        case .system: "always `signalbox`"
+        case .operation: "always `process`"
+        case .source: "the source's name in the configuration"
+        case .action: "the action's name as sent; absent if the message could not be read"
+        case .id: "the action's id, escaped and redacted; absent if the message could not be read"
+        case .attempt: "the number of the attempt, from 1; absent from the span of an arrival"
+        case .isDuplicate:
+            "`true` on the span of a repeated arrival, answered without a call; absent otherwise"
+        case .outcome: "`handled`, `rejected`, `failed` or `abandoned`"
+        case .code: "the exact reason for the outcome, such as `invalidBody`, `timeout` or `drain`"
+        }
+    }
+}
+
+extension LogKind {
+    /// The maximum frequency of the line, for docs/observability.md.
+    var frequency: String {
+        switch self {
+        case .deadLetter:
+            "one per arrival, within the source's budget; none for arrivals that the supervisor rejects as unavailable,"
+                + " because a stalled plugin and a circuit breaker have their own lines"
+        case .abandoned: "one per arrival, within the source's budget; none for arrivals that a plugin gave back"
+        case .lateReturn: "one per arrival, within the source's budget"
+        case .givenBack: "one per minute and source, and one at the end"
+        case .stalled: "one per minute and plugin that does not return"
+        case .breakerOpened, .breakerClosed: "one per change of state, so at most two per plugin within `openFor`"
+        case .dropped: "one per minute, and one at the end"
+        case .withheld: "one per source at the end, if withheld lines have not been reported"
+        case .sourceEnded, .sourceFailed: "one per run of an adapter"
+        case .sourceRemoved: "one per removal"
+        case .draining: "one per run"
+        case .notReturned: "one per plugin at the end of the drain"
+        }
+    }
+}
+
+extension LogField {
+    /// The meaning of the field, for docs/observability.md.
+    var meaning: String {
+        switch self {
+        case .source: "the source's name in the configuration"
+        case .action: "the action's name as sent; absent if the message could not be read"
+        case .id: "the action's id, from the sender or assigned; escaped and redacted"
+        case .plugin: "the action that the plugin is registered for; absent if no plugin was found"
+        case .outcome: "`handled`, `rejected`, `failed` or `abandoned`"
+        case .code: "the exact reason for the outcome, such as `unknownAction`, `timeout` or `drain`"
+        case .attempts:
+            "the number of attempts at the call, middleware and decoding included; absent if there was no attempt"
+        case .advice: "what to do next"
+        case .unavailable: "the number of arrivals rejected because the plugin is stalled, since the last such line"
+        case .givenBack: "the number of arrivals that plugins gave back since the last such line"
+        case .failures: "the number of consecutive failed actions that opened the circuit breaker"
+        case .openFor: "how long the circuit breaker stays open before an action is tried"
+        case .reason: "the last of these failures, or the reason for the arrival last given back; escaped and redacted"
+        case .rejectedWhileOpen: "the number of arrivals rejected while the circuit breaker was open"
+        case .dropped: "the number of dead letters that the store dropped since the last such line"
+        case .droppedTotal: "the total number of dead letters that the store dropped"
+        case .call: "the source and the plugin of a call that is still running, as `source/action`"
+        case .limit: "the maximum duration of the drain"
+        case .linesWithheld: "the number of lines over the source's budget, which only this line reports"
+        case .body: "the message's body; only the command's plugin `log` writes it"
+        case .file: "the configuration file"
+        case .at: "the position of the error in a new configuration: file, line, column"
+        case .key: "the configuration key with the error"
+        case .problem: "the error, and what to write instead; redacted"
+        case .sourcesAdded: "the names of the sources that a reload added"
+        case .sourcesChanged: "the names of the sources that a reload changed"
+        case .sourcesRemoved: "the names of the sources that a reload removed"
+        case .pluginsAdded: "the actions of the plugins that a reload added"
+        case .pluginsChanged: "the actions of the plugins that a reload changed"
+        case .pluginsRemoved: "the actions of the plugins that a reload removed"
+        }
+    }
+}
