@@ -23,6 +23,16 @@ import Testing
         #expect(rejection.bodyError?.path == "body.isShow")
     }
 
+    @Test func aDeclinedActionIsRejectedWithItsReason() async throws {
+        let tester = PluginTester("pay", as: Int.self) { _, _ in throw PluginDeclined("it is too much") }
+        guard case .rejected(let rejection) = await tester.outcome(of: "10") else {
+            Issue.record("the action was not rejected")
+            return
+        }
+        #expect(rejection.reason == .invalidBody)
+        #expect(rejection.detail == "declined: it is too much")
+    }
+
     @Test func invalidJSONIsMalformed() async {
         let outcome = await PluginTester(LoadingPlugin()).outcome(of: #"{"isShow":"#)
         #expect(reason(outcome) == "malformed")

@@ -195,10 +195,10 @@ enum PreparedCall: Sendable {
     case refused(Outcome)
 }
 
-/// An error with which a plugin declines an action although its body fits. A ``FallbackPlugin`` then tries the next.
+/// An error with which a plugin declines an action although its body fits.
 ///
-/// If no plugin takes the action, the outcome is `rejected(invalidBody)` with this reason. It is not a failure, so it
-/// is not retried and does not affect a circuit breaker.
+/// The outcome is `rejected(invalidBody)` with this reason. It is not a failure, so it is not retried and does not
+/// affect a circuit breaker.
 public struct PluginDeclined: Error, Sendable, Hashable, CustomStringConvertible {
     /// The reason, in words. It is logged and sent as a reply, so it must not contain the message's content.
     public let reason: String

@@ -151,12 +151,6 @@ extension BodyNode.Kind {
 }
 
 extension BodyError {
-    /// Converts an error thrown while decoding. Adds the path when the decoder belongs to a ``Body``.
-    package static func from(_ error: any Error, in decoder: any Decoder) -> BodyError {
-        if let decoder = decoder as? BodyDecoder { return from(error, in: decoder.view) }
-        return error as? BodyError ?? BodyError(.invalidValue, detail: "threw \(type(of: error))")
-    }
-
     /// Converts an error thrown by a type's own decoding. Omits the type's message, which may quote the body.
     static func from(_ error: any Error, in view: BodyView) -> BodyError {
         switch error {
