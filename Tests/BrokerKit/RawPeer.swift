@@ -36,13 +36,16 @@ final class RawPeer: Sendable {
         close(socket)
     }
 
-    func write(_ bytes: [UInt8]) {
+    /// - Returns: `false` if the other side has closed the connection.
+    @discardableResult
+    func write(_ bytes: [UInt8]) -> Bool {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-            guard count > 0 else { return }
+            guard count > 0 else { return false }
             rest = rest.dropFirst(count)
         }
+        return true
     }
 
     func write(_ text: String) {
@@ -191,14 +194,15 @@ extension RawPeer {
 }
 
 extension RawPeer {
-    /// Writes the block repeatedly on a thread that may block, until `isEnough` returns true.
+    /// Writes the block repeatedly on a thread that may block, until `isEnough` returns true or the other side closes the
+    /// connection.
     func writing(
         _ block: [UInt8],
         until isEnough: @escaping @Sendable () -> Bool,
         _ done: @escaping @Sendable () -> Void
     ) {
         Thread.detachNewThread { [self] in
-            while !isEnough() { write(block) }
+            while !isEnough(), write(block) {}
             done()
         }
     }

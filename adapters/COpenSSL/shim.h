@@ -84,7 +84,10 @@ static inline int cssl_record_index(void) { return SSL_CTX_get_ex_new_index(0, N
 // Creates a client context for TLS 1.2 or later that verifies certificates and trusts none yet. NULL: out of memory.
 static inline SSL_CTX *cssl_new(struct cssl_record *record, int index) {
     SSL_CTX *context = SSL_CTX_new(TLS_client_method());
-    if (context == NULL) return NULL;
+    if (context == NULL) {
+        ERR_clear_error();
+        return NULL;
+    }
     if (index < 0 || SSL_CTX_set_ex_data(context, index, record) != 1 || SSL_CTX_set_app_data(context, record) != 1 ||
         SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1) {
         SSL_CTX_free(context);

@@ -37,16 +37,17 @@ extension Supervisor {
     package var isEnding: Bool { state.withLock { $0.phase == .draining || $0.phase == .stopped } }
 
     /// Keeps the run alive without a running adapter while `body` removes and adds sources. If no adapter is running
-    /// afterwards, the run ends.
+    /// afterwards, the run ends, as it does when the last adapter that `body` removed ends later. Removals after `body`
+    /// do not end the run.
     package func whileSourcesChange(_ body: () async throws -> Void) async rethrows {
         state.withLock { state in
             state.runningAdapters += 1
-            state.endsWithRemovals = false
+            state.sourceChanges += 1
         }
         defer {
             let starter = state.withLock { state in
                 state.runningAdapters -= 1
-                state.endsWithRemovals = true
+                state.sourceChanges -= 1
                 return state.runningAdapters == 0 ? state.starter : nil
             }
             starter?.finish()
@@ -57,7 +58,9 @@ extension Supervisor {
     private func beginRemoval(of source: SourceName) -> SourceIntake? {
         let limit = TickCount.ticks(in: core.configuration.drainLimit, of: core.configuration.tick)
         return state.withLock { state in
-            guard let intake = state.intakes[source], intake.lifecycle.requestStop(abandoningAt: core.now + limit)
+            let endsRun = state.sourceChanges > 0
+            guard let intake = state.intakes[source],
+                intake.lifecycle.requestStop(abandoningAt: core.now + limit, endsRun: endsRun)
             else {
                 return nil
             }
@@ -117,6 +120,8 @@ final class SourceLifecycle: Sendable {
         /// Whether the adapter has returned, or is no longer awaited.
         var hasEnded = false
         var isStopRequested = false
+        /// Whether the run ends with this adapter if it is the last one.
+        var endsRun = true
         /// The tick at which the remaining arrivals are abandoned.
         var end: UInt64?
         var waiters: [UnsafeContinuation<Void, Never>] = []
@@ -143,12 +148,15 @@ final class SourceLifecycle: Sendable {
 
     /// Requests that the adapter stop.
     ///
-    /// - Parameter end: The tick at which the remaining arrivals are abandoned.
+    /// - Parameters:
+    ///   - end: The tick at which the remaining arrivals are abandoned.
+    ///   - endsRun: Whether the run ends with this adapter if it is the last one.
     /// - Returns: `false` if a stop was requested before.
-    func requestStop(abandoningAt end: UInt64) -> Bool {
+    func requestStop(abandoningAt end: UInt64, endsRun: Bool) -> Bool {
         let isFirst = state.withLock { state in
             guard !state.isStopRequested else { return false }
             state.isStopRequested = true
+            state.endsRun = endsRun
             state.end = end
             return true
         }
@@ -161,7 +169,9 @@ final class SourceLifecycle: Sendable {
         for await _ in stopRequests {}
     }
 
-    var isStopRequested: Bool { state.withLock { $0.isStopRequested } }
+    /// Whether the run ends with this adapter if it is the last one: unless it is removed on its own, since another
+    /// adapter may then be added.
+    var endsRun: Bool { state.withLock { $0.endsRun } }
 
     /// Returns whether the remaining arrivals are to be abandoned.
     func isOverdue(at now: UInt64) -> Bool {

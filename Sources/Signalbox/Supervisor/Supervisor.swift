@@ -22,8 +22,9 @@ public final class Supervisor: Service, Sendable {
         let starter: AsyncStream<SourceStart>.Continuation
         var starts: AsyncStream<SourceStart>?
         var runningAdapters = 0
-        /// Whether the run ends when a removal stops the last adapter, because no replacement is about to be added.
-        var endsWithRemovals = false
+        /// The number of source changes in progress. The run ends with the last adapter that a change removed, because
+        /// no replacement follows.
+        var sourceChanges = 0
         /// The sources being removed, and removed sources with unsettled arrivals.
         var leaving: [SourceIntake] = []
         /// The counters of every source ever added. A source that is added again continues its counts, and a late

@@ -72,8 +72,7 @@ extension Supervisor {
         }
         let starter = state.withLock { state -> AsyncStream<SourceStart>.Continuation? in
             state.runningAdapters -= 1
-            let ends = !lifecycle.isStopRequested || state.endsWithRemovals
-            return state.runningAdapters == 0 && ends ? state.starter : nil
+            return state.runningAdapters == 0 && lifecycle.endsRun ? state.starter : nil
         }
         lifecycle.end()
         starter?.finish()

@@ -223,6 +223,21 @@ import Testing
         #expect(supervisor.isEnding)
     }
 
+    @Test func removingTheLastSourceAfterASourceChangeKeepsTheRunAlive() async throws {
+        let supervisor = Supervisor.make()
+        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
+        let push = InMemoryAdapter(source: "push")
+        try supervisor.add(push)
+        try await supervisor.whileRunning {
+            await supervisor.whileSourcesChange {}
+            #expect(await push.send("work") == .handled(reply: nil))
+            #expect(await supervisor.remove(source: "push"))
+            #expect(!supervisor.isEnding)
+            try supervisor.add(push)
+            #expect(await push.send("work") == .handled(reply: nil))
+        }
+    }
+
     @Test func theRunEndsIfASourceChangeLeavesNoSource() async throws {
         let supervisor = Supervisor.make()
         try supervisor.add(InMemoryAdapter(source: "push"))

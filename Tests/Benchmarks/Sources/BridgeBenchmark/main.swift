@@ -36,7 +36,7 @@ func perSecond(_ seconds: Double) -> String {
     "\(Int(Double(messages) / seconds))"
 }
 
-print("page script, \(messages) messages of 202 bytes, a second; medians of \(rounds) rounds")
+print("page script, \(messages) messages a second, each with a body of 130 bytes; medians of \(rounds) rounds")
 print("row: bare engine's callback, bridge with supervisor and typed plugin, times the bare engine's time")
 for row in rows {
     var bare: [Double] = []
