@@ -1,11 +1,11 @@
 public import Logging
-import Signalbox
+public import Signalbox
 public import SignalboxCore
 
 /// Tests a plugin through a supervisor, which decodes each body, times the call, and returns the outcome.
 ///
 /// ```swift
-/// let tester = PluginTester(LoadingPlugin())
+/// let tester = PluginTester(Registration(LoadingPlugin(), from: .anyOrigin))
 /// let outcome = await tester.outcome(of: #"{"isShow":true}"#)
 /// #expect(outcome == .handled(reply: nil))
 /// ```
@@ -13,7 +13,7 @@ public import SignalboxCore
 /// Each call uses its own supervisor and the same plugin, so calls do not wait for each other.
 public struct PluginTester: Sendable {
     /// The name under which the plugin is registered.
-    public let action: ActionName
+    public var action: ActionName { registration.action }
     /// Records the actions that the plugin sends with `context.sender`, unless ``sender`` is replaced.
     public let recorder: RecordingSender
     /// The source of the bodies; `test` by default.
@@ -24,7 +24,7 @@ public struct PluginTester: Sendable {
     public var sender: (any Sender)?
     /// The encoding of the bodies; JSON by default.
     public var payload = PayloadKind.json
-    /// The timeout of a plugin call; 60 s by default, so that a busy machine fails no test.
+    /// The timeout of a plugin call whose options set none; 60 s by default, so that a busy machine fails no test.
     public var timeout: Duration = .seconds(60)
     /// The clock that measures the timeout. With a ``ManualClock``, a test of a plugin that hangs does not wait:
     /// `await clock.tick { await tester.outcome(of: "{}") }`.
@@ -32,18 +32,18 @@ public struct PluginTester: Sendable {
     /// The logger of the supervisor and of the plugin's `context.logger`; discards its input by default.
     public var logger = Logger(label: "signalbox.test") { _ in SwiftLogNoOpLogHandler() }
 
-    private let register: @Sendable (Supervisor) throws(RegistrationError) -> Void
+    private let registration: Registration
 
-    init(_ action: ActionName, register: @escaping @Sendable (Supervisor) throws(RegistrationError) -> Void) {
-        self.action = action
-        self.register = register
+    /// Tests a plugin or a closure as it would be registered, with its access rule and its options.
+    ///
+    /// - Parameter registration: The plugin. Its rule must permit ``source``, or ``facts`` where it asks for them;
+    ///   `AccessRule.anyOrigin` leaves access out of the test.
+    public init(_ registration: Registration) {
+        self.registration = registration
         let recorder = RecordingSender()
         self.recorder = recorder
         sender = recorder
     }
-
-    /// Permits every origin, because access is not under test.
-    static let anyOrigin = AccessRule("any origin", permits: { _ in true }, permitsByName: { _ in true })
 
     /// The actions that the plugin has sent with `context.sender`, in order.
     public var sent: [SentAction] { recorder.sent }
@@ -113,7 +113,7 @@ extension PluginTester {
         let supervisor = Supervisor(configuration: configuration, logger: logger, clock: clock)
         do {
             // The supervisor is new, so its names are free.
-            try register(supervisor)
+            try supervisor.register(registration)
             let intake = try supervisor.intake(for: source)
             return try await supervisor.whileRunning {
                 await intake.deliver(arrivals(bodies, id: id, deadline: deadline))
@@ -144,90 +144,7 @@ extension PluginTester {
     }
 }
 
-extension PluginTester {
-    /// Tests a synchronous closure. A closure without `await` selects this initializer.
-    ///
-    /// - Parameters:
-    ///   - action: The name under which the closure is registered.
-    ///   - info: The type of a decoded body.
-    ///   - handler: The closure under test.
-    public init<Info: Decodable & Sendable>(
-        _ action: ActionName,
-        as info: Info.Type,
-        _ handler: @escaping @Sendable (Info, ActionContext) throws -> Void
-    ) {
-        self.init(action) { supervisor throws(RegistrationError) in
-            try supervisor.register(action, as: info, from: PluginTester.anyOrigin, handler)
-        }
-    }
-
-    /// Tests a synchronous closure that returns a reply, which is sent as JSON.
-    public init<Info: Decodable & Sendable, Reply: Encodable & Sendable>(
-        _ action: ActionName,
-        as info: Info.Type,
-        _ handler: @escaping @Sendable (Info, ActionContext) throws -> Reply
-    ) {
-        self.init(action) { supervisor throws(RegistrationError) in
-            try supervisor.register(action, as: info, from: PluginTester.anyOrigin, handler)
-        }
-    }
-
-    /// Tests an asynchronous closure.
-    public init<Info: Decodable & Sendable>(
-        _ action: ActionName,
-        as info: Info.Type,
-        _ handler: @escaping @Sendable (Info, ActionContext) async throws -> Void
-    ) {
-        self.init(action) { supervisor throws(RegistrationError) in
-            try supervisor.register(action, as: info, from: PluginTester.anyOrigin, handler)
-        }
-    }
-
-    /// Tests an asynchronous closure that returns a reply, which is sent as JSON.
-    public init<Info: Decodable & Sendable, Reply: Encodable & Sendable>(
-        _ action: ActionName,
-        as info: Info.Type,
-        _ handler: @escaping @Sendable (Info, ActionContext) async throws -> Reply
-    ) {
-        self.init(action) { supervisor throws(RegistrationError) in
-            try supervisor.register(action, as: info, from: PluginTester.anyOrigin, handler)
-        }
-    }
-}
-
-extension PluginTester {
-    /// Tests a plugin without a reply.
-    public init<P: Plugin>(_ plugin: P) where P.Reply == Void {
-        self.init(plugin.action) { supervisor throws(RegistrationError) in
-            try supervisor.register(plugin, from: PluginTester.anyOrigin)
-        }
-    }
-
-    /// Tests a plugin whose reply is sent as JSON.
-    public init<P: Plugin>(_ plugin: P) where P.Reply: Encodable {
-        self.init(plugin.action) { supervisor throws(RegistrationError) in
-            try supervisor.register(plugin, from: PluginTester.anyOrigin)
-        }
-    }
-
-    /// Tests a synchronous plugin without a reply.
-    public init<P: SyncPlugin>(_ plugin: P) where P.Reply == Void {
-        self.init(plugin.action) { supervisor throws(RegistrationError) in
-            try supervisor.register(plugin, from: PluginTester.anyOrigin)
-        }
-    }
-
-    /// Tests a synchronous plugin whose reply is sent as JSON.
-    public init<P: SyncPlugin>(_ plugin: P) where P.Reply: Encodable {
-        self.init(plugin.action) { supervisor throws(RegistrationError) in
-            try supervisor.register(plugin, from: PluginTester.anyOrigin)
-        }
-    }
-
-    /// Tests a plugin that handles batches; see ``outcomes(of:)``.
-    public init<P: BatchPlugin>(_ plugin: P) {
-        self.init(plugin.action) { supervisor throws(RegistrationError) in
-            try supervisor.register(plugin, from: PluginTester.anyOrigin)
-        }
-    }
+extension AccessRule {
+    /// Permits every origin. Use it in tests of a plugin whose access is not under test.
+    public static let anyOrigin = AccessRule("any origin", permits: { _ in true }, permitsByName: { _ in true })
 }

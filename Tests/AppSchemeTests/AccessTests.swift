@@ -50,10 +50,12 @@ import Testing
         }
         let settled = try await trial.deliver(cases.map(\.link)) { supervisor in
             for (action, rule, _) in Self.rules {
-                try supervisor.register(try ActionName(action), as: RawBody.self, from: rule) { _, context in
-                    let facts = context.origin.facts as? LinkFacts
-                    called.add("\(action) \(facts?.scheme ?? "") \(facts?.universalHost ?? "")")
-                }
+                try supervisor.register(
+                    Registration(try ActionName(action), as: RawBody.self, from: rule) { _, context in
+                        let facts = context.origin.facts as? LinkFacts
+                        called.add("\(action) \(facts?.scheme ?? "") \(facts?.universalHost ?? "")")
+                    }
+                )
             }
         }
         for (one, (link, kind, rule)) in zip(settled, cases) {
@@ -69,9 +71,11 @@ import Testing
         let called = CallList<String>()
         let rules: [AccessRule] = [.link(scheme: "myapp"), .universalLink(host: "shop.example"), .link(scheme: "a")]
         for (number, rule) in rules.enumerated() {
-            try supervisor.register(try ActionName("a\(number)"), as: RawBody.self, from: rule) { _, context in
-                called.add(context.action.name.text)
-            }
+            try supervisor.register(
+                Registration(try ActionName("a\(number)"), as: RawBody.self, from: rule) { _, context in
+                    called.add(context.action.name.text)
+                }
+            )
         }
         try supervisor.add(memory)
         let codes = try await supervisor.whileRunning {

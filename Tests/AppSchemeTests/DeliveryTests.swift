@@ -18,14 +18,16 @@ import Testing
     private static func register(_ gate: Gate, with supervisor: Supervisor) throws -> CallList<String> {
         let seen = CallList<String>()
         try supervisor.register(
-            "do",
-            as: RawBody.self,
-            from: .link(scheme: "myapp"),
-            options: PluginOptions(timeout: .seconds(3_600))
-        ) { _, context in
-            seen.add(context.id.text)
-            await gate.pass()
-        }
+            Registration(
+                "do",
+                as: RawBody.self,
+                from: .link(scheme: "myapp"),
+                options: PluginOptions(timeout: .seconds(3_600))
+            ) { _, context in
+                seen.add(context.id.text)
+                await gate.pass()
+            }
+        )
         return seen
     }
 

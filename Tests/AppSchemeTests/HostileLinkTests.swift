@@ -77,9 +77,11 @@ import Testing
         let seen = CallList<[String]>()
         let settled = try await trial.deliver(links) { supervisor in
             for action in ["open", "browse", "admin"] as [ActionName] {
-                try supervisor.register(action, as: [String: String].self, from: .source("links")) { info, _ in
-                    seen.add(info.map { "\($0)=\($1)" }.sorted())
-                }
+                try supervisor.register(
+                    Registration(action, as: [String: String].self, from: .source("links")) { info, _ in
+                        seen.add(info.map { "\($0)=\($1)" }.sorted())
+                    }
+                )
             }
         }
         let expected = links.map { routes.match($0).reading.map { $0.members.sorted() } }

@@ -96,9 +96,11 @@ import Testing
         let trial = LinkTrial(try AppRoutes("myapp://invite/{token}", "join", once: true))
         let seen = CallList<String>()
         let settled = try await trial.deliver(["myapp://invite/a", "myapp://invite/b"]) { supervisor in
-            try supervisor.register("join", as: RawBody.self, from: .link(scheme: "myapp")) { _, context in
-                seen.add(context.id.text)
-            }
+            try supervisor.register(
+                Registration("join", as: RawBody.self, from: .link(scheme: "myapp")) { _, context in
+                    seen.add(context.id.text)
+                }
+            )
         }
         #expect(seen.all.count == 2)
         #expect(seen.all[0] != seen.all[1])
@@ -113,9 +115,11 @@ import Testing
             "myapp://invite/a?x=1",
         ]
         let settled = try await trial.deliver(links) { supervisor in
-            try supervisor.register("join", as: RawBody.self, from: .link(scheme: "myapp")) { _, context in
-                seen.add(context.action.body.jsonText)
-            }
+            try supervisor.register(
+                Registration("join", as: RawBody.self, from: .link(scheme: "myapp")) { _, context in
+                    seen.add(context.action.body.jsonText)
+                }
+            )
         }
         #expect(seen.all.count == 3)
         #expect(Set(seen.all).count == 3)
@@ -128,10 +132,12 @@ import Testing
         let seen = CallList<String>()
         // Opens the links one after another, because a link that is opened during a call shares its outcome.
         let supervisor = trial.makeSupervisor()
-        try supervisor.register("join", as: RawBody.self, from: .link(scheme: "myapp")) { _, context in
-            seen.add(context.id.text)
-            if seen.all.count == 1 { throw Missing() }
-        }
+        try supervisor.register(
+            Registration("join", as: RawBody.self, from: .link(scheme: "myapp")) { _, context in
+                seen.add(context.id.text)
+                if seen.all.count == 1 { throw Missing() }
+            }
+        )
         try supervisor.add(trial.adapter)
         try await supervisor.whileRunning {
             for count in 1...3 {
@@ -147,9 +153,11 @@ import Testing
         let trial = LinkTrial(try AppRoutes("myapp://show/{id}", "show"))
         let seen = CallList<String>()
         _ = try await trial.deliver(["myapp://show/1", "myapp://show/1"]) { supervisor in
-            try supervisor.register("show", as: RawBody.self, from: .link(scheme: "myapp")) { _, context in
-                seen.add(context.id.text)
-            }
+            try supervisor.register(
+                Registration("show", as: RawBody.self, from: .link(scheme: "myapp")) { _, context in
+                    seen.add(context.id.text)
+                }
+            )
         }
         #expect(seen.all == ["1", "1"])
     }

@@ -115,9 +115,11 @@ import Testing
         let trial = LinkTrial(try AppRoutes("myapp://find?q={term}", "find"))
         let seen = CallList<String?>()
         let settled = try await trial.deliver(["myapp://find", "myapp://find?q=red"]) { supervisor in
-            try supervisor.register("find", as: Info.self, from: .link(scheme: "myapp")) { info, _ in
-                seen.add(info.term)
-            }
+            try supervisor.register(
+                Registration("find", as: Info.self, from: .link(scheme: "myapp")) { info, _ in
+                    seen.add(info.term)
+                }
+            )
         }
         #expect(settled.map(\.outcome.code) == ["handled", "handled"])
         #expect(seen.all == [nil, "red"])
@@ -134,7 +136,9 @@ import Testing
         let seen = CallList<Info>()
         let links = ["42?isNew=true&text=7", "042?isNew=true&text=7", "42?isNew=1&text=7"].map { "myapp://open/\($0)" }
         let settled = try await trial.deliver(links) { supervisor in
-            try supervisor.register("open", as: Info.self, from: .link(scheme: "myapp")) { info, _ in seen.add(info) }
+            try supervisor.register(
+                Registration("open", as: Info.self, from: .link(scheme: "myapp")) { info, _ in seen.add(info) }
+            )
         }
         #expect(settled.map(\.outcome.code) == ["handled", "invalidBody", "invalidBody"])
         #expect(seen.all == [Info(number: 42, isNew: true, text: "7", missing: nil)])

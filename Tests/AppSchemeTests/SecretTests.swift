@@ -40,12 +40,14 @@ import Testing
         #expect(!trial.inbox.open("myapp://refused/" + String(repeating: Self.canary, count: 200_000)))
         let settled = try await trial.deliver(Self.links) { supervisor in
             let own = AccessRule.link(scheme: "myapp")
-            try supervisor.register("join", as: RawBody.self, from: own) { _, context in
-                context.logger.info("a token was used")
-            }
-            try supervisor.register("fail", as: RawBody.self, from: own) { _, _ in throw Refusal() }
-            try supervisor.register("forbidden", as: RawBody.self, from: .source("push")) { _, _ in }
-            try supervisor.register("typed", as: Typed.self, from: own) { _, _ in }
+            try supervisor.register(
+                Registration("join", as: RawBody.self, from: own) { _, context in
+                    context.logger.info("a token was used")
+                }
+            )
+            try supervisor.register(Registration("fail", as: RawBody.self, from: own) { _, _ in throw Refusal() })
+            try supervisor.register(Registration("forbidden", as: RawBody.self, from: .source("push")) { _, _ in })
+            try supervisor.register(Registration("typed", as: Typed.self, from: own) { _, _ in })
         }
         let codes = Set(settled.map(\.outcome.code))
         let expected: Set = ["handled", "unknownAction", "malformed", "threw", "sourceNotAllowed", "invalidBody"]
@@ -74,7 +76,9 @@ import Testing
         ]
         let settled = try await trial.deliver(links) { supervisor in
             for action in ["join", "named"] as [ActionName] {
-                try supervisor.register(action, as: [String: Int].self, from: .link(scheme: "myapp")) { _, _ in }
+                try supervisor.register(
+                    Registration(action, as: [String: Int].self, from: .link(scheme: "myapp")) { _, _ in }
+                )
             }
         }
         let codes = settled.map(\.outcome.code)

@@ -47,9 +47,11 @@ struct BrowserTrial: Sendable {
         self.reports = reports
         self.log = log
         self.window = window
-        try supervisor.register("report", as: RawBody.self, from: .source(BrowserTrial.source)) { body, _ in
-            reports.append(body.bytes.text ?? "not text")
-        }
+        try supervisor.register(
+            Registration("report", as: RawBody.self, from: .source(BrowserTrial.source)) { body, _ in
+                reports.append(body.bytes.text ?? "not text")
+            }
+        )
     }
 
     /// Runs the engine and the supervisor while `body` works, then drains them.

@@ -30,8 +30,10 @@ extension InChromium {
                 configuration.connectionTimeout = .milliseconds(500)
             })
             let any = AccessRule.script(origin: sites.friendly, mainFrameOnly: false)
-            try trial.supervisor.register("framed", as: RawBody.self, from: any) { _, _ in 1 }
-            try trial.supervisor.register("main", as: RawBody.self, from: .script(origin: sites.friendly)) { _, _ in 1 }
+            try trial.supervisor.register(Registration("framed", as: RawBody.self, from: any) { _, _ in 1 })
+            try trial.supervisor.register(
+                Registration("main", as: RawBody.self, from: .script(origin: sites.friendly)) { _, _ in 1 }
+            )
             try await trial.run {
                 let (port, fragment) = (try await trial.port(), try await trial.engine.fragment())
                 for site in [friend, stranger] { site.set("/", .html(Self.page(port))) }
@@ -188,7 +190,9 @@ extension InChromium {
             })
             try await trial.run {
                 let origin = try WebOrigin("https://localhost:\(try await trial.port())")
-                try trial.supervisor.register("own", as: RawBody.self, from: .script(origin: origin)) { _, _ in 1 }
+                try trial.supervisor.register(
+                    Registration("own", as: RawBody.self, from: .script(origin: origin)) { _, _ in 1 }
+                )
                 try await Chromium.with { browser in
                     let tab = try await browser.openTab()
                     try await tab.command("Security.setIgnoreCertificateErrors", flags: ["ignore": true])

@@ -14,16 +14,25 @@ extension InChromium {
 
         @Test func callsAndPostsAreAnswered() async throws {
             let trial = try BrowserTrial()
-            try trial.supervisor.register("pay", as: Payment.self, from: .script()) { payment, _ in
-                Payment(amount: payment.amount + 1, currency: payment.currency)
-            }
-            try trial.supervisor.register("nothing", as: RawBody.self, from: .script()) { _, _ in }
-            try trial.supervisor.register("text", as: RawBody.self, from: .script()) { _, _ in "ä€😀\n\"\u{2028}" }
-            try trial.supervisor.register("page", as: String.self, from: .script()) { text, _ in "page \(text)" }
-            try trial.supervisor.register("look", as: RawBody.self, from: .script()) { _, context in
-                let left = context.deadline.map { $0 - .now } ?? .zero
-                return "\(context.id) \(left > .seconds(30) && left <= .seconds(60)) \(context.page?.title ?? "none")"
-            }
+            try trial.supervisor.register(
+                Registration("pay", as: Payment.self, from: .script()) { payment, _ in
+                    Payment(amount: payment.amount + 1, currency: payment.currency)
+                }
+            )
+            try trial.supervisor.register(Registration("nothing", as: RawBody.self, from: .script()) { _, _ in })
+            try trial.supervisor.register(
+                Registration("text", as: RawBody.self, from: .script()) { _, _ in "ä€😀\n\"\u{2028}" }
+            )
+            try trial.supervisor.register(
+                Registration("page", as: String.self, from: .script()) { text, _ in "page \(text)" }
+            )
+            try trial.supervisor.register(
+                Registration("look", as: RawBody.self, from: .script()) { _, context in
+                    let left = context.deadline.map { $0 - .now } ?? .zero
+                    return
+                        "\(context.id) \(left > .seconds(30) && left <= .seconds(60)) \(context.page?.title ?? "none")"
+                }
+            )
             try await trial.run {
                 try await Chromium.with { browser in
                     let tab = try await browser.open(try await trial.url())
@@ -50,9 +59,13 @@ extension InChromium {
             let trial = try BrowserTrial()
             try await trial.run {
                 let origin = try WebOrigin("http://127.0.0.1:\(try await trial.port())")
-                try trial.supervisor.register("own", as: RawBody.self, from: .script(origin: origin)) { _, _ in 1 }
+                try trial.supervisor.register(
+                    Registration("own", as: RawBody.self, from: .script(origin: origin)) { _, _ in 1 }
+                )
                 let other = try WebOrigin("http://127.0.0.1:1")
-                try trial.supervisor.register("other", as: RawBody.self, from: .script(origin: other)) { _, _ in 1 }
+                try trial.supervisor.register(
+                    Registration("other", as: RawBody.self, from: .script(origin: other)) { _, _ in 1 }
+                )
                 try await Chromium.with { browser in
                     let tab = try await browser.open(try await trial.url())
                     #expect(try await tab.evaluate("signalbox.call('own')") == "1")
@@ -68,13 +81,19 @@ extension InChromium {
             let trial = try BrowserTrial(supervise: { $0.tick = .milliseconds(10) })
             let gate = Gate()
             let rule = AccessRule.script()
-            try trial.supervisor.register("pay", as: Payment.self, from: rule) { _, _ in }
-            try trial.supervisor.register("forbidden", as: RawBody.self, from: .source("other")) { _, _ in }
-            try trial.supervisor.register("throws", as: RawBody.self, from: rule) { _, _ in throw Broken() }
+            try trial.supervisor.register(Registration("pay", as: Payment.self, from: rule) { _, _ in })
+            try trial.supervisor.register(
+                Registration("forbidden", as: RawBody.self, from: .source("other")) { _, _ in }
+            )
+            try trial.supervisor.register(
+                Registration("throws", as: RawBody.self, from: rule) { _, _ in throw Broken() }
+            )
             let short = PluginOptions<RawBody>(timeout: .milliseconds(200))
-            try trial.supervisor.register("hangs", as: RawBody.self, from: rule, options: short) { _, _ in
-                await gate.pass()
-            }
+            try trial.supervisor.register(
+                Registration("hangs", as: RawBody.self, from: rule, options: short) { _, _ in
+                    await gate.pass()
+                }
+            )
             try await trial.run {
                 try await Chromium.with { browser in
                     let tab = try await browser.open(try await trial.url())
@@ -109,11 +128,15 @@ extension InChromium {
         @Test func twoCallsWithTheSameIDBothSettle() async throws {
             let trial = try BrowserTrial()
             let gate = Gate()
-            try trial.supervisor.register("wait", as: Int.self, from: .script()) { number, context in
-                await gate.pass()
-                return "\(number) \(context.id)"
-            }
-            try trial.supervisor.register("open", as: RawBody.self, from: .script()) { _, _ in gate.open() }
+            try trial.supervisor.register(
+                Registration("wait", as: Int.self, from: .script()) { number, context in
+                    await gate.pass()
+                    return "\(number) \(context.id)"
+                }
+            )
+            try trial.supervisor.register(
+                Registration("open", as: RawBody.self, from: .script()) { _, _ in gate.open() }
+            )
             try await trial.run {
                 try await Chromium.with { browser in
                     let tab = try await browser.open(try await trial.url())
@@ -130,9 +153,11 @@ extension InChromium {
 
         @Test func eachPageReceivesOnlyItsOwnMessages() async throws {
             let trial = try BrowserTrial()
-            try trial.supervisor.register("who", as: String.self, from: .script()) { name, context in
-                try context.page?.send("hello", id: nil, body: Bytes("\"\(name)\""))
-            }
+            try trial.supervisor.register(
+                Registration("who", as: String.self, from: .script()) { name, context in
+                    try context.page?.send("hello", id: nil, body: Bytes("\"\(name)\""))
+                }
+            )
             try await trial.run {
                 try await Chromium.with { browser in
                     let url = try await trial.url()
@@ -160,9 +185,11 @@ extension InChromium {
                 window: WindowLimits(arrivals: 8)
             )
             let numbers = EventList<Int>()
-            try trial.supervisor.register("count", as: Int.self, from: .script()) { number, _ in
-                numbers.append(number)
-            }
+            try trial.supervisor.register(
+                Registration("count", as: Int.self, from: .script()) { number, _ in
+                    numbers.append(number)
+                }
+            )
             try await trial.run {
                 try await Chromium.with { browser in
                     let tab = try await browser.open(try await trial.url())
@@ -183,8 +210,12 @@ extension InChromium {
                 configuration.messagesInFlight = 10
             })
             let gate = Gate()
-            try trial.supervisor.register("wait", as: Int.self, from: .script()) { _, _ in await gate.pass() }
-            try trial.supervisor.register("open", as: RawBody.self, from: .script()) { _, _ in gate.open() }
+            try trial.supervisor.register(
+                Registration("wait", as: Int.self, from: .script()) { _, _ in await gate.pass() }
+            )
+            try trial.supervisor.register(
+                Registration("open", as: RawBody.self, from: .script()) { _, _ in gate.open() }
+            )
             try await trial.run {
                 try await Chromium.with { browser in
                     let tab = try await browser.open(try await trial.url())
@@ -210,11 +241,13 @@ extension InChromium {
                 configure: { $0.messagesInFlight = 4 }
             )
             let options = PluginOptions<Int>(maxConcurrent: 1)
-            try trial.supervisor.register("work", as: Int.self, from: .script(), options: options) {
-                (number: Int, context: ActionContext) async throws -> Int in
-                guard let page = context.page else { return -1 }
-                return try await page.call("ask", number, returning: Int.self, timeout: .seconds(60))
-            }
+            try trial.supervisor.register(
+                Registration("work", as: Int.self, from: .script(), options: options) {
+                    (number: Int, context: ActionContext) async throws -> Int in
+                    guard let page = context.page else { return -1 }
+                    return try await page.call("ask", number, returning: Int.self, timeout: .seconds(60))
+                }
+            )
             try await trial.run {
                 try await Chromium.with { browser in
                     let tab = try await browser.open(try await trial.url())

@@ -64,7 +64,9 @@ extension InChromium {
                 """
             )
             let gate = Gate()
-            try trial.supervisor.register("wait", as: RawBody.self, from: .script()) { _, _ in await gate.pass() }
+            try trial.supervisor.register(
+                Registration("wait", as: RawBody.self, from: .script()) { _, _ in await gate.pass() }
+            )
             try await trial.run {
                 try await Chromium.with { browser in
                     let tab = try await browser.open(try await trial.url())
@@ -100,9 +102,11 @@ extension InChromium {
                 }
             )
             let gate = Gate()
-            try trial.supervisor.register("hold", as: RawBody.self, from: .source(BrowserTrial.source)) { _, _ in
-                await gate.pass()
-            }
+            try trial.supervisor.register(
+                Registration("hold", as: RawBody.self, from: .source(BrowserTrial.source)) { _, _ in
+                    await gate.pass()
+                }
+            )
             try await trial.run {
                 relay.forward(to: try await trial.port())
                 try await Chromium.with { browser in

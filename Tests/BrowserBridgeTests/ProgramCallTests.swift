@@ -108,7 +108,9 @@ extension InChromium {
                 """
             )
             let gate = Gate()
-            try trial.supervisor.register("wait", as: RawBody.self, from: .script()) { _, _ in await gate.pass() }
+            try trial.supervisor.register(
+                Registration("wait", as: RawBody.self, from: .script()) { _, _ in await gate.pass() }
+            )
             try await trial.run {
                 try await Chromium.with { browser in
                     let tab = try await browser.open(try await trial.url())

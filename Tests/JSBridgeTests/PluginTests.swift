@@ -28,7 +28,7 @@ import Testing
             try page?.send("paid", id: ActionID("p"), body: Bytes("\(info.amount)"))
             return page?.title ?? ""
         }
-        try trial.supervisor.register(plugin, from: .script())
+        try trial.supervisor.register(Registration(plugin, from: .script()))
         try await trial.run {
             #expect(Set(await trial.reports.first(3)) == [#"[5,"p"]"#, #""checkout""#, #""threw""#])
         }
@@ -39,14 +39,18 @@ import Testing
         let logger = Logger(label: "two") { _ in RecordingLog(log) }
         let supervisor = Supervisor(configuration: .patient, logger: logger)
         let sums = EventList<String>()
-        try supervisor.register("next", as: Int.self, from: .any([.script(source: "left"), .script(source: "right")])) {
-            number,
-            context in
-            "\(context.origin.source) \(number + 1)"
-        }
-        try supervisor.register("sum", as: String.self, from: .script()) { text, _ in
-            sums.append(contentsOf: CollectionOfOne(text))
-        }
+        try supervisor.register(
+            Registration("next", as: Int.self, from: .any([.script(source: "left"), .script(source: "right")])) {
+                number,
+                context in
+                "\(context.origin.source) \(number + 1)"
+            }
+        )
+        try supervisor.register(
+            Registration("sum", as: String.self, from: .script()) { text, _ in
+                sums.append(contentsOf: CollectionOfOne(text))
+            }
+        )
         for name in ["left", "right"] {
             let script = """
                 (async () => {
@@ -188,7 +192,9 @@ final class PayPlugin: Plugin {
         )
         let calls = Atomic(0)
         let rule = AccessRule.script(origin: try WebOrigin("https://app.example"))
-        try supervisor.register("pay", as: Spied.self, from: rule) { _, _ in calls.wrappingAdd(1, ordering: .relaxed) }
+        try supervisor.register(
+            Registration("pay", as: Spied.self, from: rule) { _, _ in calls.wrappingAdd(1, ordering: .relaxed) }
+        )
         let intake = try supervisor.intake(for: "page")
         var batch = ArrivalBatch(pool: ArrivalPool())
         for (token, (text, _)) in Self.origins.enumerated() {

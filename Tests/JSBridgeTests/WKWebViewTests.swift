@@ -76,9 +76,11 @@ import Testing
     private func trial(hasHead: Bool = true, _ then: String) throws -> PageTrial {
         let trial = try PageTrial(Self.document(hasHead: hasHead), TitleScript.text, then) { $0.endsWhenIdle = true }
         let reports = trial.reports
-        try trial.supervisor.register("title", as: RawBody.self, from: .script()) { body, _ in
-            reports.append("title \(body.bytes.text ?? "")")
-        }
+        try trial.supervisor.register(
+            Registration("title", as: RawBody.self, from: .script()) { body, _ in
+                reports.append("title \(body.bytes.text ?? "")")
+            }
+        )
         return trial
     }
 

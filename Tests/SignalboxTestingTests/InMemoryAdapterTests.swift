@@ -8,7 +8,7 @@ import Testing
     @Test func anApplicationRepliesToATest() async throws {
         let page = InMemoryAdapter(source: "page")
         let supervisor = try makeSupervisor(page)
-        try supervisor.register("double", as: Int.self, from: .source("page")) { number, _ in number * 2 }
+        try supervisor.register(Registration("double", as: Int.self, from: .source("page")) { number, _ in number * 2 })
         try await supervisor.whileRunning {
             #expect(await page.send("double", body: "21") == .handled(reply: Bytes("42")))
             let four = try await page.send("double", encoding: 4)
@@ -24,7 +24,9 @@ import Testing
     @Test func anIDMayBeAnyText() async throws {
         let page = InMemoryAdapter(source: "page")
         let supervisor = try makeSupervisor(page)
-        try supervisor.register("id", as: RawBody.self, from: .source("page")) { _, context in context.id.text }
+        try supervisor.register(
+            Registration("id", as: RawBody.self, from: .source("page")) { _, context in context.id.text }
+        )
         let id = try #require(ActionID("a \"b\"\n\u{1F600}"))
         let outcome = try await supervisor.whileRunning { await page.send("id", id: id) }
         guard case .handled(let reply?) = outcome else {
@@ -38,9 +40,11 @@ import Testing
         for features: AdapterFeatures in [[.replies, .pushes], .replies] {
             let page = InMemoryAdapter(source: "page", features: features)
             let supervisor = try makeSupervisor(page)
-            try supervisor.register("hello", as: RawBody.self, from: .source("page")) { _, context in
-                try context.sender?.send("welcome", "you")
-            }
+            try supervisor.register(
+                Registration("hello", as: RawBody.self, from: .source("page")) { _, context in
+                    try context.sender?.send("welcome", "you")
+                }
+            )
             try await supervisor.whileRunning {
                 #expect(await page.send("hello") == .handled(reply: nil))
             }
@@ -53,9 +57,11 @@ import Testing
         let push = InMemoryAdapter(source: "push", features: .redelivers)
         let gate = Gate()
         let first = try makeSupervisor(push)
-        try first.register("work", as: Int.self, from: .source("push")) { number, _ in
-            if number > 1 { await gate.pass() }
-        }
+        try first.register(
+            Registration("work", as: Int.self, from: .source("push")) { number, _ in
+                if number > 1 { await gate.pass() }
+            }
+        )
         let run = Task { try await first.run() }
         let messages = [
             await push.post("work", body: "1"), await push.post("work", body: "2"),
@@ -73,9 +79,11 @@ import Testing
 
         let second = try makeSupervisor(push)
         let seen = Watched<[Int]>([])
-        try second.register("work", as: Int.self, from: .source("push")) { number, _ in
-            seen.change { $0.append(number) }
-        }
+        try second.register(
+            Registration("work", as: Int.self, from: .source("push")) { number, _ in
+                seen.change { $0.append(number) }
+            }
+        )
         try await second.whileRunning { await messages[2].untilAcknowledged() }
         #expect(seen.value == [2, 3])
         #expect(messages[1].deliveries == 2)
@@ -85,7 +93,9 @@ import Testing
         let page = InMemoryAdapter(source: "page")
         let supervisor = try makeSupervisor(page, window: WindowLimits(arrivals: 1))
         let gate = Gate()
-        try supervisor.register("work", as: RawBody.self, from: .source("page")) { _, _ in await gate.pass() }
+        try supervisor.register(
+            Registration("work", as: RawBody.self, from: .source("page")) { _, _ in await gate.pass() }
+        )
         let probe = try makeFullIntake(supervisor, behind: gate)
         async let run: Void = supervisor.run()
         let first = await page.post("work")
@@ -110,7 +120,7 @@ import Testing
         #expect(await fourth.value.outcome == .abandoned(.stop))
         #expect(page.waiting == 2)
         let supervisor = try makeSupervisor(page)
-        try supervisor.register("work", as: RawBody.self, from: .source("page")) { _, _ in }
+        try supervisor.register(Registration("work", as: RawBody.self, from: .source("page")) { _, _ in })
         try await supervisor.whileRunning {
             #expect(await third.value.outcome == .handled(reply: nil))
         }
@@ -119,7 +129,7 @@ import Testing
     @Test func aConcurrentSecondRunIsRefused() async throws {
         let page = InMemoryAdapter(source: "page")
         let supervisor = try makeSupervisor(page)
-        try supervisor.register("work", as: RawBody.self, from: .source("page")) { _, _ in }
+        try supervisor.register(Registration("work", as: RawBody.self, from: .source("page")) { _, _ in })
         let other = try Supervisor(configuration: .patient, logger: quiet).intake(for: "page")
         try await supervisor.whileRunning {
             _ = await page.send("work")
@@ -144,14 +154,14 @@ import Testing
         let page = InMemoryAdapter(source: "page")
         let early = await page.post("work")
         let first = try makeSupervisor(page)
-        try first.register("work", as: RawBody.self, from: .source("page")) { _, _ in }
+        try first.register(Registration("work", as: RawBody.self, from: .source("page")) { _, _ in })
         try await first.whileRunning {
             #expect(await early.outcome == .handled(reply: nil))
         }
         let between = await page.post("work")
         #expect(page.waiting == 1)
         let second = try makeSupervisor(page)
-        try second.register("work", as: RawBody.self, from: .source("page")) { _, _ in }
+        try second.register(Registration("work", as: RawBody.self, from: .source("page")) { _, _ in })
         try await second.whileRunning {
             #expect(await between.outcome == .handled(reply: nil))
         }
@@ -159,7 +169,9 @@ import Testing
 
     /// Returns an intake whose window is full until the gate opens. Until then, `room()` ends only by closing.
     private func makeFullIntake(_ supervisor: Supervisor, behind gate: Gate) throws -> any Intake {
-        try supervisor.register("hold", as: RawBody.self, from: .source("probe")) { _, _ in await gate.pass() }
+        try supervisor.register(
+            Registration("hold", as: RawBody.self, from: .source("probe")) { _, _ in await gate.pass() }
+        )
         let intake = try supervisor.intake(for: "probe", window: WindowLimits(arrivals: 1))
         var batch = ArrivalBatch(pool: ArrivalPool())
         Array(#"{"action":"hold"}"#.utf8).withUnsafeBytes { bytes in

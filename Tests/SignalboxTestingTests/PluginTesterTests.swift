@@ -8,13 +8,13 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct PluginTesterTests {
     @Test func aValidBodyIsHandled() async {
-        let tester = PluginTester(LoadingPlugin())
+        let tester = PluginTester(Registration(LoadingPlugin(), from: .anyOrigin))
         let outcome = await tester.outcome(of: #"{"isShow":true}"#)
         #expect(outcome == .handled(reply: nil))
     }
 
     @Test func anInvalidBodyIsRejectedWithItsPath() async throws {
-        let tester = PluginTester(LoadingPlugin())
+        let tester = PluginTester(Registration(LoadingPlugin(), from: .anyOrigin))
         guard case .rejected(let rejection) = await tester.outcome(of: #"{"isShow":1}"#) else {
             Issue.record("the body was not rejected")
             return
@@ -34,12 +34,12 @@ import Testing
     }
 
     @Test func invalidJSONIsMalformed() async {
-        let outcome = await PluginTester(LoadingPlugin()).outcome(of: #"{"isShow":"#)
+        let outcome = await PluginTester(Registration(LoadingPlugin(), from: .anyOrigin)).outcome(of: #"{"isShow":"#)
         #expect(reason(outcome) == "malformed")
     }
 
     @Test func aReplyIsDecodedAndARejectionIsThrown() async throws {
-        let tester = PluginTester(DoublingPlugin())
+        let tester = PluginTester(Registration(DoublingPlugin(), from: .anyOrigin))
         #expect(try await tester.reply(as: Int.self, to: "21") == 42)
         #expect(try await tester.outcome(encoding: 4) == .handled(reply: Bytes("8")))
         await #expect(throws: Outcome.Rejection.self) { try await tester.reply(as: Int.self, to: "true") }
@@ -48,29 +48,35 @@ import Testing
 
     @Test @MainActor func aMainActorPluginCanBeTested() async {
         let plugin = ScreenPlugin()
-        let outcome = await PluginTester(plugin).outcome(of: "3")
+        let outcome = await PluginTester(Registration(plugin, from: .anyOrigin)).outcome(of: "3")
         #expect(outcome == .handled(reply: nil))
         #expect(plugin.seen == [3])
     }
 
     @Test func everyKindOfPluginAndClosureCanBeTested() async throws {
         let testers = [
-            PluginTester(LaterPlugin()),
-            PluginTester("later", as: Int.self) { number, _ in
-                await Task.yield()
-                return -number
-            },
-            PluginTester("now", as: Int.self) { number, _ in -number },
+            PluginTester(Registration(LaterPlugin(), from: .anyOrigin)),
+            PluginTester(
+                Registration("later", as: Int.self, from: .anyOrigin) { number, _ in
+                    await Task.yield()
+                    return -number
+                }
+            ),
+            PluginTester(Registration("now", as: Int.self, from: .anyOrigin) { number, _ in -number }),
         ]
         for tester in testers { #expect(try await tester.reply(as: Int.self, to: "7") == -7) }
         let seen = Watched<[Int]>([])
         let silent = [
-            PluginTester(SilentPlugin(seen: seen)),
-            PluginTester("later", as: Int.self) { number, _ in
-                await Task.yield()
-                seen.change { $0.append(number) }
-            },
-            PluginTester("now", as: Int.self) { number, _ in seen.change { $0.append(number) } },
+            PluginTester(Registration(SilentPlugin(seen: seen), from: .anyOrigin)),
+            PluginTester(
+                Registration("later", as: Int.self, from: .anyOrigin) { number, _ in
+                    await Task.yield()
+                    seen.change { $0.append(number) }
+                }
+            ),
+            PluginTester(
+                Registration("now", as: Int.self, from: .anyOrigin) { number, _ in seen.change { $0.append(number) } }
+            ),
         ]
         for tester in silent { #expect(await tester.outcome(of: "7") == .handled(reply: nil)) }
         #expect(seen.value == [7, 7, 7])
@@ -78,16 +84,18 @@ import Testing
 
     @Test func aBatchPluginReceivesTheValidBodiesTogether() async {
         let plugin = SummingPlugin()
-        let outcomes = await PluginTester(plugin).outcomes(of: ["1", "true", "2"])
+        let outcomes = await PluginTester(Registration(plugin, from: .anyOrigin)).outcomes(of: ["1", "true", "2"])
         #expect(outcomes.map(reason) == ["handled", "invalidBody", "handled"])
         #expect(plugin.calls.value == [[1, 2]])
     }
 
     @Test func thePluginReceivesTheTestersSettings() async throws {
-        var tester = PluginTester("ask", as: String?.self) { _, context in
-            let label = (context.origin.facts as? InMemoryFacts)?.label ?? "none"
-            return "\(context.origin.source) \(label) \(context.id)"
-        }
+        var tester = PluginTester(
+            Registration("ask", as: String?.self, from: .anyOrigin) { _, context in
+                let label = (context.origin.facts as? InMemoryFacts)?.label ?? "none"
+                return "\(context.origin.source) \(label) \(context.id)"
+            }
+        )
         tester.source = "chat"
         tester.facts = InMemoryFacts(label: "friend")
         tester.payload = .text
@@ -98,9 +106,11 @@ import Testing
     }
 
     @Test func sentActionsAreRecorded() async throws {
-        var tester = PluginTester("greet", as: String.self) { name, context in
-            try context.sender?.send("greeting", "hello \(name)")
-        }
+        var tester = PluginTester(
+            Registration("greet", as: String.self, from: .anyOrigin) { name, context in
+                try context.sender?.send("greeting", "hello \(name)")
+            }
+        )
         #expect(await tester.outcome(of: #""Ada""#) == .handled(reply: nil))
         #expect(tester.sent == [SentAction(action: "greeting", body: Bytes(#""hello Ada""#))])
         #expect(try tester.sent[0].decode(String.self) == "hello Ada")
@@ -112,7 +122,9 @@ import Testing
     @Test func aHungPluginTimesOutOnAManualClock() async {
         let clock = ManualClock()
         let gate = Gate()
-        var tester = PluginTester("hang", as: RawBody.self) { _, _ in await gate.pass() }
+        var tester = PluginTester(
+            Registration("hang", as: RawBody.self, from: .anyOrigin) { _, _ in await gate.pass() }
+        )
         tester.clock = clock
         tester.timeout = .seconds(3_600)
         let outcome = await clock.tick(every: .seconds(60)) { [tester] in await tester.outcome(of: "{}") }
@@ -121,7 +133,7 @@ import Testing
     }
 
     @Test func aThrownErrorIsAFailure() async {
-        let tester = PluginTester("fail", as: RawBody.self) { _, _ in throw Broken() }
+        let tester = PluginTester(Registration("fail", as: RawBody.self, from: .anyOrigin) { _, _ in throw Broken() })
         let outcome = await tester.outcome(of: "{}")
         #expect(reason(outcome) == "threw")
     }
@@ -213,7 +225,7 @@ func reason(_ outcome: Outcome) -> String {
     @Test func aHungPluginTimesOut() async {
         let gate = Gate()
         let clock = ManualClock()
-        var tester = PluginTester(SlowPlugin(gate: gate))
+        var tester = PluginTester(Registration(SlowPlugin(gate: gate), from: .anyOrigin))
         tester.clock = clock
         tester.timeout = .seconds(30)
         let outcome = await clock.tick { [tester] in await tester.outcome(of: "null") }
@@ -234,9 +246,11 @@ func reason(_ outcome: Outcome) -> String {
     }
 
     private func registerPlugins(in supervisor: Supervisor) throws {
-        try supervisor.register("double", as: Int.self, from: .source("page")) { number, context in
-            try context.sender?.send("doubled", 1)
-            return number * 2
-        }
+        try supervisor.register(
+            Registration("double", as: Int.self, from: .source("page")) { number, context in
+                try context.sender?.send("doubled", 1)
+                return number * 2
+            }
+        )
     }
 }

@@ -111,7 +111,9 @@ import Testing
 
     @Test func aLetterRecordsTheNumberOfAttempts() async throws {
         let supervisor = Supervisor.make()
-        try supervisor.register("breaks", as: Empty.self, from: .source("push")) { _, _ in throw Broken() }
+        try supervisor.register(
+            Registration("breaks", as: Empty.self, from: .source("push")) { _, _ in throw Broken() }
+        )
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning { _ = await intake.deliver(arrivals([message("breaks")])) }
         #expect(supervisor.deadLetters.letters.map(\.attempts) == [1])

@@ -10,7 +10,9 @@ import Testing
     @Test func aDrainHandlesRunningAndWaitingArrivals() async throws {
         let supervisor = Supervisor.make()
         let gate = Gate()
-        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        )
         let intake = try supervisor.intake(for: "push", window: WindowLimits(arrivals: 2))
         let sink = RecordingSink()
         let group = ServiceGroup(services: [supervisor], logger: Supervisor.quiet)
@@ -33,7 +35,9 @@ import Testing
             configuration.drainLimit = .seconds(1)
         }
         let gate = Gate()
-        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        )
         let intake = try supervisor.intake(for: "push", window: WindowLimits(arrivals: 2))
         let sink = RecordingSink()
         let group = ServiceGroup(services: [supervisor], logger: Supervisor.quiet)
@@ -55,7 +59,9 @@ import Testing
     @Test func cancellingTheRunAbandonsImmediately() async throws {
         let supervisor = Supervisor.make()
         let gate = Gate()
-        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        )
         let intake = try supervisor.intake(for: "push")
         let sink = RecordingSink()
         let run = Task { try await supervisor.run() }
@@ -72,13 +78,15 @@ import Testing
         let supervisor = Supervisor.make { $0.drainLimit = .seconds(3_600) }
         let gate = Gate()
         try supervisor.register(
-            "work",
-            as: Empty.self,
-            from: .source("push"),
-            options: PluginOptions(timeout: .seconds(3_600))
-        ) { _, _ in
-            await gate.pass()
-        }
+            Registration(
+                "work",
+                as: Empty.self,
+                from: .source("push"),
+                options: PluginOptions(timeout: .seconds(3_600))
+            ) { _, _ in
+                await gate.pass()
+            }
+        )
         let intake = try supervisor.intake(for: "push", window: WindowLimits(arrivals: 2))
         let sink = RecordingSink()
         let group = ServiceGroup(services: [supervisor], logger: Supervisor.quiet)
@@ -111,7 +119,7 @@ import Testing
 
     @Test func adaptersRunUntilADrainCancelsThem() async throws {
         let supervisor = Supervisor.make()
-        try supervisor.register("tick", as: Empty.self, from: .source("one")) { _, _ in }
+        try supervisor.register(Registration("tick", as: Empty.self, from: .source("one")) { _, _ in })
         let adapter = OneShotAdapter(source: "one", failure: nil)
         try supervisor.add(adapter)
         try await supervisor.whileRunning { await adapter.sink.untilSettled(1) }
@@ -122,7 +130,7 @@ import Testing
 
     @Test func aFailedAdapterStopsNoOtherAndRunThrowsItsError() async throws {
         let supervisor = Supervisor.make()
-        try supervisor.register("tick", as: Empty.self, from: .source("good")) { _, _ in }
+        try supervisor.register(Registration("tick", as: Empty.self, from: .source("good")) { _, _ in })
         let good = OneShotAdapter(source: "good", failure: nil)
         try supervisor.add(OneShotAdapter(source: "bad", failure: Broken()))
         try supervisor.add(good)
@@ -176,9 +184,11 @@ final class OneShotAdapter: Adapter {
     /// Runs a supervisor once. The lane retains the plugin, and the plugin retains the witness.
     private func runOnce(_ witness: Witness) async throws {
         let supervisor = Supervisor.make()
-        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in
-            withExtendedLifetime(witness) {}
-        }
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .source("push")) { _, _ in
+                withExtendedLifetime(witness) {}
+            }
+        )
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning {
             #expect(await intake.deliver(arrivals([message("work")])) == [.handled(reply: nil)])
@@ -199,19 +209,17 @@ final class OneShotAdapter: Adapter {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock) { $0.drainLimit = .milliseconds(100) }
         let retry = RetryPolicy(attempts: 2, firstDelay: .seconds(3_600), longestDelay: .seconds(3_600))
+        let options = PluginOptions<Empty>(retry: retry)
         let called = Watched(false)
         let register = { (isReplacing: Bool) in
             try supervisor.register(
-                "work",
-                as: Empty.self,
-                from: .source("push"),
-                options: PluginOptions(retry: retry),
+                Registration("work", as: Empty.self, from: .source("push"), options: options) { _, _ in
+                    withExtendedLifetime(witness) {}
+                    called.change { $0 = true }
+                    throw RetryTests.Refused()
+                },
                 replacing: isReplacing
-            ) { _, _ in
-                withExtendedLifetime(witness) {}
-                called.change { $0 = true }
-                throw RetryTests.Refused()
-            }
+            )
         }
         try register(false)
         let intake = try supervisor.intake(for: "push")

@@ -8,9 +8,11 @@ import Testing
     @Test func anActionReachesItsPluginAsATypedValue() async throws {
         let supervisor = Supervisor.make()
         let seen = Mutex<[Loading]>([])
-        try supervisor.register("loading", as: Loading.self, from: .source("push")) { info, _ in
-            seen.withLock { $0.append(info) }
-        }
+        try supervisor.register(
+            Registration("loading", as: Loading.self, from: .source("push")) { info, _ in
+                seen.withLock { $0.append(info) }
+            }
+        )
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning {
             let outcomes = await intake.deliver(arrivals([message("loading", body: #"{"isShow":true}"#)]))
@@ -24,7 +26,7 @@ import Testing
     @Test func eachArrivalOfABatchIsRoutedByItsNameAndOrigin() async throws {
         let supervisor = Supervisor.make()
         for action: ActionName in ["load", "loud"] {
-            try supervisor.register(action, as: Empty.self, from: .source("push")) { _, _ in "\(action)" }
+            try supervisor.register(Registration(action, as: Empty.self, from: .source("push")) { _, _ in "\(action)" })
         }
         let intake = try supervisor.intake(for: "push")
         let origins = ["push", "chat"].map { Origin(source: $0, facts: TestFacts(label: "")) }
@@ -55,13 +57,17 @@ import Testing
 
     @Test func aReplyIsWrittenAsCompactJSON() async throws {
         let supervisor = Supervisor.make()
-        try supervisor.register("sum", as: [Int].self, from: .source("push")) { numbers, context in
-            ["total": numbers.reduce(0, +), "count": numbers.count]
-        }
-        try supervisor.register("sum.later", as: [Int].self, from: .source("push")) { numbers, context in
-            await Task.yield()
-            return numbers.reduce(0, +)
-        }
+        try supervisor.register(
+            Registration("sum", as: [Int].self, from: .source("push")) { numbers, context in
+                ["total": numbers.reduce(0, +), "count": numbers.count]
+            }
+        )
+        try supervisor.register(
+            Registration("sum.later", as: [Int].self, from: .source("push")) { numbers, context in
+                await Task.yield()
+                return numbers.reduce(0, +)
+            }
+        )
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning {
             let batch = arrivals([message("sum", body: "[1,2,3]"), message("sum.later", body: "[4,5]")])
@@ -73,13 +79,19 @@ import Testing
     @Test func rejectionsAndFailuresBecomeDeadLetters() async throws {
         let supervisor = Supervisor.make()
         let calls = Atomic(0)
-        try supervisor.register("loading", as: Loading.self, from: .source("push")) { _, _ in
-            calls.wrappingAdd(1, ordering: .relaxed)
-        }
-        try supervisor.register("closed", as: Empty.self, from: .any([])) { _, _ in
-            calls.wrappingAdd(1, ordering: .relaxed)
-        }
-        try supervisor.register("breaks", as: Empty.self, from: .source("push")) { _, _ in throw Broken() }
+        try supervisor.register(
+            Registration("loading", as: Loading.self, from: .source("push")) { _, _ in
+                calls.wrappingAdd(1, ordering: .relaxed)
+            }
+        )
+        try supervisor.register(
+            Registration("closed", as: Empty.self, from: .any([])) { _, _ in
+                calls.wrappingAdd(1, ordering: .relaxed)
+            }
+        )
+        try supervisor.register(
+            Registration("breaks", as: Empty.self, from: .source("push")) { _, _ in throw Broken() }
+        )
         let intake = try supervisor.intake(for: "push")
         let messages = [
             "not json", message("nobody"), message("closed"), message("loading", body: #"{"isShow":1}"#),
@@ -101,7 +113,7 @@ import Testing
     @Test func anAccessRuleMayInspectFacts() async throws {
         let supervisor = Supervisor.make()
         let trusted = AccessRule("label trusted") { ($0.facts as? TestFacts)?.label == "trusted" }
-        try supervisor.register("open", as: Empty.self, from: trusted) { _, _ in }
+        try supervisor.register(Registration("open", as: Empty.self, from: trusted) { _, _ in })
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning {
             let good = await intake.deliver(arrivals(label: "trusted", [message("open"), message("open")]))
@@ -113,7 +125,7 @@ import Testing
 
     @Test func anExpiredActionIsNotCalled() async throws {
         let supervisor = Supervisor.make()
-        try supervisor.register("open", as: Empty.self, from: .source("push")) { _, _ in }
+        try supervisor.register(Registration("open", as: Empty.self, from: .source("push")) { _, _ in })
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning {
             let late = arrivals(deadline: .now - .seconds(1), [message("open")])
@@ -126,7 +138,7 @@ import Testing
     @Test func aMainActorPluginIsCalledOnTheMainActor() async throws {
         let supervisor = Supervisor.make()
         let plugin = ClassicPlugin()
-        try supervisor.register(plugin, from: .source("push"))
+        try supervisor.register(Registration(plugin, from: .source("push")))
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning {
             let outcomes = await intake.deliver(arrivals([message("loading", id: "7", body: #"{"isShow":false}"#)]))

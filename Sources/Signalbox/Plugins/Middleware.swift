@@ -111,15 +111,10 @@ extension Supervisor {
     /// middleware. It does not carry over to a plugin that replaces this one. Middleware that also conforms to
     /// ``OutcomeObserver`` is notified of the outcomes of actions for the plugin.
     ///
-    /// Inside `reconfigure` it is added immediately to the plugin in the draft, and is not removed if the
-    /// reconfiguration fails.
-    ///
     /// - Throws: ``RegistrationError/noSuchAction(_:)`` if no plugin is registered for the action, or
     ///   ``RegistrationError/middlewareUnsupported(_:)`` if it is a `BatchPlugin`.
     public func use(_ middleware: any Middleware, for action: ActionName) throws(RegistrationError) {
-        let draft = RegistryDraft.open(for: core.registry)
-        let found = draft.map { $0.entry(named: action) } ?? core.registry.snapshot.entry(named: action)
-        guard let entry = found else { throw .noSuchAction(action) }
+        guard let entry = core.registry.snapshot.entry(named: action) else { throw .noSuchAction(action) }
         guard !entry.call.takesWholeSlices else { throw .middlewareUnsupported(action) }
         entry.middleware.add(middleware)
     }

@@ -19,89 +19,41 @@ enum PluginCall: Sendable {
 
 // MARK: - Plugin forms
 
-// Each form is written out: another asynchronous closure between lane and plugin costs a tenth of a dispatch.
+// Both forms are written out: another asynchronous closure between lane and plugin costs a tenth of a dispatch.
 extension PluginCall {
+    /// Returns the call of a synchronous handler.
+    ///
+    /// - Parameter reply: Encodes the handler's result.
     @inlinable
-    static func make<Info: Decodable & Sendable>(
-        order: LaneOrder<Info>,
-        _ handler: @escaping @Sendable (Info, ActionContext) throws -> Void
-    ) -> PluginCall {
-        if case .key(let key) = order.rule {
-            return keyed(key) { info, context in
-                try handler(info, context)
-                return nil
-            }
-        }
-        return .sync { context in
-            let info: Info
-            do throws(BodyError) { info = try context.body.decode(Info.self) } catch {
-                return .rejected(invalidBody: error)
-            }
-            do {
-                try handler(info, context)
-                return .handled(reply: nil)
-            } catch { return .failed(threw: error) }
-        }
-    }
-
-    @inlinable
-    static func make<Info: Decodable & Sendable, Reply: Encodable & Sendable>(
-        order: LaneOrder<Info>,
+    static func make<Info: Decodable & Sendable, Reply>(
+        _ order: LaneOrder<Info>,
+        reply: @escaping @Sendable (Reply) throws -> Bytes?,
         _ handler: @escaping @Sendable (Info, ActionContext) throws -> Reply
     ) -> PluginCall {
         if case .key(let key) = order.rule {
-            return keyed(key) { info, context in try BodyWriter.write(try handler(info, context)) }
+            return keyed(key) { info, context in try reply(try handler(info, context)) }
         }
         return .sync { context in
-            let info: Info
-            do throws(BodyError) { info = try context.body.decode(Info.self) } catch {
-                return .rejected(invalidBody: error)
-            }
             do {
-                return .handled(reply: try BodyWriter.write(try handler(info, context)))
-            } catch { return .failed(threw: error) }
+                return .handled(reply: try reply(try handler(try context.info(), context)))
+            } catch { return .notHandled(threw: error) }
         }
     }
 
+    /// Returns the call of an asynchronous handler. Encoding stays synchronous.
     @inlinable
-    static func make<Info: Decodable & Sendable>(
-        order: LaneOrder<Info>,
-        _ handler: @escaping @Sendable (Info, ActionContext) async throws -> Void
-    ) -> PluginCall {
-        if case .key(let key) = order.rule {
-            return keyed(key) { info, context in
-                try await handler(info, context)
-                return nil
-            }
-        }
-        return .async { context in
-            let info: Info
-            do throws(BodyError) { info = try context.body.decode(Info.self) } catch {
-                return .rejected(invalidBody: error)
-            }
-            do {
-                try await handler(info, context)
-                return .handled(reply: nil)
-            } catch { return .failed(threw: error) }
-        }
-    }
-
-    @inlinable
-    static func make<Info: Decodable & Sendable, Reply: Encodable & Sendable>(
-        order: LaneOrder<Info>,
+    static func make<Info: Decodable & Sendable, Reply>(
+        _ order: LaneOrder<Info>,
+        reply: @escaping @Sendable (Reply) throws -> Bytes?,
         _ handler: @escaping @Sendable (Info, ActionContext) async throws -> Reply
     ) -> PluginCall {
         if case .key(let key) = order.rule {
-            return keyed(key) { info, context in try BodyWriter.write(try await handler(info, context)) }
+            return keyed(key) { info, context in try reply(try await handler(info, context)) }
         }
         return .async { context in
-            let info: Info
-            do throws(BodyError) { info = try context.body.decode(Info.self) } catch {
-                return .rejected(invalidBody: error)
-            }
             do {
-                return .handled(reply: try BodyWriter.write(try await handler(info, context)))
-            } catch { return .failed(threw: error) }
+                return .handled(reply: try reply(try await handler(try context.info(), context)))
+            } catch { return .notHandled(threw: error) }
         }
     }
 
@@ -113,13 +65,13 @@ extension PluginCall {
             var outcomes = [Outcome](repeating: .handled(reply: nil), count: contexts.count)
             var batch: [(info: Info, context: ActionContext)] = []
             for (position, context) in contexts.enumerated() {
-                do throws(BodyError) { batch.append((try context.body.decode(Info.self), context)) } catch {
-                    outcomes[position] = .rejected(invalidBody: error)
+                do { batch.append((try context.info(), context)) } catch {
+                    outcomes[position] = .notHandled(threw: error)
                 }
             }
             guard !batch.isEmpty else { return outcomes }
             do { try await handler(batch) } catch {
-                let failure = Outcome.failed(threw: error)
+                let failure = Outcome.notHandled(threw: error)
                 for position in outcomes.indices where outcomes[position] == .handled(reply: nil) {
                     outcomes[position] = failure
                 }
@@ -127,11 +79,7 @@ extension PluginCall {
             return outcomes
         }
     }
-}
 
-// MARK: - Keyed calls
-
-extension PluginCall {
     @inlinable
     static func keyed<Info: Decodable & Sendable>(
         _ key: @escaping @Sendable (Info) -> LaneKey,
@@ -139,50 +87,13 @@ extension PluginCall {
     ) -> PluginCall {
         .keyed { context in
             let info: Info
-            do throws(BodyError) { info = try context.body.decode(Info.self) } catch {
-                return .refused(.rejected(invalidBody: error))
-            }
+            do { info = try context.info() } catch { return .refused(.notHandled(threw: error)) }
             return .keyed(key(info)) { context in
                 do {
                     return .handled(reply: try await reply(info, context))
-                } catch { return .failed(threw: error) }
+                } catch { return .notHandled(threw: error) }
             }
         }
-    }
-}
-
-extension Outcome {
-    /// Redacts and bounds the error: an `Info` that validates itself may quote its values, at any length.
-    @usableFromInline
-    static func rejected(invalidBody error: BodyError) -> Outcome {
-        let (path, detail) = (Redaction.detail(error.path), Redaction.detail(error.detail))
-        guard path != error.path || detail != error.detail else { return .rejected(Rejection(.invalidBody, error)) }
-        let shown = BodyError(error.code, path: path, offset: error.offset, detail: detail)
-        return .rejected(Rejection(.invalidBody, shown))
-    }
-
-    /// Returns the outcome for a thrown error. Its text is shown to people and sent to callers, so it is redacted and
-    /// its length is bounded. A plugin that declines has not failed.
-    @usableFromInline
-    static func failed(threw error: any Error) -> Outcome {
-        if let failure = error as? Failure {
-            let detail = Redaction.detail(failure.detail)
-            return .failed(
-                Failure(
-                    failure.reason,
-                    detail: detail,
-                    isRetryable: failure.isRetryable,
-                    whenExhausted: failure.whenExhausted
-                )
-            )
-        }
-        if let declined = error as? PluginDeclined {
-            return .rejected(Rejection(.invalidBody, detail: Redaction.detail(declined.description)))
-        }
-        let detail = Redaction.detail("\(error)")
-        guard let error = error as? any RetryableError else { return .failed(Failure(.threw, detail: detail)) }
-        let (isRetryable, exhaustion) = (error.isRetryable, error.whenExhausted)
-        return .failed(Failure(.threw, detail: detail, isRetryable: isRetryable, whenExhausted: exhaustion))
     }
 }
 
@@ -193,6 +104,63 @@ enum PreparedCall: Sendable {
     case keyed(LaneKey, @Sendable (ActionContext) async -> Outcome)
     /// The body does not match the plugin's `Info`.
     case refused(Outcome)
+}
+
+extension ActionContext {
+    /// Decodes the body, before the plugin is called.
+    @inlinable
+    func info<Info: Decodable>() throws -> Info {
+        do throws(BodyError) { return try body.decode(Info.self) } catch { throw InvalidBody(error: error) }
+    }
+}
+
+/// The error of a body that does not decode as the plugin's `Info`. It is a separate type, because a plugin that throws a
+/// `BodyError` itself has failed.
+@usableFromInline
+struct InvalidBody: Error {
+    let error: BodyError
+
+    @usableFromInline
+    init(error: BodyError) {
+        self.error = error
+    }
+}
+
+// MARK: - Outcomes of errors
+
+extension Outcome {
+    /// Returns the outcome for a thrown error. Its text is shown to people and sent to callers, so it is redacted and
+    /// its length is bounded. A plugin that declines has not failed.
+    @usableFromInline
+    static func notHandled(threw error: any Error) -> Outcome {
+        switch error {
+        case let error as InvalidBody: return .rejected(invalidBody: error.error)
+        case let declined as PluginDeclined:
+            return .rejected(Rejection(.invalidBody, detail: Redaction.detail(declined.description)))
+        default: return .failed(Failure(threw: error))
+        }
+    }
+
+    /// Redacts and bounds the error: an `Info` that validates itself may quote its values, at any length.
+    static func rejected(invalidBody error: BodyError) -> Outcome {
+        let (path, detail) = (Redaction.detail(error.path), Redaction.detail(error.detail))
+        guard path != error.path || detail != error.detail else { return .rejected(Rejection(.invalidBody, error)) }
+        let shown = BodyError(error.code, path: path, offset: error.offset, detail: detail)
+        return .rejected(Rejection(.invalidBody, shown))
+    }
+}
+
+extension Outcome.Failure {
+    fileprivate init(threw error: any Error) {
+        let failure = error as? Outcome.Failure
+        let retryable = error as? any RetryableError
+        self.init(
+            failure?.reason ?? .threw,
+            detail: Redaction.detail(failure?.detail ?? "\(error)"),
+            isRetryable: failure?.isRetryable ?? retryable?.isRetryable ?? false,
+            whenExhausted: failure?.whenExhausted ?? retryable?.whenExhausted ?? .deadLetter
+        )
+    }
 }
 
 /// An error with which a plugin declines an action although its body fits.

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The plugins by action name, as a snapshot that is replaced as a whole while messages flow.
 final class Registry: Sendable {
-    private let table = Mutex(PluginTable(entries: []))
+    private let table = Mutex(PluginTable())
     private let lanes: LaneTable
 
     /// - Parameter lanes: The lanes, which record each replacement before an arrival can reach the new plugin.
@@ -13,164 +13,137 @@ final class Registry: Sendable {
 
     var snapshot: PluginTable { table.withLock { $0 } }
 
-    /// Replaces the table with the result of `change`.
-    func exchange<Result>(
-        _ change: (PluginTable) throws(RegistrationError) -> (PluginTable, Result)
-    ) throws(RegistrationError) -> Result {
-        try table.withLock { (table) throws(RegistrationError) in
-            let (next, result) = try change(table)
-            for entry in next.entries {
-                guard let held = table.entry(named: entry.action), held !== entry else { continue }
-                lanes.follow(held, by: entry)
-            }
-            table = next
-            return result
-        }
-    }
-
-    func add(_ entry: PluginEntry) throws(RegistrationError) {
-        try table.withLock { (table) throws(RegistrationError) in
-            if let held = table.entry(named: entry.action) {
-                throw .duplicateAction(held.action, holder: held.holder)
-            }
-            table = table.adding(entry)
-        }
-    }
-
-    /// Replaces the entry with the same name, and returns the old one.
-    func replace(with entry: PluginEntry) throws(RegistrationError) -> PluginEntry {
-        try table.withLock { (table) throws(RegistrationError) in
-            guard let held = table.entry(named: entry.action) else { throw .noSuchAction(entry.action) }
-            lanes.follow(held, by: entry)
-            table = table.removing(held).adding(entry)
-            return held
-        }
-    }
-
-    func remove(_ action: ActionName) throws(RegistrationError) -> PluginEntry {
-        try table.withLock { (table) throws(RegistrationError) in
-            guard let held = table.entry(named: action) else { throw .noSuchAction(action) }
-            table = table.removing(held)
-            return held
-        }
-    }
-}
-
-extension Registry {
     /// Applies the changes in order, either all in one step or none.
     ///
     /// - Returns: The plugins that were replaced or removed.
-    func update(_ changes: [RegistryChange]) throws(RegistrationError) -> [PluginEntry] {
-        try exchange { (table) throws(RegistrationError) in
-            var list = PluginList(table)
+    func apply(
+        _ changes: [PluginChange],
+        _ configuration: SupervisorConfiguration
+    ) throws(RegistrationError) -> [PluginEntry] {
+        try table.withLock { (table) throws(RegistrationError) in
+            var next = table
             var lost: [PluginEntry] = []
             for change in changes {
-                if let entry = try list.apply(change) { lost.append(entry) }
+                if let entry = try next.apply(change, configuration) { lost.append(entry) }
             }
-            return (list.table, lost)
+            for old in lost where table.entry(named: old.action) === old {
+                if let new = next.entry(named: old.action) { lanes.follow(old, by: new) }
+            }
+            table = next
+            return lost
         }
     }
 }
 
-/// A single registry change: add, replace or remove.
-enum RegistryChange: Sendable {
-    case add(PluginEntry)
-    /// Replaces the plugin with the same action.
-    case replace(PluginEntry)
-    case remove(ActionName)
-}
+/// The registered plugins, keyed by the bytes of their names.
+///
+/// A hash table with open addressing, at most half full, so that the cost of a lookup does not grow with the number of
+/// plugins. The program chooses the names, so outsiders cannot cause collisions.
+struct PluginTable: Sendable {
+    /// The plugins by position. The position of a removed plugin is `nil` until the table is rebuilt.
+    private var entries: [PluginEntry?] = []
+    private var slots = [Int32](repeating: -1, count: 8)
 
-/// A list of registered plugins for applying many changes. The cost of a change is independent of their number.
-struct PluginList: Sendable {
-    private var entries: [PluginEntry?]
-    private var positions: [ActionName: Int] = [:]
+    /// The number of slots, of which at most half hold a position.
+    var capacity: Int { slots.count }
 
-    init(_ table: PluginTable) {
-        entries = table.entries
-        for (position, entry) in table.entries.enumerated() { positions[entry.action] = position }
-    }
+    func entry(named name: UnsafeRawBufferPointer) -> PluginEntry? { position(of: name).flatMap { entries[$0] } }
 
+    func entry(named name: ActionName) -> PluginEntry? { name.bytes.withUnsafeBytes { entry(named: $0) } }
+
+    /// Applies one change.
+    ///
     /// - Returns: The plugin that was replaced or removed.
-    mutating func apply(_ change: RegistryChange) throws(RegistrationError) -> PluginEntry? {
+    mutating func apply(
+        _ change: PluginChange,
+        _ configuration: SupervisorConfiguration
+    ) throws(RegistrationError) -> PluginEntry? {
         switch change {
-        case .add(let entry):
-            if let held = positions[entry.action].flatMap({ entries[$0] }) {
+        case .add(let registration):
+            if let held = entry(named: registration.action) {
                 throw .duplicateAction(held.action, holder: held.holder)
             }
-            positions[entry.action] = entries.count
-            entries.append(entry)
+            append(PluginEntry(registration, configuration))
             return nil
-        case .replace(let entry):
-            guard let position = positions[entry.action] else { throw .noSuchAction(entry.action) }
-            defer { entries[position] = entry }
-            return entries[position]
+        case .replace(let registration):
+            return try exchange(registration.action, for: PluginEntry(registration, configuration))
         case .remove(let action):
-            guard let position = positions.removeValue(forKey: action) else { throw .noSuchAction(action) }
-            defer { entries[position] = nil }
-            return entries[position]
+            return try exchange(action, for: nil)
         }
     }
 
-    func entry(named action: ActionName) -> PluginEntry? { positions[action].flatMap { entries[$0] } }
+    private mutating func exchange(
+        _ action: ActionName,
+        for entry: PluginEntry?
+    ) throws(RegistrationError) -> PluginEntry? {
+        guard let position = action.bytes.withUnsafeBytes({ position(of: $0) }) else { throw .noSuchAction(action) }
+        defer { entries[position] = entry }
+        return entries[position]
+    }
 
-    var table: PluginTable { PluginTable(entries: entries.compactMap { $0 }) }
+    private mutating func append(_ entry: PluginEntry) {
+        entries.append(entry)
+        guard entries.count * 2 > slots.count else { return insert(entry, at: entries.count - 1) }
+        entries.removeAll { $0 == nil }
+        // Twice the room it needs, so that adding and removing in turns does not rebuild the table each time.
+        var size = 8
+        while size < entries.count * 4 { size *= 2 }
+        slots = [Int32](repeating: -1, count: size)
+        for case (let position, let entry?) in entries.enumerated() { insert(entry, at: position) }
+    }
+
+    private mutating func insert(_ entry: PluginEntry, at position: Int) {
+        var slot = entry.nameBytes.withUnsafeBytes { PluginTable.hash($0) } & (slots.count - 1)
+        while slots[slot] >= 0 { slot = (slot + 1) & (slots.count - 1) }
+        slots[slot] = Int32(position)
+    }
+
+    private func position(of name: UnsafeRawBufferPointer) -> Int? {
+        var slot = PluginTable.hash(name) & (slots.count - 1)
+        while slots[slot] >= 0 {
+            if entries[Int(slots[slot])]?.hasName(name) == true { return Int(slots[slot]) }
+            slot = (slot + 1) & (slots.count - 1)
+        }
+        return nil
+    }
+
+    /// Returns the folded FNV-1a hash, which suffices for few, short names.
+    private static func hash(_ bytes: UnsafeRawBufferPointer) -> Int {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        return Int(truncatingIfNeeded: hash ^ (hash >> 32))
+    }
 }
 
-/// A set of registry changes that are collected and then applied in one step.
-final class RegistryDraft: Sendable {
-    /// The draft that collects the current task's changes.
-    @TaskLocal static var current: RegistryDraft?
+/// A registered plugin with its state.
+final class PluginEntry: Sendable {
+    let action: ActionName
+    let nameBytes: [UInt8]
+    let holder: String
+    let rule: AccessRule
+    let options: LaneOptions
+    let timeout: Duration
+    let call: PluginCall
+    let breaker: CircuitBreaker?
+    /// The middleware for this plugin's calls only.
+    let middleware = MiddlewareList()
+    /// The plugin's description in explanations.
+    let outline: PluginOutline
 
-    /// The registry to be changed.
-    let registry: Registry
-    private let state: Mutex<State>
-
-    private struct State {
-        var entries: PluginList
-        var changes: [RegistryChange] = []
-        /// Whether the draft accepts no more changes. A task started during collection may still refer to the draft.
-        var isClosed = false
+    init(_ registration: Registration, _ configuration: SupervisorConfiguration) {
+        action = registration.action.copied()
+        nameBytes = Array(action.bytes)
+        holder = registration.holder
+        rule = registration.rule
+        options = registration.options
+        timeout = options.timeout ?? configuration.timeout
+        call = registration.call
+        breaker = options.circuitBreaker.map { [action] in CircuitBreaker($0, for: action, configuration) }
+        outline = PluginOutline(holder, rule, options, breaker)
+        for one in options.middleware { middleware.add(one) }
     }
 
-    init(of registry: Registry) {
-        self.registry = registry
-        state = Mutex(State(entries: PluginList(registry.snapshot)))
-    }
-
-    /// Returns the open draft of the current task for this registry.
-    static func open(for registry: Registry) -> RegistryDraft? {
-        guard let current, current.registry === registry, !current.state.withLock(\.isClosed) else { return nil }
-        return current
-    }
-
-    /// Adds a change to the current task's draft for this registry.
-    ///
-    /// - Returns: `false` if there is no open draft.
-    static func take(_ change: RegistryChange, of registry: Registry) throws(RegistrationError) -> Bool {
-        guard let current, current.registry === registry else { return false }
-        return try current.add(change)
-    }
-
-    private func add(_ change: RegistryChange) throws(RegistrationError) -> Bool {
-        try state.withLock { (state) throws(RegistrationError) in
-            guard !state.isClosed else { return false }
-            _ = try state.entries.apply(change)
-            state.changes.append(change)
-            return true
-        }
-    }
-
-    /// Returns the plugin of an action after the changes so far.
-    func entry(named action: ActionName) -> PluginEntry? { state.withLock { $0.entries.entry(named: action) } }
-
-    /// Closes the draft.
-    ///
-    /// - Returns: The changes in order.
-    @discardableResult
-    func close() -> [RegistryChange] {
-        state.withLock { state in
-            state.isClosed = true
-            return state.changes
-        }
+    func hasName(_ name: UnsafeRawBufferPointer) -> Bool {
+        nameBytes.withUnsafeBytes { ByteComparison.areEqual($0, name) }
     }
 }

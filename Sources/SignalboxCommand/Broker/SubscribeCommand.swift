@@ -227,7 +227,7 @@ enum SubscribeProgram {
         bounds.ackDeadline = SubscribeRequest.outputTimeout
         bounds.drainLimit = .seconds(2)
         let supervisor = Supervisor(configuration: bounds, logger: logger)
-        try supervisor.register(plugin, from: .source(SubscribeRequest.source))
+        try supervisor.register(Registration(plugin, from: .source(SubscribeRequest.source)))
         try supervisor.add(try MQTTPushAdapter(request.push, logger: logger))
         return supervisor
     }

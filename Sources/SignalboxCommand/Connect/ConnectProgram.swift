@@ -92,7 +92,7 @@ extension ConnectProgram {
         bounds.ackDeadline = ConnectRequest.outputTimeout
         bounds.drainLimit = .seconds(2)
         let supervisor = Supervisor(configuration: bounds, logger: quiet(logger))
-        try supervisor.register(plugin, from: .source(ConnectRequest.source))
+        try supervisor.register(Registration(plugin, from: .source(ConnectRequest.source)))
         return supervisor
     }
 

@@ -148,8 +148,8 @@ struct PreparedChange {
     let change: ConfigurationChange
     private let builder: SupervisorBuilder
     private let adapters: [SourceAdapter]
-    /// Keeps the files of plugins open until the plugins hold them.
-    private let appendLogs: [AppendLog]
+    /// The changes of the plugins. Their registrations keep the files of plugins open.
+    private let plugins: [PluginChange]
 
     /// - Parameters:
     ///   - change: The change to prepare.
@@ -159,7 +159,7 @@ struct PreparedChange {
     init(_ change: ConfigurationChange, with builder: SupervisorBuilder, file: String) throws(ReloadRefusal) {
         self.change = change
         self.builder = builder
-        var (problems, adapters, appendLogs) = ([ReloadProblem](), [SourceAdapter](), [AppendLog]())
+        var (problems, adapters) = ([ReloadProblem](), [SourceAdapter]())
         let started = Set(change.sources.added + change.sources.changed)
         for source in change.next.sources where started.contains(source.name) {
             do {
@@ -168,16 +168,18 @@ struct PreparedChange {
                 problems.append(ReloadProblem(error, key: "sources.\(source.name)", in: file))
             }
         }
-        for plugin in PreparedChange.addedOrChanged(change) {
-            guard case .file(let path) = plugin.use else { continue }
+        var plugins = change.plugins.removed.map(PluginChange.remove)
+        let (added, replaced) = (Set(change.plugins.added), Set(change.plugins.changed))
+        for plugin in change.next.plugins where added.contains(plugin.action) || replaced.contains(plugin.action) {
             do throws(AppendLogError) {
-                appendLogs.append(try builder.appendLogs.log(at: path))
+                let registration = try builder.registration(of: plugin)
+                plugins.append(replaced.contains(plugin.action) ? .replace(registration) : .add(registration))
             } catch {
                 problems.append(ReloadProblem(error, key: "path of the plugin '\(plugin.action)'", in: file))
             }
         }
         guard problems.isEmpty else { throw ReloadRefusal(problems: problems) }
-        (self.adapters, self.appendLogs) = (adapters, appendLogs)
+        (self.adapters, self.plugins) = (adapters, plugins)
     }
 
     /// Applies the change. Removed and changed sources drain first, under the plugins that their messages were sent to.
@@ -191,21 +193,9 @@ struct PreparedChange {
                     group.addTask { await supervisor.remove(source: source) }
                 }
             }
-            try supervisor.reconfigure {
-                for action in change.plugins.removed { try supervisor.remove(action) }
-                let replaced = Set(change.plugins.changed)
-                for plugin in PreparedChange.addedOrChanged(change) {
-                    try builder.register(plugin, in: supervisor, replacing: replaced.contains(plugin.action))
-                }
-            }
+            try supervisor.apply(plugins)
             for adapter in adapters { try builder.add(adapter, to: supervisor) }
         }
-        withExtendedLifetime(appendLogs) {}
-    }
-
-    private static func addedOrChanged(_ change: ConfigurationChange) -> [PluginSection] {
-        let actions = Set(change.plugins.added + change.plugins.changed)
-        return change.next.plugins.filter { actions.contains($0.action) }
     }
 }
 

@@ -46,7 +46,7 @@ struct SupervisorBuilder {
         bounds.deadLetters = configuration.deadLetters
         bounds.onOutcome = onOutcome
         let supervisor = Supervisor(configuration: bounds, logger: logger)
-        for plugin in configuration.plugins { try register(plugin, in: supervisor) }
+        for plugin in configuration.plugins { try supervisor.register(try registration(of: plugin)) }
         return supervisor
     }
 
@@ -73,80 +73,43 @@ struct SupervisorBuilder {
         try SourceAdapter(source, configuration: configuration, thread: thread, logger: logger)
     }
 
-    /// Registers the plugin of a section.
+    /// Returns the registration of a section's plugin.
     ///
-    /// - Parameter replacing: Whether the plugin replaces another one.
-    /// - Throws: ``AppendLogError`` or `RegistrationError` if the plugin could not be set up.
-    func register(_ section: PluginSection, in supervisor: Supervisor, replacing: Bool = false) throws {
-        let action = section.action
-        let registration = PluginRegistration(
-            supervisor: supervisor,
-            section: section,
-            timeout: configuration.timeout,
-            replacing
-        )
-        switch section.use {
-        case .log: try registration.register(LogPlugin(action: action))
-        case .print: try registration.register(PrintPlugin(action: action, target: printing))
-        case .fail(let isRetryable): try registration.register(FailPlugin(action: action, isRetryable: isRetryable))
-        case .suspend: try registration.register(SuspendPlugin(action: action))
-        case .reply(let value): try registration.register(ReplyPlugin(action: action, value: value))
-        case .echo: try registration.register(EchoPlugin(action: action))
-        case .broadcast(let tag): try registration.register(BroadcastPlugin(action: action, tag: tag))
-        case .join(let tag): try registration.register(TagPlugin(action: action, tag: tag, joins: true))
-        case .leave(let tag): try registration.register(TagPlugin(action: action, tag: tag, joins: false))
-        case .publish(let section):
-            try registration.register(PublishPlugin(action: action, section: section, publishers: publishers))
-        case .file(let path):
-            let plugin = FilePlugin(action: action, log: try appendLogs.log(at: path))
-            // A batch contains many keys, so that one call cannot be ordered by key.
-            if case .key = section.order {
-                try registration.register(FileLinePlugin(file: plugin))
-            } else {
-                try registration.register(plugin)
-            }
-        }
-    }
-}
-
-/// A plugin registration of a configuration: its access rule and its options.
-struct PluginRegistration {
-    private let supervisor: Supervisor
-    private let rule: AccessRule
-    private let options: PluginOptions<RawBody>
-    private let isReplacing: Bool
-
-    /// - Parameters:
-    ///   - timeout: The timeout of a plugin that sets none.
-    ///   - isReplacing: Whether the plugin replaces another one.
-    init(supervisor: Supervisor, section: PluginSection, timeout: Duration, _ isReplacing: Bool) {
-        self.supervisor = supervisor
-        self.isReplacing = isReplacing
-        rule = section.rule
-        options = PluginOptions(
-            timeout: section.timeout ?? timeout,
+    /// - Throws: ``AppendLogError`` if the file of a plugin could not be opened.
+    func registration(of section: PluginSection) throws(AppendLogError) -> Registration {
+        let (action, rule) = (section.action, section.rule)
+        let options = PluginOptions<RawBody>(
+            timeout: section.timeout ?? configuration.timeout,
             order: section.order.lane,
             maxConcurrent: section.maxConcurrent,
             retry: section.retry,
             circuitBreaker: section.circuitBreaker,
             whenUnavailable: section.use.whenUnavailable
         )
-    }
-
-    func register<P: Plugin>(_ plugin: P) throws where P.Info == RawBody, P.Reply == Void {
-        try supervisor.register(plugin, from: rule, options: options, replacing: isReplacing)
-    }
-
-    func register<P: SyncPlugin>(_ plugin: P) throws where P.Info == RawBody, P.Reply == Void {
-        try supervisor.register(plugin, from: rule, options: options, replacing: isReplacing)
-    }
-
-    func register<P: SyncPlugin>(_ plugin: P) throws where P.Info == RawBody, P.Reply: Encodable {
-        try supervisor.register(plugin, from: rule, options: options, replacing: isReplacing)
-    }
-
-    func register<P: BatchPlugin>(_ plugin: P) throws where P.Info == RawBody {
-        try supervisor.register(plugin, from: rule, options: options, replacing: isReplacing)
+        switch section.use {
+        case .log: return Registration(LogPlugin(action: action), from: rule, options: options)
+        case .print: return Registration(PrintPlugin(action: action, target: printing), from: rule, options: options)
+        case .fail(let isRetryable):
+            return Registration(FailPlugin(action: action, isRetryable: isRetryable), from: rule, options: options)
+        case .suspend: return Registration(SuspendPlugin(action: action), from: rule, options: options)
+        case .reply(let value):
+            return Registration(ReplyPlugin(action: action, value: value), from: rule, options: options)
+        case .echo: return Registration(EchoPlugin(action: action), from: rule, options: options)
+        case .broadcast(let tag):
+            return Registration(BroadcastPlugin(action: action, tag: tag), from: rule, options: options)
+        case .join(let tag):
+            return Registration(TagPlugin(action: action, tag: tag, joins: true), from: rule, options: options)
+        case .leave(let tag):
+            return Registration(TagPlugin(action: action, tag: tag, joins: false), from: rule, options: options)
+        case .publish(let publishing):
+            let plugin = PublishPlugin(action: action, section: publishing, publishers: publishers)
+            return Registration(plugin, from: rule, options: options)
+        case .file(let path):
+            let plugin = FilePlugin(action: action, log: try appendLogs.log(at: path))
+            // A batch contains many keys, so that one call cannot be ordered by key.
+            guard case .key = section.order else { return Registration(plugin, from: rule, options: options) }
+            return Registration(FileLinePlugin(file: plugin), from: rule, options: options)
+        }
     }
 }
 

@@ -132,36 +132,39 @@ extension ConformanceStage {
         let patient = Duration.seconds(3_600)
         for action in [ConformanceStage.recording, ConformanceStage.recordingToo] {
             try supervisor.register(
-                action,
-                as: ConformanceBody.self,
-                from: source,
-                options: PluginOptions(timeout: patient)
-            ) {
-                [weak self] body, context in
-                self?.recordCall(action, context, body)
-                await self?.slow.pass()
-                return body.number
-            }
-        }
-        try supervisor.register(ConformanceStage.failing, as: RawBody.self, from: source) { [weak self] _, context in
-            self?.recordCall(ConformanceStage.failing, context, nil)
-            throw ConformanceError("intended failure")
+                Registration(action, as: ConformanceBody.self, from: source, options: PluginOptions(timeout: patient)) {
+                    [weak self] body, context in
+                    self?.recordCall(action, context, body)
+                    await self?.slow.pass()
+                    return body.number
+                }
+            )
         }
         try supervisor.register(
-            ConformanceStage.hanging,
-            as: RawBody.self,
-            from: source,
-            options: PluginOptions(timeout: timeout)
-        ) {
-            [weak self] _, context in
-            self?.recordCall(ConformanceStage.hanging, context, nil)
-            await self?.hung.pass()
-        }
+            Registration(ConformanceStage.failing, as: RawBody.self, from: source) { [weak self] _, context in
+                self?.recordCall(ConformanceStage.failing, context, nil)
+                throw ConformanceError("intended failure")
+            }
+        )
+        try supervisor.register(
+            Registration(
+                ConformanceStage.hanging,
+                as: RawBody.self,
+                from: source,
+                options: PluginOptions(timeout: timeout)
+            ) {
+                [weak self] _, context in
+                self?.recordCall(ConformanceStage.hanging, context, nil)
+                await self?.hung.pass()
+            }
+        )
         let elsewhere = AccessRule.source("elsewhere")
-        try supervisor.register(ConformanceStage.forbidden, as: RawBody.self, from: elsewhere) {
-            [weak self] _, context in
-            self?.recordCall(ConformanceStage.forbidden, context, nil)
-        }
+        try supervisor.register(
+            Registration(ConformanceStage.forbidden, as: RawBody.self, from: elsewhere) {
+                [weak self] _, context in
+                self?.recordCall(ConformanceStage.forbidden, context, nil)
+            }
+        )
     }
 }
 

@@ -18,11 +18,13 @@ import Testing
             """,
             configure: { $0.endsWhenIdle = true }
         )
-        try trial.supervisor.register("pay", as: Payment.self, from: .script()) { payment, _ in
-            Payment(amount: payment.amount + 1, currency: payment.currency)
-        }
-        try trial.supervisor.register("nothing", as: RawBody.self, from: .script()) { _, _ in }
-        try trial.supervisor.register("text", as: RawBody.self, from: .script()) { _, _ in "ä€😀\n\"" }
+        try trial.supervisor.register(
+            Registration("pay", as: Payment.self, from: .script()) { payment, _ in
+                Payment(amount: payment.amount + 1, currency: payment.currency)
+            }
+        )
+        try trial.supervisor.register(Registration("nothing", as: RawBody.self, from: .script()) { _, _ in })
+        try trial.supervisor.register(Registration("text", as: RawBody.self, from: .script()) { _, _ in "ä€😀\n\"" })
         let reports = try await trial.untilEnd()
         #expect(reports == [#"{"amount":4,"currency":"EUR"}"#, "true", #""ä€😀\n\"""#])
         #expect(trial.engine.scriptErrors == 0)
@@ -80,7 +82,7 @@ import Testing
         )
         let gate = Gate()
         try trial.register(gate)
-        try trial.supervisor.register("open", as: RawBody.self, from: .script()) { _, _ in gate.open() }
+        try trial.supervisor.register(Registration("open", as: RawBody.self, from: .script()) { _, _ in gate.open() })
         try await trial.run { #expect(await trial.reports.first(2) == [#""timeout""#, #""again""#]) }
         #expect(trial.engine.scriptErrors == 0)
         #expect(trial.supervisor.report.isClean)
@@ -91,11 +93,13 @@ import Testing
             "signalbox.call('look', 1, { id: 'mine', timeout: 60000 }).then(report);",
             configure: { $0.endsWhenIdle = true }
         )
-        try trial.supervisor.register("look", as: RawBody.self, from: .script()) { _, context in
-            let left = context.deadline.map { $0 - .now } ?? .zero
-            let isNear = left > .seconds(30) && left <= .seconds(60)
-            return "\(context.id) \(isNear)"
-        }
+        try trial.supervisor.register(
+            Registration("look", as: RawBody.self, from: .script()) { _, context in
+                let left = context.deadline.map { $0 - .now } ?? .zero
+                let isNear = left > .seconds(30) && left <= .seconds(60)
+                return "\(context.id) \(isNear)"
+            }
+        )
         #expect(try await trial.untilEnd() == [#""mine true""#])
     }
 
@@ -120,7 +124,7 @@ import Testing
             configure: { $0.endsWhenIdle = true },
             window: WindowLimits(arrivals: 100)
         )
-        try trial.supervisor.register("double", as: Int.self, from: .script()) { number, _ in 2 * number }
+        try trial.supervisor.register(Registration("double", as: Int.self, from: .script()) { number, _ in 2 * number })
         #expect(try await trial.untilEnd() == ["[3000,true]"])
     }
 }
@@ -131,13 +135,15 @@ extension PageTrial {
     /// - Parameter timeout: The timeout of `hangs` alone, because a slow machine may need longer for the others.
     fileprivate func register(_ gate: Gate, timeout: Duration? = nil) throws {
         struct Broken: Error {}
-        try supervisor.register("pay", as: Payment.self, from: .script()) { _, _ in }
-        try supervisor.register("forbidden", as: RawBody.self, from: .source("other")) { _, _ in }
-        try supervisor.register("throws", as: RawBody.self, from: .script()) { _, _ in throw Broken() }
+        try supervisor.register(Registration("pay", as: Payment.self, from: .script()) { _, _ in })
+        try supervisor.register(Registration("forbidden", as: RawBody.self, from: .source("other")) { _, _ in })
+        try supervisor.register(Registration("throws", as: RawBody.self, from: .script()) { _, _ in throw Broken() })
         let options = PluginOptions<RawBody>(timeout: timeout)
-        try supervisor.register("hangs", as: RawBody.self, from: .script(), options: options) { _, _ in
-            await gate.pass()
-        }
+        try supervisor.register(
+            Registration("hangs", as: RawBody.self, from: .script(), options: options) { _, _ in
+                await gate.pass()
+            }
+        )
     }
 }
 
@@ -167,7 +173,7 @@ extension PageTrial {
             """,
             configure: { $0.endsWhenIdle = true }
         )
-        try trial.supervisor.register("double", as: Int.self, from: .script()) { number, _ in 2 * number }
+        try trial.supervisor.register(Registration("double", as: Int.self, from: .script()) { number, _ in 2 * number })
         #expect(Set(try await trial.untilEnd()) == ["8", #""unknownAction""#])
     }
 
@@ -274,7 +280,7 @@ extension PageTrial {
     @Test func pollutedPrototypesDoNotBreakTheBridge() async throws {
         let trial = try PageTrial(Self.script)
         // Settling a promise with an object reads its `then`. The call fails, but does not hang.
-        try trial.supervisor.register("object", as: RawBody.self, from: .script()) { _, _ in [1] }
+        try trial.supervisor.register(Registration("object", as: RawBody.self, from: .script()) { _, _ in [1] })
         try await trial.run {
             let expected = (1...20).map(String.init) + [#""timer""#, #""unknownAction""#, #""polluted""#]
             let reports = await trial.reports.wait { $0.count >= expected.count || !expected.starts(with: $0) }

@@ -26,9 +26,11 @@ import Testing
             """,
             configure: { $0.endsWhenIdle = true }
         )
-        try trial.supervisor.register("asks", as: Int.self, from: .script()) { number, context in
-            try await context.page?.call("ask", number, returning: Int.self, timeout: .seconds(60)) ?? 0
-        }
+        try trial.supervisor.register(
+            Registration("asks", as: Int.self, from: .script()) { number, context in
+                try await context.page?.call("ask", number, returning: Int.self, timeout: .seconds(60)) ?? 0
+            }
+        )
         #expect(try await trial.untilEnd() == ["2"])
     }
 
@@ -45,10 +47,12 @@ import Testing
             """
         )
         let gate = Gate()
-        try trial.supervisor.register("work", as: RawBody.self, from: .script()) { _, _ in
-            await gate.pass()
-            return "done"
-        }
+        try trial.supervisor.register(
+            Registration("work", as: RawBody.self, from: .script()) { _, _ in
+                await gate.pass()
+                return "done"
+            }
+        )
         let intake = try trial.supervisor.intake(for: PageTrial.source)
         let supervision = Task { try await trial.supervisor.run() }
         let run = Task { try await trial.engine.run(into: intake) }
@@ -69,7 +73,7 @@ import Testing
         let trial = try PageTrial(
             "report(1); (async () => { for (;;) await signalbox.call('work').catch(() => {}); })();"
         )
-        try trial.supervisor.register("work", as: RawBody.self, from: .script()) { _, _ in }
+        try trial.supervisor.register(Registration("work", as: RawBody.self, from: .script()) { _, _ in })
         try await trial.run { _ = await trial.reports.first(1) }
         #expect(trial.supervisor.report.isClean)
     }
@@ -89,7 +93,9 @@ import Testing
             window: WindowLimits(arrivals: 6)
         )
         let gate = Gate()
-        try trial.supervisor.register("work", as: RawBody.self, from: .script()) { _, _ in await gate.pass() }
+        try trial.supervisor.register(
+            Registration("work", as: RawBody.self, from: .script()) { _, _ in await gate.pass() }
+        )
         let opener = Task {
             await trial.waitForLog("draining")
             gate.open()
@@ -107,7 +113,9 @@ import Testing
             "report(1); signalbox.call('work').catch((error) => { console.log('it was ' + error.code); });"
         )
         let gate = Gate()
-        try trial.supervisor.register("work", as: RawBody.self, from: .script()) { _, _ in await gate.pass() }
+        try trial.supervisor.register(
+            Registration("work", as: RawBody.self, from: .script()) { _, _ in await gate.pass() }
+        )
         let intake = try trial.supervisor.intake(for: PageTrial.source)
         let supervision = Task { try await trial.supervisor.run() }
         let ended = EventList<Int>()
@@ -158,7 +166,9 @@ import Testing
             window: WindowLimits(arrivals: 2)
         )
         let gate = Gate()
-        try trial.supervisor.register("work", as: RawBody.self, from: .script()) { _, _ in await gate.pass() }
+        try trial.supervisor.register(
+            Registration("work", as: RawBody.self, from: .script()) { _, _ in await gate.pass() }
+        )
         try await trial.run {
             await gate.untilArrived(1)
             trial.engine.page.close()
@@ -176,10 +186,12 @@ import Testing
             )
             let page = trial.engine.page
             let counted = EventList<Int>()
-            try trial.supervisor.register("count", as: Int.self, from: .script()) { number, _ in
-                counted.append(contentsOf: CollectionOfOne(number))
-                if counted.all.count == count { page.close() }
-            }
+            try trial.supervisor.register(
+                Registration("count", as: Int.self, from: .script()) { number, _ in
+                    counted.append(contentsOf: CollectionOfOne(number))
+                    if counted.all.count == count { page.close() }
+                }
+            )
             try await trial.untilEnd()
             #expect(trial.supervisor.report.isClean)
             #expect(trial.supervisor.report.total.handled >= count)

@@ -104,7 +104,7 @@ import Testing
             configure: { $0.endsWhenIdle = true },
             window: WindowLimits(arrivals: 4)
         )
-        try trial.supervisor.register("echo", as: Int.self, from: .script()) { number, _ in number }
+        try trial.supervisor.register(Registration("echo", as: Int.self, from: .script()) { number, _ in number })
         #expect(try await trial.untilEnd() == (1...20).map(String.init))
     }
 
@@ -117,7 +117,7 @@ import Testing
             window: WindowLimits(arrivals: 2)
         )
         let gate = Gate()
-        try trial.supervisor.register("work", as: Int.self, from: .script()) { _, _ in await gate.pass() }
+        try trial.supervisor.register(Registration("work", as: Int.self, from: .script()) { _, _ in await gate.pass() })
         try await trial.run {
             await gate.untilArrived(1)
             try trial.engine.page.send("hello", "you")
@@ -135,8 +135,10 @@ import Testing
     ])
     func aPageThatBreaksItsGlobalsHarmsOnlyItself(script: String) async throws {
         let trial = try PageTrial("report(1);", script, "report(2); setTimeout(() => signalbox.call('close'), 20);")
-        try trial.supervisor.register("close", as: RawBody.self, from: .script()) { _, context in context.page?.close()
-        }
+        try trial.supervisor.register(
+            Registration("close", as: RawBody.self, from: .script()) { _, context in context.page?.close()
+            }
+        )
         try await trial.run { _ = await trial.reports.first(2) }
         #expect(trial.reports.all == ["1", "2"])
     }
@@ -161,13 +163,15 @@ import Testing
             "signalbox.call('ask'); setTimeout(() => { for (;;) {} }, 1);",
             configure: { $0.executionTimeLimit = .milliseconds(50) }
         )
-        try trial.supervisor.register("ask", as: RawBody.self, from: .script()) { _, context in
-            let error = await #expect(throws: PageCallError.self) {
-                try await context.page?.call("never", 1, timeout: .seconds(600))
+        try trial.supervisor.register(
+            Registration("ask", as: RawBody.self, from: .script()) { _, context in
+                let error = await #expect(throws: PageCallError.self) {
+                    try await context.page?.call("never", 1, timeout: .seconds(600))
+                }
+                #expect(error?.code == .closed)
+                #expect(throws: SendRefused.closed) { try context.page?.send("never", id: nil, body: Bytes("1")) }
             }
-            #expect(error?.code == .closed)
-            #expect(throws: SendRefused.closed) { try context.page?.send("never", id: nil, body: Bytes("1")) }
-        }
+        )
         await #expect(throws: JSBridgeError.self) { try await trial.untilEnd() }
     }
 }
@@ -185,9 +189,11 @@ import Testing
             window: WindowLimits(arrivals: 8)
         )
         let numbers = EventList<Int>()
-        try trial.supervisor.register("number", as: Int.self, from: .script()) { number, _ in
-            numbers.append(contentsOf: CollectionOfOne(number))
-        }
+        try trial.supervisor.register(
+            Registration("number", as: Int.self, from: .script()) { number, _ in
+                numbers.append(contentsOf: CollectionOfOne(number))
+            }
+        )
         try await trial.untilEnd()
         #expect(numbers.all == Array(0..<20_000))
         #expect(trial.supervisor.report.total.handled == 20_000)
@@ -200,7 +206,9 @@ import Testing
             window: WindowLimits(arrivals: 4)
         )
         let gate = Gate()
-        try trial.supervisor.register("work", as: RawBody.self, from: .script()) { _, _ in await gate.pass() }
+        try trial.supervisor.register(
+            Registration("work", as: RawBody.self, from: .script()) { _, _ in await gate.pass() }
+        )
         try await trial.run {
             await trial.waitForLog("sent 3")
             await gate.untilArrived(1)

@@ -52,9 +52,11 @@ import Testing
             },
             window: WindowLimits(arrivals: 1)
         )
-        try trial.supervisor.register("slow", as: RawBody.self, from: .script()) { _, _ in
-            try await Task.sleep(for: .milliseconds(250))
-        }
+        try trial.supervisor.register(
+            Registration("slow", as: RawBody.self, from: .script()) { _, _ in
+                try await Task.sleep(for: .milliseconds(250))
+            }
+        )
         #expect(try await trial.untilEnd() == ["1"])
     }
 

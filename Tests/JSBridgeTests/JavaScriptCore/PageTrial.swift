@@ -48,9 +48,11 @@ struct PageTrial: Sendable {
         self.reports = reports
         self.log = log
         self.window = window
-        try supervisor.register("report", as: RawBody.self, from: .script()) { body, _ in
-            reports.append(contentsOf: [body.bytes.text ?? "not text"])
-        }
+        try supervisor.register(
+            Registration("report", as: RawBody.self, from: .script()) { body, _ in
+                reports.append(contentsOf: [body.bytes.text ?? "not text"])
+            }
+        )
     }
 
     /// Runs the page and the supervisor while `body` works, then drains them.

@@ -164,10 +164,12 @@ extension WebKitGTKTests {
                 Attack(testDescription: "late", script: "signalbox.call('slow'); report('home');", staysHome: false)
             )
             let gate = Gate()
-            try trial.supervisor.register("slow", as: RawBody.self, from: .script()) { _, _ in
-                await gate.pass()
-                return "secret"
-            }
+            try trial.supervisor.register(
+                Registration("slow", as: RawBody.self, from: .script()) { _, _ in
+                    await gate.pass()
+                    return "secret"
+                }
+            )
             let spy = try Self.spy(on: trial)
             try await trial.run {
                 await gate.untilArrived(1)
@@ -213,9 +215,11 @@ extension WebKitGTKTests {
             struct Payment: Decodable { let amount: Int }
             let spy = EventList<Int>()
             let home = AccessRule.script(origin: try WebOrigin(trial.home.origin))
-            try trial.supervisor.register("pay", as: Payment.self, from: home) { payment, _ in
-                spy.append(payment.amount)
-            }
+            try trial.supervisor.register(
+                Registration("pay", as: Payment.self, from: home) { payment, _ in
+                    spy.append(payment.amount)
+                }
+            )
             return spy
         }
 

@@ -20,10 +20,12 @@ extension WebKitGTKTests {
             ])
             let origins = EventList<ScriptFacts>()
             struct Number: Decodable { let n: Int }
-            try trial.supervisor.register("double", as: Number.self, from: .script()) { number, context in
-                if let facts = context.origin.facts as? ScriptFacts { origins.append(facts) }
-                return number.n * 2
-            }
+            try trial.supervisor.register(
+                Registration("double", as: Number.self, from: .script()) { number, context in
+                    if let facts = context.origin.facts as? ScriptFacts { origins.append(facts) }
+                    return number.n * 2
+                }
+            )
             try await trial.run { #expect(await trial.reports.first(1) == ["42"]) }
             let expected = ScriptFacts(
                 engine: "WebKitGTK",
@@ -53,9 +55,11 @@ extension WebKitGTKTests {
                     $0.add(handler: BridgeHandler("page"))
                 }
             )
-            try trial.supervisor.register("user.saved", as: RawBody.self, from: .script()) { body, _ in
-                body.bytes.text ?? ""
-            }
+            try trial.supervisor.register(
+                Registration("user.saved", as: RawBody.self, from: .script()) { body, _ in
+                    body.bytes.text ?? ""
+                }
+            )
             try await trial.run {
                 let reports = await trial.reports.first(4)
                 #expect(reports[0] == #"["user","page"]"#)
@@ -88,7 +92,9 @@ extension WebKitGTKTests {
                 build: { $0.add(handler: BridgeHandler("user")) }
             )
             let home = try WebOrigin(trial.home.origin)
-            try trial.supervisor.register("user", as: Int.self, from: .script(origin: home)) { number, _ in number + 1 }
+            try trial.supervisor.register(
+                Registration("user", as: Int.self, from: .script(origin: home)) { number, _ in number + 1 }
+            )
             try await trial.run { #expect(await trial.reports.first(1) == ["2"]) }
         }
 
@@ -206,8 +212,10 @@ extension WebKitGTKTests {
                 )
             ])
             let numbers = EventList<Int>()
-            try trial.supervisor.register("number", as: Int.self, from: .script()) { number, _ in numbers.append(number)
-            }
+            try trial.supervisor.register(
+                Registration("number", as: Int.self, from: .script()) { number, _ in numbers.append(number)
+                }
+            )
             try await trial.run { _ = await trial.reports.first(1) }
             #expect(numbers.all == Array(0..<5_000) + [-1])
         }

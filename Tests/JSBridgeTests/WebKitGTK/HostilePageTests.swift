@@ -43,7 +43,9 @@ extension WebKitGTKTests {
                 configure: { $0.navigationsWaiting = 1_000 }
             )
             let home = try WebOrigin(trial.home.origin)
-            try trial.supervisor.register("user", as: Int.self, from: .script(origin: home)) { number, _ in number + 1 }
+            try trial.supervisor.register(
+                Registration("user", as: Int.self, from: .script(origin: home)) { number, _ in number + 1 }
+            )
             return trial
         }
 
@@ -230,7 +232,9 @@ extension WebKitGTKTests {
                 }
             )
             let gate = Gate()
-            try flood.supervisor.register("slow", as: Int.self, from: .script()) { _, _ in await gate.pass() }
+            try flood.supervisor.register(
+                Registration("slow", as: Int.self, from: .script()) { _, _ in await gate.pass() }
+            )
             try await flood.run {
                 await gate.untilArrived(1)
                 try await Self.navigate()

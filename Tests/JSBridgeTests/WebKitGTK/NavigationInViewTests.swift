@@ -249,10 +249,12 @@ extension WebKitGTKTests {
                 "/": WebTrial.page("signalbox.call('wait').then(report);", "<a id=a href='#below'>x</a>")
             ])
             let gate = Gate()
-            try trial.supervisor.register("wait", as: RawBody.self, from: .script()) { _, _ in
-                await gate.pass()
-                return "still here"
-            }
+            try trial.supervisor.register(
+                Registration("wait", as: RawBody.self, from: .script()) { _, _ in
+                    await gate.pass()
+                    return "still here"
+                }
+            )
             try await trial.run {
                 await gate.untilArrived(1)
                 _ = try await trial.engine.evaluate("document.getElementById('a').click()")

@@ -23,7 +23,9 @@ extension WebKitGTKTests {
                 )
             ])
             let gate = Gate()
-            try trial.supervisor.register("work", as: RawBody.self, from: .script()) { _, _ in await gate.pass() }
+            try trial.supervisor.register(
+                Registration("work", as: RawBody.self, from: .script()) { _, _ in await gate.pass() }
+            )
             try await trial.run {
                 await gate.untilArrived(1)
                 async let answer = Self.callUnansweredListener(trial)
@@ -63,7 +65,9 @@ extension WebKitGTKTests {
         @Test func closingEndsThePageAtOnceAndTheRunAwaitsOutcomes() async throws {
             let trial = try WebTrial(home: ["/": WebTrial.page("signalbox.call('work');")])
             let gate = Gate()
-            try trial.supervisor.register("work", as: RawBody.self, from: .script()) { _, _ in await gate.pass() }
+            try trial.supervisor.register(
+                Registration("work", as: RawBody.self, from: .script()) { _, _ in await gate.pass() }
+            )
             let intake = try trial.supervisor.intake(for: WebTrial.source)
             let supervision = Task { try await trial.supervisor.run() }
             let ended = EventList<Int>()
@@ -100,10 +104,12 @@ extension WebKitGTKTests {
                 )
             ])
             let gate = Gate()
-            try trial.supervisor.register("work", as: RawBody.self, from: .script()) { _, _ in
-                await gate.pass()
-                return "done"
-            }
+            try trial.supervisor.register(
+                Registration("work", as: RawBody.self, from: .script()) { _, _ in
+                    await gate.pass()
+                    return "done"
+                }
+            )
             let intake = try trial.supervisor.intake(for: WebTrial.source)
             let supervision = Task { try await trial.supervisor.run() }
             let run = Task { try await trial.engine.run(into: intake) }
@@ -132,7 +138,9 @@ extension WebKitGTKTests {
                 )
             ])
             let gate = Gate()
-            try trial.supervisor.register("work", as: RawBody.self, from: .script()) { _, _ in await gate.pass() }
+            try trial.supervisor.register(
+                Registration("work", as: RawBody.self, from: .script()) { _, _ in await gate.pass() }
+            )
             try await trial.run {
                 await gate.untilArrived(1)
                 async let answer = Self.callUnansweredListener(trial)

@@ -77,11 +77,11 @@ struct WebTrial: Sendable {
         var supervision = SupervisorConfiguration.patient
         supervise(&supervision)
         supervisor = Supervisor(configuration: supervision, logger: logger)
-        try supervisor.register("report", as: RawBody.self, from: .script(origin: WebOrigin(sites.home.origin))) {
-            body,
-            _ in
-            reports.append(body.bytes.text ?? "not text")
-        }
+        try supervisor.register(
+            Registration("report", as: RawBody.self, from: .script(origin: WebOrigin(sites.home.origin))) { body, _ in
+                reports.append(body.bytes.text ?? "not text")
+            }
+        )
     }
 
     /// Returns a page of the home site. `report(value)` reports, and `code(error)` returns an error's code.

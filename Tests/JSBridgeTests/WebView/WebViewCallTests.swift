@@ -207,11 +207,11 @@ import Testing
             configuration: .patient,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
-        try supervisor.register("double", as: Int.self, from: .script(origin: WebOrigin("https://app.example"))) {
-            number,
-            _ in
-            2 * number
-        }
+        try supervisor.register(
+            Registration("double", as: Int.self, from: .script(origin: WebOrigin("https://app.example"))) { number, _ in
+                2 * number
+            }
+        )
         let trial = try WebViewTrial(supervisor.intake(for: "page", window: WindowLimits(arrivals: 100)))
         let script = """
             (async () => {

@@ -25,14 +25,16 @@ import Testing
         )
         let calls = Atomic(0)
         let origin = try WebOrigin("https://app.example")
-        try supervisor.register("page", as: RawBody.self, from: .script()) { _, _ in
-            calls.wrappingAdd(1, ordering: .relaxed)
-        }
-        try supervisor.register("greet", as: RawBody.self, from: .script(origin: origin, mainFrameOnly: false)) {
-            _,
-            _ in
-            calls.wrappingAdd(1, ordering: .relaxed)
-        }
+        try supervisor.register(
+            Registration("page", as: RawBody.self, from: .script()) { _, _ in
+                calls.wrappingAdd(1, ordering: .relaxed)
+            }
+        )
+        try supervisor.register(
+            Registration("greet", as: RawBody.self, from: .script(origin: origin, mainFrameOnly: false)) { _, _ in
+                calls.wrappingAdd(1, ordering: .relaxed)
+            }
+        )
         let trial = try WebViewTrial(supervisor.intake(for: "page"))
         let answers = Answers()
         try await supervisor.whileRunning {

@@ -174,10 +174,12 @@ struct BatchDeduplicationTests {
                 settledIDs.append("\(id) \(settled.outcome.code)\(settled.isDuplicate ? " again" : "")")
             }
             let supervisor = Supervisor(configuration: bounds, logger: quiet)
-            try supervisor.register("work", as: RawBody.self, from: .source("push")) { _, context in
-                await Task.yield()
-                calls.withLock { $0[context.id.text, default: 0] += 1 }
-            }
+            try supervisor.register(
+                Registration("work", as: RawBody.self, from: .source("push")) { _, context in
+                    await Task.yield()
+                    calls.withLock { $0[context.id.text, default: 0] += 1 }
+                }
+            )
             let recordingAdapter = RecordingBatchAdapter(adapter: adapter, batches: EventList())
             try supervisor.add(recordingAdapter, deduplication: .within(DeduplicationLimits()))
             try await supervisor.whileRunning {

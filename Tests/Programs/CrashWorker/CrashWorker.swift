@@ -48,20 +48,24 @@ struct CrashWorker {
                 report("left")
             }
         }
-        try supervisor.register("log", as: Numbered.self, from: .source("push")) { message, _ in
-            let count = tally.begin()
-            if arguments.holdAt.contains(count) {
-                report("holding \(count)")
-                await gate.pass()
+        try supervisor.register(
+            Registration("log", as: Numbered.self, from: .source("push")) { message, _ in
+                let count = tally.begin()
+                if arguments.holdAt.contains(count) {
+                    report("holding \(count)")
+                    await gate.pass()
+                }
+                if arguments.death == .plugin && count == arguments.deathAt { Death.now() }
+                if arguments.work > 0 { try await Task.sleep(for: .milliseconds(arguments.work)) }
+                try log.append("\(message.n)\n")
             }
-            if arguments.death == .plugin && count == arguments.deathAt { Death.now() }
-            if arguments.work > 0 { try await Task.sleep(for: .milliseconds(arguments.work)) }
-            try log.append("\(message.n)\n")
-        }
-        try supervisor.register("marker", as: RawBody.self, from: .source("push")) { _, _ in
-            // Ends like under a service manager: everything received is handled and acknowledged first.
-            kill(getpid(), SIGTERM)
-        }
+        )
+        try supervisor.register(
+            Registration("marker", as: RawBody.self, from: .source("push")) { _, _ in
+                // Ends like under a service manager: everything received is handled and acknowledged first.
+                kill(getpid(), SIGTERM)
+            }
+        )
         return supervisor
     }
 

@@ -11,14 +11,16 @@ import Testing
 
     private static func register(_ calls: Counter, with supervisor: Supervisor) throws {
         try supervisor.register(
-            "work",
-            as: Bool.self,
-            from: .any([.source("push"), .source("chat")]),
-            options: PluginOptions(circuitBreaker: policy)
-        ) { fails, _ in
-            calls.count()
-            if fails { throw Broken() }
-        }
+            Registration(
+                "work",
+                as: Bool.self,
+                from: .any([.source("push"), .source("chat")]),
+                options: PluginOptions(circuitBreaker: policy)
+            ) { fails, _ in
+                calls.count()
+                if fails { throw Broken() }
+            }
+        )
     }
 
     private static func send(_ bodies: [String], to intake: any Intake) async -> [String] {
@@ -88,14 +90,16 @@ import Testing
         let supervisor = Supervisor.make(clock: clock) { $0.timeout = .seconds(60) }
         let gate = Gate()
         try supervisor.register(
-            "work",
-            as: Bool.self,
-            from: .any([.source("push"), .source("chat")]),
-            options: PluginOptions(circuitBreaker: Self.policy)
-        ) { fails, _ in
-            if fails { throw Broken() }
-            await gate.pass()
-        }
+            Registration(
+                "work",
+                as: Bool.self,
+                from: .any([.source("push"), .source("chat")]),
+                options: PluginOptions(circuitBreaker: Self.policy)
+            ) { fails, _ in
+                if fails { throw Broken() }
+                await gate.pass()
+            }
+        )
         let push = try supervisor.intake(for: "push")
         let chat = try supervisor.intake(for: "chat")
         let sink = RecordingSink()
@@ -123,11 +127,9 @@ import Testing
         let gate = Gate()
         let policy = CircuitBreakerPolicy(failures: 1, openFor: .seconds(60))
         try supervisor.register(
-            "work",
-            as: Empty.self,
-            from: .source("push"),
-            options: PluginOptions(circuitBreaker: policy)
-        ) { _, _ in await gate.pass() }
+            Registration("work", as: Empty.self, from: .source("push"), options: PluginOptions(circuitBreaker: policy))
+            { _, _ in await gate.pass() }
+        )
         let intake = try supervisor.intake(for: "push")
         let sink = RecordingSink()
         try await supervisor.whileRunning {
@@ -149,13 +151,16 @@ import Testing
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock)
         try Self.register(Counter(), with: supervisor)
-        try supervisor.register("other", as: Empty.self, from: .source("push")) { _, _ in }
+        try supervisor.register(Registration("other", as: Empty.self, from: .source("push")) { _, _ in })
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning {
             _ = await Self.send(["true", "true", "true"], to: intake)
             #expect(await intake.deliver(arrivals([message("other")])).map(reason) == ["handled"])
             #expect(await Self.send(["false"], to: intake) == ["unavailable"])
-            try supervisor.register("work", as: Bool.self, from: .source("push"), replacing: true) { _, _ in }
+            try supervisor.register(
+                Registration("work", as: Bool.self, from: .source("push")) { _, _ in },
+                replacing: true
+            )
             #expect(await Self.send(["false"], to: intake) == ["handled"])
         }
     }

@@ -12,10 +12,12 @@ import Testing
         let supervisor = Supervisor.make()
         let (gate, calls, sink) = (Gate(), CallCounter(), RecordingSink())
         for action: ActionName in ["work", "play"] {
-            try supervisor.register(action, as: RawBody.self, from: .source("push")) { _, context in
-                calls.note(context)
-                await gate.pass()
-            }
+            try supervisor.register(
+                Registration(action, as: RawBody.self, from: .source("push")) { _, context in
+                    calls.note(context)
+                    await gate.pass()
+                }
+            )
         }
         let intake = try supervisor.intake(for: "push", features: .stableIDs)
         try await supervisor.whileRunning {
@@ -38,10 +40,12 @@ import Testing
         let supervisor = Supervisor.make()
         let calls = CallCounter()
         let trusted = AccessRule("label trusted") { ($0.facts as? TestFacts)?.label == "trusted" }
-        try supervisor.register("work", as: Empty.self, from: trusted) { _, context in
-            calls.note(context)
-            return "secret"
-        }
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: trusted) { _, context in
+                calls.note(context)
+                return "secret"
+            }
+        )
         let intake = try supervisor.intake(for: "push", features: .stableIDs)
         let text = [message("work", id: "a")]
         try await supervisor.whileRunning {
@@ -58,10 +62,12 @@ import Testing
         let supervisor = Supervisor.make()
         let (gate, calls, sink) = (Gate(), CallCounter(), RecordingSink())
         let trusted = AccessRule("label trusted") { ($0.facts as? TestFacts)?.label == "trusted" }
-        try supervisor.register("work", as: Empty.self, from: trusted) { _, context in
-            calls.note(context)
-            await gate.pass()
-        }
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: trusted) { _, context in
+                calls.note(context)
+                await gate.pass()
+            }
+        )
         let intake = try supervisor.intake(for: "push", features: .stableIDs)
         let text = [message("work", id: "a")]
         try await supervisor.whileRunning {
@@ -87,9 +93,11 @@ import Testing
     ) async throws {
         let supervisor = Supervisor.make()
         let calls = CallCounter()
-        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, context in
-            _ = calls.note(context)
-        }
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .source("push")) { _, context in
+                _ = calls.note(context)
+            }
+        )
         let intake = try supervisor.intake(for: "push", features: features, deduplication: policy)
         try await supervisor.whileRunning {
             for token in 0..<2 {
@@ -102,9 +110,11 @@ import Testing
     @Test func idsAssignedBySignalboxAreNeverDuplicates() async throws {
         let supervisor = Supervisor.make()
         let count = Atomic(0)
-        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in
-            count.wrappingAdd(1, ordering: .relaxed)
-        }
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .source("push")) { _, _ in
+                count.wrappingAdd(1, ordering: .relaxed)
+            }
+        )
         let intake = try supervisor.intake(for: "push", features: .stableIDs)
         try await supervisor.whileRunning { _ = await intake.deliver(arrivals([message("work"), message("work")])) }
         let calls = count.load(ordering: .relaxed)
@@ -114,9 +124,11 @@ import Testing
     @Test func idsAreScopedToTheirSource() async throws {
         let supervisor = Supervisor.make()
         let calls = CallCounter()
-        try supervisor.register("work", as: Empty.self, from: .any([.source("push"), .source("chat")])) { _, context in
-            _ = calls.note(context)
-        }
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .any([.source("push"), .source("chat")])) { _, context in
+                _ = calls.note(context)
+            }
+        )
         let push = try supervisor.intake(for: "push", features: .stableIDs)
         let chat = try supervisor.intake(for: "chat", features: .stableIDs)
         try await supervisor.whileRunning {
@@ -130,7 +142,9 @@ import Testing
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock)
         let calls = CallCounter()
-        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, context in _ = calls.note(context) }
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .source("push")) { _, context in _ = calls.note(context) }
+        )
         let limits = DeduplicationLimits(time: .seconds(1))
         let intake = try supervisor.intake(for: "push", deduplication: .within(limits))
         try await supervisor.whileRunning {
@@ -153,7 +167,7 @@ import Testing
                 }
             }
         }
-        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
+        try supervisor.register(Registration("work", as: Empty.self, from: .source("push")) { _, _ in })
         let intake = try supervisor.intake(for: "push", features: .stableIDs)
         try await supervisor.whileRunning {
             for token in 0..<2 { _ = await intake.deliver(CallCounter.one(UInt64(token))) }
@@ -164,7 +178,9 @@ import Testing
     @Test func duplicatesCountTowardsTheWindow() async throws {
         let supervisor = Supervisor.make()
         let (gate, sink) = (Gate(), RecordingSink())
-        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        )
         let intake = try supervisor.intake(for: "push", features: .stableIDs, window: WindowLimits(arrivals: 2))
         try await supervisor.whileRunning {
             #expect(intake.submit(CallCounter.one(0), to: sink) == 1)
@@ -197,9 +213,11 @@ import Testing
     private static func send(_ messages: [(text: String, envelope: Envelope)]) async throws -> (Int, [String]) {
         let supervisor = Supervisor.make()
         let calls = Atomic(0)
-        try supervisor.register("work", as: RawBody.self, from: .source("push")) { _, _ in
-            calls.wrappingAdd(1, ordering: .relaxed)
-        }
+        try supervisor.register(
+            Registration("work", as: RawBody.self, from: .source("push")) { _, _ in
+                calls.wrappingAdd(1, ordering: .relaxed)
+            }
+        )
         let intake = try supervisor.intake(for: "push", deduplication: .within(DeduplicationLimits()))
         var outcomes: [String] = []
         try await supervisor.whileRunning {

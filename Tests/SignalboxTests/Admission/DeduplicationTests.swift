@@ -9,11 +9,13 @@ import Testing
     @Test func aDuplicateOfARunningMessageSharesItsOutcome() async throws {
         let supervisor = Supervisor.make()
         let (gate, calls, sink) = (Gate(), CallCounter(), RecordingSink())
-        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, context in
-            calls.note(context)
-            await gate.pass()
-            return 7
-        }
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .source("push")) { _, context in
+                calls.note(context)
+                await gate.pass()
+                return 7
+            }
+        )
         let intake = try supervisor.intake(for: "push", features: .stableIDs)
         try await supervisor.whileRunning {
             #expect(intake.submit(CallCounter.one(0), to: sink) == 1)
@@ -36,7 +38,9 @@ import Testing
     @Test func aDuplicateOfAHandledMessageGetsItsReplyWithoutACall() async throws {
         let supervisor = Supervisor.make()
         let (calls, sink) = (CallCounter(), RecordingSink())
-        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, context in calls.note(context) }
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .source("push")) { _, context in calls.note(context) }
+        )
         let intake = try supervisor.intake(for: "push", features: .stableIDs)
         try await supervisor.whileRunning {
             #expect(intake.submit(CallCounter.one(0), to: sink) == 1)
@@ -52,11 +56,13 @@ import Testing
     @Test func failedMessagesRunAgainAndDuplicatesAreNotDeadLetters() async throws {
         let supervisor = Supervisor.make()
         let (gate, calls, sink) = (Gate(), CallCounter(), RecordingSink())
-        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, context in
-            let call = calls.note(context)
-            await gate.pass()
-            if call == 1 { throw Broken() }
-        }
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .source("push")) { _, context in
+                let call = calls.note(context)
+                await gate.pass()
+                if call == 1 { throw Broken() }
+            }
+        )
         let intake = try supervisor.intake(for: "push", features: .stableIDs)
         try await supervisor.whileRunning {
             #expect(intake.submit(CallCounter.one(0), to: sink) == 1)
@@ -78,7 +84,9 @@ import Testing
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock) { $0.timeout = .seconds(1) }
         let (gate, sink) = (Gate(), RecordingSink())
-        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        )
         let intake = try supervisor.intake(for: "push", features: .stableIDs)
         try await supervisor.whileRunning {
             #expect(intake.submit(CallCounter.one(0), to: sink) == 1)
@@ -93,7 +101,7 @@ import Testing
 
     @Test func rejectedMessagesRunAgain() async throws {
         let supervisor = Supervisor.make()
-        try supervisor.register("work", as: Int.self, from: .source("push")) { _, _ in }
+        try supervisor.register(Registration("work", as: Int.self, from: .source("push")) { _, _ in })
         let intake = try supervisor.intake(for: "push", features: .stableIDs)
         try await supervisor.whileRunning {
             #expect(await intake.deliver(CallCounter.one(0)).map(reason) == ["invalidBody"])
@@ -111,10 +119,12 @@ import Testing
             configuration.ackDeadline = .seconds(1)
         }
         let (gate, calls, sink) = (Gate(), CallCounter(), RecordingSink())
-        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, context in
-            calls.note(context)
-            await gate.pass()
-        }
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .source("push")) { _, context in
+                calls.note(context)
+                await gate.pass()
+            }
+        )
         let intake = try supervisor.intake(for: "push", features: [.stableIDs, .redelivers])
         try await supervisor.whileRunning {
             #expect(intake.submit(CallCounter.one(0, message("work", id: "first")), to: sink) == 1)
@@ -140,7 +150,9 @@ import Testing
             configuration.drainLimit = .seconds(1)
         }
         let (gate, sink) = (Gate(), RecordingSink())
-        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        )
         let intake = try supervisor.intake(for: "push", features: .stableIDs)
         try await clock.tick {
             try await supervisor.whileRunning {
@@ -166,14 +178,16 @@ import Testing
         let (ids, senders, rounds) = (20, 8, 100)
         let handled = Mutex<Set<String>>([])
         for action in ["one", "two"] {
-            try supervisor.register(try ActionName(action), as: Empty.self, from: .source("push")) { _, context in
-                let wasHandled = handled.withLock { $0.contains(context.id.text) }
-                #expect(!wasHandled)
-                await Task.yield()
-                if context.id.text.utf8.reduce(0, { $0 &+ Int($1) }) & 1 == 0, Bool.random() { throw Broken() }
-                let isFirst = handled.withLock { $0.insert(context.id.text).inserted }
-                #expect(isFirst)
-            }
+            try supervisor.register(
+                Registration(try ActionName(action), as: Empty.self, from: .source("push")) { _, context in
+                    let wasHandled = handled.withLock { $0.contains(context.id.text) }
+                    #expect(!wasHandled)
+                    await Task.yield()
+                    if context.id.text.utf8.reduce(0, { $0 &+ Int($1) }) & 1 == 0, Bool.random() { throw Broken() }
+                    let isFirst = handled.withLock { $0.insert(context.id.text).inserted }
+                    #expect(isFirst)
+                }
+            )
         }
         let intake = try supervisor.intake(
             for: "push",

@@ -12,7 +12,9 @@ import Testing
 
     private static func makeSupervisor(_ clock: ManualClock) throws -> Supervisor {
         let supervisor = Supervisor.make(clock: clock)
-        try supervisor.register("work", as: Empty.self, from: .any([.source("push"), .source("chat")])) { _, _ in }
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .any([.source("push"), .source("chat")])) { _, _ in }
+        )
         return supervisor
     }
 
@@ -75,7 +77,9 @@ import Testing
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock) { $0.timeout = .seconds(3_600) }
         let gate = Gate()
-        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        )
         let limit = RateLimit(perSecond: 1_000)
         let intake = try supervisor.intake(
             for: "push",

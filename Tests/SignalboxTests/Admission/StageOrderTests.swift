@@ -53,9 +53,11 @@ import Testing
         let trusted = AccessRule("label trusted") { ($0.facts as? TestFacts)?.label == "trusted" }
         let breaker = CircuitBreakerPolicy(failures: 1, openFor: .seconds(3_600))
         let options = PluginOptions<RawBody>(circuitBreaker: breaker)
-        try supervisor.register("work", as: RawBody.self, from: trusted, options: options) { body, _ in
-            if body.bytes.elementsEqual("0".utf8) { await gate.pass() }
-        }
+        try supervisor.register(
+            Registration("work", as: RawBody.self, from: trusted, options: options) { body, _ in
+                if body.bytes.elementsEqual("0".utf8) { await gate.pass() }
+            }
+        )
         let rate = RateLimit(perSecond: 1, burst: 2)
         let intake = try supervisor.intake(for: "push", rateLimit: rate, deduplication: .within(DeduplicationLimits()))
         try await supervisor.whileRunning {
@@ -80,7 +82,7 @@ import Testing
     @Test func aStalledLaneRejectsBeforeTheBodyIsDecoded() async throws {
         let (clock, gate) = (ManualClock(), Gate())
         let supervisor = Supervisor.make(clock: clock) { $0.timeout = .seconds(1) }
-        try supervisor.register("work", as: Int.self, from: .source("push")) { _, _ in await gate.pass() }
+        try supervisor.register(Registration("work", as: Int.self, from: .source("push")) { _, _ in await gate.pass() })
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning {
             async let hung = intake.deliver(arrivals([message("work", body: "1")]))
@@ -115,10 +117,12 @@ import Testing
         let supervisor = Supervisor.make()
         let (gate, sink) = (Gate(), RecordingSink())
         let seen = Mutex<[Int]>([])
-        try supervisor.register("work", as: Int.self, from: .source("push")) { number, _ in
-            seen.withLock { $0.append(number) }
-            await gate.pass()
-        }
+        try supervisor.register(
+            Registration("work", as: Int.self, from: .source("push")) { number, _ in
+                seen.withLock { $0.append(number) }
+                await gate.pass()
+            }
+        )
         let intake = try supervisor.intake(for: "push")
         let (late, early) = (ContinuousClock.now - .seconds(1), ContinuousClock.now + .seconds(3_600))
         try await supervisor.whileRunning {

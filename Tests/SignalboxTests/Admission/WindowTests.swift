@@ -18,7 +18,9 @@ import Testing
     @Test func anArrivalFitsAfterRoomReturns() async throws {
         let supervisor = Supervisor.make()
         let gate = Gate()
-        try supervisor.register("wait", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        try supervisor.register(
+            Registration("wait", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        )
         let size = message("wait").utf8.count
         let intake = try supervisor.intake(for: "push", window: WindowLimits(bytes: size * 3 / 2))
         let sink = RecordingSink()
@@ -45,10 +47,12 @@ import Testing
         let supervisor = Supervisor.make()
         let gates = (0..<4).map { _ in Gate() }
         let settled = Atomic(0)
-        try supervisor.register("wait", as: Int.self, from: .source("push")) { number, _ in
-            await gates[number / 2].pass()
-            settled.wrappingAdd(1, ordering: .sequentiallyConsistent)
-        }
+        try supervisor.register(
+            Registration("wait", as: Int.self, from: .source("push")) { number, _ in
+                await gates[number / 2].pass()
+                settled.wrappingAdd(1, ordering: .sequentiallyConsistent)
+            }
+        )
         let intake = try supervisor.intake(for: "push", window: WindowLimits(arrivals: 8))
         let sink = RecordingSink()
         try await supervisor.whileRunning {
@@ -66,9 +70,11 @@ import Testing
     @Test func arrivalsSubmittedBeforeTheRunAreHandledInOrder() async throws {
         let supervisor = Supervisor.make()
         let seen = Mutex<[Int]>([])
-        try supervisor.register("early", as: Int.self, from: .source("push")) { number, _ in
-            seen.withLock { $0.append(number) }
-        }
+        try supervisor.register(
+            Registration("early", as: Int.self, from: .source("push")) { number, _ in
+                seen.withLock { $0.append(number) }
+            }
+        )
         let intake = try supervisor.intake(for: "push")
         let sink = RecordingSink()
         for number in 0..<10 {

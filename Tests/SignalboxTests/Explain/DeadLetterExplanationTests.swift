@@ -57,9 +57,11 @@ import Testing
     private static func supervisor() throws -> Supervisor {
         let supervisor = Supervisor.make()
         let rule = AccessRule.all([.not(.source("chat")), .source("page")])
-        try supervisor.register("closed", as: Empty.self, from: rule) { _, _ in }
-        try supervisor.register("loading", as: Loading.self, from: .source("push")) { _, _ in }
-        try supervisor.register("throws", as: Empty.self, from: .source("push")) { _, _ in throw Refused() }
+        try supervisor.register(Registration("closed", as: Empty.self, from: rule) { _, _ in })
+        try supervisor.register(Registration("loading", as: Loading.self, from: .source("push")) { _, _ in })
+        try supervisor.register(
+            Registration("throws", as: Empty.self, from: .source("push")) { _, _ in throw Refused() }
+        )
         return supervisor
     }
 
@@ -94,7 +96,7 @@ import Testing
     @Test func observersReceiveTheDeadLetterExplanation() async throws {
         let reported = Mutex<[SettledArrival]>([])
         let supervisor = Supervisor.make { $0.onOutcome = { settled in reported.withLock { $0.append(settled) } } }
-        try supervisor.register("loading", as: Loading.self, from: .source("push")) { _, _ in }
+        try supervisor.register(Registration("loading", as: Loading.self, from: .source("push")) { _, _ in })
         let intake = try supervisor.intake(for: "push", deduplication: .within(DeduplicationLimits()))
         let good = message("loading", id: "1", body: #"{"isShow":true}"#)
         let texts = [good, good, message("loading", id: "2", body: "7"), "not json"]
@@ -124,7 +126,9 @@ import Testing
         do {
             let held = Held()
             kept = held
-            try supervisor.register("held", as: Loading.self, from: .source("push")) { [held] _, _ in _ = held }
+            try supervisor.register(
+                Registration("held", as: Loading.self, from: .source("push")) { [held] _, _ in _ = held }
+            )
         }
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning { _ = await intake.deliver(arrivals([message("held", body: "7")])) }
@@ -141,17 +145,13 @@ import Testing
         let supervisor = Supervisor.make(clock: clock)
         let gate = AsyncStream.makeStream(of: Void.self)
         let began = AsyncStream.makeStream(of: Void.self)
+        let options = PluginOptions<Empty>(timeout: .seconds(1))
         try supervisor.register(
-            "slow",
-            as: Empty.self,
-            from: .source("push"),
-            options: PluginOptions(timeout: .seconds(1))
-        ) {
-            _,
-            _ in
-            began.continuation.yield()
-            for await _ in gate.stream { return }
-        }
+            Registration("slow", as: Empty.self, from: .source("push"), options: options) { _, _ in
+                began.continuation.yield()
+                for await _ in gate.stream { return }
+            }
+        )
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning {
             async let outcomes = intake.deliver(arrivals([message("slow")]))
@@ -183,8 +183,10 @@ import Testing
     @Test func documentedExplanationsMatchTheOutput() async throws {
         let supervisor = Supervisor.make { $0 = SupervisorConfiguration() }
         let rule = AccessRule.all([.not(.source("chat")), .source("page")])
-        try supervisor.register("loading", as: Loading.self, from: rule) { _, _ in }
-        try supervisor.register("throws", as: Empty.self, from: .source("push")) { _, _ in throw Refused() }
+        try supervisor.register(Registration("loading", as: Loading.self, from: rule) { _, _ in })
+        try supervisor.register(
+            Registration("throws", as: Empty.self, from: .source("push")) { _, _ in throw Refused() }
+        )
         let intake = try supervisor.intake(for: "push")
         let explained = supervisor.explain(try #require(arrivals([message("loading", id: "7")]).first))
         try await supervisor.whileRunning { _ = await intake.deliver(arrivals([message("throws", id: "4")])) }

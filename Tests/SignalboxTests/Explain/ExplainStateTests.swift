@@ -18,10 +18,12 @@ import Testing
     @Test func statefulStagesReportTheirState() async throws {
         let supervisor = Supervisor.make(clock: ManualClock())
         let options = PluginOptions<Empty>(circuitBreaker: CircuitBreakerPolicy(failures: 1, openFor: .seconds(30)))
-        try supervisor.register("works", as: RawBody.self, from: .source("push")) { _, _ in }
-        try supervisor.register("fails", as: Empty.self, from: .source("push"), options: options) { _, _ in
-            throw Broken()
-        }
+        try supervisor.register(Registration("works", as: RawBody.self, from: .source("push")) { _, _ in })
+        try supervisor.register(
+            Registration("fails", as: Empty.self, from: .source("push"), options: options) { _, _ in
+                throw Broken()
+            }
+        )
         let intake = try supervisor.intake(
             for: "push",
             rateLimit: RateLimit(perSecond: 1, burst: 4),
@@ -63,10 +65,12 @@ import Testing
         let supervisor = Supervisor.make(clock: clock)
         let (began, gate) = (AsyncStream.makeStream(of: Void.self), AsyncStream.makeStream(of: Void.self))
         let options = PluginOptions<Empty>(timeout: .seconds(1))
-        try supervisor.register("slow", as: Empty.self, from: .source("push"), options: options) { _, _ in
-            began.continuation.yield()
-            for await _ in gate.stream { return }
-        }
+        try supervisor.register(
+            Registration("slow", as: Empty.self, from: .source("push"), options: options) { _, _ in
+                began.continuation.yield()
+                for await _ in gate.stream { return }
+            }
+        )
         let intake = try supervisor.intake(for: "push", deduplication: .within(DeduplicationLimits()))
         try await supervisor.whileRunning {
             async let outcomes = intake.deliver(arrivals([message("slow", id: "1")]))
@@ -87,9 +91,11 @@ import Testing
     @Test func aClosedSourceHasTheVerdictClosed() async throws {
         let supervisor = Supervisor.make()
         let gate = Gate()
-        try supervisor.register("work", as: Empty.self, from: .any([.source("push"), .source("chat")])) { _, _ in
-            await gate.pass()
-        }
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .any([.source("push"), .source("chat")])) { _, _ in
+                await gate.pass()
+            }
+        )
         let (push, sink) = (try supervisor.intake(for: "push", window: WindowLimits(arrivals: 1)), RecordingSink())
         _ = try supervisor.intake(for: "chat")
         func explain(_ source: SourceName) throws -> Explanation {
@@ -117,7 +123,7 @@ import Testing
 
     @Test func aThrottledSourceIsExplainedAsWaiting() async throws {
         let supervisor = Supervisor.make(clock: ManualClock())
-        try supervisor.register("works", as: RawBody.self, from: .source("push")) { _, _ in }
+        try supervisor.register(Registration("works", as: RawBody.self, from: .source("push")) { _, _ in })
         let limit = RateLimit(perSecond: 1, burst: 1)
         let intake = try supervisor.intake(for: "push", features: .redelivers, rateLimit: limit)
         try await supervisor.whileRunning {
@@ -150,7 +156,7 @@ import Testing
             configuration.onOutcome = { if let explanation = $0.explanation { reported.append(explanation) } }
         }
         supervisor.use(Answering(outcome: .rejected(Outcome.Rejection(reason, detail: "not today"))))
-        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
+        try supervisor.register(Registration("work", as: Empty.self, from: .source("push")) { _, _ in })
         let intake = try supervisor.intake(for: "push", rateLimit: RateLimit(perSecond: 1_000))
         try await supervisor.whileRunning { _ = await intake.deliver(arrivals([message("work")])) }
         let letter = try #require(supervisor.deadLetters.letters.first)
@@ -162,9 +168,11 @@ import Testing
 
     @Test func aDeclineIsExplainedAtTheAttemptsStage() async throws {
         let supervisor = Supervisor.make()
-        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in
-            throw PluginDeclined("not mine")
-        }
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .source("push")) { _, _ in
+                throw PluginDeclined("not mine")
+            }
+        )
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning { _ = await intake.deliver(arrivals([message("work")])) }
         let letter = try #require(supervisor.deadLetters.letters.first)
@@ -191,7 +199,7 @@ import Testing
         let passed = Atomic(0)
         supervisor.use(Counting(calls: { passed.wrappingAdd(1, ordering: .relaxed) }))
         let options = PluginOptions<Int>(order: order)
-        try supervisor.register("work", as: Int.self, from: .source("push"), options: options) { _, _ in }
+        try supervisor.register(Registration("work", as: Int.self, from: .source("push"), options: options) { _, _ in })
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning { _ = await intake.deliver(arrivals([message("work", body: "[]")])) }
         let letter = try #require(supervisor.deadLetters.letters.first)
@@ -217,10 +225,12 @@ import Testing
             let clock = ManualClock()
             let supervisor = Supervisor.make(clock: clock) { $0.timeout = .seconds(1_000_000) }
             let options = PluginOptions<Empty>(retry: RetryPolicy(attempts: 2))
-            try supervisor.register("work", as: Empty.self, from: .source("push"), options: options) { _, context in
-                while context.deadline.map({ ContinuousClock.now < $0 }) ?? false { await Task.yield() }
-                throw Refused()
-            }
+            try supervisor.register(
+                Registration("work", as: Empty.self, from: .source("push"), options: options) { _, context in
+                    while context.deadline.map({ ContinuousClock.now < $0 }) ?? false { await Task.yield() }
+                    throw Refused()
+                }
+            )
             let intake = try supervisor.intake(for: "push")
             try await supervisor.whileRunning {
                 let batch = arrivals(deadline: .now + .milliseconds(milliseconds), [message("work")])

@@ -34,7 +34,9 @@ import Testing
             retry: RetryPolicy(attempts: 5, firstDelay: .seconds(1), longestDelay: .seconds(9)),
             middleware: [Audit()]
         )
-        try supervisor.register("loading", as: Loading.self, from: .source("push"), options: options) { _, _ in }
+        try supervisor.register(
+            Registration("loading", as: Loading.self, from: .source("push"), options: options) { _, _ in }
+        )
         _ = try supervisor.intake(for: "push")
         let explanation = supervisor.explain(try Self.arrival(Self.loading))
         #expect(explanation.source == "push" && explanation.action == "loading" && explanation.id?.text == "7")
@@ -94,8 +96,10 @@ import Testing
 
     @Test(arguments: rows) func theFirstStageThatStopsAnArrivalDecides(_ row: Row) throws {
         let supervisor = Supervisor.make()
-        try supervisor.register("loading", as: Loading.self, from: .source("push")) { _, _ in }
-        try supervisor.register("closed", as: Empty.self, from: .any([.source("chat"), .source("page")])) { _, _ in }
+        try supervisor.register(Registration("loading", as: Loading.self, from: .source("push")) { _, _ in })
+        try supervisor.register(
+            Registration("closed", as: Empty.self, from: .any([.source("chat"), .source("page")])) { _, _ in }
+        )
         let deadline = row.isLate ? ContinuousClock.now - .seconds(1) : .now + .seconds(600)
         let explanation = supervisor.explain(try Self.arrival(row.text, deadline: deadline))
         #expect(explanation.verdict.code == row.code)
@@ -109,7 +113,7 @@ import Testing
     @Test func stagesAfterARefusalAreExplained() throws {
         let supervisor = Supervisor.make()
         let rule = AccessRule.all([.not(.source("chat")), .source("page")])
-        try supervisor.register("loading", as: Loading.self, from: rule) { _, _ in }
+        try supervisor.register(Registration("loading", as: Loading.self, from: rule) { _, _ in })
         let explanation = supervisor.explain(try Self.arrival(message("loading", body: "[]")))
         #expect(explanation.verdict.code == "sourceNotAllowed")
         let access = "refused by source page; the rule is all of (not (source chat); source page)"
@@ -133,9 +137,11 @@ import Testing
             retry: RetryPolicy(),
             circuitBreaker: CircuitBreakerPolicy(failures: 1)
         )
-        try supervisor.register("spied", as: Spied.self, from: .source("push"), options: options) { _, _ in
-            calls.wrappingAdd(1, ordering: .relaxed)
-        }
+        try supervisor.register(
+            Registration("spied", as: Spied.self, from: .source("push"), options: options) { _, _ in
+                calls.wrappingAdd(1, ordering: .relaxed)
+            }
+        )
         let limit = RateLimit(perSecond: 1, burst: 1)
         let deduplication = DeduplicationPolicy.within(DeduplicationLimits())
         let intake = try supervisor.intake(for: "push", rateLimit: limit, deduplication: deduplication)
@@ -166,7 +172,7 @@ import Testing
     @Test func hostileTextDoesNotBreakExplanationLines() throws {
         let supervisor = Supervisor.make()
         let rule = AccessRule("line\nbreak \u{1B}[2J") { _ in true }
-        try supervisor.register("loading", as: Loading.self, from: rule) { _, _ in }
+        try supervisor.register(Registration("loading", as: Loading.self, from: rule) { _, _ in })
         let text = #"{"action":"loading","id":"a\nb\u001b[2J\u2028","body":{"x\ny":1}}"#
         let explanation = supervisor.explain(try Self.arrival(text))
         let lines = explanation.description.split(separator: "\n", omittingEmptySubsequences: false)
@@ -203,7 +209,7 @@ import Testing
         }
         let arrival = try #require(batch.take().first)
         let supervisor = Supervisor.make()
-        try supervisor.register(PaymentBatchPlugin(), from: .source("push"))
+        try supervisor.register(Registration(PaymentBatchPlugin(), from: .source("push")))
         let explanation = supervisor.explain(arrival)
         #expect(explanation.verdict.code == "invalidBody")
         let body = try #require(Self.step(explanation, .body))
@@ -226,9 +232,9 @@ import Testing
         }
         let supervisor = Supervisor.make()
         supervisor.use(Tracing())
-        try supervisor.register(Sync(), from: .source("push"))
-        try supervisor.register(Async(), from: .source("push"))
-        try supervisor.register(Together(), from: .source("push"))
+        try supervisor.register(Registration(Sync(), from: .source("push")))
+        try supervisor.register(Registration(Async(), from: .source("push")))
+        try supervisor.register(Registration(Together(), from: .source("push")))
         for (action, holder, middleware) in [
             ("sync", "Sync", "Tracing"), ("async", "Async", "Tracing"),
             ("together", "Together", "none, because one call handles many actions"),

@@ -37,11 +37,13 @@ import Testing
             supervisor = Supervisor.make(clock: clock) { $0.ackDeadline = .seconds(600) }
             var options = PluginOptions<Empty>(retry: retry, circuitBreaker: breaker)
             if let whenUnavailable { options.whenUnavailable = whenUnavailable }
-            try supervisor.register("store", as: Empty.self, from: .source("push"), options: options) {
-                [attempts] _, context in
-                attempts.append(context.attempt)
-                try await call(context)
-            }
+            try supervisor.register(
+                Registration("store", as: Empty.self, from: .source("push"), options: options) {
+                    [attempts] _, context in
+                    attempts.append(context.attempt)
+                    try await call(context)
+                }
+            )
             intake = try supervisor.intake(for: "push", features: features)
         }
 
@@ -138,7 +140,7 @@ import Testing
 
     @Test func aFailedBatchIsGivenBackExceptRejectedActions() async throws {
         let supervisor = Supervisor.make()
-        try supervisor.register(CollectingPlugin(failure: DiskFull()), from: .source("push"))
+        try supervisor.register(Registration(CollectingPlugin(failure: DiskFull()), from: .source("push")))
         let intake = try supervisor.intake(for: "push", features: .redelivers)
         try await supervisor.whileRunning {
             let outcomes = await intake.deliver(arrivals(["1", "{}", "2"].map { message("collect", body: $0) }))
@@ -153,7 +155,9 @@ import Testing
         configuration.logLinesPerSecond = 1_000
         let logger = Logger(label: "test") { _ in LoggedLines(lines) }
         let supervisor = Supervisor(configuration: configuration, logger: logger, clock: clock)
-        try supervisor.register("store", as: Empty.self, from: .source("push")) { _, _ in throw DiskFull() }
+        try supervisor.register(
+            Registration("store", as: Empty.self, from: .source("push")) { _, _ in throw DiskFull() }
+        )
         let intake = try supervisor.intake(for: "push", features: .redelivers)
         try await supervisor.whileRunning {
             for _ in 1...5 { _ = await intake.deliver(arrivals([message("store")])) }

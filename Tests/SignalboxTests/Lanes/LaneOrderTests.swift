@@ -20,10 +20,12 @@ import Testing
         let supervisor = Supervisor.make()
         let gate = Gate()
         let called = EventList<String>()
-        try supervisor.register("work", as: Int.self, from: Self.anySource) { number, context in
-            called.append("\(context.origin.source)\(number)")
-            if number == 0 { await gate.pass() }
-        }
+        try supervisor.register(
+            Registration("work", as: Int.self, from: Self.anySource) { number, context in
+                called.append("\(context.origin.source)\(number)")
+                if number == 0 { await gate.pass() }
+            }
+        )
         let push = try supervisor.intake(for: "push")
         let chat = try supervisor.intake(for: "chat")
         let sink = RecordingSink()
@@ -46,10 +48,12 @@ import Testing
         let gate = Gate()
         let called = EventList<String>()
         let options = PluginOptions<Int>(maxConcurrent: 2)
-        try supervisor.register("work", as: Int.self, from: Self.anySource, options: options) { number, context in
-            called.append("\(context.origin.source)\(number)")
-            if context.origin.source == "push" { await gate.pass() }
-        }
+        try supervisor.register(
+            Registration("work", as: Int.self, from: Self.anySource, options: options) { number, context in
+                called.append("\(context.origin.source)\(number)")
+                if context.origin.source == "push" { await gate.pass() }
+            }
+        )
         let push = try supervisor.intake(for: "push")
         let chat = try supervisor.intake(for: "chat")
         let sink = RecordingSink()
@@ -69,9 +73,11 @@ import Testing
         let supervisor = Supervisor.make()
         let gate = Gate()
         let options = PluginOptions<Int>(order: .none, maxConcurrent: 3)
-        try supervisor.register("work", as: Int.self, from: .source("push"), options: options) { _, _ in
-            await gate.pass()
-        }
+        try supervisor.register(
+            Registration("work", as: Int.self, from: .source("push"), options: options) { _, _ in
+                await gate.pass()
+            }
+        )
         let push = try supervisor.intake(for: "push")
         let sink = RecordingSink()
         try await supervisor.whileRunning {
@@ -89,10 +95,12 @@ import Testing
         let gate = Gate()
         let called = EventList<String>()
         let options = PluginOptions<Order>(order: .key(\.customer), maxConcurrent: 2)
-        try supervisor.register("order", as: Order.self, from: Self.anySource, options: options) { order, _ in
-            called.append("\(order.customer)\(order.number)")
-            if order.customer == "a" { await gate.pass() }
-        }
+        try supervisor.register(
+            Registration("order", as: Order.self, from: Self.anySource, options: options) { order, _ in
+                called.append("\(order.customer)\(order.number)")
+                if order.customer == "a" { await gate.pass() }
+            }
+        )
         let push = try supervisor.intake(for: "push")
         let chat = try supervisor.intake(for: "chat")
         let sink = RecordingSink()
@@ -112,9 +120,11 @@ import Testing
     @Test func aBodyWithoutItsKeyIsRejected() async throws {
         let supervisor = Supervisor.make()
         let options = PluginOptions<Order>(order: .key(\.customer), maxConcurrent: 2)
-        try supervisor.register("order", as: Order.self, from: .source("push"), options: options) { order, _ in
-            order.number
-        }
+        try supervisor.register(
+            Registration("order", as: Order.self, from: .source("push"), options: options) { order, _ in
+                order.number
+            }
+        )
         let push = try supervisor.intake(for: "push")
         try await supervisor.whileRunning {
             let outcomes = await push.deliver(
@@ -129,10 +139,12 @@ import Testing
         let supervisor = Supervisor.make()
         let called = EventList<Order>()
         let options = PluginOptions<Order>(order: .key(\.customer), maxConcurrent: 4)
-        try supervisor.register("order", as: Order.self, from: .source("push"), options: options) { order, _ in
-            await Task.yield()
-            called.append(order)
-        }
+        try supervisor.register(
+            Registration("order", as: Order.self, from: .source("push"), options: options) { order, _ in
+                await Task.yield()
+                called.append(order)
+            }
+        )
         let push = try supervisor.intake(for: "push")
         try await supervisor.whileRunning {
             for batch in 0..<20 {
@@ -152,9 +164,11 @@ import Testing
         let supervisor = Supervisor.make(clock: clock) { $0.timeout = .seconds(1) }
         let gate = Gate()
         let options = PluginOptions<Order>(order: .key(\.customer), maxConcurrent: 2)
-        try supervisor.register("order", as: Order.self, from: .source("push"), options: options) { order, _ in
-            if order.customer == "a" { await gate.pass() }
-        }
+        try supervisor.register(
+            Registration("order", as: Order.self, from: .source("push"), options: options) { order, _ in
+                if order.customer == "a" { await gate.pass() }
+            }
+        )
         let push = try supervisor.intake(for: "push")
         let sink = RecordingSink()
         try await supervisor.whileRunning {
@@ -186,12 +200,14 @@ import Testing
         let chat = try supervisor.intake(for: "chat")
         let intake = source == "push" ? push : chat
         let both = AccessRule.any([.source("push"), .source("chat")])
-        try supervisor.register("work", as: Int.self, from: both, options: options) { number, _ in
-            guard number == 0 else { return }
-            let outcomes = await intake.deliver(arrivals(from: source, firstToken: 9, [message(action, body: "1")]))
-            answers.append(contentsOf: outcomes.map(reason))
-        }
-        try supervisor.register("other", as: Int.self, from: both) { _, _ in }
+        try supervisor.register(
+            Registration("work", as: Int.self, from: both, options: options) { number, _ in
+                guard number == 0 else { return }
+                let outcomes = await intake.deliver(arrivals(from: source, firstToken: 9, [message(action, body: "1")]))
+                answers.append(contentsOf: outcomes.map(reason))
+            }
+        )
+        try supervisor.register(Registration("other", as: Int.self, from: both) { _, _ in })
         try await supervisor.whileRunning {
             #expect(await push.deliver(arrivals([message("work", body: "0")])) == [.handled(reply: nil)])
         }
@@ -218,9 +234,11 @@ import Testing
         defer { try? supervisor.remove("work") }
         let push = try supervisor.intake(for: "push")
         let sink = RecordingSink()
-        try supervisor.register("work", as: Int.self, from: .source("push")) { number, _ in
-            if number == 0 { _ = push.submit(arrivals(firstToken: 9, [message("work", body: "1")]), to: sink) }
-        }
+        try supervisor.register(
+            Registration("work", as: Int.self, from: .source("push")) { number, _ in
+                if number == 0 { _ = push.submit(arrivals(firstToken: 9, [message("work", body: "1")]), to: sink) }
+            }
+        )
         try await supervisor.whileRunning {
             #expect(await push.deliver(arrivals([message("work", body: "0")])) == [.handled(reply: nil)])
             await sink.untilSettled(1)

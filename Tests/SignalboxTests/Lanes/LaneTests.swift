@@ -9,12 +9,14 @@ import Testing
         let supervisor = Supervisor.make()
         let seen = Mutex<[Int]>([])
         let inside = Atomic(0)
-        try supervisor.register("count", as: Int.self, from: .source("push")) { number, _ in
-            #expect(inside.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue == 1)
-            await Task.yield()
-            seen.withLock { $0.append(number) }
-            inside.wrappingSubtract(1, ordering: .sequentiallyConsistent)
-        }
+        try supervisor.register(
+            Registration("count", as: Int.self, from: .source("push")) { number, _ in
+                #expect(inside.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue == 1)
+                await Task.yield()
+                seen.withLock { $0.append(number) }
+                inside.wrappingSubtract(1, ordering: .sequentiallyConsistent)
+            }
+        )
         let intake = try supervisor.intake(for: "push")
         let sink = RecordingSink()
         try await supervisor.whileRunning {
@@ -35,9 +37,11 @@ import Testing
         let supervisor = Supervisor.make()
         let seen = Mutex<[String: [Int]]>([:])
         for action in ["one", "two"] {
-            try supervisor.register(try ActionName(action), as: Int.self, from: .source("push")) { number, _ in
-                seen.withLock { $0[action, default: []].append(number) }
-            }
+            try supervisor.register(
+                Registration(try ActionName(action), as: Int.self, from: .source("push")) { number, _ in
+                    seen.withLock { $0[action, default: []].append(number) }
+                }
+            )
         }
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning {
@@ -51,8 +55,10 @@ import Testing
 
     @Test func aThrowingPluginStopsNoOther() async throws {
         let supervisor = Supervisor.make()
-        try supervisor.register("breaks", as: Empty.self, from: .source("push")) { _, _ in throw Broken() }
-        try supervisor.register("works", as: Empty.self, from: .source("push")) { _, _ in }
+        try supervisor.register(
+            Registration("breaks", as: Empty.self, from: .source("push")) { _, _ in throw Broken() }
+        )
+        try supervisor.register(Registration("works", as: Empty.self, from: .source("push")) { _, _ in })
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning {
             let outcomes = await intake.deliver(arrivals([message("breaks"), message("breaks"), message("works")]))
@@ -65,11 +71,11 @@ import Testing
         let supervisor = Supervisor.make(clock: clock) { $0.timeout = .seconds(1) }
         let gate = Gate()
         let both = AccessRule.any([.source("push"), .source("chat")])
-        try supervisor.register("hangs", as: Empty.self, from: both, options: PluginOptions(maxConcurrent: 2)) {
-            _,
-            context in
-            if context.origin.source == "push" { await gate.pass() }
-        }
+        try supervisor.register(
+            Registration("hangs", as: Empty.self, from: both, options: PluginOptions(maxConcurrent: 2)) { _, context in
+                if context.origin.source == "push" { await gate.pass() }
+            }
+        )
         let push = try supervisor.intake(for: "push")
         let chat = try supervisor.intake(for: "chat")
         let sink = RecordingSink()
@@ -98,9 +104,11 @@ import Testing
         let supervisor = Supervisor.make(clock: clock) { $0.timeout = .milliseconds(100) }
         let gate = Gate()
         let calls = Atomic(0)
-        try supervisor.register("slow", as: Empty.self, from: .source("push")) { _, _ in
-            if calls.wrappingAdd(1, ordering: .relaxed).newValue == 1 { await gate.pass() }
-        }
+        try supervisor.register(
+            Registration("slow", as: Empty.self, from: .source("push")) { _, _ in
+                if calls.wrappingAdd(1, ordering: .relaxed).newValue == 1 { await gate.pass() }
+            }
+        )
         let intake = try supervisor.intake(for: "push")
         let sink = RecordingSink()
         try await supervisor.whileRunning {
@@ -128,9 +136,11 @@ import Testing
             configuration.ackDeadline = .seconds(2)
         }
         let gate = Gate()
-        try supervisor.register("slow", as: Empty.self, from: .any([.source("push"), .source("page")])) { _, _ in
-            await gate.pass()
-        }
+        try supervisor.register(
+            Registration("slow", as: Empty.self, from: .any([.source("push"), .source("page")])) { _, _ in
+                await gate.pass()
+            }
+        )
         let push = try supervisor.intake(for: "push", features: .redelivers)
         let page = try supervisor.intake(for: "page")
         let pushed = RecordingSink()
@@ -160,9 +170,11 @@ import Testing
             configuration.timeout = .milliseconds(100)
             configuration.ackDeadline = .milliseconds(200)
         }
-        try supervisor.register("work", as: Int.self, from: .source("push")) { number, _ in
-            for _ in 0..<(number % 7) { await Task.yield() }
-        }
+        try supervisor.register(
+            Registration("work", as: Int.self, from: .source("push")) { number, _ in
+                for _ in 0..<(number % 7) { await Task.yield() }
+            }
+        )
         let intake = try supervisor.intake(for: "push", features: .redelivers, window: WindowLimits(arrivals: 100_000))
         let sink = RecordingSink()
         let count = 20_000
@@ -193,7 +205,7 @@ import Testing
     @Test func aBatchIsHandledInOneCallInOrder() async throws {
         let supervisor = Supervisor.make()
         let plugin = CollectingPlugin()
-        try supervisor.register(plugin, from: .source("push"))
+        try supervisor.register(Registration(plugin, from: .source("push")))
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning {
             let messages = ["1", "2", "true", "3"].map { message("collect", body: $0) }
@@ -206,8 +218,8 @@ import Testing
     @Test func interleavedActionsOfAnotherPluginDoNotSplitTheCall() async throws {
         let supervisor = Supervisor.make()
         let plugin = CollectingPlugin()
-        try supervisor.register(plugin, from: .source("push"))
-        try supervisor.register("other", as: Empty.self, from: .source("push")) { _, _ in }
+        try supervisor.register(Registration(plugin, from: .source("push")))
+        try supervisor.register(Registration("other", as: Empty.self, from: .source("push")) { _, _ in })
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning {
             let messages = (0..<20).map { number in
@@ -222,7 +234,7 @@ import Testing
     @Test func aThrownErrorFailsAllButRejectedActions() async throws {
         let supervisor = Supervisor.make()
         let plugin = CollectingPlugin(failure: Broken())
-        try supervisor.register(plugin, from: .source("push"))
+        try supervisor.register(Registration(plugin, from: .source("push")))
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning {
             let outcomes = await intake.deliver(arrivals(["1", "{}"].map { message("collect", body: $0) }))
@@ -234,7 +246,7 @@ import Testing
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock) { $0.timeout = .milliseconds(200) }
         let gate = Gate()
-        try supervisor.register(CollectingPlugin(gate: gate), from: .source("push"))
+        try supervisor.register(Registration(CollectingPlugin(gate: gate), from: .source("push")))
         let intake = try supervisor.intake(for: "push", features: .redelivers)
         let sink = RecordingSink()
         try await supervisor.whileRunning {

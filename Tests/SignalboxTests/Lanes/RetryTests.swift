@@ -37,9 +37,11 @@ import Testing
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock) { $0.ackDeadline = ackDeadline }
         let options = PluginOptions<Empty>(retry: policy)
-        try supervisor.register("work", as: Empty.self, from: .source("push"), options: options) { _, context in
-            try plugin.call(context)
-        }
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .source("push"), options: options) { _, context in
+                try plugin.call(context)
+            }
+        )
         let intake = try supervisor.intake(for: "push", features: features)
         let outcome = try await supervisor.whileRunning {
             await clock.tick { await intake.deliver(arrivals([message("work")])) }
@@ -108,13 +110,13 @@ import Testing
     @Test(.timeLimit(.minutes(10))) func theTimeoutAppliesToEachAttempt() async throws {
         let (clock, gate) = (ManualClock(), Gate())
         let supervisor = Supervisor.make(clock: clock) { $0.timeout = .seconds(100) }
-        let retry = RetryPolicy(attempts: 2, firstDelay: .milliseconds(100))
-        try supervisor.register("work", as: Empty.self, from: .source("push"), options: PluginOptions(retry: retry)) {
-            _,
-            context in
-            await gate.pass()
-            if context.attempt == 1 { throw Refused() }
-        }
+        let options = PluginOptions<Empty>(retry: RetryPolicy(attempts: 2, firstDelay: .milliseconds(100)))
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .source("push"), options: options) { _, context in
+                await gate.pass()
+                if context.attempt == 1 { throw Refused() }
+            }
+        )
         let intake = try supervisor.intake(for: "push")
         let sink = RecordingSink()
         try await supervisor.whileRunning {
@@ -140,10 +142,12 @@ import Testing
         let supervisor = Supervisor.make(clock: clock)
         let called = EventList<String>()
         let options = PluginOptions<Order>(order: .key(\.customer), retry: RetryPolicy(attempts: 2))
-        try supervisor.register("order", as: Order.self, from: .source("push"), options: options) { order, context in
-            called.append("\(order.customer)\(order.number)#\(context.attempt)")
-            if order.customer == "a", order.number == 1, context.attempt == 1 { throw Refused() }
-        }
+        try supervisor.register(
+            Registration("order", as: Order.self, from: .source("push"), options: options) { order, context in
+                called.append("\(order.customer)\(order.number)#\(context.attempt)")
+                if order.customer == "a", order.number == 1, context.attempt == 1 { throw Refused() }
+            }
+        )
         let intake = try supervisor.intake(for: "push")
         let sink = RecordingSink()
         try await supervisor.whileRunning {
@@ -164,10 +168,12 @@ import Testing
         let called = EventList<String>()
         let options = PluginOptions<Int>(retry: RetryPolicy(attempts: 2))
         let both = AccessRule.any([.source("push"), .source("chat")])
-        try supervisor.register("work", as: Int.self, from: both, options: options) { number, context in
-            called.append("\(context.origin.source)\(number)")
-            if number == 0, context.attempt == 1 { throw Refused() }
-        }
+        try supervisor.register(
+            Registration("work", as: Int.self, from: both, options: options) { number, context in
+                called.append("\(context.origin.source)\(number)")
+                if number == 0, context.attempt == 1 { throw Refused() }
+            }
+        )
         let push = try supervisor.intake(for: "push")
         let chat = try supervisor.intake(for: "chat")
         let sink = RecordingSink()
@@ -186,9 +192,11 @@ import Testing
         let plugin = Unsteady(Array(repeating: Refused(), count: 1_000))
         let policy = RetryPolicy(attempts: 100, firstDelay: .seconds(3_600), longestDelay: .seconds(3_600))
         let options = PluginOptions<Empty>(retry: policy)
-        try supervisor.register("work", as: Empty.self, from: .source("push"), options: options) { _, context in
-            try plugin.call(context)
-        }
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .source("push"), options: options) { _, context in
+                try plugin.call(context)
+            }
+        )
         let intake = try supervisor.intake(for: "push")
         let sink = RecordingSink()
         let run = Task { try await supervisor.run() }
@@ -211,15 +219,17 @@ import Testing
         let called = EventList<SourceName>()
         let policy = RetryPolicy(attempts: 2, firstDelay: .seconds(3_600), longestDelay: .seconds(3_600))
         try supervisor.register(
-            "work",
-            as: Empty.self,
-            from: .any([.source("push"), .source("chat")]),
-            options: PluginOptions(order: .none, retry: policy)
-        ) { _, context in
-            called.append(context.origin.source)
-            await gate.pass()
-            if context.origin.source == "push" { throw Refused() }
-        }
+            Registration(
+                "work",
+                as: Empty.self,
+                from: .any([.source("push"), .source("chat")]),
+                options: PluginOptions(order: .none, retry: policy)
+            ) { _, context in
+                called.append(context.origin.source)
+                await gate.pass()
+                if context.origin.source == "push" { throw Refused() }
+            }
+        )
         let (push, chat) = (try supervisor.intake(for: "push"), try supervisor.intake(for: "chat"))
         let (failing, other) = (RecordingSink(), RecordingSink())
         try await clock.tick {
@@ -241,9 +251,11 @@ import Testing
         let plugin = Unsteady(Array(repeating: Refused(), count: 1_000))
         let policy = RetryPolicy(attempts: 100, firstDelay: .milliseconds(100), longestDelay: .milliseconds(100))
         let options = PluginOptions<Empty>(retry: policy)
-        try supervisor.register("work", as: Empty.self, from: .source("push"), options: options) { _, context in
-            try plugin.call(context)
-        }
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .source("push"), options: options) { _, context in
+                try plugin.call(context)
+            }
+        )
         let intake = try supervisor.intake(for: "push")
         let sink = RecordingSink()
         let run = Task { try await supervisor.run() }
@@ -268,9 +280,11 @@ import Testing
         let supervisor = Supervisor.make(clock: clock)
         let called = EventList<[Int]>()
         try supervisor.register(
-            Pairs(called: called),
-            from: .source("push"),
-            options: PluginOptions(retry: RetryPolicy(attempts: 2))
+            Registration(
+                Pairs(called: called),
+                from: .source("push"),
+                options: PluginOptions(retry: RetryPolicy(attempts: 2))
+            )
         )
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning {
@@ -286,9 +300,11 @@ import Testing
         let supervisor = Supervisor.make(clock: ManualClock())
         let ages = Duration.seconds(1_000_000_000)
         let options = PluginOptions<Empty>(retry: RetryPolicy(firstDelay: ages, longestDelay: ages))
-        try supervisor.register("work", as: Empty.self, from: .source("push"), options: options) { _, _ in
-            throw Outcome.Failure(.threw, detail: "not now", isRetryable: true)
-        }
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .source("push"), options: options) { _, _ in
+                throw Outcome.Failure(.threw, detail: "not now", isRetryable: true)
+            }
+        )
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning {
             let soon = ContinuousClock.now + .seconds(600)

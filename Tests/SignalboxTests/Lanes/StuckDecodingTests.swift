@@ -37,7 +37,7 @@ import Testing
         )
         let options = PluginOptions<Order>(order: .key(\.customer), maxConcurrent: 2)
         let rule = AccessRule.any([.source("push"), .source("page")])
-        try supervisor.register("order", as: Order.self, from: rule, options: options) { _, _ in }
+        try supervisor.register(Registration("order", as: Order.self, from: rule, options: options) { _, _ in })
         let (push, page) = (try supervisor.intake(for: "push"), try supervisor.intake(for: "page"))
         let sink = RecordingSink()
         try await supervisor.whileRunning {
@@ -84,11 +84,13 @@ import Testing
             let supervisor = Supervisor.make { $0.timeout = .milliseconds(200) }
             for number in 0..<count {
                 let action = try ActionName("block\(number)")
-                try supervisor.register(action, as: Empty.self, from: .source("push")) { _, _ in
-                    // Bounded, so that a timer that stops fails only this test.
-                    _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 30)
-                    exit(EXIT_FAILURE)
-                }
+                try supervisor.register(
+                    Registration(action, as: Empty.self, from: .source("push")) { _, _ in
+                        // Bounded, so that a timer that stops fails only this test.
+                        _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 30)
+                        exit(EXIT_FAILURE)
+                    }
+                )
             }
             let intake = try supervisor.intake(for: "push")
             let messages = (0..<count).map { message("block\($0)") }

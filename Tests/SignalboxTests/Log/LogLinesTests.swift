@@ -71,17 +71,25 @@ import Testing
             stuck = try supervisor.intake(for: "stuck")
             extra = try supervisor.intake(for: "extra")
             broker = try supervisor.intake(for: "broker", features: .redelivers)
-            try supervisor.register("store", as: Empty.self, from: .source("broker")) { _, _ in throw DiskFull() }
+            try supervisor.register(
+                Registration("store", as: Empty.self, from: .source("broker")) { _, _ in throw DiskFull() }
+            )
             let options = PluginOptions<Bool>(circuitBreaker: CircuitBreakerPolicy(failures: 1, openFor: .seconds(1)))
-            try supervisor.register("unsteady", as: Bool.self, from: .source("push"), options: options) { works, _ in
-                if !works { throw TestError() }
-            }
-            try supervisor.register("hangs", as: Empty.self, from: .source("late")) { [gate] _, _ in await gate.pass() }
+            try supervisor.register(
+                Registration("unsteady", as: Bool.self, from: .source("push"), options: options) { works, _ in
+                    if !works { throw TestError() }
+                }
+            )
+            try supervisor.register(
+                Registration("hangs", as: Empty.self, from: .source("late")) { [gate] _, _ in await gate.pass() }
+            )
             let patient = PluginOptions<Empty>(timeout: .seconds(3_600))
-            try supervisor.register("stuck", as: Empty.self, from: .source("stuck"), options: patient) {
-                [never] _, _ in
-                await never.pass()
-            }
+            try supervisor.register(
+                Registration("stuck", as: Empty.self, from: .source("stuck"), options: patient) {
+                    [never] _, _ in
+                    await never.pass()
+                }
+            )
         }
 
         func openAndCloseBreaker() async throws {
@@ -129,7 +137,9 @@ import Testing
         let logger = Logger(label: "test") { _ in LoggedLines(lines) }
         let supervisor = Supervisor(configuration: .patient, logger: logger)
         let options = PluginOptions<Empty>(middleware: [Answering()])
-        try supervisor.register("work", as: Empty.self, from: .source("push"), options: options) { _, _ in }
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .source("push"), options: options) { _, _ in }
+        )
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning { _ = await intake.deliver(arrivals([message("work")])) }
         let reported = lines.all.filter { $0.message == "dead letter: unavailable: closed on Sundays" }

@@ -77,7 +77,7 @@ extension LogField {
         let supervisor = Self.supervisor(lines, .trace, ManualClock())
         supervisor.use(MetricsMiddleware())
         supervisor.use(TracingMiddleware())
-        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
+        try supervisor.register(Registration("work", as: Empty.self, from: .source("push")) { _, _ in })
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning {
             for _ in 0..<20 { _ = await intake.deliver(arrivals([String](repeating: message("work"), count: 500))) }
@@ -133,10 +133,14 @@ extension LogField {
     }
 
     private func register(in supervisor: Supervisor, _ gate: Gate) throws {
-        try supervisor.register("works", as: [String: Int].self, from: .source("push")) { _, _ in }
-        try supervisor.register("throws", as: Empty.self, from: .source("push")) { _, _ in throw TestError() }
-        try supervisor.register("closed", as: Empty.self, from: .source("chat")) { _, _ in }
-        try supervisor.register("hangs", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        try supervisor.register(Registration("works", as: [String: Int].self, from: .source("push")) { _, _ in })
+        try supervisor.register(
+            Registration("throws", as: Empty.self, from: .source("push")) { _, _ in throw TestError() }
+        )
+        try supervisor.register(Registration("closed", as: Empty.self, from: .source("chat")) { _, _ in })
+        try supervisor.register(
+            Registration("hangs", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        )
     }
 
     private static func withheld(_ line: String) -> Int? {
@@ -184,13 +188,17 @@ extension LogField {
         let metrics = TestMetrics()
         supervisor.use(TracingMiddleware(tracer: tracer))
         supervisor.use(MetricsMiddleware(factory: metrics))
-        try supervisor.register("throws", as: String.self, from: .source("push")) { text, _ in
-            throw Thrown(description: text)
-        }
-        try supervisor.register("logs", as: String.self, from: .source("push")) { _, context in
-            context.logger.info("done")
-        }
-        try supervisor.register("strict", as: Strict.self, from: .source("push")) { _, _ in }
+        try supervisor.register(
+            Registration("throws", as: String.self, from: .source("push")) { text, _ in
+                throw Thrown(description: text)
+            }
+        )
+        try supervisor.register(
+            Registration("logs", as: String.self, from: .source("push")) { _, context in
+                context.logger.info("done")
+            }
+        )
+        try supervisor.register(Registration("strict", as: Strict.self, from: .source("push")) { _, _ in })
         let intake = try supervisor.intake(for: "push")
         let messages = try Self.texts.flatMap(Self.messages)
         try await supervisor.whileRunning {

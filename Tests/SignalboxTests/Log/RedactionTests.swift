@@ -178,16 +178,20 @@ import Tracing
 
     private func register(in supervisor: Supervisor) throws {
         let rule = AccessRule.source("push")
-        try supervisor.register("throws", as: Empty.self, from: rule) { _, _ in throw Refused() }
-        try supervisor.register("throwsLater", as: Empty.self, from: rule) { _, _ in
-            await Task.yield()
-            throw Refused()
-        }
-        try supervisor.register("throwsFailure", as: Empty.self, from: rule) { _, _ in
-            throw Outcome.Failure(.threw, detail: "\(Refused())", isRetryable: true)
-        }
-        try supervisor.register(Together(), from: rule)
-        try supervisor.register("refuses", as: Picky.self, from: rule) { _, _ in }
+        try supervisor.register(Registration("throws", as: Empty.self, from: rule) { _, _ in throw Refused() })
+        try supervisor.register(
+            Registration("throwsLater", as: Empty.self, from: rule) { _, _ in
+                await Task.yield()
+                throw Refused()
+            }
+        )
+        try supervisor.register(
+            Registration("throwsFailure", as: Empty.self, from: rule) { _, _ in
+                throw Outcome.Failure(.threw, detail: "\(Refused())", isRetryable: true)
+            }
+        )
+        try supervisor.register(Registration(Together(), from: rule))
+        try supervisor.register(Registration("refuses", as: Picky.self, from: rule) { _, _ in })
     }
 
     private struct Answering: Middleware {
@@ -199,7 +203,7 @@ import Tracing
     @Test func explanationsRedactMiddlewareSecrets() async throws {
         let supervisor = Supervisor.make()
         supervisor.use(Answering())
-        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
+        try supervisor.register(Registration("work", as: Empty.self, from: .source("push")) { _, _ in })
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning { _ = await intake.deliver(arrivals([message("work")])) }
         let explanation = try #require(supervisor.deadLetters.letters.first).explanation
@@ -216,7 +220,7 @@ import Tracing
 
     @Test func anErrorThrownByAnInfoIsBounded() async throws {
         let supervisor = Supervisor.make()
-        try supervisor.register("work", as: Talkative.self, from: .source("push")) { _, _ in }
+        try supervisor.register(Registration("work", as: Talkative.self, from: .source("push")) { _, _ in })
         let intake = try supervisor.intake(for: "push")
         var outcomes: [Outcome] = []
         try await supervisor.whileRunning { outcomes = await intake.deliver(arrivals([message("work")])) }

@@ -79,9 +79,11 @@ import Testing
         let clock = ManualClock()
         let supervisor = try makeSupervisor(clock: clock)
         let options = PluginOptions<Empty>(retry: RetryPolicy(attempts: 3))
-        try supervisor.register("flaky", as: Empty.self, from: .source("push"), options: options) { _, context in
-            if context.attempt < 3 { throw RetryTests.Refused() }
-        }
+        try supervisor.register(
+            Registration("flaky", as: Empty.self, from: .source("push"), options: options) { _, context in
+                if context.attempt < 3 { throw RetryTests.Refused() }
+            }
+        )
         let intake = try supervisor.intake(for: "push", deduplication: .within(DeduplicationLimits()))
         try await supervisor.whileRunning {
             for _ in 0..<2 {
@@ -179,9 +181,11 @@ extension MetricsTests {
     ) throws -> Supervisor {
         let supervisor = Supervisor.make(clock: clock, configure)
         supervisor.use(MetricsMiddleware(factory: metrics))
-        try supervisor.register("works", as: [String: Int].self, from: .source("push")) { _, _ in }
-        try supervisor.register("closed", as: Empty.self, from: .source("chat")) { _, _ in }
-        try supervisor.register("throws", as: Empty.self, from: .source("push")) { _, _ in throw TestError() }
+        try supervisor.register(Registration("works", as: [String: Int].self, from: .source("push")) { _, _ in })
+        try supervisor.register(Registration("closed", as: Empty.self, from: .source("chat")) { _, _ in })
+        try supervisor.register(
+            Registration("throws", as: Empty.self, from: .source("push")) { _, _ in throw TestError() }
+        )
         return supervisor
     }
 

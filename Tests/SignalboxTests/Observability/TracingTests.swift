@@ -56,14 +56,18 @@ import Tracing
         supervisor.use(TracingMiddleware(tracer: tracer))
         let tracer = tracer
         if isSync {
-            try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in
-                tracer.startSpan("inner").end()
-            }
+            try supervisor.register(
+                Registration("work", as: Empty.self, from: .source("push")) { _, _ in
+                    tracer.startSpan("inner").end()
+                }
+            )
         } else {
-            try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in
-                await Task.yield()
-                tracer.startSpan("inner").end()
-            }
+            try supervisor.register(
+                Registration("work", as: Empty.self, from: .source("push")) { _, _ in
+                    await Task.yield()
+                    tracer.startSpan("inner").end()
+                }
+            )
         }
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning { _ = await intake.deliver(arrivals([message("work")])) }
@@ -78,9 +82,11 @@ import Tracing
         let supervisor = Supervisor.make(clock: clock)
         supervisor.use(TracingMiddleware(tracer: tracer))
         let options = PluginOptions<Empty>(retry: RetryPolicy(attempts: 3))
-        try supervisor.register("flaky", as: Empty.self, from: .source("push"), options: options) { _, context in
-            if context.attempt < 3 { throw RetryTests.Refused() }
-        }
+        try supervisor.register(
+            Registration("flaky", as: Empty.self, from: .source("push"), options: options) { _, context in
+                if context.attempt < 3 { throw RetryTests.Refused() }
+            }
+        )
         let intake = try supervisor.intake(for: "push")
         let late = arrivals(firstToken: 9, deadline: .now, [message("flaky")])
         try await supervisor.whileRunning {

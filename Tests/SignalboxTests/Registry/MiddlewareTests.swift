@@ -36,10 +36,14 @@ import Testing
         let seen = EventList<String>()
         supervisor.use(Noting(name: "first", seen: seen))
         let options = PluginOptions<Empty>(middleware: [Noting(name: "own", seen: seen)])
-        try supervisor.register("work", as: Empty.self, from: .source("push"), options: options) { _, _ in
-            seen.append("plugin")
-        }
-        try supervisor.register("other", as: Empty.self, from: .source("push")) { _, _ in seen.append("other") }
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .source("push"), options: options) { _, _ in
+                seen.append("plugin")
+            }
+        )
+        try supervisor.register(
+            Registration("other", as: Empty.self, from: .source("push")) { _, _ in seen.append("other") }
+        )
         supervisor.use(Noting(name: "second", seen: seen))
         try supervisor.use(Noting(name: "last", seen: seen), for: "work")
         let intake = try supervisor.intake(for: "push")
@@ -61,9 +65,11 @@ import Testing
         let called = EventList<Int>()
         let refusal = Outcome.rejected(Outcome.Rejection(.sourceNotAllowed, detail: "not on Sundays"))
         let options = PluginOptions<Empty>(middleware: [Answering(outcome: refusal)])
-        try supervisor.register("work", as: Empty.self, from: .source("push"), options: options) { _, _ in
-            called.append(1)
-        }
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .source("push"), options: options) { _, _ in
+                called.append(1)
+            }
+        )
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning {
             #expect(await intake.deliver(arrivals([message("work")])) == [refusal])
@@ -78,9 +84,11 @@ import Testing
         let seen = EventList<String>()
         supervisor.use(Noting(name: "m", seen: seen))
         let options = PluginOptions<Empty>(retry: RetryPolicy(attempts: 2))
-        try supervisor.register("work", as: Empty.self, from: .source("push"), options: options) { _, context in
-            if context.attempt == 1 { throw Refused() }
-        }
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .source("push"), options: options) { _, context in
+                if context.attempt == 1 { throw Refused() }
+            }
+        )
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning {
             _ = await clock.tick { await intake.deliver(arrivals([message("work")])) }
@@ -92,7 +100,7 @@ import Testing
         let supervisor = Supervisor.make()
         let seen = EventList<String>()
         supervisor.use(Noting(name: "m", seen: seen))
-        try supervisor.register("work", as: Int.self, from: .source("push")) { _, _ in }
+        try supervisor.register(Registration("work", as: Int.self, from: .source("push")) { _, _ in })
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning {
             _ = await intake.deliver(arrivals([message("work"), message("work", body: "1")]))
@@ -112,7 +120,7 @@ import Testing
         let gate = Gate()
         let supervisor = Supervisor.make(clock: clock)
         supervisor.use(Hanging(gate: gate))
-        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
+        try supervisor.register(Registration("work", as: Empty.self, from: .source("push")) { _, _ in })
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning {
             let outcomes = await clock.tick { await intake.deliver(arrivals([message("work")])) }
@@ -126,9 +134,11 @@ import Testing
         let supervisor = Supervisor.make()
         let seen = EventList<String>()
         supervisor.use(Watching(seen: seen))
-        try supervisor.register("work", as: Int.self, from: .source("push")) { number, _ in
-            if number == 0 { throw Refused() }
-        }
+        try supervisor.register(
+            Registration("work", as: Int.self, from: .source("push")) { number, _ in
+                if number == 0 { throw Refused() }
+            }
+        )
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning {
             let messages = [
@@ -147,7 +157,7 @@ import Testing
         let supervisor = Supervisor.make()
         let seen = EventList<String>()
         supervisor.use(Noting(name: "m", seen: seen))
-        try supervisor.register(Counting(), from: .source("push"))
+        try supervisor.register(Registration(Counting(), from: .source("push")))
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning {
             #expect(await intake.deliver(arrivals([message("work")])) == [.handled(reply: nil)])

@@ -14,9 +14,16 @@ import Testing
         replacing: Bool = true,
         gate: Gate? = nil
     ) throws {
-        try supervisor.register("work", as: Int.self, from: .source("push"), options: options, replacing: replacing) {
-            number,
-            _ in
+        try supervisor.register(registration(name, begun, options: options, gate: gate), replacing: replacing)
+    }
+
+    private static func registration(
+        _ name: String,
+        _ begun: EventList<String>,
+        options: PluginOptions<Int> = PluginOptions(),
+        gate: Gate? = nil
+    ) -> Registration {
+        Registration("work", as: Int.self, from: .source("push"), options: options) { number, _ in
             begun.append("\(name) \(number)")
             await gate?.pass()
         }
@@ -106,10 +113,12 @@ import Testing
         let supervisor = Supervisor.make()
         let (gate, answers) = (Gate(), EventList<String>())
         let intake = try supervisor.intake(for: "push")
-        try supervisor.register("work", as: Int.self, from: .source("push")) { _, _ in
-            await gate.pass()
-            answers.append(contentsOf: await intake.deliver(Self.numbers(7..<8)).map(reason))
-        }
+        try supervisor.register(
+            Registration("work", as: Int.self, from: .source("push")) { _, _ in
+                await gate.pass()
+                answers.append(contentsOf: await intake.deliver(Self.numbers(7..<8)).map(reason))
+            }
+        )
         let sink = RecordingSink()
         try await supervisor.whileRunning {
             #expect(intake.submit(Self.numbers(0..<1), to: sink) == 1)
@@ -130,10 +139,7 @@ import Testing
         try await supervisor.whileRunning {
             for round in 0..<100 {
                 #expect(intake.submit(Self.numbers(round * 50..<(round + 1) * 50), to: sink) == 50)
-                try supervisor.reconfigure {
-                    try supervisor.remove("work")
-                    try Self.register("", in: supervisor, begun, replacing: false)
-                }
+                try supervisor.apply([.remove("work"), .add(Self.registration("", begun))])
             }
             await sink.untilSettled(5_000)
         }

@@ -1,16 +1,17 @@
 import Foundation
-import Signalbox
 import SignalboxCore
 import SignalboxTesting
 import Testing
 
+@testable import Signalbox
+
 @Suite struct RegistryTests {
     @Test func aDuplicateActionErrorNamesTheRegisteredPlugin() throws {
         let supervisor = Supervisor.make()
-        try supervisor.register("loading", as: Loading.self, from: .source("push")) { _, _ in }
+        try supervisor.register(Registration("loading", as: Loading.self, from: .source("push")) { _, _ in })
         let plugin = ClassicPlugin()
         #expect(throws: RegistrationError.duplicateAction("loading", holder: "a closure for Loading")) {
-            try supervisor.register(plugin, from: .source("push"))
+            try supervisor.register(Registration(plugin, from: .source("push")))
         }
     }
 
@@ -22,18 +23,24 @@ import Testing
 
     @Test func aPluginCanBeReplacedAndRemovedWhileMessagesFlow() async throws {
         let supervisor = Supervisor.make()
-        try supervisor.register("version", as: Empty.self, from: .source("push")) { _, _ in 1 }
+        try supervisor.register(Registration("version", as: Empty.self, from: .source("push")) { _, _ in 1 })
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning {
             #expect(await intake.deliver(arrivals([message("version")])) == [.handled(reply: Bytes("1"))])
-            try supervisor.register("version", as: Empty.self, from: .source("push"), replacing: true) { _, _ in 2 }
+            try supervisor.register(
+                Registration("version", as: Empty.self, from: .source("push")) { _, _ in 2 },
+                replacing: true
+            )
             #expect(await intake.deliver(arrivals([message("version")])) == [.handled(reply: Bytes("2"))])
             try supervisor.remove("version")
             #expect(await intake.deliver(arrivals([message("version")])).map(reason) == ["unknownAction"])
         }
         #expect(throws: RegistrationError.noSuchAction("version")) { try supervisor.remove("version") }
         #expect(throws: RegistrationError.noSuchAction("version")) {
-            try supervisor.register("version", as: Empty.self, from: .source("push"), replacing: true) { _, _ in }
+            try supervisor.register(
+                Registration("version", as: Empty.self, from: .source("push")) { _, _ in },
+                replacing: true
+            )
         }
     }
 
@@ -41,7 +48,9 @@ import Testing
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock) { $0.timeout = .milliseconds(200) }
         let gate = Gate()
-        try supervisor.register("hangs", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        try supervisor.register(
+            Registration("hangs", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        )
         let intake = try supervisor.intake(for: "push")
         let sink = RecordingSink()
         try await supervisor.whileRunning {
@@ -57,9 +66,11 @@ import Testing
     @Test func eachOfTenThousandPluginsIsFound() async throws {
         let supervisor = Supervisor.make()
         for number in 0..<10_000 {
-            try supervisor.register(try ActionName("action\(number)"), as: Empty.self, from: .source("push")) { _, _ in
-                number
-            }
+            try supervisor.register(
+                Registration(try ActionName("action\(number)"), as: Empty.self, from: .source("push")) { _, _ in
+                    number
+                }
+            )
         }
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning {
@@ -72,22 +83,27 @@ import Testing
     }
 }
 
-@Suite struct ReconfigureTests {
-    private struct Fault: Error {}
+@Suite struct PluginChangeTests {
+    private static func registration(
+        _ action: ActionName,
+        options: PluginOptions<Empty> = PluginOptions(),
+        reply: Int = 1
+    ) -> Registration {
+        Registration(action, as: Empty.self, from: .source("push"), options: options) { _, _ in reply }
+    }
 
     @Test func allChangesTakeEffectAtOnce() async throws {
         let supervisor = Supervisor.make()
-        try supervisor.register("old", as: Empty.self, from: .source("push")) { _, _ in 1 }
-        try supervisor.register("kept", as: Empty.self, from: .source("push")) { _, _ in 1 }
+        try supervisor.register(Registration("old", as: Empty.self, from: .source("push")) { _, _ in 1 })
+        try supervisor.register(Registration("kept", as: Empty.self, from: .source("push")) { _, _ in 1 })
         let intake = try supervisor.intake(for: "push")
         let messages = ["old", "kept", "new"].map { message($0) }
         try await supervisor.whileRunning {
             let before = await intake.deliver(arrivals(messages)).map(reason)
-            try supervisor.reconfigure {
-                try supervisor.remove("old")
-                try supervisor.register("kept", as: Empty.self, from: .source("push"), replacing: true) { _, _ in 2 }
-                try supervisor.register("new", as: Empty.self, from: .source("push")) { _, _ in 3 }
-            }
+            try supervisor.apply([
+                .remove("old"), .replace(Self.registration("kept", reply: 2)),
+                .add(Self.registration("new", reply: 3)),
+            ])
             #expect(before == ["handled", "handled", "unknownAction"])
             let after = await intake.deliver(arrivals(messages))
             #expect(after.map(reason) == ["unknownAction", "handled", "handled"])
@@ -97,18 +113,12 @@ import Testing
 
     @Test func aFailedChangeRollsBackAllChanges() async throws {
         let supervisor = Supervisor.make()
-        try supervisor.register("kept", as: Empty.self, from: .source("push")) { _, _ in 1 }
+        try supervisor.register(Self.registration("kept"))
         #expect(throws: RegistrationError.noSuchAction("absent")) {
-            try supervisor.reconfigure {
-                try supervisor.remove("kept")
-                try supervisor.remove("absent")
-            }
+            try supervisor.apply([.remove("kept"), .remove("absent")])
         }
-        #expect(throws: Fault.self) {
-            try supervisor.reconfigure {
-                try supervisor.register("new", as: Empty.self, from: .source("push")) { _, _ in }
-                throw Fault()
-            }
+        #expect(throws: RegistrationError.duplicateAction("kept", holder: "a closure for Empty")) {
+            try supervisor.apply([.add(Self.registration("new")), .add(Self.registration("kept"))])
         }
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning {
@@ -119,41 +129,54 @@ import Testing
 
     @Test func aChangeSeesEarlierChanges() throws {
         let supervisor = Supervisor.make()
-        try supervisor.reconfigure {
-            try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
-            #expect(throws: RegistrationError.duplicateAction("work", holder: "a closure for Empty")) {
-                try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
-            }
-            try supervisor.remove("work")
-            try supervisor.reconfigure {
-                try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
-            }
+        let work = PluginChange.add(Self.registration("work"))
+        #expect(throws: RegistrationError.duplicateAction("work", holder: "a closure for Empty")) {
+            try supervisor.apply([work, work])
         }
+        try supervisor.apply([work, .remove("work"), work])
         try supervisor.remove("work")
+        #expect(throws: RegistrationError.noSuchAction("work")) { try supervisor.apply([.remove("work"), work]) }
     }
 
-    @Test func aConcurrentChangeByAnotherThreadIsPreserved() throws {
+    @Test func concurrentChangesAreAllPreserved() async throws {
         let supervisor = Supervisor.make()
-        let other = Supervisor.make()
-        try supervisor.reconfigure {
-            try other.register("work", as: Empty.self, from: .source("push")) { _, _ in }
-            try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for task in 0..<8 {
+                group.addTask {
+                    for number in 0..<50 {
+                        let names = try ["a", "b"].map { try ActionName("\($0)\(task)-\(number)") }
+                        try supervisor.apply(names.map { .add(Self.registration($0)) })
+                        try supervisor.apply([.remove(names[0])])
+                    }
+                }
+            }
+            try await group.waitForAll()
         }
-        try other.remove("work")
-        #expect(throws: RegistrationError.duplicateAction("late", holder: "a closure for Empty")) {
-            try supervisor.reconfigure {
-                try supervisor.register("late", as: Empty.self, from: .source("push")) { _, _ in }
-                try RegistrationElsewhere.register("late", in: supervisor)
+        for task in 0..<8 {
+            for number in 0..<50 {
+                let name = try ActionName("a\(task)-\(number)")
+                #expect(throws: RegistrationError.noSuchAction(name)) { try supervisor.remove(name) }
+                try supervisor.remove(try ActionName("b\(task)-\(number)"))
             }
         }
-        try supervisor.remove("late")
-        try supervisor.remove("work")
+    }
+
+    /// A table that grew with each addition would hold 100,000 positions in the end.
+    @Test func addingAndRemovingInTurnsKeepsTheTableSmall() throws {
+        var table = PluginTable()
+        for number in 0..<100_000 {
+            let name = try ActionName("action\(number % 7)")
+            #expect(try table.apply(.add(Self.registration(name)), SupervisorConfiguration()) == nil)
+            #expect(try table.apply(.remove(name), SupervisorConfiguration())?.action == name)
+        }
+        #expect(table.capacity <= 16)
+        #expect(table.entry(named: "action0") == nil)
     }
 
     /// Removes and adds the same plugin in one step, a hundred times. No message finds it missing.
     @Test func removingAndAddingAPluginLosesNoMessage() async throws {
         let supervisor = Supervisor.make()
-        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
+        try supervisor.register(Registration("work", as: Empty.self, from: .source("push")) { _, _ in })
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning {
             async let outcomes = withTaskGroup(of: [Outcome].self) { group in
@@ -165,10 +188,10 @@ import Testing
                 return await group.reduce(into: []) { $0 += $1 }
             }
             for _ in 0..<100 {
-                try supervisor.reconfigure {
-                    try supervisor.remove("work")
-                    try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
-                }
+                try supervisor.apply([
+                    .remove("work"),
+                    .add(Registration("work", as: Empty.self, from: .source("push")) { _, _ in }),
+                ])
                 await Task.yield()
             }
             #expect(await outcomes == Array(repeating: .handled(reply: nil), count: 1_000))
@@ -178,41 +201,10 @@ import Testing
     @Test func tenThousandChangesTakeLinearTime() throws {
         let supervisor = Supervisor.make()
         let names = try (0..<10_000).map { try ActionName("action\($0)") }
-        for isReplacing in [false, true] {
-            try supervisor.reconfigure {
-                for name in names {
-                    try supervisor.register(name, as: Empty.self, from: .source("push"), replacing: isReplacing) {
-                        _,
-                        _ in
-                    }
-                }
-            }
-        }
-        try supervisor.reconfigure { for name in names { try supervisor.remove(name) } }
+        try supervisor.apply(names.map { .add(Self.registration($0)) })
+        try supervisor.apply(names.map { .replace(Self.registration($0)) })
+        try supervisor.apply(names.map { .remove($0) })
         #expect(throws: RegistrationError.self) { try supervisor.remove(names[0]) }
-    }
-
-    /// The task inherits the collected changes of the `reconfigure` call that created it.
-    @Test func aTaskThatOutlivesTheCallRegistersDirectly() async throws {
-        let supervisor = Supervisor.make()
-        let gate = Gate()
-        var later: Task<Void, any Error>?
-        try supervisor.reconfigure {
-            later = Task {
-                await gate.pass()
-                try supervisor.register("late", as: Empty.self, from: .source("push")) { _, _ in }
-                try supervisor.reconfigure {
-                    try supervisor.register("later", as: Empty.self, from: .source("push")) { _, _ in }
-                }
-            }
-        }
-        gate.open()
-        try await later?.value
-        let intake = try supervisor.intake(for: "push")
-        try await supervisor.whileRunning {
-            let outcomes = await intake.deliver(arrivals([message("late"), message("later")]))
-            #expect(outcomes.map(reason) == ["handled", "handled"])
-        }
     }
 
     @Test func middlewareAppliesToPluginsOfTheSameChange() async throws {
@@ -222,33 +214,15 @@ import Testing
             }
         }
         let supervisor = Supervisor.make()
-        try supervisor.register("kept", as: Empty.self, from: .source("push")) { _, _ in }
-        try supervisor.reconfigure {
-            try supervisor.register("kept", as: Empty.self, from: .source("push"), replacing: true) { _, _ in }
-            try supervisor.use(Refusing(), for: "kept")
-            try supervisor.register("new", as: Empty.self, from: .source("push")) { _, _ in }
-            try supervisor.use(Refusing(), for: "new")
-        }
+        try supervisor.register(Self.registration("kept"))
+        let refusing = PluginOptions<Empty>(middleware: [Refusing()])
+        try supervisor.apply([
+            .replace(Self.registration("kept", options: refusing)), .add(Self.registration("new", options: refusing)),
+        ])
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning {
             let outcomes = await intake.deliver(arrivals([message("kept"), message("new")]))
             #expect(outcomes.map(reason) == ["overloaded", "overloaded"])
         }
-    }
-}
-
-/// Registers a plugin outside the collected changes of the current task.
-private enum RegistrationElsewhere {
-    static func register(_ action: ActionName, in supervisor: Supervisor) throws {
-        let done = Watched<Result<Void, RegistrationError>?>(nil)
-        let thread = Thread {
-            let result = Result { () throws(RegistrationError) in
-                try supervisor.register(action, as: Empty.self, from: .source("push")) { _, _ in }
-            }
-            done.change { $0 = result }
-        }
-        thread.start()
-        while done.value == nil {}
-        try done.value?.get()
     }
 }

@@ -8,7 +8,9 @@ import Testing
 @Suite struct RemoveSourceTests {
     @Test func removingASourceFreesItsNameAndStopsNoOther() async throws {
         let supervisor = Supervisor.make()
-        try supervisor.register("work", as: Empty.self, from: .any([.source("push"), .source("chat")])) { _, _ in }
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .any([.source("push"), .source("chat")])) { _, _ in }
+        )
         let (push, chat) = (InMemoryAdapter(source: "push"), InMemoryAdapter(source: "chat"))
         try supervisor.add(push)
         try supervisor.add(chat)
@@ -27,7 +29,9 @@ import Testing
     @Test func takenArrivalsAreHandledBeforeTheRemoval() async throws {
         let supervisor = Supervisor.make()
         let gate = Gate()
-        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        )
         let intake = try supervisor.intake(for: "push", window: WindowLimits(arrivals: 2))
         let sink = RecordingSink()
         try await supervisor.whileRunning {
@@ -51,9 +55,11 @@ import Testing
             configuration.drainLimit = .seconds(1)
         }
         let gate = Gate()
-        try supervisor.register("work", as: Empty.self, from: .any([.source("push"), .source("chat")])) { _, _ in
-            await gate.pass()
-        }
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .any([.source("push"), .source("chat")])) { _, _ in
+                await gate.pass()
+            }
+        )
         let (push, chat) = (
             try supervisor.intake(for: "push", window: WindowLimits(arrivals: 2)), try supervisor.intake(for: "chat")
         )
@@ -86,12 +92,12 @@ import Testing
         let supervisor = Supervisor.make(clock: clock) { $0.drainLimit = .milliseconds(300) }
         let retry = RetryPolicy(attempts: 2, firstDelay: .seconds(3_600), longestDelay: .seconds(3_600))
         let calls = Watched(0)
-        try supervisor.register("work", as: Empty.self, from: .source("push"), options: PluginOptions(retry: retry)) {
-            _,
-            _ in
-            calls.change { $0 += 1 }
-            throw RetryableFault()
-        }
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .source("push"), options: PluginOptions(retry: retry)) { _, _ in
+                calls.change { $0 += 1 }
+                throw RetryableFault()
+            }
+        )
         let intake = try supervisor.intake(for: "push", window: WindowLimits(arrivals: 1))
         let sink = RecordingSink()
         // Ticks until the run has ended, because the removal may come before the wait for the next attempt.
@@ -113,7 +119,9 @@ import Testing
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock) { $0.timeout = .milliseconds(100) }
         let gate = Gate()
-        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        )
         let intake = try supervisor.intake(for: "push")
         let sink = RecordingSink()
         try await supervisor.whileRunning {
@@ -136,7 +144,9 @@ import Testing
             configuration.drainLimit = .seconds(1)
         }
         let gate = Gate()
-        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        )
         let intake = try supervisor.intake(for: "push", window: WindowLimits(arrivals: 1))
         let sink = RecordingSink()
         let run = Task { try await supervisor.run() }
@@ -157,7 +167,9 @@ import Testing
     @Test func removingAnUnknownOrRemovedSourceReturnsFalse() async throws {
         let supervisor = Supervisor.make()
         let gate = Gate()
-        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        )
         let intake = try supervisor.intake(for: "push", window: WindowLimits(arrivals: 1))
         let sink = RecordingSink()
         try await supervisor.whileRunning {
@@ -175,7 +187,7 @@ import Testing
 
     @Test func aSourceRemovedBeforeTheRunIsNotStarted() async throws {
         let supervisor = Supervisor.make()
-        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
+        try supervisor.register(Registration("work", as: Empty.self, from: .source("push")) { _, _ in })
         let first = InMemoryAdapter(source: "push", features: .redelivers)
         try supervisor.add(first)
         #expect(await supervisor.remove(source: "push"))
@@ -189,7 +201,7 @@ import Testing
 
     @Test func theLastSourceCanBeRemovedAndReplaced() async throws {
         let supervisor = Supervisor.make()
-        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
+        try supervisor.register(Registration("work", as: Empty.self, from: .source("push")) { _, _ in })
         let adapter = InMemoryAdapter(source: "push", features: .redelivers)
         try supervisor.add(adapter)
         try await supervisor.whileRunning {
@@ -205,7 +217,7 @@ import Testing
     /// Without `whileSourcesChange`, the run would end with its last adapter before the next one is added.
     @Test func theLastAdapterMayEndDuringASourceChange() async throws {
         let supervisor = Supervisor.make()
-        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
+        try supervisor.register(Registration("work", as: Empty.self, from: .source("push")) { _, _ in })
         let (push, brief) = (InMemoryAdapter(source: "push"), BriefAdapter())
         try supervisor.add(push)
         try supervisor.add(brief)
@@ -225,7 +237,7 @@ import Testing
 
     @Test func removingTheLastSourceAfterASourceChangeKeepsTheRunAlive() async throws {
         let supervisor = Supervisor.make()
-        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
+        try supervisor.register(Registration("work", as: Empty.self, from: .source("push")) { _, _ in })
         let push = InMemoryAdapter(source: "push")
         try supervisor.add(push)
         try await supervisor.whileRunning {
@@ -252,9 +264,11 @@ import Testing
         let supervisor = Supervisor.make { $0.drainLimit = .seconds(3_600) }
         let gate = Gate()
         let options = PluginOptions<Empty>(timeout: .seconds(3_600))
-        try supervisor.register("work", as: Empty.self, from: .source("push"), options: options) { _, _ in
-            await gate.pass()
-        }
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .source("push"), options: options) { _, _ in
+                await gate.pass()
+            }
+        )
         let intake = try supervisor.intake(for: "push", window: WindowLimits(arrivals: 1))
         let sink = RecordingSink()
         let run = Task { try await supervisor.run() }
@@ -272,7 +286,7 @@ import Testing
     @Test func removedSourcesLeaveNoGroupsInTheLanes() async throws {
         let supervisor = Supervisor.make()
         let anybody = AccessRule("anybody") { _ in true }
-        try supervisor.register("work", as: Empty.self, from: anybody) { _, _ in }
+        try supervisor.register(Registration("work", as: Empty.self, from: anybody) { _, _ in })
         try await supervisor.whileRunning {
             for number in 0..<20 {
                 let source = try SourceName("chat-\(number)")

@@ -44,16 +44,22 @@ struct Echo: Sendable {
         let echo = Echo(log: log)
         let adapter = try make(Logger(label: "chat") { _ in RecordingLog(log) })
         let rule = AccessRule.source(adapter.source)
-        try echo.supervisor.register(action, as: RawBody.self, from: rule) { [received = echo.received] body, context in
-            received.append(body.bytes.copied())
-            try Echo.answer(body, context)
-        }
-        try echo.supervisor.register(.chatConnected, as: Notice.self, from: rule) { [opened = echo.opened] notice, _ in
-            opened.append(notice)
-        }
-        try echo.supervisor.register(.chatClosed, as: Notice.self, from: rule) { [closed = echo.closed] notice, _ in
-            closed.append(notice)
-        }
+        try echo.supervisor.register(
+            Registration(action, as: RawBody.self, from: rule) { [received = echo.received] body, context in
+                received.append(body.bytes.copied())
+                try Echo.answer(body, context)
+            }
+        )
+        try echo.supervisor.register(
+            Registration(.chatConnected, as: Notice.self, from: rule) { [opened = echo.opened] notice, _ in
+                opened.append(notice)
+            }
+        )
+        try echo.supervisor.register(
+            Registration(.chatClosed, as: Notice.self, from: rule) { [closed = echo.closed] notice, _ in
+                closed.append(notice)
+            }
+        )
         try echo.supervisor.add(adapter, window: window)
         try await echo.supervisor.whileRunning { try await body(echo, adapter) }
     }

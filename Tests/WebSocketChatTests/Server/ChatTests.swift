@@ -27,9 +27,11 @@ import Testing
     @Test func actionsAndBatchElementsAreAnsweredUnderTheirIDs() async throws {
         try await ServerTrial.supervised { _ in
         } register: { supervisor in
-            try supervisor.register("double", as: Order.self, from: .source("chat")) { order, _ in
-                Order(table: order.table * 2)
-            }
+            try supervisor.register(
+                Registration("double", as: Order.self, from: .source("chat")) { order, _ in
+                    Order(table: order.table * 2)
+                }
+            )
         } _: { trial, _ in
             try await ChatClients.with { clients in
                 let one = try await clients.open(trial.port)
@@ -52,11 +54,19 @@ import Testing
     @Test func accessDependsOnThePrincipal() async throws {
         let calls = EventList<String>()
         try await ServerTrial.supervised(Self.principals) { supervisor in
-            try supervisor.register("cook", as: RawBody.self, from: .chat(principal: "kitchen")) { _, context in
-                calls.append("\(context.chat?.principal ?? "?") \((context.origin.facts as? ChatFacts)?.peer ?? "?")")
-            }
-            try supervisor.register("look", as: RawBody.self, from: .chat(authenticated: true)) { _, _ in }
-            try supervisor.register("feed", as: RawBody.self, from: .feed()) { _, _ in calls.append("never") }
+            try supervisor.register(
+                Registration("cook", as: RawBody.self, from: .chat(principal: "kitchen")) { _, context in
+                    calls.append(
+                        "\(context.chat?.principal ?? "?") \((context.origin.facts as? ChatFacts)?.peer ?? "?")"
+                    )
+                }
+            )
+            try supervisor.register(
+                Registration("look", as: RawBody.self, from: .chat(authenticated: true)) { _, _ in }
+            )
+            try supervisor.register(
+                Registration("feed", as: RawBody.self, from: .feed()) { _, _ in calls.append("never") }
+            )
         } _: { trial, _ in
             try await ChatClients.with { clients in
                 let kitchen = try await clients.open(trial.port, Self.bearer("kitchen"))
@@ -80,7 +90,7 @@ import Testing
         try await ServerTrial.supervised { configuration in
             configuration.origins = [app]
         } register: { supervisor in
-            try supervisor.register("look", as: RawBody.self, from: .chat(origin: app)) { _, _ in }
+            try supervisor.register(Registration("look", as: RawBody.self, from: .chat(origin: app)) { _, _ in })
         } _: { trial, _ in
             try await ChatClients.with { clients in
                 let page = try await clients.open(trial.port) { $0.origin = "https://APP.example" }
@@ -96,15 +106,21 @@ import Testing
     @Test func aBroadcastReachesJoinedClients() async throws {
         try await ServerTrial.supervised { _ in
         } register: { supervisor in
-            try supervisor.register("join", as: String.self, from: .source("chat")) { tag, context in
-                context.chat?.join(tag) == true
-            }
-            try supervisor.register("leave", as: String.self, from: .source("chat")) { tag, context in
-                context.chat?.leave(tag)
-            }
-            try supervisor.register("say", as: RawBody.self, from: .source("chat")) { body, context in
-                context.chat?.broadcast("said", body.bytes, to: "room").sent ?? -1
-            }
+            try supervisor.register(
+                Registration("join", as: String.self, from: .source("chat")) { tag, context in
+                    context.chat?.join(tag) == true
+                }
+            )
+            try supervisor.register(
+                Registration("leave", as: String.self, from: .source("chat")) { tag, context in
+                    context.chat?.leave(tag)
+                }
+            )
+            try supervisor.register(
+                Registration("say", as: RawBody.self, from: .source("chat")) { body, context in
+                    context.chat?.broadcast("said", body.bytes, to: "room").sent ?? -1
+                }
+            )
         } _: { trial, _ in
             try await ChatClients.with { clients in
                 var all: [ChatClient] = []

@@ -78,14 +78,13 @@ import Testing
             configuration.connectionWindow = window
         } register: { supervisor in
             try supervisor.register(
-                "work",
-                as: Bool.self,
-                from: .source("chat"),
-                options: PluginOptions(maxConcurrent: 1)
-            ) { isFlood, _ in
-                await gate.pass()
-                handled.append(isFlood)
-            }
+                Registration("work", as: Bool.self, from: .source("chat"), options: PluginOptions(maxConcurrent: 1)) {
+                    isFlood,
+                    _ in
+                    await gate.pass()
+                    handled.append(isFlood)
+                }
+            )
         } _: { trial, _ in
             try await ChatClients.with(Self.roomy) { clients in
                 let (flooder, other) = (try await clients.open(trial.port), try await trial.rawPeer())
@@ -119,10 +118,12 @@ import Testing
         try await ServerTrial.supervised { configuration in
             configuration.waitingBytes = 65_536
         } register: { supervisor in
-            try supervisor.register("join", as: RawBody.self, from: .source("chat")) { _, context in
-                context.chat?.join("all")
-                return
-            }
+            try supervisor.register(
+                Registration("join", as: RawBody.self, from: .source("chat")) { _, context in
+                    context.chat?.join("all")
+                    return
+                }
+            )
         } _: { trial, _ in
             try await ChatClients.with(Self.roomy) { clients in
                 let slow = try await trial.rawPeer()
@@ -168,7 +169,7 @@ import Testing
         try await ServerTrial.supervised { configuration in
             configuration.waitingBytes = 65_536
         } register: { supervisor in
-            try supervisor.register("echo", as: String.self, from: .source("chat")) { text, _ in text }
+            try supervisor.register(Registration("echo", as: String.self, from: .source("chat")) { text, _ in text })
         } _: { trial, _ in
             try await ChatClients.with { clients in
                 let flooder = try await trial.rawPeer()

@@ -76,7 +76,9 @@ import Testing
             configuration: .patient,
             logger: .init(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
-        try supervisor.register("work", as: RawBody.self, from: .source("chat")) { _, _ in await gate.pass() }
+        try supervisor.register(
+            Registration("work", as: RawBody.self, from: .source("chat")) { _, _ in await gate.pass() }
+        )
         try supervisor.add(server)
         try await ChatClients.with { clients in
             let run = Task { try await supervisor.run() }

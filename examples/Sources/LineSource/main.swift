@@ -34,9 +34,11 @@ func greet() async throws {
 
     let supervisor = Supervisor(logger: Logger(label: "lines") { _ in SwiftLogNoOpLogHandler() })
     try supervisor.add(adapter)
-    try supervisor.register("greet", as: Greeting.self, from: .source("lines")) { greeting, _ in
-        "Hello, \(greeting.name)"
-    }
+    try supervisor.register(
+        Registration("greet", as: Greeting.self, from: .source("lines")) { greeting, _ in
+            "Hello, \(greeting.name)"
+        }
+    )
     // Returns when all sources have ended and all their arrivals are settled.
     try await supervisor.run()
 }

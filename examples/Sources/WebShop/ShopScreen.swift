@@ -30,24 +30,31 @@ struct ShopScreen {
         try supervisor.add(engine)
         let told = told
         try supervisor.register(
-            LoadingPlugin { info, _ in told("loading \(info.isShow ? "begins" : "ends")") },
-            from: rule
+            Registration(LoadingPlugin { info, _ in told("loading \(info.isShow ? "begins" : "ends")") }, from: rule)
         )
-        try supervisor.register(PaymentPlugin(told: told), from: rule)
-        try supervisor.register("openCard", as: Card.self, from: .any([rule, .link(scheme: "shop")])) { card, _ in
-            told("the card \(card.card)")
-        }
-        try supervisor.register("log", as: Line.self, from: rule) { line, _ in told("log: \(line.text)") }
-        try supervisor.register("user", as: String.self, from: rule) { greeting, _ in told("user: \(greeting)") }
-        try supervisor.register("title", as: Nothing.self, from: rule) { _, context in context.page?.title ?? "" }
-        try supervisor.register("picture", as: Nothing.self, from: rule) { _, _ in try await picture() }
+        try supervisor.register(Registration(PaymentPlugin(told: told), from: rule))
+        try supervisor.register(
+            Registration("openCard", as: Card.self, from: .any([rule, .link(scheme: "shop")])) { card, _ in
+                told("the card \(card.card)")
+            }
+        )
+        try supervisor.register(Registration("log", as: Line.self, from: rule) { line, _ in told("log: \(line.text)") })
+        try supervisor.register(
+            Registration("user", as: String.self, from: rule) { greeting, _ in told("user: \(greeting)") }
+        )
+        try supervisor.register(
+            Registration("title", as: Nothing.self, from: rule) { _, context in context.page?.title ?? "" }
+        )
+        try supervisor.register(Registration("picture", as: Nothing.self, from: rule) { _, _ in try await picture() })
         // Closes both sources, so that the supervisor's run ends.
-        try supervisor.register("page", as: String.self, from: rule) { wish, context in
-            guard wish == "Close" else { return }
-            told("closed")
-            context.page?.close()
-            links.close()
-        }
+        try supervisor.register(
+            Registration("page", as: String.self, from: rule) { wish, context in
+                guard wish == "Close" else { return }
+                told("closed")
+                context.page?.close()
+                links.close()
+            }
+        )
         try await supervisor.run()
     }
 

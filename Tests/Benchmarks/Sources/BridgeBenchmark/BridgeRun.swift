@@ -27,9 +27,11 @@ enum BridgeRun {
         configuration.endsWhenIdle = true
         let supervisor = Supervisor(logger: quiet)
         try supervisor.add(JavaScriptCoreEngine(configuration, logger: quiet))
-        try supervisor.register("payment", as: Payment.self, from: .source("page")) { payment, _ in
-            Receipt(total: payment.amount)
-        }
+        try supervisor.register(
+            Registration("payment", as: Payment.self, from: .source("page")) { payment, _ in
+                Receipt(total: payment.amount)
+            }
+        )
         let clock = ContinuousClock()
         let began = clock.now
         try await supervisor.run()

@@ -25,10 +25,10 @@ final class SignalboxWay: Sendable {
         intake = try supervisor.intake(for: "benchmark")
         running = Task { try await supervisor.run() }
         for number in 0..<30 {
-            try supervisor.register(try ActionName("other\(number)"), as: Payment.self, from: .source("benchmark")) {
-                _,
-                _ in
-            }
+            try supervisor.register(
+                Registration(try ActionName("other\(number)"), as: Payment.self, from: .source("benchmark")) { _, _ in
+                }
+            )
         }
         try register(variant)
     }
@@ -37,15 +37,21 @@ final class SignalboxWay: Sendable {
         let rule = AccessRule.source("benchmark")
         switch variant {
         case .codableAsync:
-            try supervisor.register("payment", as: Payment.self, from: rule) { info, _ in await self.addLater(info) }
+            try supervisor.register(
+                Registration("payment", as: Payment.self, from: rule) { info, _ in await self.addLater(info) }
+            )
         case .codableSync:
-            try supervisor.register("payment", as: Payment.self, from: rule) { info, _ in self.add(info) }
+            try supervisor.register(Registration("payment", as: Payment.self, from: rule) { info, _ in self.add(info) })
         case .handAsync:
-            try supervisor.register("payment", as: HandReadPayment.self, from: rule) { info, _ in
-                await self.addLater(info)
-            }
+            try supervisor.register(
+                Registration("payment", as: HandReadPayment.self, from: rule) { info, _ in
+                    await self.addLater(info)
+                }
+            )
         case .handSync:
-            try supervisor.register("payment", as: HandReadPayment.self, from: rule) { info, _ in self.add(info) }
+            try supervisor.register(
+                Registration("payment", as: HandReadPayment.self, from: rule) { info, _ in self.add(info) }
+            )
         }
     }
 

@@ -30,29 +30,26 @@ final class StageWay: Sendable {
         }
         for middleware in setting.middleware { supervisor.use(middleware) }
         running = Task { try await supervisor.run() }
-        try supervisor.reconfigure { try register(setting) }
+        try supervisor.apply(try registrations(setting).map { .add($0) })
     }
 
-    private func register(_ setting: StageSetting) throws {
+    private func registrations(_ setting: StageSetting) throws -> [Registration] {
         let rule = AccessRule.any(setting.sources.map { AccessRule.source($0) })
         let called = try setting.called.map { try ActionName($0) }
-        if setting.isHandled {
-            for action in called { try register(action, rule, setting) }
+        let others = try (0..<max(0, setting.registered - called.count)).map { number in
+            Registration(try ActionName("other\(number)"), as: Payment.self, from: rule) { _, _ in }
         }
-        for number in 0..<max(0, setting.registered - called.count) {
-            try supervisor.register(try ActionName("other\(number)"), as: Payment.self, from: rule) { _, _ in }
-        }
+        return (setting.isHandled ? called.map { registration($0, rule, setting) } : []) + others
     }
 
-    private func register(_ action: ActionName, _ rule: AccessRule, _ setting: StageSetting) throws {
+    private func registration(_ action: ActionName, _ rule: AccessRule, _ setting: StageSetting) -> Registration {
         if setting.isAsync {
-            try supervisor.register(action, as: Payment.self, from: rule, options: setting.options) { info, _ in
+            return Registration(action, as: Payment.self, from: rule, options: setting.options) { info, _ in
                 await self.addLater(info)
             }
-        } else {
-            try supervisor.register(action, as: Payment.self, from: rule, options: setting.options) { info, _ in
-                self.add(info)
-            }
+        }
+        return Registration(action, as: Payment.self, from: rule, options: setting.options) { info, _ in
+            self.add(info)
         }
     }
 

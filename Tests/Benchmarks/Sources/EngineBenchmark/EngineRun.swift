@@ -36,10 +36,12 @@ struct EngineRun<Page: EnginePage> {
         let supervisor = Supervisor(logger: quiet)
         try supervisor.add(engine)
         // Only one lane calls the plugin, so only one thread counts at a time.
-        try supervisor.register("payment", as: Payment.self, from: .source("page")) { payment, _ in
-            if page_counter_take(payment.amount) { end.finish() }
-            return Receipt(total: payment.amount)
-        }
+        try supervisor.register(
+            Registration("payment", as: Payment.self, from: .source("page")) { payment, _ in
+                if page_counter_take(payment.amount) { end.finish() }
+                return Receipt(total: payment.amount)
+            }
+        )
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await supervisor.run() }
             try await page.opened(engine)

@@ -22,20 +22,24 @@ struct AdapterRun {
 
     func typedPlugin() async throws {
         try await supervised { supervisor in
-            try supervisor.register("payment", as: Payment.self, from: .source("push")) { payment, _ in
-                precondition(payment.amount > 0, "invalid payment")
-                _ = meter.count()
-            }
+            try supervisor.register(
+                Registration("payment", as: Payment.self, from: .source("push")) { payment, _ in
+                    precondition(payment.amount > 0, "invalid payment")
+                    _ = meter.count()
+                }
+            )
         }
     }
 
     func timedPlugin() async throws {
         let latencies = Latencies(expected: meter.expected)
         try await supervised { supervisor in
-            try supervisor.register("payment", as: Payment.self, from: .source("push")) { payment, _ in
-                latencies.note(since: payment.amount)
-                _ = meter.count()
-            }
+            try supervisor.register(
+                Registration("payment", as: Payment.self, from: .source("push")) { payment, _ in
+                    latencies.note(since: payment.amount)
+                    _ = meter.count()
+                }
+            )
         }
         latencies.show()
     }
@@ -43,7 +47,7 @@ struct AdapterRun {
     func committingPlugin() async throws {
         let plugin = CommitPlugin(action: "payment", meter: meter)
         try await supervised { supervisor in
-            try supervisor.register(plugin, from: .source("push"))
+            try supervisor.register(Registration(plugin, from: .source("push")))
         }
         plugin.show()
     }

@@ -80,7 +80,9 @@ struct ServerRun {
         let supervisor = Supervisor(logger: .silent)
         let server = try makeServer()
         try supervisor.add(server)
-        try supervisor.register("payment", as: Payment.self, from: .source(ServerRun.source)) { payment, _ in payment }
+        try supervisor.register(
+            Registration("payment", as: Payment.self, from: .source(ServerRun.source)) { payment, _ in payment }
+        )
         async let run: Void = supervisor.run()
         await tellPort(of: server)
         try await run
@@ -92,12 +94,16 @@ struct ServerRun {
         let server = try makeServer(announces: true)
         try supervisor.add(server)
         let rule = AccessRule.source(ServerRun.source)
-        try supervisor.register(.chatConnected, as: RawBody.self, from: rule) { _, context in
-            precondition(context.chat?.join(ServerRun.tag) == true, "a new connection has no tag")
-        }
-        try supervisor.register("payment", as: RawBody.self, from: rule) { payment, context in
-            _ = context.chat?.broadcast("payment", payment.bytes, to: ServerRun.tag)
-        }
+        try supervisor.register(
+            Registration(.chatConnected, as: RawBody.self, from: rule) { _, context in
+                precondition(context.chat?.join(ServerRun.tag) == true, "a new connection has no tag")
+            }
+        )
+        try supervisor.register(
+            Registration("payment", as: RawBody.self, from: rule) { payment, context in
+                _ = context.chat?.broadcast("payment", payment.bytes, to: ServerRun.tag)
+            }
+        )
         async let run: Void = supervisor.run()
         await tellPort(of: server)
         try await run
@@ -167,15 +173,19 @@ enum Reading {
     func register(with supervisor: Supervisor, source: SourceName, meter: Meter) throws {
         switch self {
         case .codable:
-            try supervisor.register("payment", as: Payment.self, from: .source(source)) { payment, _ in
-                precondition(payment.amount > 0, "invalid payment")
-                _ = meter.count()
-            }
+            try supervisor.register(
+                Registration("payment", as: Payment.self, from: .source(source)) { payment, _ in
+                    precondition(payment.amount > 0, "invalid payment")
+                    _ = meter.count()
+                }
+            )
         case .byHand:
-            try supervisor.register("payment", as: HandReadPayment.self, from: .source(source)) { payment, _ in
-                precondition(payment.amount > 0, "invalid payment")
-                _ = meter.count()
-            }
+            try supervisor.register(
+                Registration("payment", as: HandReadPayment.self, from: .source(source)) { payment, _ in
+                    precondition(payment.amount > 0, "invalid payment")
+                    _ = meter.count()
+                }
+            )
         }
     }
 }

@@ -51,7 +51,7 @@ import Testing
 
     @Test func theOutputMatchesTheSupervisorsExplanation() throws {
         let supervisor = Supervisor(logger: LogChoice.critical.logger)
-        try supervisor.register(LogPlugin(action: "order"), from: .source("page"))
+        try supervisor.register(Registration(LogPlugin(action: "order"), from: .source("page")))
         let configuration = try ConfigurationFixture.read(ExplainFixture.text, for: .plugins)
         let source = try ExplainFixture.explainer().source("page")
         let bytes = Array(#"{"action":"order","id":"7","body":1}"#.utf8)

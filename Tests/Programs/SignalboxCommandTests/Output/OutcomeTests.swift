@@ -68,10 +68,12 @@ import Testing
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
         let (gate, opener) = AsyncStream.makeStream(of: Void.self)
-        try supervisor.register("slow", as: RawBody.self, from: .source("test")) { _, _ async in
-            for await _ in gate {}
-        }
-        try supervisor.register("fast", as: RawBody.self, from: .source("test")) { _, _ in }
+        try supervisor.register(
+            Registration("slow", as: RawBody.self, from: .source("test")) { _, _ async in
+                for await _ in gate {}
+            }
+        )
+        try supervisor.register(Registration("fast", as: RawBody.self, from: .source("test")) { _, _ in })
         let intake = OrderedIntake(intake: try supervisor.intake(for: "test"), outcomes: outcomes)
         let trial = Trial(
             intake: intake,

@@ -85,10 +85,12 @@ import Testing
         let supervisor = Supervisor(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let called = Mutex<Set<String>>([])
         for (number, rule) in rules.enumerated() {
-            try supervisor.register(try ActionName("rule\(number)"), as: RawBody.self, from: rule.rule) { _, context in
-                let name = Self.origins.first { $0.origin === context.origin }?.name ?? "nobody"
-                called.withLock { _ = $0.insert("\(context.action.name) \(name)") }
-            }
+            try supervisor.register(
+                Registration(try ActionName("rule\(number)"), as: RawBody.self, from: rule.rule) { _, context in
+                    let name = Self.origins.first { $0.origin === context.origin }?.name ?? "nobody"
+                    called.withLock { _ = $0.insert("\(context.action.name) \(name)") }
+                }
+            )
         }
         let arrivals = Self.arrivals(actions: rules.count)
         let explained = arrivals.map { supervisor.explain($0).verdict.code }

@@ -17,87 +17,69 @@ extension Disturbance.Kind {
 extension Simulation {
     /// Changes the plugins or the middleware, and records the result.
     func change(_ supervisor: Supervisor, _ kind: Disturbance.Kind) {
-        switch kind {
-        case .together(let changes):
-            var events: [SimulationEvent] = []
-            do {
-                try supervisor.reconfigure {
-                    for change in changes { events += try apply(change, supervisor) }
-                }
-                for event in events { world.add(event) }
-            } catch {
-                world.add(.refused(action: changes.first?.action ?? 0))
-            }
-        default:
-            do throws(RegistrationError) {
-                for event in try apply(kind, supervisor) { world.add(event) }
-            } catch {
-                world.add(.refused(action: kind.action))
-            }
+        guard case .together(let changes) = kind else { return applyTogether([kind], supervisor) }
+        applyTogether(changes, supervisor)
+    }
+
+    /// Applies the changes of plugins in one step, and then adds the middleware.
+    private func applyTogether(_ kinds: [Disturbance.Kind], _ supervisor: Supervisor) {
+        let changes = kinds.compactMap { change($0) }
+        do throws(RegistrationError) {
+            try supervisor.apply(changes.map(\.change))
+            for (_, event) in changes { world.add(event) }
+        } catch {
+            world.add(.refused(action: kinds.first?.action ?? 0))
+        }
+        for kind in kinds { use(kind, supervisor) }
+    }
+
+    /// Adds the middleware of a disturbance that adds some.
+    private func use(_ kind: Disturbance.Kind, _ supervisor: Supervisor) {
+        guard case .use(let scenario, let action) = kind else { return }
+        let middleware = SimulatedMiddleware(scenario: scenario, world: world)
+        guard let action else { return supervisor.use(middleware) }
+        do throws(RegistrationError) {
+            try supervisor.use(middleware, for: ActionName(stringLiteral: "p\(action)"))
+        } catch {
+            world.add(.refused(action: action))
         }
     }
 
-    /// - Returns: The events to record once the change takes effect.
-    private func apply(
-        _ kind: Disturbance.Kind,
-        _ supervisor: Supervisor
-    ) throws(RegistrationError) -> [SimulationEvent] {
+    /// - Returns: The change of a plugin and the event to record once it takes effect.
+    private func change(_ kind: Disturbance.Kind) -> (change: PluginChange, event: SimulationEvent)? {
         switch kind {
-        case .register(let plugin): return [try register(plugin, supervisor, replacing: false)]
-        case .replace(let plugin): return [try register(plugin, supervisor, replacing: true)]
+        case .register(let plugin):
+            let (registration, event) = registration(plugin)
+            return (.add(registration), event)
+        case .replace(let plugin):
+            let (registration, event) = registration(plugin)
+            return (.replace(registration), event)
         case .remove(let action):
-            try supervisor.remove(ActionName(stringLiteral: "p\(action)"))
-            return [.removed(action: action)]
-        case .use(let scenario, let action):
-            let middleware = SimulatedMiddleware(scenario: scenario, world: world)
-            if let action {
-                try supervisor.use(middleware, for: ActionName(stringLiteral: "p\(action)"))
-            } else {
-                supervisor.use(middleware)
-            }
-            return []
-        case .together, .removeSource, .addSource: return []
+            return (.remove(ActionName(stringLiteral: "p\(action)")), .removed(action: action))
+        case .use, .together, .removeSource, .addSource: return nil
         }
     }
 
-    private func register(
-        _ plugin: PluginScenario,
-        _ supervisor: Supervisor,
-        replacing: Bool
-    ) throws(RegistrationError) -> SimulationEvent {
+    private func registration(_ plugin: PluginScenario) -> (Registration, SimulationEvent) {
         let hold = world.nextRegistration(plugin)
-        try register(plugin, hold, supervisor, replacing: replacing)
-        return .registered(registration: hold.number, action: plugin.action)
+        return (registration(plugin, hold), .registered(registration: hold.number, action: plugin.action))
     }
 
-    private func register(
-        _ plugin: PluginScenario,
-        _ hold: RegistrationHold,
-        _ supervisor: Supervisor,
-        replacing: Bool
-    ) throws(RegistrationError) {
+    private func registration(_ plugin: PluginScenario, _ hold: RegistrationHold) -> Registration {
         let rule = AccessRule.any(plugin.sources.map { .source(world.scenario.sources[$0].name) })
         let options = options(plugin)
         switch plugin.kind {
         case .async:
-            try supervisor.register(
-                plugin.name,
-                as: SimulatedInfo.self,
-                from: rule,
-                options: options,
-                replacing: replacing
-            ) { [world] info, context async throws -> Int in try await world.call(hold.number, [context], info) }
+            return Registration(plugin.name, as: SimulatedInfo.self, from: rule, options: options) {
+                [world] info, context async throws -> Int in try await world.call(hold.number, [context], info)
+            }
         case .sync:
-            try supervisor.register(
-                plugin.name,
-                as: SimulatedInfo.self,
-                from: rule,
-                options: options,
-                replacing: replacing
-            ) { [world] info, context throws -> Int in try world.callWithoutWaiting(hold.number, context, info) }
+            return Registration(plugin.name, as: SimulatedInfo.self, from: rule, options: options) {
+                [world] info, context throws -> Int in try world.callWithoutWaiting(hold.number, context, info)
+            }
         case .batch:
             let batch = SimulatedBatchPlugin(world: world, hold: hold, action: plugin.name)
-            try supervisor.register(batch, from: rule, options: options, replacing: replacing)
+            return Registration(batch, from: rule, options: options)
         }
     }
 
