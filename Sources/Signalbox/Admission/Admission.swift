@@ -92,15 +92,15 @@ struct AdmissionPass {
         _ range: Range<Int>,
         for entry: PluginEntry,
         to parts: inout BatchParts,
-        _ verdicts: inout [IntakeVerdict]
+        _ verdicts: inout [Verdict]
     ) {
         for position in range {
             switch decide(slice.arrivals[position], entry) {
             case .passes: parts.add(position..<position + 1, for: entry)
             case .coalesced: break
             case .settled(let outcome, let isDuplicate):
-                let one = slice.part(position..<position + 1)
-                verdicts.append(IntakeVerdict(slice: one, outcome: outcome, plugin: entry, isDuplicate: isDuplicate))
+                let one = slice.part(position..<position + 1, for: entry)
+                verdicts.append(Verdict(slice: one, outcome: outcome, isDuplicate: isDuplicate))
             }
         }
     }

@@ -67,15 +67,11 @@ struct BatchParts {
 
         /// Returns the part as a slice of the batch. Arrivals are copied only if the part is not contiguous.
         func slice(of batch: BatchSlice) -> BatchSlice {
-            if ranges.count == 1 { return batch.part(ranges[0]) }
-            let arrivals = ranges.flatMap { batch.arrivals[$0] }
-            return BatchSlice(
-                arrivals,
-                in: 0..<arrivals.count,
-                sink: batch.sink,
-                tick: batch.tick,
-                intake: batch.intake
-            )
+            if ranges.count == 1 { return batch.part(ranges[0], for: entry) }
+            let (arrivals, tick) = (ranges.flatMap { batch.arrivals[$0] }, batch.tick)
+            var part = BatchSlice(arrivals, in: arrivals.indices, sink: batch.sink, tick: tick, settler: batch.settler)
+            part.plugin = entry
+            return part
         }
     }
 

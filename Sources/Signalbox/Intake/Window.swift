@@ -74,17 +74,3 @@ public struct WindowUse: Sendable, Hashable {
         Self(arrivals: one.arrivals + other.arrivals, bytes: one.bytes + other.bytes)
     }
 }
-
-/// The reason to wait for an empty window. Each kind of wait can be stopped separately.
-enum EmptyWait: Sendable {
-    /// The end of the run.
-    case drain
-    /// The removal of a source. Unlike a drain, it does not wait for calls in progress after its limit.
-    case removal
-}
-
-/// A task that waits for a source's window to empty.
-struct EmptyWaiter: Sendable {
-    let wait: EmptyWait
-    let continuation: UnsafeContinuation<Void, Never>
-}

@@ -6,9 +6,11 @@ struct BatchSlice: Sendable {
     var range: Range<Int>
     let sink: any SettlementSink
     /// The supervisor's tick when the arrivals were routed.
-    let tick: UInt64
-    /// The intake that took the arrivals and settles them.
-    let intake: SourceIntake
+    private(set) var tick: UInt64
+    /// Settles the arrivals.
+    let settler: Settler
+    /// The plugin the arrivals are meant for, or `nil` if none was found.
+    var plugin: PluginEntry?
     /// The number of the next attempt, starting at 1.
     var attempt = 1
     /// The outcomes of the previous failed attempt, if any.
@@ -16,18 +18,25 @@ struct BatchSlice: Sendable {
     /// The call for the single arrival with its body already decoded, if the lane is ordered by key.
     var prepared: (@Sendable (ActionContext) async -> Outcome)?
 
-    init(_ arrivals: [Arrival], in range: Range<Int>, sink: any SettlementSink, tick: UInt64, intake: SourceIntake) {
+    init(_ arrivals: [Arrival], in range: Range<Int>, sink: any SettlementSink, tick: UInt64, settler: Settler) {
         self.arrivals = arrivals
         self.range = range
         self.sink = sink
         self.tick = tick
-        self.intake = intake
+        self.settler = settler
     }
 
     /// Returns a part of the slice.
     func part(_ range: Range<Int>) -> BatchSlice {
         var part = self
         part.range = range
+        return part
+    }
+
+    /// Returns a part of the slice that is meant for a plugin.
+    func part(_ range: Range<Int>, for plugin: PluginEntry?) -> BatchSlice {
+        var part = part(range)
+        part.plugin = plugin
         return part
     }
 
@@ -44,46 +53,45 @@ struct BatchSlice: Sendable {
             return part(range.lowerBound..<range.lowerBound)
         }
         if last - first + 1 == positions.count { return part(first..<last + 1) }
-        var picked = BatchSlice(
-            positions.map { arrivals[$0] },
-            in: 0..<positions.count,
-            sink: sink,
-            tick: tick,
-            intake: intake
-        )
-        picked.attempt = attempt
+        let arrivals = positions.map { self.arrivals[$0] }
+        var picked = BatchSlice(arrivals, in: 0..<positions.count, sink: sink, tick: tick, settler: settler)
+        (picked.plugin, picked.attempt) = (plugin, attempt)
         picked.failures = failures?.picked(at: positions)
         return picked
     }
 
+    /// Returns the slice with the tick at which it is routed.
+    func routed(at tick: UInt64) -> BatchSlice {
+        var routed = self
+        routed.tick = tick
+        return routed
+    }
+
     /// Returns whether the ack deadline of the source has passed.
     func isOverdue(at now: UInt64) -> Bool {
-        guard let limit = intake.ackDeadlineTicks else { return false }
-        return now - tick >= limit
+        settler.ackDeadlineTicks.map { now - tick >= $0 } ?? false
     }
 
     /// Settles the arrivals without making the next attempt.
     ///
     /// - Parameter isOfAttempt: Whether the outcome is that of the last attempt.
-    func settle(_ outcome: Outcome, plugin: PluginEntry?, isOfAttempt: Bool = false) {
+    func settle(_ outcome: Outcome, isOfAttempt: Bool = false) {
         let attempts = AttemptCount(started: attempt - 1, isOutcomeOfLast: isOfAttempt)
-        for position in range {
-            intake.settle(arrivals[position], outcome, plugin: plugin, sink: sink, attempts)
-        }
+        for position in range { settler.settle(self, position, outcome, attempts) }
     }
 
     /// Settles one arrival with the outcome of its attempt.
-    func settle(_ position: Int, _ outcome: Outcome, plugin: PluginEntry?) {
-        let attempts = AttemptCount(started: attempt, isOutcomeOfLast: true)
-        intake.settle(arrivals[position], outcome, plugin: plugin, sink: sink, attempts)
-    }
-
-    /// Settles one arrival whose deadline passed before a call. A previous failed attempt determines the outcome.
-    func settleLate(_ position: Int, plugin: PluginEntry?) {
+    ///
+    /// - Parameter outcome: The outcome, or `nil` if the deadline passed before the call. A previous failed attempt then
+    ///   determines the outcome.
+    func settle(_ position: Int, _ outcome: Outcome?) {
+        if let outcome {
+            return settler.settle(self, position, outcome, AttemptCount(started: attempt, isOutcomeOfLast: true))
+        }
         let late = Outcome.Rejection(.expired, detail: "the deadline passed before the plugin was called")
         let failure = failures?.outcome(at: position)
         let attempts = AttemptCount(started: attempt - 1, isOutcomeOfLast: failure != nil)
-        intake.settle(arrivals[position], failure ?? .rejected(late), plugin: plugin, sink: sink, attempts)
+        settler.settle(self, position, failure ?? .rejected(late), attempts)
     }
 
     /// The slice after its next attempt.
@@ -126,20 +134,20 @@ struct AttemptCount: Sendable {
     static let none = AttemptCount(started: 0, isOutcomeOfLast: false)
 }
 
-/// Arrivals that were decided outside their worker's task, to be settled after the lane's lock is released.
-struct LaneVerdict: Sendable {
+/// A decision on arrivals that was made under a lock. Settle it after the lock is released.
+struct Verdict: Sendable {
     let slice: BatchSlice
     let outcome: Outcome
     /// Whether the outcome is that of the last attempt.
     var isOfAttempt = false
-}
-
-/// Arrivals that were decided during routing, to be settled after the intake's lock is released.
-struct IntakeVerdict: Sendable {
-    let slice: BatchSlice
-    let outcome: Outcome
-    /// The plugin the arrivals were meant for, or `nil` if none was found.
-    let plugin: PluginEntry?
     /// Whether the arrivals are duplicates of a handled one.
     var isDuplicate = false
+
+    func settle() {
+        guard isDuplicate else { return slice.settle(outcome, isOfAttempt: isOfAttempt) }
+        for arrival in slice.arrivals[slice.range] {
+            let delivery = CoalescedDelivery(arrival: arrival, sink: slice.sink)
+            slice.settler.settleDuplicate(delivery, outcome, slice.plugin)
+        }
+    }
 }

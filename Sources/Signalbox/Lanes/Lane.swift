@@ -8,13 +8,15 @@ import Synchronization
 final class Lane: Sendable {
     let entry: PluginEntry
     let core: SupervisorCore
+    let lanes: LaneTable
     let timeoutTicks: UInt64
     let state: Mutex<LaneState>
 
     /// - Parameter isWaitingForPredecessor: Whether calls wait for ``open()``.
-    init(entry: PluginEntry, core: SupervisorCore, isWaitingForPredecessor: Bool = false) {
+    init(entry: PluginEntry, core: SupervisorCore, lanes: LaneTable, isWaitingForPredecessor: Bool) {
         self.entry = entry
         self.core = core
+        self.lanes = lanes
         timeoutTicks = TickCount.ticks(in: entry.timeout, of: core.configuration.tick)
         state = Mutex(
             LaneState(
@@ -31,20 +33,20 @@ final class Lane: Sendable {
 
     /// The sources of calls that were settled and have not returned.
     var stalledSources: [SourceName] {
-        state.withLock { $0.workers.compactMap { $0.isStalled ? $0.current?.intake.source : nil } }
+        state.withLock { $0.workers.compactMap { $0.isStalled ? $0.current?.settler.source : nil } }
     }
 
     /// Enqueues a slice, or returns a verdict on it if its calls cannot start.
-    func enqueue(_ slice: BatchSlice) -> LaneVerdict? {
+    func enqueue(_ slice: BatchSlice) -> Verdict? {
         let task = slice.sink is OutcomeCollector ? LaneWorker.currentTask : nil
-        if let task, core.lanes.isWaitingForPredecessor(entry, withCallIn: task) {
-            return LaneVerdict(slice: slice, outcome: reentrant)
+        if let task, lanes.isWaitingForPredecessor(entry, withCallIn: task) {
+            return Verdict(slice: slice, outcome: reentrant)
         }
-        let (verdict, wakeups) = state.withLock { state -> (LaneVerdict?, LaneWakeups) in
+        let (verdict, wakeups) = state.withLock { state -> (Verdict?, LaneWakeups) in
             if let task, state.waitsForItself(slice, in: task) {
-                return (LaneVerdict(slice: slice, outcome: reentrant), LaneWakeups())
+                return (Verdict(slice: slice, outcome: reentrant), LaneWakeups())
             }
-            guard state.enqueue(slice) else { return (LaneVerdict(slice: slice, outcome: unavailable), LaneWakeups()) }
+            guard state.enqueue(slice) else { return (Verdict(slice: slice, outcome: unavailable), LaneWakeups()) }
             return (nil, state.dispatch())
         }
         perform(wakeups)
@@ -59,7 +61,7 @@ final class Lane: Sendable {
         }
         perform(wakeups)
         activateReplacement()
-        if hasEnded { core.lanes.release(self) }
+        if hasEnded { lanes.release(self) }
     }
 
     func perform(_ wakeups: LaneWakeups) {
@@ -84,18 +86,18 @@ extension LaneState {
     func waitsForItself(_ slice: BatchSlice, in task: Int) -> Bool {
         guard let caller = workers.first(where: { $0.current != nil && $0.worker.isTask(task) }) else { return false }
         if maxConcurrent == 1 { return true }
-        return order == .source && caller.current?.intake === slice.intake
+        return order == .source && caller.current?.settler === slice.settler
     }
 }
 
 extension Lane {
     /// Returns whether an action from the source could not be called at present. With ordering by key, only a fully
     /// stalled lane counts, because the key is unknown before the action is decoded.
-    func isStalled(for intake: SourceIntake?) -> Bool {
+    func isStalled(for settler: Settler?) -> Bool {
         state.withLock { state in
             if state.isStalled { return true }
-            guard state.order == .source, let intake else { return false }
-            return state.workers.contains { $0.isStalled && $0.current?.intake === intake }
+            guard state.order == .source, let settler else { return false }
+            return state.workers.contains { $0.isStalled && $0.current?.settler === settler }
         }
     }
 }
@@ -109,13 +111,13 @@ extension Lane {
         }
         perform(wakeups)
         activateReplacement()
-        if hasEnded { core.lanes.release(self) }
+        if hasEnded { lanes.release(self) }
     }
 
     /// Lets the replacement of this plugin start if everything here is settled. Calls that were settled and have not
     /// returned are not awaited.
     func activateReplacement() {
-        if state.withLock({ $0.takeActivation() }) { core.lanes.activateReplacement(of: entry) }
+        if state.withLock({ $0.takeActivation() }) { lanes.activateReplacement(of: entry) }
     }
 
     /// Returns whether the task is in a call of this lane.
@@ -127,10 +129,10 @@ extension Lane {
 extension Lane {
     /// Abandons a removed source's arrivals whose call has not started. A call in progress continues, because expiring
     /// it would stall the lane for the other sources.
-    func abandonWaiting(of intake: SourceIntake) {
+    func abandonWaiting(of settler: Settler) {
         let (slices, wakeups) = state.withLock { state -> ([BatchSlice], LaneWakeups) in
-            var slices = state.takeWaiting { $0.intake === intake } + state.takeRetries { $0.intake === intake }
-            for position in state.workers.indices where state.workers[position].current?.intake === intake {
+            var slices = state.takeWaiting { $0.settler === settler } + state.takeRetries { $0.settler === settler }
+            for position in state.workers.indices where state.workers[position].current?.settler === settler {
                 let callState = state.workers[position].worker.callState
                 guard callState.phase == .running, state.workers[position].worker.mark(callState, .interrupted),
                     let rest = state.workers[position].takeRest(behindCall: callState.number)
@@ -140,11 +142,11 @@ extension Lane {
             return (slices, state.dispatch())
         }
         perform(wakeups)
-        settle(slices.map { LaneVerdict(slice: $0, outcome: .abandoned(.drain)) })
+        for slice in slices { slice.settle(.abandoned(.drain)) }
     }
 
     /// Forgets a removed source, immediately or after its call returns.
-    func forget(_ intake: SourceIntake) {
-        state.withLock { $0.forget(intake) }
+    func forget(_ settler: Settler) {
+        state.withLock { $0.forget(settler) }
     }
 }

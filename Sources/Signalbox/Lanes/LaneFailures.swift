@@ -12,7 +12,7 @@ extension LaneState {
     }
 
     /// Queues the retries that are due. If the lane is stalled, they end with their last failure.
-    mutating func queueDueRetries(at now: UInt64) -> [LaneVerdict] {
+    mutating func queueDueRetries(at now: UInt64) -> [Verdict] {
         guard retries.contains(where: { $0.due <= now }) else { return [] }
         let due = retries.filter { $0.due <= now }
         retries.removeAll { $0.due <= now }
@@ -36,7 +36,7 @@ extension LaneState {
     /// worker is stalled.
     mutating func stall(_ position: Int, behindCall number: UInt64) -> [BatchSlice] {
         workers[position].isStalled = true
-        stalledBy = workers[position].current?.intake
+        stalledBy = workers[position].current?.settler
         if sorter == position { sorter = nil }
         var unbegun: [BatchSlice] = []
         if let rest = workers[position].takeRest(behindCall: number) { unbegun.append(rest) }
@@ -77,10 +77,10 @@ struct ScheduledRetry: Sendable {
     let due: UInt64
 
     /// Returns the final outcomes of the actions if no further call can be made.
-    func verdicts() -> [LaneVerdict] {
+    func verdicts() -> [Verdict] {
         slice.range.compactMap { position in
             slice.failures?.outcome(at: position).map {
-                LaneVerdict(slice: slice.part(position..<position + 1), outcome: $0, isOfAttempt: true)
+                Verdict(slice: slice.part(position..<position + 1), outcome: $0, isOfAttempt: true)
             }
         }
     }

@@ -36,7 +36,7 @@ struct LaneState: Sendable {
     /// The tick of that line, or `nil` if there was none.
     var reportedTick: UInt64?
     /// The source of the call that last stalled the lane.
-    var stalledBy: SourceIntake?
+    var stalledBy: Settler?
 
     /// The maximum number of actions whose keys a worker decodes at once.
     private static let sortedAtOnce = 32
@@ -78,7 +78,7 @@ struct LaneState: Sendable {
 extension LaneState {
     /// - Returns: `false` if the plugin is unavailable to the slice's source.
     mutating func enqueue(_ slice: BatchSlice) -> Bool {
-        let group = group(of: slice.intake)
+        let group = group(of: slice.settler)
         guard !isStalled, !groups[group].isStalled else {
             unreported += slice.range.count
             return false
@@ -103,8 +103,8 @@ extension LaneState {
         return true
     }
 
-    mutating func group(of intake: SourceIntake) -> Int {
-        let source = ObjectIdentifier(intake)
+    mutating func group(of settler: Settler) -> Int {
+        let source = ObjectIdentifier(settler)
         if let known = sources[source] { return known }
         let group = newGroup(nil)
         sources[source] = group
@@ -135,8 +135,8 @@ extension LaneState {
     }
 
     /// Forgets a source that submits nothing more.
-    mutating func forget(_ intake: SourceIntake) {
-        guard let group = sources.removeValue(forKey: ObjectIdentifier(intake)) else { return }
+    mutating func forget(_ settler: Settler) {
+        guard let group = sources.removeValue(forKey: ObjectIdentifier(settler)) else { return }
         groups[group].isLeft = true
         release(group)
     }
@@ -154,7 +154,7 @@ extension LaneState {
 
     /// Returns the unstarted part of a worker's slice to the front of its group's queue.
     mutating func putBack(_ slice: BatchSlice, to group: Int?) {
-        let group = group ?? self.group(of: slice.intake)
+        let group = group ?? self.group(of: slice.settler)
         groups[group].waiting.prepend(slice)
         list(group)
     }

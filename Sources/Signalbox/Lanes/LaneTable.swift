@@ -21,6 +21,7 @@ final class LaneTable: Sendable {
             let lane = Lane(
                 entry: entry,
                 core: core,
+                lanes: self,
                 isWaitingForPredecessor: state.replacements.predecessor(of: entry) != nil
             )
             state.lanes[ObjectIdentifier(entry)] = lane

@@ -34,7 +34,7 @@ extension Lane {
         }
         guard state.withLock({ $0.hasEnded }) else { return }
         reportUnavailable()
-        core.lanes.release(self)
+        lanes.release(self)
     }
 
     private func next(_ worker: LaneWorker) async -> LaneWork? {
@@ -45,7 +45,7 @@ extension Lane {
         }
         perform(wakeups)
         if let work { return work }
-        if activates { core.lanes.activateReplacement(of: entry) }
+        if activates { lanes.activateReplacement(of: entry) }
         return await withUnsafeContinuation { continuation in
             let (answer, wakeups) = state.withLock { state -> (LaneWork??, LaneWakeups) in
                 if let work = state.takeWork(for: worker.position) { return (.some(work), state.dispatch()) }
@@ -112,7 +112,7 @@ extension Lane {
     }
 
     private func context(_ arrival: Arrival, _ slice: BatchSlice) -> ActionContext {
-        ActionContext(arrival: arrival, host: slice.intake, attempt: slice.attempt)
+        ActionContext(arrival: arrival, host: slice.settler, attempt: slice.attempt)
     }
 
     /// Returns whether the deadline has passed, or will have at tick `due`. Without a deadline it reads no clock.
@@ -142,16 +142,14 @@ extension Lane {
             rawValue: worker.call.exchange(callState.with(.idle).rawValue, ordering: .acquiringAndReleasing)
         )
         guard found.phase != .expired else {
-            slice.intake.countLateReturn(slice.arrivals[position], plugin: entry)
+            slice.settler.countLateReturn(slice.arrivals[position], plugin: entry)
             endStall(of: worker)
             return false
         }
         if case .failed(let failure) = outcome, failure.isRetryable, delay(slice, position, failure, found, worker) {
             guard entry.options.order == .none else { return false }
-        } else if let outcome {
-            slice.settle(position, outcome, plugin: entry)
         } else {
-            slice.settleLate(position, plugin: entry)
+            slice.settle(position, outcome)
         }
         // Otherwise the timer has taken away the rest of the slice.
         guard found == callState else { return false }
@@ -182,7 +180,7 @@ extension Lane {
         guard let policy = entry.options.retry, slice.attempt < policy.attempts else { return nil }
         let longest = policy.longestTicks(afterAttempt: slice.attempt, core.configuration.tick)
         let due = core.now + core.random(in: 1...longest)
-        if let limit = slice.intake.ackDeadlineTicks, due - slice.tick >= limit { return nil }
+        if let limit = slice.settler.ackDeadlineTicks, due - slice.tick >= limit { return nil }
         return due
     }
 
@@ -220,18 +218,12 @@ extension Lane {
             rawValue: worker.call.exchange(callState.with(.idle).rawValue, ordering: .acquiringAndReleasing)
         )
         guard found.phase != .expired else {
-            for position in slice.range { slice.intake.countLateReturn(slice.arrivals[position], plugin: entry) }
+            for position in slice.range { slice.settler.countLateReturn(slice.arrivals[position], plugin: entry) }
             return endStall(of: worker)
         }
         let ends = Dictionary(uniqueKeysWithValues: zip(begun, results))
         let delayed = delay(ends, of: slice, found, worker)
-        for position in slice.range where !delayed.contains(position) {
-            if let outcome = ends[position] {
-                slice.settle(position, outcome, plugin: entry)
-            } else {
-                slice.settleLate(position, plugin: entry)
-            }
-        }
+        for position in slice.range where !delayed.contains(position) { slice.settle(position, ends[position]) }
     }
 
     /// - Returns: The positions to be retried.
@@ -262,7 +254,7 @@ extension Lane {
             let result = prepare(context(slice.arrivals[position], slice))
             let found = worker.call.exchange(callState.with(.idle).rawValue, ordering: .acquiringAndReleasing)
             guard CallState(rawValue: found).phase != .expired else {
-                slice.intake.countLateReturn(slice.arrivals[position], plugin: entry)
+                slice.settler.countLateReturn(slice.arrivals[position], plugin: entry)
                 return endStall(of: worker)
             }
             sort(slice.part(position..<position + 1), result)
@@ -273,12 +265,12 @@ extension Lane {
 
     private func sort(_ slice: BatchSlice, _ result: PreparedCall) {
         switch result {
-        case .refused(let outcome): slice.settle(outcome, plugin: entry)
+        case .refused(let outcome): slice.settle(outcome)
         case .keyed(let key, let call):
             var slice = slice
             slice.prepared = call
             let isTaken = state.withLock { $0.enqueue(slice, key: key) }
-            if !isTaken { slice.settle(unavailable, plugin: entry) }
+            if !isTaken { slice.settle(unavailable) }
         }
     }
 }

@@ -10,21 +10,21 @@ extension Lane {
     /// - Parameter queuesRetries: `false` while the caller abandons the rest. A retry that a worker has just received
     ///   cannot be abandoned and would be called again at each tick.
     func tick(_ now: UInt64, queuesRetries: Bool = true) {
-        let (verdicts, wakeups) = state.withLock { state -> ([LaneVerdict], LaneWakeups) in
-            var verdicts: [LaneVerdict] = []
+        let (verdicts, wakeups) = state.withLock { state -> ([Verdict], LaneWakeups) in
+            var verdicts: [Verdict] = []
             for position in state.workers.indices { verdicts += look(at: position, &state, now) }
             let overdue = state.takeWaiting { $0.isOverdue(at: now) }
-            verdicts += overdue.map { LaneVerdict(slice: $0, outcome: .abandoned(.ackDeadline)) }
+            verdicts += overdue.map { Verdict(slice: $0, outcome: .abandoned(.ackDeadline)) }
             if queuesRetries { verdicts += state.queueDueRetries(at: now) }
             return (verdicts, state.dispatch())
         }
         perform(wakeups)
-        settle(verdicts)
+        for verdict in verdicts { verdict.settle() }
         activateReplacement()
         reportStall(at: now)
     }
 
-    private func look(at position: Int, _ state: inout LaneState, _ now: UInt64) -> [LaneVerdict] {
+    private func look(at position: Int, _ state: inout LaneState, _ now: UInt64) -> [Verdict] {
         let callState = state.workers[position].worker.callState
         guard callState.phase == .running || callState.phase == .interrupted else { return [] }
         if callState.number != state.workers[position].lastSeenCall {
@@ -39,7 +39,7 @@ extension Lane {
             state.workers[position].worker.mark(callState, .interrupted),
             let rest = state.workers[position].takeRest(behindCall: callState.number)
         else { return [] }
-        return [LaneVerdict(slice: rest, outcome: .abandoned(.ackDeadline))]
+        return [Verdict(slice: rest, outcome: .abandoned(.ackDeadline))]
     }
 
     /// Settles everything in the lane with one outcome, including the calls in progress.
@@ -48,17 +48,17 @@ extension Lane {
     /// again at the next tick.
     func abandon(_ reason: Outcome.Abandonment) {
         let outcome = Outcome.abandoned(reason)
-        let (verdicts, wakeups) = state.withLock { state -> ([LaneVerdict], LaneWakeups) in
-            var verdicts: [LaneVerdict] = []
+        let (verdicts, wakeups) = state.withLock { state -> ([Verdict], LaneWakeups) in
+            var verdicts: [Verdict] = []
             for position in state.workers.indices {
                 let callState = state.workers[position].worker.callState
                 verdicts += expire(callState, position, &state, running: outcome, waiting: outcome)
             }
             let left = state.takeWaiting() + state.takeRetries()
-            return (verdicts + left.map { LaneVerdict(slice: $0, outcome: outcome) }, state.dispatch())
+            return (verdicts + left.map { Verdict(slice: $0, outcome: outcome) }, state.dispatch())
         }
         perform(wakeups)
-        settle(verdicts)
+        for verdict in verdicts { verdict.settle() }
     }
 
     private var overdue: Outcome {
@@ -72,7 +72,7 @@ extension Lane {
         _ state: inout LaneState,
         running: Outcome,
         waiting: Outcome
-    ) -> [LaneVerdict] {
+    ) -> [Verdict] {
         guard callState.phase == .running || callState.phase == .interrupted,
             state.workers[position].worker.mark(callState, .expired)
         else { return [] }
@@ -80,22 +80,16 @@ extension Lane {
         // Decoding for a key is not an attempt.
         let isAttempt = state.sorter != position
         let unbegun = state.stall(position, behindCall: callState.number)
-        return (called.map { [LaneVerdict(slice: isAttempt ? $0.called : $0, outcome: running)] } ?? [])
-            + unbegun.map { LaneVerdict(slice: $0, outcome: waiting) }
-    }
-
-    func settle(_ verdicts: [LaneVerdict]) {
-        for verdict in verdicts {
-            verdict.slice.settle(verdict.outcome, plugin: entry, isOfAttempt: verdict.isOfAttempt)
-        }
+        return (called.map { [Verdict(slice: isAttempt ? $0.called : $0, outcome: running)] } ?? [])
+            + unbegun.map { Verdict(slice: $0, outcome: waiting) }
     }
 
     private func reportStall(at now: UInt64) {
-        let (count, source) = state.withLock { state -> (Int, SourceIntake?) in
+        let (count, source) = state.withLock { state -> (Int, Settler?) in
             guard state.reportedTick.map({ now - $0 >= core.ticksBetweenStallLines }) ?? true else { return (0, nil) }
             return (state.takeUnreported(at: now), state.stalledBy)
         }
-        if count > 0 { source?.logStall(entry, unavailable: count) }
+        if count > 0 { source?.log.stalled(entry, unavailable: count) }
     }
 
     /// Logs the unavailable arrivals that no log line has reported yet.
@@ -103,6 +97,6 @@ extension Lane {
         let (count, source) = state.withLock { state in
             (state.takeUnreported(at: state.reportedTick ?? 0), state.stalledBy)
         }
-        if count > 0 { source?.logStall(entry, unavailable: count) }
+        if count > 0 { source?.log.stalled(entry, unavailable: count) }
     }
 }

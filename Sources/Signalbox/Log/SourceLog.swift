@@ -109,7 +109,7 @@ extension ActionContext {
     /// It writes its input unchanged. Text from a message may contain secrets, or line breaks that forge log lines: log
     /// ``Redaction/line(_:)`` of such text.
     public var logger: Logger {
-        var logger = (host as? SourceIntake)?.log.logger ?? Logger(label: "signalbox")
+        var logger = (host as? Settler)?.log.logger ?? Logger(label: "signalbox")
         let fields: LogFields = [.action: action.name.text, .id: id.text]
         for (key, value) in fields.metadata { logger[metadataKey: key] = value }
         return logger

@@ -16,18 +16,19 @@ extension Supervisor {
         let source = arrival.origin.source
         let (intake, isClosed) = state.withLock { ($0.intakes[source], $0.phase == .draining || $0.phase == .stopped) }
         let isTaken = !isClosed && intake?.isClosed != true
-        return ArrivalExplainer(arrival: arrival, intake: intake, isTaken: isTaken, core: core).explanation
+        return ArrivalExplainer(arrival: arrival, settler: intake?.settler, isTaken: isTaken, supervisor: self)
+            .explanation
     }
 }
 
 /// An explainer that checks every stage for an arrival, in the order of the path.
 struct ArrivalExplainer {
     let arrival: Arrival
-    /// The intake of the source, if the source has been added.
-    let intake: SourceIntake?
+    /// The state of the source, if the source has been added.
+    let settler: Settler?
     /// Whether the source still accepts arrivals.
     let isTaken: Bool
-    let core: SupervisorCore
+    let supervisor: Supervisor
 
     /// A step, and the verdict on the arrival if the step stops it.
     typealias StageResult = (step: ExplanationStep, verdict: ExplanationVerdict?)
@@ -39,7 +40,7 @@ struct ArrivalExplainer {
             return makeExplanation(from: [stop(.envelope, .rejected(rejection))], nil)
         case .success(let action):
             let read: StageResult = (ExplanationStep(.envelope, "\(arrival.envelope)"), nil)
-            guard let entry = core.registry.snapshot.entry(named: action.name) else {
+            guard let entry = supervisor.registry.snapshot.entry(named: action.name) else {
                 return makeExplanation(from: [read, stop(.plugin, .rejected(ArrivalRouter.unknown))], action)
             }
             let found: StageResult = (ExplanationStep(.plugin, "served by \(entry.holder)"), nil)
@@ -92,7 +93,7 @@ struct ArrivalExplainer {
             case .none: "unordered"
             }
         let bounds = "at most \(entry.options.maxConcurrent) at once, \(order)"
-        guard let lane = core.lanes.known(for: entry), lane.isStalled(for: intake) else {
+        guard let lane = supervisor.lanes.known(for: entry), lane.isStalled(for: settler) else {
             return (ExplanationStep(.lane, bounds), nil)
         }
         return stop(.lane, lane.unavailable, configured: bounds)
@@ -109,7 +110,7 @@ struct ArrivalExplainer {
         guard !entry.call.takesWholeSlices else {
             return (ExplanationStep(.middleware, "none, because one call handles many actions"), nil)
         }
-        let names = (core.middleware.all + entry.middleware.all).map { "\(type(of: $0))" }
+        let names = (supervisor.core.middleware.all + entry.middleware.all).map { "\(type(of: $0))" }
         return (ExplanationStep(.middleware, names.isEmpty ? "none" : names.joined(separator: ", ")), nil)
     }
 
@@ -129,14 +130,14 @@ struct ArrivalExplainer {
 extension ArrivalExplainer {
     /// The deduplication step. Arrivals that the access rule rejects are looked up too, unlike on submission.
     var deduplication: StageResult {
-        guard let intake else { return unknownSource(.deduplication) }
-        guard let deduplication = intake.admission.deduplication else {
+        guard let settler else { return unknownSource(.deduplication) }
+        guard let deduplication = settler.admission.deduplication else {
             return (ExplanationStep(.deduplication, "off for this source"), nil)
         }
         guard arrival.hasSenderID else {
             return (ExplanationStep(.deduplication, "by id; the message has none"), nil)
         }
-        switch deduplication.peek(arrival, at: core.now) {
+        switch deduplication.peek(arrival, at: supervisor.core.now) {
         case .first:
             return (ExplanationStep(.deduplication, "by id; not seen before"), nil)
         case .coalesced:
@@ -160,10 +161,10 @@ extension ArrivalExplainer {
     }
 
     var rateLimit: StageResult {
-        guard let intake else { return unknownSource(.rateLimit) }
-        guard let rate = intake.admission.rate else { return (ExplanationStep(.rateLimit, "none"), nil) }
+        guard let settler else { return unknownSource(.rateLimit) }
+        guard let rate = settler.admission.rate else { return (ExplanationStep(.rateLimit, "none"), nil) }
         let limit = "\(rate.limit.perSecond) per second, bursts of \(rate.limit.burst)"
-        if rate.available(at: core.now) > 0 { return (ExplanationStep(.rateLimit, limit), nil) }
+        if rate.available(at: supervisor.core.now) > 0 { return (ExplanationStep(.rateLimit, limit), nil) }
         if rate.slows { return (ExplanationStep(.rateLimit, "\(limit); the source must wait now"), nil) }
         let overloaded = Outcome.Rejection(.overloaded, detail: rate.detail)
         return stop(.rateLimit, .rejected(overloaded), configured: limit)
@@ -172,7 +173,7 @@ extension ArrivalExplainer {
     func circuitBreaker(_ entry: PluginEntry) -> StageResult {
         guard let breaker = entry.breaker else { return (ExplanationStep(.circuitBreaker, "none"), nil) }
         let policy = "opens after \(breaker.policy.failures) failures in a row for \(breaker.policy.openFor)"
-        let (text, admits) = breaker.status(at: core.now)
+        let (text, admits) = breaker.status(at: supervisor.core.now)
         if admits { return (ExplanationStep(.circuitBreaker, "\(policy); \(text)"), nil) }
         return stop(.circuitBreaker, .rejected(breaker.rejection), configured: "\(policy); \(text)")
     }

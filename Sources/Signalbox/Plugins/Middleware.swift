@@ -114,7 +114,7 @@ extension Supervisor {
     /// - Throws: ``RegistrationError/noSuchAction(_:)`` if no plugin is registered for the action, or
     ///   ``RegistrationError/middlewareUnsupported(_:)`` if it is a `BatchPlugin`.
     public func use(_ middleware: any Middleware, for action: ActionName) throws(RegistrationError) {
-        guard let entry = core.registry.snapshot.entry(named: action) else { throw .noSuchAction(action) }
+        guard let entry = registry.snapshot.entry(named: action) else { throw .noSuchAction(action) }
         guard !entry.call.takesWholeSlices else { throw .middlewareUnsupported(action) }
         entry.middleware.add(middleware)
     }

@@ -231,10 +231,10 @@ extension Supervisor {
     /// - Parameter changes: The changes, applied in order. Each one sees the changes before it.
     /// - Throws: ``RegistrationError``; nothing has changed then.
     public func apply(_ changes: [PluginChange]) throws(RegistrationError) {
-        for entry in try core.registry.apply(changes, core.configuration) {
+        for entry in try registry.apply(changes, core.configuration) {
             // The registry has dropped it: an intake that still routes by the old table ends before it forgets the lane.
             for intake in state.withLock({ Array($0.intakes.values) }) { intake.forgetLane(of: entry) }
-            core.lanes.retire(entry)
+            lanes.retire(entry)
         }
     }
 }

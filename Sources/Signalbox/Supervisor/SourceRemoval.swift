@@ -21,15 +21,15 @@ extension Supervisor {
         guard let intake = beginRemoval(of: source) else { return false }
         intake.close()
         await intake.lifecycle.untilEnded()
-        await intake.untilEmpty(.removal)
-        intake.log.flush()
+        await intake.settler.wait(for: .removal)
+        intake.settler.log.flush()
         state.withLock { state in
             if state.intakes[source] === intake { state.intakes[source] = nil }
             state.forgetEmptySources()
         }
         intake.forgetLanes()
-        for lane in core.lanes.all { lane.forget(intake) }
-        intake.log.logger.write(.sourceRemoved)
+        for lane in lanes.all { lane.forget(intake.settler) }
+        intake.settler.log.logger.write(.sourceRemoved)
         return true
     }
 
@@ -66,7 +66,7 @@ extension Supervisor {
             }
             state.leaving.append(intake)
             // The timer has stopped and everything that could settle has.
-            if state.phase == .stopped { intake.stop(.removal) }
+            if state.phase == .stopped { intake.settler.stop(.removal) }
             return intake
         }
     }
@@ -78,11 +78,11 @@ extension Supervisor {
             return state.leaving.filter { $0.lifecycle.isOverdue(at: now) }
         }
         for intake in overdue {
-            for lane in core.lanes.all { lane.abandonWaiting(of: intake) }
+            for lane in lanes.all { lane.abandonWaiting(of: intake.settler) }
             state.withLock { state in
                 guard state.intakes[intake.source] === intake else { return }
                 intake.lifecycle.end()
-                intake.stop(.removal)
+                intake.settler.stop(.removal)
             }
         }
     }
@@ -91,7 +91,7 @@ extension Supervisor {
     func endRemovals() {
         for intake in state.withLock({ $0.leaving }) {
             intake.lifecycle.end()
-            intake.stop(.removal)
+            intake.settler.stop(.removal)
         }
     }
 }
@@ -109,7 +109,7 @@ extension Supervisor.State {
 
     /// Forgets removed sources whose window is empty.
     fileprivate mutating func forgetEmptySources() {
-        leaving.removeAll { $0.window.isEmpty && intakes[$0.source] !== $0 }
+        leaving.removeAll { $0.settler.window.isEmpty && intakes[$0.source] !== $0 }
     }
 }
 

@@ -10,6 +10,8 @@ import Synchronization
 /// window. A supervisor supervises calls, as in the plugin pattern; it does not restart anything.
 public final class Supervisor: Service, Sendable {
     let core: SupervisorCore
+    let lanes: LaneTable
+    let registry: Registry
     let clock: any Clock<Duration>
     let state: Mutex<State>
 
@@ -41,15 +43,12 @@ public final class Supervisor: Service, Sendable {
     ///   - configuration: The limits and timeouts.
     ///   - logger: The logger for dead letters, stalls and life cycle events.
     ///   - clock: The clock of the timer; tests pass a manual clock.
-    public init(
+    public convenience init(
         configuration: SupervisorConfiguration = SupervisorConfiguration(),
         logger: Logger,
         clock: any Clock<Duration> = ContinuousClock()
     ) {
-        core = SupervisorCore(configuration: configuration, logger: logger, simulation: nil)
-        self.clock = clock
-        let (starts, starter) = AsyncStream.makeStream(of: SourceStart.self)
-        state = Mutex(State(starter: starter, starts: starts))
+        self.init(configuration: configuration, logger: logger, clock: clock, simulation: nil)
     }
 
     /// Creates a supervisor whose task executor and random seed are given, so that a run can be repeated.
@@ -57,9 +56,11 @@ public final class Supervisor: Service, Sendable {
         configuration: SupervisorConfiguration,
         logger: Logger,
         clock: any Clock<Duration>,
-        simulation: SimulationEnvironment
+        simulation: SimulationEnvironment?
     ) {
         core = SupervisorCore(configuration: configuration, logger: logger, simulation: simulation)
+        lanes = LaneTable()
+        registry = Registry(lanes: lanes)
         self.clock = clock
         let (starts, starter) = AsyncStream.makeStream(of: SourceStart.self)
         state = Mutex(State(starter: starter, starts: starts))
@@ -71,12 +72,12 @@ public final class Supervisor: Service, Sendable {
     /// The outcomes of all arrivals so far, and the open work.
     public var report: SupervisorReport {
         let (intakes, counts) = state.withLock { ($0.everyIntake, $0.counts) }
-        let running = core.lanes.all.flatMap { lane in lane.stalledSources.map { "\($0)/\(lane.entry.action)" } }
+        let running = lanes.all.flatMap { lane in lane.stalledSources.map { "\($0)/\(lane.entry.action)" } }
         return SupervisorReport(
             total: counts.values.reduce(OutcomeCounts(), +),
             sources: counts,
-            windows: Dictionary(intakes.map { ($0.source, $0.window.use) }, uniquingKeysWith: +),
-            unsettled: intakes.reduce(0) { $0 + $1.window.count },
+            windows: Dictionary(intakes.map { ($0.source, $0.settler.window.use) }, uniquingKeysWith: +),
+            unsettled: intakes.reduce(0) { $0 + $1.settler.window.count },
             callsStillRunning: running.sorted(),
             deadLetters: core.deadLetters.total,
             deadLettersDropped: core.deadLetters.dropped
@@ -106,7 +107,7 @@ extension Supervisor {
         let (source, features) = (adapter.source, adapter.features)
         let (intake, phase) = try state.withLock { (state) throws(RegistrationError) in
             let known = state.counters[source]
-            let intake = try state.insert(source, features, options, core)
+            let intake = try insert(source, features, options, &state)
             // A drain that has started has finished the stream, so the adapter would never run.
             guard case .enqueued = state.starter.yield(SourceStart(adapter: adapter, intake: intake)) else {
                 state.intakes[source] = nil
@@ -132,9 +133,25 @@ extension Supervisor {
     ) throws(RegistrationError) -> any Intake {
         let options = SourceOptions(window: window, rateLimit: rateLimit, deduplication: deduplication)
         let (intake, phase) = try state.withLock { (state) throws(RegistrationError) in
-            (try state.insert(source, features, options, core), state.phase)
+            (try insert(source, features, options, &state), state.phase)
         }
         if phase == .running { intake.open() }
+        return intake
+    }
+
+    private func insert(
+        _ source: SourceName,
+        _ features: AdapterFeatures,
+        _ options: SourceOptions,
+        _ state: inout State
+    ) throws(RegistrationError) -> SourceIntake {
+        guard state.phase != .draining, state.phase != .stopped else { throw .closed }
+        guard state.intakes[source] == nil else { throw .duplicateSource(source) }
+        let counters = state.counters[source] ?? OutcomeCounters()
+        let settler = Settler(source: source, core: core, features: features, options: options, counters: counters)
+        let intake = SourceIntake(settler, registry: registry, lanes: lanes)
+        state.intakes[source] = intake
+        state.counters[source] = counters
         return intake
     }
 }
@@ -142,21 +159,6 @@ extension Supervisor {
 extension Supervisor.State {
     /// The intakes in an order that is the same in each run.
     var intakesByName: [SourceIntake] { intakes.values.sorted { "\($0.source)" < "\($1.source)" } }
-
-    mutating func insert(
-        _ source: SourceName,
-        _ features: AdapterFeatures,
-        _ options: SourceOptions,
-        _ core: SupervisorCore
-    ) throws(RegistrationError) -> SourceIntake {
-        guard phase != .draining, phase != .stopped else { throw .closed }
-        guard intakes[source] == nil else { throw .duplicateSource(source) }
-        let counters = counters[source] ?? OutcomeCounters()
-        let intake = SourceIntake(source: source, core: core, features: features, options: options, counters: counters)
-        intakes[source] = intake
-        self.counters[source] = counters
-        return intake
-    }
 }
 
 /// An adapter to run, and the intake for its arrivals.

@@ -6,8 +6,6 @@ import Synchronization
 final class SupervisorCore: Sendable {
     let configuration: SupervisorConfiguration
     let logger: Logger
-    let lanes = LaneTable()
-    let registry: Registry
     let middleware = MiddlewareList()
     let deadLetters: DeadLetterStore
     /// The limit on log lines about dropped dead letters.
@@ -22,7 +20,6 @@ final class SupervisorCore: Sendable {
         configuration.check()
         executor = simulation?.executor
         random = Mutex(SeededRandom(seed: simulation?.seed ?? .random(in: .min ... .max)))
-        registry = Registry(lanes: lanes)
         self.configuration = configuration
         self.logger = logger
         ticksBetweenReports = TickCount.ticks(in: .seconds(1), of: configuration.tick)

@@ -106,13 +106,13 @@ extension Supervisor {
     private func untilSettled() async {
         let intakes = state.withLock { $0.everyIntake }
         await withTaskCancellationHandler {
-            for intake in intakes { await intake.untilEmpty(.drain) }
+            for intake in intakes { await intake.settler.wait(for: .drain) }
         } onCancel: {
-            for intake in intakes { intake.stop(.drain) }
+            for intake in intakes { intake.settler.stop(.drain) }
         }
         // A cancelled task has no timer, so this loop abandons the rest.
-        while Task.isCancelled, intakes.contains(where: { !$0.window.isEmpty }) {
-            for lane in core.lanes.all { lane.abandon(.stop) }
+        while Task.isCancelled, intakes.contains(where: { !$0.settler.window.isEmpty }) {
+            for lane in lanes.all { lane.abandon(.stop) }
             await Task.yield()
         }
     }
@@ -122,8 +122,8 @@ extension Supervisor {
             state.phase = .stopped
             return (state.everyIntake, state.firstFailure)
         }
-        for lane in core.lanes.all { lane.reportUnavailable() }
-        for intake in intakes { intake.log.flush() }
+        for lane in lanes.all { lane.reportUnavailable() }
+        for intake in intakes { intake.settler.log.flush() }
         endRemovals()
         core.reportDroppedLetters()
         core.deadLetters.endStreams()
@@ -134,7 +134,7 @@ extension Supervisor {
         notifyReportObservers()
         for intake in intakes { intake.forgetLanes() }
         // The lane of a plugin that never returns stays open, so that it can be reported.
-        for lane in core.lanes.all { core.lanes.retire(lane.entry) }
+        for lane in lanes.all { lanes.retire(lane.entry) }
         return failure
     }
 }
@@ -166,7 +166,7 @@ extension Supervisor {
         if now.isMultiple(of: core.ticksBetweenReports) { notifyReportObservers() }
         // Before the lanes wake the retries that are due.
         tickRemovedSources(now)
-        for lane in core.lanes.all {
+        for lane in lanes.all {
             lane.tick(now, queuesRetries: !isDrainOver)
             if isDrainOver { lane.abandon(.drain) }
         }

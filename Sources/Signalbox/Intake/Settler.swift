@@ -1,0 +1,194 @@
+import SignalboxCore
+import Synchronization
+
+/// Settles the arrivals of one source, each exactly once. Safe on any thread.
+///
+/// A settler refers to no lane and no intake. So a lane can settle a slice without the intake that took it.
+final class Settler: Sendable {
+    let source: SourceName
+    let core: SupervisorCore
+    let log: SourceLog
+    let window: Window
+    let admission: Admission
+    /// The ack deadline of a waiting arrival, in ticks, or `nil` if the source does not redeliver.
+    let ackDeadlineTicks: UInt64?
+    private let counters: OutcomeCounters
+    /// Whether a task waits for the window to change. Checked at each release, so that releases need no lock.
+    private let hasWaiters = Atomic<Bool>(false)
+    private let waits = Mutex(Waits())
+
+    /// The reason to wait for a change of the window. Each kind of wait can be stopped separately.
+    enum Wait: Sendable {
+        /// Room in the window and under the rate limit. The wait is stopped when the intake closes.
+        case room
+        /// An empty window at the end of the run.
+        case drain
+        /// An empty window for the removal of the source. Unlike a drain, it does not wait for calls in progress after
+        /// its limit.
+        case removal
+    }
+
+    private struct Waits {
+        var waiters: [(wait: Wait, continuation: UnsafeContinuation<Bool, Never>)] = []
+        /// The kinds of wait that have been stopped and return immediately.
+        var stopped: Set<Wait> = []
+
+        mutating func take(where isMeant: (Wait) -> Bool) -> [UnsafeContinuation<Bool, Never>] {
+            let taken = waiters.filter { isMeant($0.wait) }
+            waiters.removeAll { isMeant($0.wait) }
+            return taken.map(\.continuation)
+        }
+    }
+
+    init(
+        source: SourceName,
+        core: SupervisorCore,
+        features: AdapterFeatures,
+        options: SourceOptions,
+        counters: OutcomeCounters
+    ) {
+        self.source = source
+        self.core = core
+        self.counters = counters
+        window = Window(limits: options.window)
+        admission = Admission(options, features, core)
+        ackDeadlineTicks =
+            features.contains(.redelivers)
+            ? TickCount.ticks(in: core.configuration.ackDeadline, of: core.configuration.tick) : nil
+        log = SourceLog(source: source, core: core)
+    }
+}
+
+// MARK: - Settlement
+
+extension Settler {
+    /// Records the outcome of an arrival and its duplicates, and notifies the adapter. Call it without a lock held.
+    ///
+    /// A dead letter is stored before the adapter may acknowledge, so that the message is never lost. An arrival that
+    /// its plugin gives back is abandoned if the source redelivers it.
+    func settle(_ slice: BatchSlice, _ position: Int, _ outcome: Outcome, _ attempts: AttemptCount) {
+        let (arrival, plugin) = (slice.arrivals[position], slice.plugin)
+        var outcome = outcome
+        if let reason = outcome.reasonToGiveBack(plugin), ackDeadlineTicks != nil, arrival.origin.facts.isRedelivered {
+            outcome = .abandoned(.givenBack(reason))
+        }
+        counters.count(outcome)
+        switch outcome {
+        case .handled: break
+        case .abandoned: log.abandoned(arrival, outcome, attempts, plugin: plugin)
+        case .rejected, .failed:
+            core.deadLetters.add(DeadLetter(arrival, outcome: outcome, plugin: plugin?.outline, attempts))
+            log.deadLetter(arrival, outcome, attempts, plugin: plugin)
+        }
+        notifyObservers(arrival, outcome, plugin, attempts)
+        guard admission.needsOutcomes(of: plugin) else { return notifyAdapter(arrival, outcome, slice.sink) }
+        let duplicates = admission.settle(arrival, outcome, plugin: plugin, core)
+        notifyAdapter(arrival, outcome, slice.sink)
+        for duplicate in duplicates { settleDuplicate(duplicate, outcome, plugin) }
+    }
+
+    /// Records the outcome of an arrival that duplicates another, and notifies the adapter.
+    func settleDuplicate(_ delivery: CoalescedDelivery, _ outcome: Outcome, _ plugin: PluginEntry?) {
+        counters.count(outcome)
+        counters.duplicates.wrappingAdd(1, ordering: .relaxed)
+        notifyObservers(delivery.arrival, outcome, plugin, .none, isDuplicate: true)
+        notifyAdapter(delivery.arrival, outcome, delivery.sink)
+    }
+
+    private func notifyObservers(
+        _ arrival: Arrival,
+        _ outcome: Outcome,
+        _ plugin: PluginEntry?,
+        _ attempts: AttemptCount,
+        isDuplicate: Bool = false
+    ) {
+        let onOutcome = core.configuration.onOutcome
+        let ofPlugin = plugin?.middleware.hasObservers ?? false
+        guard onOutcome != nil || core.middleware.hasObservers || ofPlugin else { return }
+        let settled = SettledArrival(
+            arrival: arrival,
+            plugin: plugin?.action,
+            outcome: outcome,
+            attempts: attempts.started,
+            isDuplicate: isDuplicate,
+            isOutcomeOfAttempt: attempts.isOutcomeOfLast,
+            outline: plugin?.outline
+        )
+        onOutcome?(settled)
+        for observer in core.middleware.observers { observer.settled(settled) }
+        for observer in plugin?.middleware.observers ?? [] { observer.settled(settled) }
+    }
+
+    private func notifyAdapter(_ arrival: Arrival, _ outcome: Outcome, _ sink: any SettlementSink) {
+        let token = arrival.token
+        if outcome.isDecided { sink.mayAcknowledge(token) }
+        sink.settle(token, outcome)
+        window.release(arrivals: 1, bytes: arrival.originalLength)
+        // An empty window has room too. Without room no waiter could resume, so the lock is skipped.
+        if hasWaiters.load(ordering: .sequentiallyConsistent), window.hasRoom { wake() }
+    }
+
+    func countLateReturn(_ arrival: Arrival, plugin: PluginEntry) {
+        counters.lateReturns.wrappingAdd(1, ordering: .relaxed)
+        log.lateReturn(arrival, plugin: plugin)
+    }
+}
+
+// MARK: - Waits
+
+extension Settler {
+    /// Waits until the window has changed as ``Wait`` says.
+    ///
+    /// - Returns: `false` if the wait was stopped.
+    @discardableResult
+    func wait(for wait: Wait) async -> Bool {
+        await withUnsafeContinuation { continuation in
+            let answer = waits.withLock { waits -> Bool? in
+                guard !waits.stopped.contains(wait) else { return false }
+                hasWaiters.store(true, ordering: .sequentiallyConsistent)
+                if isOver(wait) { return true }
+                waits.waiters.append((wait, continuation))
+                return nil
+            }
+            if let answer { continuation.resume(returning: answer) }
+        }
+    }
+
+    /// Ends all waits of this kind even though arrivals are unsettled. Later ones return immediately.
+    func stop(_ wait: Wait) {
+        let stopped = waits.withLock { waits in
+            waits.stopped.insert(wait)
+            return waits.take { $0 == wait }
+        }
+        for continuation in stopped { continuation.resume(returning: false) }
+    }
+
+    /// Resumes the tasks whose wait is over.
+    func wake() {
+        let over = waits.withLock { waits in
+            let over = waits.take(where: isOver)
+            hasWaiters.store(!waits.waiters.isEmpty, ordering: .sequentiallyConsistent)
+            return over
+        }
+        for continuation in over { continuation.resume(returning: true) }
+    }
+
+    private func isOver(_ wait: Wait) -> Bool {
+        wait == .room ? window.hasRoom && admission.hasRoom(at: core.now) : window.isEmpty
+    }
+}
+
+extension Outcome {
+    /// Returns the reason the plugin gives the arrival back, or `nil` if it does not.
+    fileprivate func reasonToGiveBack(_ plugin: PluginEntry?) -> String? {
+        switch self {
+        case .failed(let failure):
+            let exhaustion = failure.reason == .timeout ? plugin?.options.whenUnavailable : failure.whenExhausted
+            return exhaustion == .abandon ? failure.description : nil
+        case .rejected(let rejection):
+            guard rejection.reason == .unavailable, plugin?.options.whenUnavailable == .abandon else { return nil }
+            return rejection.description
+        case .handled, .abandoned: return nil
+        }
+    }
+}
