@@ -5,7 +5,7 @@ import Synchronization
 /// Use a batch from one thread only. Its arrivals share a byte buffer and an index instead of allocating separately.
 public struct ArrivalBatch: ~Copyable {
     private let pool: ArrivalPool
-    let limits: MessageLimits
+    private let limits: MessageLimits
     private let idPrefix = UInt64.random(in: .min ... .max)
     private var buffers: BatchBuffers
     private var tables: ArrivalTables
@@ -80,28 +80,7 @@ public struct ArrivalBatch: ~Copyable {
         sender: (any Sender)? = nil,
         receivedAt: WallTime
     ) {
-        append(
-            rejected: rejection,
-            envelope: .none,
-            original: original,
-            token: token,
-            origin: origin,
-            sender: sender,
-            receivedAt: receivedAt
-        )
-    }
-
-    mutating func append(
-        rejected rejection: Outcome.Rejection,
-        envelope: EnvelopeKind,
-        original: UnsafeRawBufferPointer,
-        token: UInt64,
-        origin: Origin,
-        sender: (any Sender)?,
-        receivedAt: WallTime
-    ) {
         var record = begin(original, token: token, origin: origin, sender: sender, receivedAt: receivedAt)
-        record.envelope = envelope
         record.rejection = tables.append(rejection)
         buffers.records.append(record)
     }

@@ -5,8 +5,7 @@ public struct Envelope: Sendable {
         case route(RouteNaming, PayloadEnvelope)
         case handler(ActionName)
         case address(ActionName, RouteNaming)
-        /// Carries the maximum size of a payload in bytes.
-        case apns(Int)
+        case apns
         case cloudEvents
     }
 
@@ -27,7 +26,7 @@ public struct Envelope: Sendable {
     /// object of all other members in their order; a member `body` has no special meaning.
     ///
     /// At most ``apnsLimit`` bytes, in addition to ``MessageLimits``.
-    public static let apns = Envelope(form: .apns(apnsLimit), kind: .apns)
+    public static let apns = Envelope(form: .apns, kind: .apns)
 
     /// The maximum size of an APNs payload: 5,120 bytes.
     ///
@@ -84,9 +83,6 @@ public struct Envelope: Sendable {
         let naming = RouteNaming(action: action, id: id, captures: captures)
         return Envelope(form: .address(action, naming), kind: .address)
     }
-
-    /// An APNs payload delivered by the system, which has already checked its unknown size on the wire.
-    static let deliveredPush = Envelope(form: .apns(.max), kind: .apns)
 }
 
 /// The envelope by which an arrival was parsed, which determines the location of its name, id and body.

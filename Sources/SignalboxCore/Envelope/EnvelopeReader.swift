@@ -25,8 +25,8 @@ struct EnvelopeReader {
             record.body = UInt32(buffers.join(naming.captures, toBodyAt: buffers.push(emptyBody(.json))))
             name(action, in: &buffers, into: &record)
             identify(naming, in: &buffers, into: &record)
-        case .apns(let limit):
-            try readAPNs(limit: limit, from: &buffers, into: &record)
+        case .apns:
+            try readAPNs(from: &buffers, into: &record)
         case .cloudEvents:
             try readCloudEvent(from: &buffers, into: &record)
         }
@@ -80,7 +80,7 @@ struct EnvelopeReader {
         } else {
             switch envelope.form {
             case .standard: try readStandard(from: &buffers, into: &record)
-            case .apns: try readAPNs(limit: Envelope.apnsLimit, from: &buffers, into: &record)
+            case .apns: try readAPNs(from: &buffers, into: &record)
             case .cloudEvents: try readCloudEvent(from: &buffers, into: &record)
             }
         }
@@ -263,15 +263,12 @@ struct EnvelopeMembers {
 
 extension EnvelopeReader {
     /// Parses an APNs payload. Stores `aps` separately; the body is all members but it, the name and the id.
-    ///
-    /// - Parameter limit: The maximum size in bytes.
     func readAPNs(
-        limit: Int,
         from buffers: inout BatchBuffers,
         into record: inout ArrivalRecord
     ) throws(BodyError) {
-        guard buffers.bytes.count - start <= limit else {
-            throw BodyError(.tooLarge, detail: "expected an APNs payload of at most \(limit) bytes")
+        guard buffers.bytes.count - start <= Envelope.apnsLimit else {
+            throw BodyError(.tooLarge, detail: "expected an APNs payload of at most \(Envelope.apnsLimit) bytes")
         }
         let root = try parseObject(&buffers)
         let members = EnvelopeMembers(of: root, in: buffers)
