@@ -1,8 +1,9 @@
-import Signalbox
 import SignalboxCore
 import SignalboxTesting
 import Synchronization
 import Testing
+
+@testable import Signalbox
 
 @Suite struct RoutingTests {
     @Test func anActionReachesItsPluginAsATypedValue() async throws {

@@ -25,38 +25,19 @@ public struct SupervisorReport: Sendable, Hashable {
 /// The number of arrivals with each outcome since the supervisor was created.
 public struct OutcomeCounts: Sendable, Hashable {
     /// The number of arrivals whose plugin completed its work.
-    public var handled: Int
+    public var handled = 0
     /// The number of arrivals that were refused.
-    public var rejected: Int
+    public var rejected = 0
     /// The number of arrivals whose plugin threw or did not return in time.
-    public var failed: Int
+    public var failed = 0
     /// The number of arrivals that were released without a decision and not acknowledged.
-    public var abandoned: Int
+    public var abandoned = 0
     /// The number of abandoned arrivals that a plugin gave back. Not a separate outcome.
-    public var givenBack: Int
+    public var givenBack = 0
     /// The number of calls that returned after they were settled, so that their results were not sent. Not an outcome.
-    public var lateReturns: Int
+    public var lateReturns = 0
     /// The number of arrivals that received the outcome of an earlier one without a call. Not a separate outcome.
-    public var duplicates: Int
-
-    /// Creates counts, each at least 0.
-    public init(
-        handled: Int = 0,
-        rejected: Int = 0,
-        failed: Int = 0,
-        abandoned: Int = 0,
-        givenBack: Int = 0,
-        lateReturns: Int = 0,
-        duplicates: Int = 0
-    ) {
-        self.handled = handled
-        self.rejected = rejected
-        self.failed = failed
-        self.abandoned = abandoned
-        self.givenBack = givenBack
-        self.lateReturns = lateReturns
-        self.duplicates = duplicates
-    }
+    public var duplicates = 0
 
     /// The number of settled arrivals.
     public var settled: Int { handled + rejected + failed + abandoned }

@@ -1,8 +1,9 @@
-import Signalbox
 import SignalboxCore
 import SignalboxTesting
 import Synchronization
 import Testing
+
+@testable import Signalbox
 
 /// The outcome of a redelivered message, by the outcome of its first delivery.
 @Suite(.timeLimit(.minutes(10))) struct DeduplicationTests {

@@ -1,5 +1,6 @@
-import Signalbox
 import SignalboxCore
+
+@testable import Signalbox
 
 /// The events of a run, grouped by arrival, call and registration for the invariants.
 ///

@@ -1,5 +1,6 @@
-import Signalbox
 import SignalboxCore
+
+@testable import Signalbox
 
 /// A property that holds in every run, whatever the plugins and sources do.
 struct Invariant: Sendable {
