@@ -103,16 +103,10 @@ extension BodyEncoder: SingleValueEncodingContainer {
     func encode(_ value: String) throws { try write(value) }
     func encode(_ value: Double) throws { try write(number: value) }
     func encode(_ value: Float) throws { try write(number: value) }
-    func encode(_ value: Int) throws { try write(literal: value.description) }
-    func encode(_ value: Int8) throws { try write(literal: value.description) }
-    func encode(_ value: Int16) throws { try write(literal: value.description) }
-    func encode(_ value: Int32) throws { try write(literal: value.description) }
-    func encode(_ value: Int64) throws { try write(literal: value.description) }
-    func encode(_ value: UInt) throws { try write(literal: value.description) }
-    func encode(_ value: UInt8) throws { try write(literal: value.description) }
-    func encode(_ value: UInt16) throws { try write(literal: value.description) }
-    func encode(_ value: UInt32) throws { try write(literal: value.description) }
-    func encode(_ value: UInt64) throws { try write(literal: value.description) }
+    @inline(__always)
+    func encode<Integer: FixedWidthInteger & Encodable>(_ value: Integer) throws {
+        try write(literal: value.description)
+    }
     func encode<Value: Encodable>(_ value: Value) throws { try write(value) }
 }
 
@@ -149,16 +143,10 @@ struct KeyedWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func encode(_ value: String, forKey key: Key) throws { try member(key).write(value) }
     func encode(_ value: Double, forKey key: Key) throws { try member(key).write(number: value) }
     func encode(_ value: Float, forKey key: Key) throws { try member(key).write(number: value) }
-    func encode(_ value: Int, forKey key: Key) throws { try member(key).write(literal: value.description) }
-    func encode(_ value: Int8, forKey key: Key) throws { try member(key).write(literal: value.description) }
-    func encode(_ value: Int16, forKey key: Key) throws { try member(key).write(literal: value.description) }
-    func encode(_ value: Int32, forKey key: Key) throws { try member(key).write(literal: value.description) }
-    func encode(_ value: Int64, forKey key: Key) throws { try member(key).write(literal: value.description) }
-    func encode(_ value: UInt, forKey key: Key) throws { try member(key).write(literal: value.description) }
-    func encode(_ value: UInt8, forKey key: Key) throws { try member(key).write(literal: value.description) }
-    func encode(_ value: UInt16, forKey key: Key) throws { try member(key).write(literal: value.description) }
-    func encode(_ value: UInt32, forKey key: Key) throws { try member(key).write(literal: value.description) }
-    func encode(_ value: UInt64, forKey key: Key) throws { try member(key).write(literal: value.description) }
+    @inline(__always)
+    func encode<Integer: FixedWidthInteger & Encodable>(_ value: Integer, forKey key: Key) throws {
+        try member(key).write(literal: value.description)
+    }
     func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws { try member(key).write(value) }
 }
 
@@ -193,16 +181,10 @@ struct UnkeyedWriter: UnkeyedEncodingContainer {
     func encode(_ value: String) throws { try element().write(value) }
     func encode(_ value: Double) throws { try element().write(number: value) }
     func encode(_ value: Float) throws { try element().write(number: value) }
-    func encode(_ value: Int) throws { try element().write(literal: value.description) }
-    func encode(_ value: Int8) throws { try element().write(literal: value.description) }
-    func encode(_ value: Int16) throws { try element().write(literal: value.description) }
-    func encode(_ value: Int32) throws { try element().write(literal: value.description) }
-    func encode(_ value: Int64) throws { try element().write(literal: value.description) }
-    func encode(_ value: UInt) throws { try element().write(literal: value.description) }
-    func encode(_ value: UInt8) throws { try element().write(literal: value.description) }
-    func encode(_ value: UInt16) throws { try element().write(literal: value.description) }
-    func encode(_ value: UInt32) throws { try element().write(literal: value.description) }
-    func encode(_ value: UInt64) throws { try element().write(literal: value.description) }
+    @inline(__always)
+    func encode<Integer: FixedWidthInteger & Encodable>(_ value: Integer) throws {
+        try element().write(literal: value.description)
+    }
     func encode<Value: Encodable>(_ value: Value) throws { try element().write(value) }
 }
 

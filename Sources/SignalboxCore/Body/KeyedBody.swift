@@ -23,11 +23,6 @@ struct KeyedBody<Key: CodingKey>: KeyedDecodingContainerProtocol {
         return position
     }
 
-    @inline(__always)
-    func integer<Integer: FixedWidthInteger>(_ type: Integer.Type, _ key: Key) throws(BodyError) -> Integer {
-        try view.integer(type, at: try position(key))
-    }
-
     @inline(never)
     private func missing(_ key: Key) -> BodyError { view.error(.missingMember, key: key) }
 
@@ -61,27 +56,23 @@ struct KeyedBody<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
 }
 
+// One method serves all integer types. It is inlined into the container's methods, which are generic over the key.
 extension KeyedBody {
     func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try member(key).bool() }
     func decode(_ type: String.Type, forKey key: Key) throws -> String { try view.string(at: try position(key)) }
     func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try member(key).double() }
     func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try member(key).float() }
-    func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try integer(type, key) }
-    func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try integer(type, key) }
-    func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try integer(type, key) }
-    func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try integer(type, key) }
-    func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try integer(type, key) }
-    func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try integer(type, key) }
-    func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try integer(type, key) }
-    func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try integer(type, key) }
-    func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try integer(type, key) }
-    func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try integer(type, key) }
+    @inline(__always)
+    func decode<Integer: FixedWidthInteger & Decodable>(_ type: Integer.Type, forKey key: Key) throws -> Integer {
+        try view.integer(type, at: try position(key))
+    }
     func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
         try BodyDecoder(try member(key)).value(type)
     }
 }
 
-// Each method searches once; the standard library's defaults search three times.
+// Each method searches once; the standard library's defaults search three times. The standard library prefers these
+// defaults to a generic method, so each integer type needs its own.
 extension KeyedBody {
     func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? { try present(key)?.bool() }
     func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? { try present(key)?.string() }
@@ -180,16 +171,10 @@ extension UnkeyedBody {
     mutating func decode(_ type: String.Type) throws -> String { try reading { try $0.string() } }
     mutating func decode(_ type: Double.Type) throws -> Double { try reading { try $0.double() } }
     mutating func decode(_ type: Float.Type) throws -> Float { try reading { try $0.float() } }
-    mutating func decode(_ type: Int.Type) throws -> Int { try reading { try $0.integer(type) } }
-    mutating func decode(_ type: Int8.Type) throws -> Int8 { try reading { try $0.integer(type) } }
-    mutating func decode(_ type: Int16.Type) throws -> Int16 { try reading { try $0.integer(type) } }
-    mutating func decode(_ type: Int32.Type) throws -> Int32 { try reading { try $0.integer(type) } }
-    mutating func decode(_ type: Int64.Type) throws -> Int64 { try reading { try $0.integer(type) } }
-    mutating func decode(_ type: UInt.Type) throws -> UInt { try reading { try $0.integer(type) } }
-    mutating func decode(_ type: UInt8.Type) throws -> UInt8 { try reading { try $0.integer(type) } }
-    mutating func decode(_ type: UInt16.Type) throws -> UInt16 { try reading { try $0.integer(type) } }
-    mutating func decode(_ type: UInt32.Type) throws -> UInt32 { try reading { try $0.integer(type) } }
-    mutating func decode(_ type: UInt64.Type) throws -> UInt64 { try reading { try $0.integer(type) } }
+    @inline(__always)
+    mutating func decode<Integer: FixedWidthInteger & Decodable>(_ type: Integer.Type) throws -> Integer {
+        try reading { try $0.integer(type) }
+    }
     mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
         try reading { try BodyDecoder($0).value(type) }
     }
