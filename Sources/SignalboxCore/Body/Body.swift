@@ -131,23 +131,6 @@ public enum PayloadKind: String, Sendable, Hashable, CaseIterable {
     case bytes
 }
 
-/// A single JSON string or number from which a ``BodyScalar`` is made.
-public enum BodyLiteral: Sendable, Hashable {
-    /// The content of a string, or text from a URL or topic.
-    case text(String)
-    /// A number in its written form (RFC 8259 section 6).
-    case number(String)
-}
-
-/// A type with a single string or number as its form in a body, independent of its `Codable` form, such as a date.
-public protocol BodyScalar: Codable {
-    /// - Returns: `nil` when the literal does not represent a value. Decoding then fails with `invalidValue`.
-    init?(bodyLiteral: BodyLiteral)
-
-    /// The string or number to write in a reply. A number that RFC 8259 does not allow makes the reply fail.
-    var bodyLiteral: BodyLiteral { get }
-}
-
 /// A body as received, for use as an `Info` that always decodes.
 public struct RawBody: Sendable, Hashable {
     /// The bytes of the body within the message. Empty when the message has no body. Route captures are not included.

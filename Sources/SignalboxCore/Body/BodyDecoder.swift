@@ -36,7 +36,7 @@ struct BodyDecoder: Decoder {
         return UnkeyedBody(view)
     }
 
-    /// Whether the value is a string, a number or route text, from which a ``BodyScalar`` can be made.
+    /// Whether the value is a string, a number or route text, which ``value(_:)`` decodes without a container.
     @usableFromInline var isPlain: Bool {
         switch view.node.kind {
         case .string, .number, .routeText: true
@@ -56,9 +56,6 @@ struct BodyDecoder: Decoder {
         if type == Int.self { return BodyDecoder.same(try view.integer(Int.self)) }
         if type == Double.self { return BodyDecoder.same(try view.double()) }
         if type == [Int].self { return BodyDecoder.same(try elements().integers()) }
-        if isPlain, let scalar = type as? any BodyScalar.Type, let value = try scalarValue(scalar) as? Value {
-            return value
-        }
         return try Value(from: self)
     }
 
@@ -75,13 +72,6 @@ struct BodyDecoder: Decoder {
     static func same<Known, Value>(_ known: Known) -> Value {
         precondition(Known.self == Value.self, "only a value of the same type can be passed on")
         return unsafeBitCast(known, to: Value.self)
-    }
-
-    private func scalarValue<Scalar: BodyScalar>(_ type: Scalar.Type) throws(BodyError) -> Scalar {
-        let literal: BodyLiteral =
-            view.node.is(.number) ? .number(view.literal(of: view.node)) : .text(view.text(of: view.node))
-        guard let scalar = Scalar(bodyLiteral: literal) else { throw view.error(.invalidValue, "expected \(type)") }
-        return scalar
     }
 }
 

@@ -52,19 +52,7 @@ struct BodyEncoder: Encoder {
     func write(_ value: some Encodable) throws {
         try position.checkDepth()
         if let string = value as? String { return node.set(string: string) }
-        if let scalar = value as? any BodyScalar { return try write(scalar.bodyLiteral) }
         try value.encode(to: BodyEncoder(node: node, position: position.calling()))
-    }
-
-    private func write(_ literal: BodyLiteral) throws(BodyError) {
-        switch literal {
-        case .text(let text): node.set(string: text)
-        case .number(let number):
-            guard BodyEncoder.isNumber(number) else {
-                throw position.error(.invalidValue, "expected a JSON number (RFC 8259)")
-            }
-            node.set(literal: number)
-        }
     }
 
     func write(literal: String) throws(BodyError) {
@@ -72,28 +60,13 @@ struct BodyEncoder: Encoder {
         node.set(literal: literal)
     }
 
+    /// Writes a finite number. Integers up to 2^53 have no fraction, because every parser reads both forms as the same
+    /// number.
     func write<Number: BinaryFloatingPoint & CustomStringConvertible>(number: Number) throws(BodyError) {
-        guard let literal = BodyEncoder.literal(of: number) else {
-            throw position.error(.nonfiniteNumber, "expected a finite number")
-        }
-        try write(literal: literal)
-    }
-
-    /// Returns a number as JSON, or `nil` when it is not finite. Integers up to 2^53 have no fraction, because every
-    /// parser reads both forms as the same number.
-    static func literal<Number: BinaryFloatingPoint & CustomStringConvertible>(of number: Number) -> String? {
-        guard number.isFinite else { return nil }
+        guard number.isFinite else { throw position.error(.nonfiniteNumber, "expected a finite number") }
         let text = number.description
         let isShort = text.utf8.count <= 18 && number.magnitude <= Number(1 << 53) && text.hasSuffix(".0")
-        return isShort ? String(text.dropLast(2)) : text
-    }
-
-    /// Returns whether the whole text is one number according to RFC 8259.
-    static func isNumber(_ text: String) -> Bool {
-        Array(text.utf8).withUnsafeBufferPointer { bytes in
-            guard !bytes.isEmpty else { return false }
-            return (try? ByteScan(bytes, end: bytes.count).number(from: 0).end) == bytes.count
-        }
+        try write(literal: isShort ? String(text.dropLast(2)) : text)
     }
 }
 
