@@ -1,3 +1,4 @@
+import AdapterSupport
 import SignalboxCore
 import SignalboxRoutes
 import Testing

@@ -1,3 +1,4 @@
+import AdapterSupport
 public import Logging
 public import SignalboxCore
 
@@ -254,9 +255,11 @@ extension MQTTPublishError {
         )
     }
 
-    static func waitEnded(_ code: Code, wasSent: Bool) -> MQTTPublishError {
-        let what = code == .timeout ? "the time limit passed" : "the task was cancelled"
-        return MQTTPublishError(code, what + tail(wasSent))
+    static func waitEnded(_ end: WaitEnd, wasSent: Bool) -> MQTTPublishError {
+        switch end {
+        case .timeout: MQTTPublishError(.timeout, "the time limit passed" + tail(wasSent))
+        case .cancelled: MQTTPublishError(.cancelled, "the task was cancelled" + tail(wasSent))
+        }
     }
 
     static func publisherStopped(wasSent: Bool) -> MQTTPublishError {

@@ -56,8 +56,8 @@ final class PublishQueue: Sendable {
 
     func publish(_ message: MQTTMessage, limit: Duration) async throws(MQTTPublishError) -> MQTTReceipt {
         let number = nextNumber()
-        let result = await PublishWait.result(limit: limit) { code in
-            self.complete { $0.cancelWait(number, code) }
+        let result = await withDeadline(limit) { end in
+            self.complete { $0.cancelWait(number, end) }
         } begin: { waiter in
             self.take(message, as: number, waiter: .publish(waiter)) { table in
                 if let refusal = table.refusal(of: message, isRequest: false) {
@@ -81,8 +81,8 @@ final class PublishQueue: Sendable {
     func request(_ request: MQTTMessage, limit: Duration) async throws(MQTTPublishError) -> MQTTReply {
         let number = nextNumber()
         let correlation = request.correlation ?? []
-        let result = await PublishWait.result(limit: limit) { code in
-            self.complete { $0.cancelWait(request: correlation, code) }
+        let result = await withDeadline(limit) { end in
+            self.complete { $0.cancelWait(request: correlation, end) }
         } begin: { waiter in
             self.take(request, as: number, waiter: .request(correlation)) { table in
                 if let refusal = table.refusal(of: request, isRequest: true) {
@@ -190,44 +190,6 @@ final class PublishQueue: Sendable {
         for completion in completions {
             completion.resume()
             if case .offered(let topic, let error) = completion { log.withLock { $0 }?.notPublished(topic, error) }
-        }
-    }
-}
-
-/// A wait that ends with a result, at its deadline, or when its task is cancelled.
-enum PublishWait {
-    typealias Waiter<Value> = CheckedContinuation<Result<Value, MQTTPublishError>, Never>
-
-    /// Waits for a result.
-    ///
-    /// - Parameters:
-    ///   - limit: The maximum wait.
-    ///   - cancelWait: Resumes the waiter if it has no result. Called with `timeout` or `cancelled`, possibly more than
-    ///     once.
-    ///   - begin: Stores the waiter or resumes it.
-    static func result<Value: Sendable>(
-        limit: Duration,
-        cancelWait: @escaping @Sendable (MQTTPublishError.Code) -> Void,
-        begin: @Sendable (Waiter<Value>) -> Void
-    ) async -> Result<Value, MQTTPublishError> {
-        let deadline = ContinuousClock.now + limit
-        return await withTaskGroup(of: Void.self) { group in
-            group.addTask {
-                try? await Task.sleep(until: deadline, clock: .continuous)
-                if !Task.isCancelled { cancelWait(.timeout) }
-            }
-            let result = await withTaskCancellationHandler {
-                await withCheckedContinuation { waiter in
-                    begin(waiter)
-                    // A cancellation or timeout before this point found no waiter to resume.
-                    if Task.isCancelled { cancelWait(.cancelled) }
-                    if .now >= deadline { cancelWait(.timeout) }
-                }
-            } onCancel: {
-                cancelWait(.cancelled)
-            }
-            group.cancelAll()
-            return result
         }
     }
 }

@@ -1,3 +1,5 @@
+import AdapterSupport
+
 /// The state of a publisher: waiting and unacknowledged messages, and requests waiting for replies. A value type that
 /// performs no I/O and reads no clock.
 ///
@@ -85,19 +87,17 @@ struct PublishTable {
     }
 
     /// Ends the wait of a message's caller.
-    ///
-    /// - Parameter code: `timeout` or `cancelled`.
-    mutating func cancelWait(_ number: UInt64, _ code: MQTTPublishError.Code) -> [PublishCompletion] {
+    mutating func cancelWait(_ number: UInt64, _ end: WaitEnd) -> [PublishCompletion] {
         guard let entry = entries[number] else { return [] }
-        let error = MQTTPublishError.waitEnded(code, wasSent: entry.wasSent)
+        let error = MQTTPublishError.waitEnded(end, wasSent: entry.wasSent)
         return fail(number, error, keepsEntry: entry.sentAt != nil)
     }
 
     /// Ends the wait of a request's caller, whether or not its message is still in the table.
-    mutating func cancelWait(request correlation: [UInt8], _ code: MQTTPublishError.Code) -> [PublishCompletion] {
+    mutating func cancelWait(request correlation: [UInt8], _ waitEnd: WaitEnd) -> [PublishCompletion] {
         guard let request = requests[correlation] else { return [] }
-        if entries[request.number] != nil { return cancelWait(request.number, code) }
-        return end(correlation, .failure(.waitEnded(code, wasSent: true)))
+        if entries[request.number] != nil { return cancelWait(request.number, waitEnd) }
+        return end(correlation, .failure(.waitEnded(waitEnd, wasSent: true)))
     }
 
     // MARK: - The connection
