@@ -165,55 +165,24 @@ public struct MQTTPushAdapter: Adapter {
         _ subscriptions: SubscriptionManager,
         into intake: any Intake
     ) async throws {
-        let control = try LoopControl()
-        let thread: OwnedThread
+        let bridge: ThreadBridge<MQTTPushError>
         do throws(SystemResourceError) {
-            thread = try OwnedThread { [logger, outbound] in
-                do throws(MQTTPushError) {
-                    try ReceiveLoop(
-                        configuration,
-                        subscriptions: subscriptions,
-                        control: control,
-                        intake: intake,
-                        logger: logger,
-                        outbound: outbound
-                    )
-                    .run()
-                    control.end(nil)
-                } catch {
-                    control.end(error)
-                }
+            bridge = try ThreadBridge()
+            try bridge.start { [bridge, logger, outbound] () throws(MQTTPushError) in
+                try ReceiveLoop(
+                    configuration,
+                    subscriptions: subscriptions,
+                    bridge: bridge,
+                    intake: intake,
+                    logger: logger,
+                    outbound: outbound
+                )
+                .run()
             }
         } catch {
             throw MQTTPushError(.noResources, error.description, source: source)
         }
-        try await withTaskCancellationHandler {
-            try await serve(control, thread, intake)
-        } onCancel: {
-            control.stop()
-        }
-    }
-
-    private func serve(_ control: LoopControl, _ thread: OwnedThread, _ intake: any Intake) async throws {
-        while true {
-            switch await control.nextEvent() {
-            case .roomWanted:
-                do throws(SourceClosed) {
-                    try await intake.room()
-                    control.answer(.free)
-                } catch {
-                    control.answer(.closed)
-                    control.stop()
-                }
-            case .ended(let error):
-                thread.join()
-                if let error { throw error }
-                return
-            case .detach:
-                thread.detach()
-                return
-            }
-        }
+        if case .returned(let error?) = await bridge.served(by: intake) { throw error }
     }
 }
 

@@ -263,11 +263,17 @@ struct ConnectingTests {
     }
 
     @Test func aStopDoesNotWaitForABlockingCall() async throws {
-        let control = try LoopControl()
-        let result: Void? = control.blocking { control.stop() }
-        #expect(result != nil)
-        control.end(nil)
-        #expect(await control.nextEvent() == .detach)
-        #expect(control.blocking {} == nil)
+        let bridge = try ThreadBridge<MQTTPushError>()
+        let wasCalled = Promise<Bool>()
+        try bridge.start { () throws(MQTTPushError) in
+            let result: Void? = bridge.blocking { bridge.stop() }
+            wasCalled.set(result != nil)
+        }
+        guard case .detached = await bridge.ended() else {
+            Issue.record("the stop waited")
+            return
+        }
+        #expect(await wasCalled.value())
+        #expect(bridge.blocking {} == nil)
     }
 }

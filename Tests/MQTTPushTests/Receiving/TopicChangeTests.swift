@@ -1,3 +1,4 @@
+import AdapterSupport
 import BrokerKit
 import Logging
 import SignalboxCore
@@ -194,7 +195,7 @@ struct SubscriptionManagerTests {
     @Test func aReaddedTopicIsSubscribedAgain() async throws {
         let more = try MQTTTopic("more/{action}")
         let subscriptions = SubscriptionManager([try MQTTTopic("push/{action}"), more])
-        subscriptions.connected(try LoopControl())
+        subscriptions.connected(try WakeSignal())
         let removed = Task { try await subscriptions.remove("more/+") }
         await waitForRevision(subscriptions, to: 1)
         let added = Task { try await subscriptions.add(more) }
@@ -212,7 +213,7 @@ struct SubscriptionManagerTests {
     @Test func unsubackDoesNotAnswerAReaddedTopic() async throws {
         let more = try MQTTTopic("more/{action}")
         let subscriptions = SubscriptionManager([try MQTTTopic("push/{action}"), more])
-        subscriptions.connected(try LoopControl())
+        subscriptions.connected(try WakeSignal())
         let removed = Task { try await subscriptions.remove("more/+") }
         await waitForRevision(subscriptions, to: 1)
         #expect(subscriptions.snapshot(clearingAdded: true).filtersToUnsubscribe == ["more/+"])
@@ -248,7 +249,7 @@ struct SubscriptionManagerTests {
         let more = try MQTTTopic("more/{action}")
         let subscriptions = SubscriptionManager([more, try MQTTTopic("push/{action}")])
         #expect(try await subscriptions.remove("more/+") == .pending)
-        subscriptions.connected(try LoopControl())
+        subscriptions.connected(try WakeSignal())
         let added = Task { try await subscriptions.add(more) }
         await waitForRevision(subscriptions, to: 2)
         subscriptions.subscribed(["more/+"], refused: ["more/+": MQTTPushError(.subscriptionRefused, "no")])
@@ -269,10 +270,10 @@ struct SubscriptionManagerTests {
 
     @Test func aDisconnectOfAnotherRunIsIgnored() async throws {
         let subscriptions = SubscriptionManager([try MQTTTopic("push/{action}")])
-        subscriptions.connected(try LoopControl())
+        subscriptions.connected(try WakeSignal())
         let added = Task { try await subscriptions.add(try MQTTTopic("more/{action}")) }
         await waitForRevision(subscriptions, to: 1)
-        subscriptions.disconnected(try LoopControl())
+        subscriptions.disconnected(try WakeSignal())
         subscriptions.subscribed(["more/+"], refused: [:])
         #expect(try await added.value == .done)
     }

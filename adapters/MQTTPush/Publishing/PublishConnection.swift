@@ -5,7 +5,7 @@ import CMosquitto
 final class PublishConnection {
     private let loop: PublishLoop
     private let configuration: MQTTPublisherConfiguration
-    private let control: LoopControl
+    private let bridge: ThreadBridge<MQTTPushError>
     private let client: PublishClient
     private let receiver: PublishReceiver
     /// Whether the broker has accepted the connection.
@@ -25,7 +25,7 @@ final class PublishConnection {
     init(_ loop: PublishLoop) throws(MQTTPushError) {
         self.loop = loop
         configuration = loop.configuration
-        control = loop.control
+        bridge = loop.bridge
         receiver = PublishReceiver(
             replyTopic: loop.queue.replyTopic,
             replyLimit: configuration.replyBytes,
@@ -36,15 +36,15 @@ final class PublishConnection {
 
     /// Connects, publishes until the connection ends or the publisher is stopped, and returns how it ended.
     func run() -> BrokerDisconnectReason {
-        let result = control.blocking { client.connect() }
-        guard let reason = result, !control.isStopping else { return .stopped }
+        let result = bridge.blocking { client.connect() }
+        guard let reason = result, !bridge.isStopping else { return .stopped }
         return reason ?? serve()
     }
 
     private func serve() -> BrokerDisconnectReason {
         var stopBy: ContinuousClock.Instant?
         while true {
-            if control.isStopping {
+            if bridge.isStopping {
                 guard isOpen else { return .stopped }
                 stopBy = stopBy ?? .now + configuration.stopTimeout
                 let isEmpty = loop.queue.read(loop.number) { $0.isEmpty } ?? true
@@ -63,10 +63,10 @@ final class PublishConnection {
         let wait = SocketWait(
             socket: client.handle.socket,
             for: mayWrite ? .readableOrWritable : .readable,
-            wake: control.wake.readEnd,
+            wake: bridge.wake.readEnd,
             limit: limit
         )
-        if wait.isWoken { control.wake.drain() }
+        if wait.isWoken { bridge.wake.drain() }
     }
 
     /// Reads pending data and writes queued data without blocking.

@@ -5,7 +5,7 @@ import Logging
 final class PublishLoop {
     let configuration: MQTTPublisherConfiguration
     let number: Int
-    let control: LoopControl
+    let bridge: ThreadBridge<MQTTPushError>
     let queue: PublishQueue
     let log: PublishLog
     private var backoff: ReconnectBackoff
@@ -14,13 +14,13 @@ final class PublishLoop {
     init(
         _ configuration: MQTTPublisherConfiguration,
         run number: Int,
-        control: LoopControl,
+        bridge: ThreadBridge<MQTTPushError>,
         queue: PublishQueue,
         log: PublishLog
     ) {
         self.configuration = configuration
         self.number = number
-        self.control = control
+        self.bridge = bridge
         self.queue = queue
         self.log = log
         backoff = configuration.reconnect.backoff
@@ -29,7 +29,7 @@ final class PublishLoop {
     /// Publishes until the publisher is stopped.
     func run() throws(MQTTPushError) {
         if case .tls(.insecure, _) = configuration.security { log.insecure() }
-        while !control.isStopping {
+        while !bridge.isStopping {
             let reason = try connect()
             guard reason != .stopped else { break }
             if configuration.firstConnectionMustSucceed && !wasConnected {
@@ -59,14 +59,13 @@ final class PublishLoop {
 
     private func pause(_ wait: Duration) {
         let deadline = ContinuousClock.now + wait
-        while !control.isStopping && .now < deadline { control.wake.wait(for: deadline - .now) }
+        while !bridge.isStopping && .now < deadline { bridge.wake.wait(for: deadline - .now) }
     }
 }
 
-/// One run of a publisher: its thread and its control.
+/// One run of a publisher: its thread and its bridge.
 struct PublisherRun: Sendable {
-    private let control: LoopControl
-    private let thread: OwnedThread
+    private let bridge: ThreadBridge<MQTTPushError>
     private let queue: PublishQueue
     private let number: Int
 
@@ -76,9 +75,13 @@ struct PublisherRun: Sendable {
         queue: PublishQueue,
         logger: Logger
     ) throws(MQTTPushError) {
-        let control = try LoopControl()
+        do throws(SystemResourceError) {
+            bridge = try ThreadBridge()
+        } catch {
+            throw MQTTPushError(.noResources, error.description, source: configuration.source)
+        }
         let log = PublishLog(logger, configuration: configuration)
-        guard let number = queue.begin(wake: control.wake, log: log) else {
+        guard let number = queue.begin(wake: bridge.wake, log: log) else {
             throw MQTTPushError(
                 .invalidConfiguration,
                 "the publisher is already running: wait until its run has ended",
@@ -86,19 +89,13 @@ struct PublisherRun: Sendable {
             )
         }
         do throws(SystemResourceError) {
-            thread = try OwnedThread {
-                do throws(MQTTPushError) {
-                    try PublishLoop(configuration, run: number, control: control, queue: queue, log: log).run()
-                    control.end(nil)
-                } catch {
-                    control.end(error)
-                }
+            try bridge.start { [bridge] () throws(MQTTPushError) in
+                try PublishLoop(configuration, run: number, bridge: bridge, queue: queue, log: log).run()
             }
         } catch {
             queue.end(number)
             throw MQTTPushError(.noResources, error.description, source: configuration.source)
         }
-        self.control = control
         self.queue = queue
         self.number = number
     }
@@ -106,24 +103,13 @@ struct PublisherRun: Sendable {
     /// Stops accepting messages; queued ones are sent within the configured time. Idempotent; any thread.
     func stop() {
         queue.stop(number)
-        control.stop()
+        bridge.stop()
     }
 
     /// Returns when the run is over and every waiter has its result. Cancellation does not end the wait.
     func ended() async throws(MQTTPushError) {
-        while true {
-            switch await control.nextEvent() {
-            case .roomWanted: continue
-            case .ended(let error):
-                queue.end(number)
-                thread.join()
-                if let error { throw error }
-                return
-            case .detach:
-                queue.end(number)
-                thread.detach()
-                return
-            }
-        }
+        let end = await bridge.ended()
+        queue.end(number)
+        if case .returned(let error?) = end { throw error }
     }
 }

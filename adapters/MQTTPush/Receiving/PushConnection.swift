@@ -7,7 +7,7 @@ import SignalboxRoutes
 /// All acknowledgements are flushed before the next batch is read, so a flush never sends those of unsettled messages.
 final class PushConnection {
     let configuration: MQTTPushConfiguration
-    let control: LoopControl
+    let bridge: ThreadBridge<MQTTPushError>
     let client: MosquittoClient
     let receiver: PushReceiver
     let sink: BatchSink
@@ -36,7 +36,7 @@ final class PushConnection {
 
     init(_ loop: ReceiveLoop, expectsSession: Bool, cleanStart: Bool, requiresGrant: Bool) throws(MQTTPushError) {
         configuration = loop.configuration
-        control = loop.control
+        bridge = loop.bridge
         receiver = loop.receiver
         sink = loop.sink
         intake = loop.intake
@@ -54,8 +54,8 @@ final class PushConnection {
 
     /// Connects, receives until the connection ends or the source is stopped, and returns how it ended.
     func run() -> BrokerDisconnectReason {
-        let result = control.blocking { client.connect(configuration) }
-        guard let reason = result, !control.isStopping else { return .stopped }
+        let result = bridge.blocking { client.connect(configuration) }
+        guard let reason = result, !bridge.isStopping else { return .stopped }
         return reason ?? flush() ?? receive()
     }
 
@@ -67,14 +67,14 @@ final class PushConnection {
 
     private func receive() -> BrokerDisconnectReason {
         while true {
-            if control.isStopping { return finish() }
+            if bridge.isStopping { return finish() }
             let wait = SocketWait(
                 socket: client.handle.socket,
                 for: .readable,
-                wake: control.wake.readEnd,
+                wake: bridge.wake.readEnd,
                 limit: .seconds(1)
             )
-            if wait.isWoken { control.wake.drain() }
+            if wait.isWoken { bridge.wake.drain() }
             if wait.isReady, let reason = readBatch() { return reason }
             if let reason = flush() ?? handleCallbacks() ?? keepAlive(isQuiet: !wait.isReady) { return reason }
         }
@@ -132,7 +132,7 @@ final class PushConnection {
         }
         receiver.announceSessionLoss()
         if !connack.sessionPresent { subscriptions.newSessionStarted() }
-        subscriptions.connected(control)
+        subscriptions.connected(bridge.wake)
         let snapshot = subscriptions.snapshot(clearingAdded: true)
         topicsRevision = snapshot.revision
         receiver.use(snapshot)
@@ -237,7 +237,7 @@ extension PushConnection {
             // Queued acknowledgements are never written, but those of earlier batches must reach the broker.
             if keepaliveTimer.isConnected { client.handle.disconnectPastQueue() }
             LingeringClose(client.handle.socket)?.wait(limit: configuration.lingerTimeout)
-            return taken < batch.count || control.isStopping ? .stopped : .abandoned(abandoned)
+            return taken < batch.count || bridge.isStopping ? .stopped : .abandoned(abandoned)
         }
         if announcesSessionLoss { receiver.isSessionLossPending = false }
         sizing.settled(batch.count, after: .now - startedAt)
@@ -253,19 +253,14 @@ extension PushConnection {
     ///
     /// - Returns: The number of arrivals taken.
     private func submit(_ batch: [Arrival]) -> Int {
-        var taken = take(batch)
+        var taken = intake.take(batch, to: sink)
         while taken < batch.count {
-            control.wantRoom()
-            while control.room == .unknown && !control.isStopping { pause() }
-            guard control.room == .free, !control.isStopping else { return taken }
-            taken += take(Array(batch[taken...]))
+            bridge.room.want()
+            while bridge.room.answer == .unknown && !bridge.isStopping { pause() }
+            guard bridge.room.answer == .free, !bridge.isStopping else { return taken }
+            taken += intake.take(Array(batch[taken...]), to: sink)
         }
         return taken
-    }
-
-    /// Clamps the intake's result to the size of the batch.
-    private func take(_ batch: [Arrival]) -> Int {
-        min(max(0, intake.submit(batch, to: sink)), batch.count)
     }
 
     private func pause() {
@@ -273,10 +268,10 @@ extension PushConnection {
         let wait = SocketWait(
             socket: socket,
             for: .hangUp,
-            wake: control.wake.readEnd,
+            wake: bridge.wake.readEnd,
             limit: keepaliveTimer.maximumWait(at: .now)
         )
-        if wait.isWoken { control.wake.drain() }
+        if wait.isWoken { bridge.wake.drain() }
         if wait.isClosed { keepaliveTimer.isConnected = false }
         if keepaliveTimer.isDue(at: .now) && !client.handle.ping() { keepaliveTimer.isConnected = false }
     }

@@ -5,7 +5,7 @@ import SignalboxCore
 /// The main loop of a push source's thread: successive connections, with waits in between. Belongs to that thread.
 final class ReceiveLoop {
     let configuration: MQTTPushConfiguration
-    let control: LoopControl
+    let bridge: ThreadBridge<MQTTPushError>
     let intake: any Intake
     let receiver: PushReceiver
     let sink: BatchSink
@@ -20,19 +20,19 @@ final class ReceiveLoop {
     init(
         _ configuration: MQTTPushConfiguration,
         subscriptions: SubscriptionManager,
-        control: LoopControl,
+        bridge: ThreadBridge<MQTTPushError>,
         intake: any Intake,
         logger: Logger,
         outbound: PushOutbound? = nil
     ) {
         self.configuration = configuration
         self.subscriptions = subscriptions
-        self.control = control
+        self.bridge = bridge
         self.intake = intake
         log = PushLog(logger, configuration: configuration)
         deliveries = ReceiveLoop.deliveries(of: configuration, log)
         receiver = PushReceiver(configuration: configuration, sender: outbound?.sender, deliveries: deliveries)
-        sink = BatchSink(wake: control.wake, responder: outbound?.responder)
+        sink = BatchSink(wake: bridge.wake, responder: outbound?.responder)
         backoff = configuration.reconnect.backoff
     }
 
@@ -49,7 +49,7 @@ final class ReceiveLoop {
     /// Receives until the source is stopped.
     func run() throws(MQTTPushError) {
         if case .tls(.insecure, _) = configuration.security { log.insecure() }
-        while !control.isStopping {
+        while !bridge.isStopping {
             let reason = try connect()
             guard reason != .stopped else { break }
             if isFatal(reason) {
@@ -85,7 +85,7 @@ final class ReceiveLoop {
             requiresGrant: configuration.firstConnectionMustSucceed && !wasGranted
         )
         let reason = connection.run()
-        subscriptions.disconnected(control)
+        subscriptions.disconnected(bridge.wake)
         if connection.isOpen { wasConnected = true }
         if connection.isGranted { wasGranted = true }
         if connection.resetsBackoff(after: reason) { backoff.succeeded() }
@@ -94,9 +94,9 @@ final class ReceiveLoop {
 
     private func pause(_ wait: Duration) {
         let deadline = ContinuousClock.now + wait
-        while !control.isStopping && .now < deadline {
-            if SocketWait(socket: -1, for: .readable, wake: control.wake.readEnd, limit: deadline - .now).isWoken {
-                control.wake.drain()
+        while !bridge.isStopping && .now < deadline {
+            if SocketWait(socket: -1, for: .readable, wake: bridge.wake.readEnd, limit: deadline - .now).isWoken {
+                bridge.wake.drain()
             }
         }
     }

@@ -29,8 +29,8 @@ final class SubscriptionManager: Sendable {
         var filtersToUnsubscribe: [String] = []
         var former: [MQTTTopic] = []
         var revision = 0
-        var control: LoopControl?
-        var isConnected = false
+        /// Wakes the thread of the run that has a connection; `nil` without one.
+        var wake: WakeSignal?
         /// Filters added since the thread's last snapshot, to subscribe even if the broker may already have them.
         var added: Set<String> = []
         var adding: [String: [Waiter]] = [:]
@@ -89,24 +89,22 @@ final class SubscriptionManager: Sendable {
     ) async throws(MQTTPushError) -> MQTTTopicState {
         let answer = await withCheckedContinuation { (waiter: Waiter) in
             // A single critical section: otherwise the answer could arrive before the waiter is stored.
-            let (early, control, superseded) = state.withLock { state -> (Answer?, LoopControl?, [Waiter]) in
+            let (early, wake, superseded) = state.withLock { state -> (Answer?, WakeSignal?, [Waiter]) in
                 do throws(MQTTPushError) { try body(&state) } catch { return (.failure(error), nil, []) }
                 state.revision += 1
                 // A filter that is added again may never be unsubscribed, so callers waiting for that resume here.
                 let superseded = isAdded ? state.removing.removeValue(forKey: filter) ?? [] : []
-                guard state.isConnected, let control = state.control else {
-                    return (.success(.pending), nil, superseded)
-                }
+                guard let wake = state.wake else { return (.success(.pending), nil, superseded) }
                 if isAdded {
                     state.adding[filter, default: []].append(waiter)
                 } else {
                     state.removing[filter, default: []].append(waiter)
                 }
-                return (nil, control, superseded)
+                return (nil, wake, superseded)
             }
             for other in superseded { other.resume(returning: .success(.done)) }
             if let early { waiter.resume(returning: early) }
-            control?.wake.wake()
+            wake?.wake()
         }
         return try answer.get()
     }
@@ -120,11 +118,11 @@ final class SubscriptionManager: Sendable {
     /// A number that increases with each change.
     var revision: Int { state.withLock { $0.revision } }
 
-    func connected(_ control: LoopControl) {
-        state.withLock { state in
-            state.control = control
-            state.isConnected = true
-        }
+    /// Handles a new connection.
+    ///
+    /// - Parameter wake: Wakes the thread of the connection's run, and identifies the run.
+    func connected(_ wake: WakeSignal) {
+        state.withLock { $0.wake = wake }
     }
 
     private static func appendFormer(_ former: [MQTTTopic], in state: inout State) {
@@ -190,12 +188,11 @@ final class SubscriptionManager: Sendable {
 
     /// Handles the end of the connection. Pending changes are applied on the next one.
     ///
-    /// - Parameter control: The control of the run whose connection ended; connections of other runs are unaffected.
-    func disconnected(_ control: LoopControl) {
+    /// - Parameter wake: The wake signal of the run whose connection ended; connections of other runs are unaffected.
+    func disconnected(_ wake: WakeSignal) {
         let waiters = state.withLock { state -> [Waiter] in
-            guard state.control === control else { return [] }
-            state.isConnected = false
-            state.control = nil
+            guard state.wake === wake else { return [] }
+            state.wake = nil
             defer {
                 state.adding = [:]
                 state.removing = [:]
