@@ -1,49 +1,51 @@
+import AdapterSupport
 public import SignalboxCore
 
 /// An error in the setup or operation of a push source. Never contains a secret.
 public struct MQTTPushError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error; more may be added.
-    public struct Code: Sendable, Hashable, CustomStringConvertible {
-        private enum Name: String {
-            case invalidBroker, invalidConfiguration, secretUnavailable, notConnected, subscriptionRefused, noResources
-            case untrustedCertificate, wrongHost, expiredCertificate, badCredentials, certificateRefused
-            case preSharedKeyRefused, notAuthorized, tlsFailed, unusableFile
+    public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+        /// The name used in logs, such as `invalidBroker`.
+        public let rawValue: String
+
+        /// Creates a code by its name.
+        public init(rawValue: String) {
+            self.rawValue = rawValue
         }
-        private let name: Name
 
         /// The broker's URL is invalid.
-        public static let invalidBroker = Code(name: .invalidBroker)
+        public static let invalidBroker = Code(rawValue: "invalidBroker")
         /// A configuration value is out of its range, or two values conflict.
-        public static let invalidConfiguration = Code(name: .invalidConfiguration)
+        public static let invalidConfiguration = Code(rawValue: "invalidConfiguration")
         /// A user name or password could not be read from its source.
-        public static let secretUnavailable = Code(name: .secretUnavailable)
+        public static let secretUnavailable = Code(rawValue: "secretUnavailable")
         /// The first connection failed, and the configuration requires it to succeed.
-        public static let notConnected = Code(name: .notConnected)
+        public static let notConnected = Code(rawValue: "notConnected")
         /// The broker refused every topic filter, and the configuration requires the first connection to succeed.
-        public static let subscriptionRefused = Code(name: .subscriptionRefused)
+        public static let subscriptionRefused = Code(rawValue: "subscriptionRefused")
         /// No trusted authority has signed the broker's certificate.
-        public static let untrustedCertificate = Code(name: .untrustedCertificate)
+        public static let untrustedCertificate = Code(rawValue: "untrustedCertificate")
         /// The broker's certificate is for another host.
-        public static let wrongHost = Code(name: .wrongHost)
+        public static let wrongHost = Code(rawValue: "wrongHost")
         /// The broker's certificate has expired or is not valid yet.
-        public static let expiredCertificate = Code(name: .expiredCertificate)
+        public static let expiredCertificate = Code(rawValue: "expiredCertificate")
         /// The broker refused the user name or password.
-        public static let badCredentials = Code(name: .badCredentials)
+        public static let badCredentials = Code(rawValue: "badCredentials")
         /// The broker refused the client certificate, or requested one and none is configured.
-        public static let certificateRefused = Code(name: .certificateRefused)
+        public static let certificateRefused = Code(rawValue: "certificateRefused")
         /// The broker refused the pre-shared key or its identity.
-        public static let preSharedKeyRefused = Code(name: .preSharedKeyRefused)
+        public static let preSharedKeyRefused = Code(rawValue: "preSharedKeyRefused")
         /// The broker does not authorize the client to connect.
-        public static let notAuthorized = Code(name: .notAuthorized)
+        public static let notAuthorized = Code(rawValue: "notAuthorized")
         /// TLS failed for another reason.
-        public static let tlsFailed = Code(name: .tlsFailed)
+        public static let tlsFailed = Code(rawValue: "tlsFailed")
         /// A certificate or key file is unreadable or has the wrong content.
-        public static let unusableFile = Code(name: .unusableFile)
+        public static let unusableFile = Code(rawValue: "unusableFile")
         /// The system has no thread, descriptor or memory left.
-        public static let noResources = Code(name: .noResources)
+        public static let noResources = Code(rawValue: "noResources")
 
-        /// The name used in logs, such as `invalidBroker`.
-        public var description: String { name.rawValue }
+        /// The name.
+        public var description: String { rawValue }
     }
 
     /// The kind of error.
@@ -57,6 +59,21 @@ public struct MQTTPushError: Error, Sendable, Hashable, CustomStringConvertible 
         self.code = code
         self.source = source
         self.detail = detail
+    }
+
+    static func invalid(_ detail: String) -> MQTTPushError {
+        MQTTPushError(.invalidConfiguration, detail)
+    }
+
+    /// Reads a secret at connection time.
+    ///
+    /// - Throws: ``MQTTPushError`` `secretUnavailable`.
+    static func reading(_ secret: Secret) throws(MQTTPushError) -> String {
+        do throws(SecretUnavailable) {
+            return try secret.read()
+        } catch {
+            throw MQTTPushError(.secretUnavailable, error.description)
+        }
     }
 
     func about(_ source: SourceName) -> MQTTPushError {

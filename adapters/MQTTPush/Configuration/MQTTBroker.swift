@@ -133,13 +133,10 @@ public struct MQTTReconnect: Sendable, Hashable {
     func validate() throws(MQTTPushError) {
         let allowed: ClosedRange<Duration> = .milliseconds(1) ... .seconds(3_600)
         guard allowed.contains(first), allowed.contains(cap), first <= cap else {
-            throw MQTTPushError(
-                .invalidConfiguration,
-                "reconnect: the first wait must be 1 ms up to the cap, and the cap at most 1 h"
-            )
+            throw .invalid("reconnect: the first wait must be 1 ms up to the cap, and the cap at most 1 h")
         }
         guard allowed.contains(slow.lowerBound), allowed.contains(slow.upperBound) else {
-            throw MQTTPushError(.invalidConfiguration, "reconnect: the slow waits must be 1 ms to 1 h")
+            throw .invalid("reconnect: the slow waits must be 1 ms to 1 h")
         }
     }
 }

@@ -15,10 +15,7 @@ public struct MQTTClientID: Sendable, Hashable {
     public static func fixed(_ text: String) throws(MQTTPushError) -> MQTTClientID {
         let isControl = { (scalar: Unicode.Scalar) in scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) }
         guard (1...256).contains(text.utf8.count), !text.unicodeScalars.contains(where: isControl) else {
-            throw MQTTPushError(
-                .invalidConfiguration,
-                "a client id must have 1 to 256 bytes and no control characters"
-            )
+            throw .invalid("a client id must have 1 to 256 bytes and no control characters")
         }
         return MQTTClientID(text: text, isRandom: false)
     }
@@ -59,10 +56,10 @@ public struct MQTTWill: Sendable, Hashable {
         do throws(TopicError) {
             _ = try TopicName(topic)
         } catch {
-            throw MQTTPushError(.invalidConfiguration, "the will's topic \(topic.debugDescription): \(error)")
+            throw .invalid("the will's topic \(topic.debugDescription): \(error)")
         }
         guard payload.count <= 65_535 else {
-            throw MQTTPushError(.invalidConfiguration, "the will must have at most 65535 bytes")
+            throw .invalid("the will must have at most 65535 bytes")
         }
     }
 }

@@ -139,70 +139,66 @@ extension MQTTPushConfiguration {
     }
 
     private func validateConnections() throws(MQTTPushError) {
-        guard connections.count <= 16 else { throw invalid("a push source can have at most 16 further connections") }
+        guard connections.count <= 16 else { throw .invalid("a push source can have at most 16 further connections") }
         var names: Set<String> = []
         for connection in connections {
             try connection.validate()
             guard names.insert(connection.name).inserted else {
-                throw invalid("two connections are named \(connection.name); give each its own name")
+                throw .invalid("two connections are named \(connection.name); give each its own name")
             }
             try validateTopics(connection.topics)
         }
     }
 
     private func validateTopics(_ topics: [MQTTTopic]) throws(MQTTPushError) {
-        guard (1...1_000).contains(topics.count) else { throw invalid("a connection must have 1 to 1000 topics") }
+        guard (1...1_000).contains(topics.count) else { throw .invalid("a connection must have 1 to 1000 topics") }
         var filters: Set<String> = []
         for topic in topics {
             try topic.validate()
             guard filters.insert(topic.pattern.filter.text).inserted else {
                 let filter = topic.pattern.filter.text.debugDescription
-                throw invalid("two topics subscribe to \(filter); only the first would be used")
+                throw .invalid("two topics subscribe to \(filter); only the first would be used")
             }
         }
     }
 
     private func validateSession() throws(MQTTPushError) {
         guard sessionExpiry.isWholeSeconds(in: 0...4_294_967_294) else {
-            throw invalid("the session expiry must be a whole number of seconds, 0 to 4294967294")
+            throw .invalid("the session expiry must be a whole number of seconds, 0 to 4294967294")
         }
         if clientID.isRandom && (!cleanStart || sessionExpiry != .zero) {
-            throw invalid("a session needs a fixed client id; with a random id use clean start and no session expiry")
+            throw .invalid("a session needs a fixed client id; with a random id use clean start and no session expiry")
         }
         if version == .v311 && cleanStart && sessionExpiry != .zero {
-            throw invalid(
+            throw .invalid(
                 "MQTT 3.1.1 cannot discard a session and keep the next one; use clean start or a session expiry, not both"
             )
         }
-        if password != nil && username == nil { throw invalid("a password needs a user name") }
+        if password != nil && username == nil { throw .invalid("a password needs a user name") }
     }
 
     private func validateBounds() throws(MQTTPushError) {
-        guard (1...65_535).contains(receiveMaximum) else { throw invalid("the receive maximum must be 1 to 65535") }
+        guard (1...65_535).contains(receiveMaximum) else { throw .invalid("the receive maximum must be 1 to 65535") }
         guard batchMessages >= 1, batchMessages <= receiveMaximum else {
-            throw invalid("a batch must have at least 1 message and at most the receive maximum (\(receiveMaximum))")
+            throw .invalid("a batch must have at least 1 message and at most the receive maximum (\(receiveMaximum))")
         }
-        guard (1...8 * 1024 * 1024).contains(batchBytes) else { throw invalid("a batch's bytes must be 1 to 8 MiB") }
-        guard (1...65_536).contains(cachedTopics) else { throw invalid("the cached topics must be 1 to 65536") }
+        guard (1...8 * 1024 * 1024).contains(batchBytes) else { throw .invalid("a batch's bytes must be 1 to 8 MiB") }
+        guard (1...65_536).contains(cachedTopics) else { throw .invalid("the cached topics must be 1 to 65536") }
     }
 
     private func validateTimes() throws(MQTTPushError) {
         guard keepalive == .zero || keepalive.isWholeSeconds(in: 5...65_535) else {
-            throw invalid("the keepalive must be 0 (none) or a whole number of seconds, 5 to 65535")
+            throw .invalid("the keepalive must be 0 (none) or a whole number of seconds, 5 to 65535")
         }
         guard (Duration.milliseconds(10) ... .seconds(3_600)).contains(ackDeadline) else {
-            throw invalid("the ack deadline must be 10 ms to 1 h")
+            throw .invalid("the ack deadline must be 10 ms to 1 h")
         }
         guard (Duration.milliseconds(100) ... .seconds(3_600)).contains(answerTimeout) else {
-            throw invalid("the answer timeout must be 100 ms to 1 h")
+            throw .invalid("the answer timeout must be 100 ms to 1 h")
         }
         guard (Duration.zero ... .seconds(3_600)).contains(lingerTimeout) else {
-            throw invalid("the linger timeout must be 0 to 1 h")
+            throw .invalid("the linger timeout must be 0 to 1 h")
         }
-    }
-
-    private func invalid(_ detail: String) -> MQTTPushError {
-        MQTTPushError(.invalidConfiguration, detail)
     }
 }
 
@@ -255,10 +251,7 @@ public struct MQTTConnection: Sendable, Hashable {
             }
         }
         guard (1...64).contains(name.utf8.count), name.utf8.allSatisfy(isAllowed) else {
-            throw MQTTPushError(
-                .invalidConfiguration,
-                "a connection's name must have 1 to 64 letters, digits, '.', '_' and '-'"
-            )
+            throw .invalid("a connection's name must have 1 to 64 letters, digits, '.', '_' and '-'")
         }
     }
 }

@@ -25,27 +25,21 @@ public enum MQTTSecurity: Sendable, Hashable {
         switch self {
         case .none:
             guard !broker.usesTLS else {
-                throw MQTTPushError(.invalidConfiguration, "a broker of mqtts:// needs TLS or a pre-shared key")
+                throw .invalid("a broker of mqtts:// needs TLS or a pre-shared key")
             }
             return
         case .tls(let trust, let identity):
             if case .authority(let file) = trust, file.isEmpty {
-                throw MQTTPushError(.invalidConfiguration, "the file name of the broker's authority is empty")
+                throw .invalid("the file name of the broker's authority is empty")
             }
             try identity?.validate()
         case .preSharedKey(let identity, _, _):
             guard (1...255).contains(identity.utf8.count), !identity.utf8.contains(0) else {
-                throw MQTTPushError(
-                    .invalidConfiguration,
-                    "the identity of a pre-shared key must have 1 to 255 bytes and no NUL"
-                )
+                throw .invalid("the identity of a pre-shared key must have 1 to 255 bytes and no NUL")
             }
         }
         guard broker.usesTLS else {
-            throw MQTTPushError(
-                .invalidConfiguration,
-                "a broker of mqtt:// is connected to without TLS; write mqtts:// to use TLS"
-            )
+            throw .invalid("a broker of mqtt:// is connected to without TLS; write mqtts:// to use TLS")
         }
     }
 }
@@ -77,7 +71,7 @@ public struct MQTTIdentity: Sendable, Hashable {
 
     func validate() throws(MQTTPushError) {
         guard !certificateFile.isEmpty, !keyFile.isEmpty else {
-            throw MQTTPushError(.invalidConfiguration, "a client certificate needs two files: certificate and key")
+            throw .invalid("a client certificate needs two files: certificate and key")
         }
     }
 }

@@ -42,20 +42,15 @@ public struct MQTTTopic: Sendable, Hashable {
         let namesAction = pattern.captureNames.contains("action")
         let shown = "topic \(pattern.text.debugDescription)"
         if namesAction && action != nil {
-            throw MQTTPushError(
-                .invalidConfiguration,
-                "\(shown): use {action} or a fixed action, not both"
-            )
+            throw .invalid("\(shown): use {action} or a fixed action, not both")
         }
         if envelope != .standard && (namesAction || action != nil) {
-            throw MQTTPushError(
-                .invalidConfiguration,
+            throw .invalid(
                 "\(shown): its action comes from the topic or is fixed, so its payload cannot be an envelope of kind \(envelope)"
             )
         }
         if payload != .json && !namesAction && action == nil {
-            throw MQTTPushError(
-                .invalidConfiguration,
+            throw .invalid(
                 "\(shown): a payload of kind \(payload.rawValue) names no action; use {action} or a fixed action"
             )
         }

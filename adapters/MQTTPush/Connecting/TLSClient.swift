@@ -107,11 +107,7 @@ final class TLSClient {
     }
 
     private func usePreSharedKey(_ identity: String, _ key: Secret, _ allowsShort: Bool) throws(MQTTPushError) {
-        let text: String
-        do throws(SecretUnavailable) { text = try key.read() } catch {
-            throw MQTTPushError(.secretUnavailable, error.description)
-        }
-        guard let bytes = PreSharedKey.bytes(of: text) else {
+        guard let bytes = PreSharedKey.bytes(of: try MQTTPushError.reading(key)) else {
             throw MQTTPushError(
                 .secretUnavailable,
                 "the \(key) contains no pre-shared key: expected an even number of hexadecimal digits, 32 to 512"

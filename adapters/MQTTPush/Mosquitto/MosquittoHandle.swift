@@ -56,12 +56,12 @@ final class MosquittoHandle {
                 nil
             )
             guard code == MOSQ_ERR_SUCCESS.rawValue else {
-                throw MQTTPushError(.invalidConfiguration, "the will: \(MosquittoCode(rawValue: code).text)")
+                throw .invalid("the will: \(MosquittoCode(rawValue: code).text)")
             }
         }
         if let username = parameters.username {
-            let name = try MosquittoHandle.read(username)
-            let code = mosquitto_username_pw_set(raw, name, try parameters.password.map(MosquittoHandle.read))
+            let name = try MQTTPushError.reading(username)
+            let code = mosquitto_username_pw_set(raw, name, try parameters.password.map(MQTTPushError.reading))
             guard code == MOSQ_ERR_SUCCESS.rawValue else {
                 throw MQTTPushError(.secretUnavailable, "the user name has control characters: \(username)")
             }
@@ -73,14 +73,6 @@ final class MosquittoHandle {
         guard mosquitto_int_option(raw, MOSQ_OPT_SSL_CTX_WITH_DEFAULTS, 0) == MOSQ_ERR_SUCCESS.rawValue,
             mosquitto_void_option(raw, MOSQ_OPT_SSL_CTX, context) == MOSQ_ERR_SUCCESS.rawValue
         else { throw MQTTPushError(.noResources, "this libmosquitto was built without TLS; nothing was sent") }
-    }
-
-    private static func read(_ secret: Secret) throws(MQTTPushError) -> String {
-        do throws(SecretUnavailable) {
-            return try secret.read()
-        } catch {
-            throw MQTTPushError(.secretUnavailable, error.description)
-        }
     }
 
     /// Reads secrets and files, resolves the broker's name, connects and queues CONNECT. Blocks for as long as the

@@ -126,32 +126,34 @@ struct MessageValidator {
         }
         guard version == .v5 else { return try validateHasNoProperties(message) }
         guard (message.correlation?.count ?? 0) <= 65_535 else {
-            throw invalid("correlation data must have at most 65535 bytes")
+            throw .invalid("correlation data must have at most 65535 bytes")
         }
         if let expiry = message.expiry, !(.zero ... .seconds(4_294_967_295) ~= expiry) || expiry == .zero {
-            throw invalid("an expiry must be above 0 and at most 2^32 - 1 s")
+            throw .invalid("an expiry must be above 0 and at most 2^32 - 1 s")
         }
-        guard message.userProperties.count <= 64 else { throw invalid("a message can have at most 64 user properties") }
+        guard message.userProperties.count <= 64 else {
+            throw .invalid("a message can have at most 64 user properties")
+        }
         var texts = message.userProperties.flatMap { [$0.name, $0.value] }
         if let type = message.contentType { texts.append(type) }
         for text in texts where !MessageValidator.isText(text) {
-            throw invalid("texts of properties must have at most 65535 bytes and no control characters")
+            throw .invalid("texts of properties must have at most 65535 bytes and no control characters")
         }
     }
 
     private func validateHasNoProperties(_ message: MQTTMessage) throws(MQTTPublishError) {
         guard message.responseTopic == nil, message.correlation == nil, message.contentType == nil,
             message.expiry == nil, message.userProperties.isEmpty
-        else { throw invalid("MQTT 3.1.1 has no properties: leave them out, or use MQTT 5") }
+        else { throw .invalid("MQTT 3.1.1 has no properties: leave them out, or use MQTT 5") }
     }
 
     private func validateTopic(_ text: String, _ name: String) throws(MQTTPublishError) {
         do {
             _ = try TopicName(text)
         } catch {
-            throw invalid("the \(name): \(error)")
+            throw .invalid("the \(name): \(error)")
         }
-        guard MessageValidator.isText(text) else { throw invalid("the \(name) has control characters") }
+        guard MessageValidator.isText(text) else { throw .invalid("the \(name) has control characters") }
     }
 
     /// Returns whether the library accepts the text, which must not contain control characters or noncharacters.
@@ -163,9 +165,5 @@ struct MessageValidator {
             bytes.withMemoryRebound(to: CChar.self) { mosquitto_validate_utf8($0.baseAddress, Int32(count)) == 0 }
                 || count == 0
         }
-    }
-
-    private func invalid(_ detail: String) -> MQTTPublishError {
-        MQTTPublishError(.invalidMessage, detail)
     }
 }

@@ -108,13 +108,10 @@ public final class MQTTPublisher: Sendable {
             )
         }
         guard message.responseTopic == nil, message.correlation == nil else {
-            throw MQTTPublishError(
-                .invalidMessage,
-                "the publisher sets a request's response topic and correlation data: leave them out"
-            )
+            throw .invalid("the publisher sets a request's response topic and correlation data: leave them out")
         }
         guard timeout > .zero, timeout <= .seconds(86_400) else {
-            throw MQTTPublishError(.invalidMessage, "the timeout of a request must be above zero and at most 24 h")
+            throw .invalid("the timeout of a request must be above zero and at most 24 h")
         }
         let request = queue.prepare(message)
         try MessageValidator(configuration).validate(request)
@@ -175,36 +172,38 @@ public struct MQTTPublishCounts: Sendable, Hashable {
 /// The reason why a message was not published or a request has no reply. Never contains a payload or a secret.
 public struct MQTTPublishError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error; more may be added.
-    public struct Code: Sendable, Hashable, CustomStringConvertible {
-        private enum Name: String {
-            case queueFull, denied, timeout, stopped, cancelled, invalidMessage, tooLarge, unsupported, expired
-            case notConnected
+    public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+        /// The name used in logs, such as `queueFull`.
+        public let rawValue: String
+
+        /// Creates a code by its name.
+        public init(rawValue: String) {
+            self.rawValue = rawValue
         }
-        private let name: Name
 
         /// The queue is full, or too many requests are waiting for replies. The message was not accepted.
-        public static let queueFull = Code(name: .queueFull)
+        public static let queueFull = Code(rawValue: "queueFull")
         /// The broker refused the message or the subscription to the response topic, with the reason code.
-        public static let denied = Code(name: .denied)
+        public static let denied = Code(rawValue: "denied")
         /// The time limit passed. The detail states whether the message was sent and so may have been published.
-        public static let timeout = Code(name: .timeout)
+        public static let timeout = Code(rawValue: "timeout")
         /// The publisher stopped first, or is not running.
-        public static let stopped = Code(name: .stopped)
+        public static let stopped = Code(rawValue: "stopped")
         /// The waiting task was cancelled. The detail states whether the message may have been published.
-        public static let cancelled = Code(name: .cancelled)
+        public static let cancelled = Code(rawValue: "cancelled")
         /// The topic or a property is invalid.
-        public static let invalidMessage = Code(name: .invalidMessage)
+        public static let invalidMessage = Code(rawValue: "invalidMessage")
         /// The message exceeds the limit of the queue or the broker, or the reply exceeds the configured limit.
-        public static let tooLarge = Code(name: .tooLarge)
+        public static let tooLarge = Code(rawValue: "tooLarge")
         /// The protocol or broker lacks the feature: requests need MQTT 5, and some brokers do not retain messages.
-        public static let unsupported = Code(name: .unsupported)
+        public static let unsupported = Code(rawValue: "unsupported")
         /// A QoS 0 message was lost because the connection broke while it was being written.
-        public static let notConnected = Code(name: .notConnected)
+        public static let notConnected = Code(rawValue: "notConnected")
         /// The message expired before it could be sent.
-        public static let expired = Code(name: .expired)
+        public static let expired = Code(rawValue: "expired")
 
-        /// The name used in logs, such as `queueFull`.
-        public var description: String { name.rawValue }
+        /// The name.
+        public var description: String { rawValue }
     }
 
     /// The kind of error.
@@ -231,6 +230,10 @@ extension MQTTPublishError {
         .notConnected,
         "the connection broke while the message was being written; a QoS 0 message is not sent again"
     )
+
+    static func invalid(_ detail: String) -> MQTTPublishError {
+        MQTTPublishError(.invalidMessage, detail)
+    }
 
     static func full(_ limits: PublishLimits) -> MQTTPublishError {
         MQTTPublishError(

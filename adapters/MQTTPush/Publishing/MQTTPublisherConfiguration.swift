@@ -80,7 +80,7 @@ extension MQTTPublisherConfiguration {
             try reconnect.validate()
             try security.validate(for: broker)
             try will?.validate()
-            if password != nil && username == nil { throw invalid("a password needs a user name") }
+            if password != nil && username == nil { throw .invalid("a password needs a user name") }
         } catch {
             throw error.about(source)
         }
@@ -88,32 +88,32 @@ extension MQTTPublisherConfiguration {
 
     private func validateBounds() throws(MQTTPushError) {
         guard (1...1_000_000).contains(queuedMessages) else {
-            throw invalid("the queued messages must be 1 to 1000000")
+            throw .invalid("the queued messages must be 1 to 1000000")
         }
         guard (1_024...1_073_741_824).contains(queuedBytes) else {
-            throw invalid("the queued bytes must be 1 KiB to 1 GiB")
+            throw .invalid("the queued bytes must be 1 KiB to 1 GiB")
         }
         guard (1...10_000).contains(unacknowledgedMessages) else {
-            throw invalid("the unacknowledged messages must be 1 to 10000")
+            throw .invalid("the unacknowledged messages must be 1 to 10000")
         }
         guard (1...100_000).contains(requestsInFlight) else {
-            throw invalid("the requests in flight must be 1 to 100000")
+            throw .invalid("the requests in flight must be 1 to 100000")
         }
-        guard (1...67_108_864).contains(replyBytes) else { throw invalid("the bytes of a reply must be 1 to 64 MiB") }
+        guard (1...67_108_864).contains(replyBytes) else { throw .invalid("the bytes of a reply must be 1 to 64 MiB") }
     }
 
     private func validateTimes() throws(MQTTPushError) {
         guard keepalive == .zero || keepalive.isWholeSeconds(in: 5...65_535) else {
-            throw invalid("the keepalive must be 0 (none) or a whole number of seconds, 5 to 65535")
+            throw .invalid("the keepalive must be 0 (none) or a whole number of seconds, 5 to 65535")
         }
         guard (Duration.milliseconds(10) ... .seconds(3_600)).contains(publishTimeout) else {
-            throw invalid("the publish timeout must be 10 ms to 1 h")
+            throw .invalid("the publish timeout must be 10 ms to 1 h")
         }
         guard (Duration.milliseconds(100) ... .seconds(3_600)).contains(answerTimeout) else {
-            throw invalid("the answer timeout must be 100 ms to 1 h")
+            throw .invalid("the answer timeout must be 100 ms to 1 h")
         }
         guard (Duration.zero ... .seconds(3_600)).contains(stopTimeout) else {
-            throw invalid("the stop timeout must be 0 to 1 h")
+            throw .invalid("the stop timeout must be 0 to 1 h")
         }
     }
 
@@ -121,15 +121,11 @@ extension MQTTPublisherConfiguration {
         do {
             _ = try TopicName(replyTopic)
         } catch {
-            throw invalid("the reply topic \(replyTopic.debugDescription): \(error)")
+            throw .invalid("the reply topic \(replyTopic.debugDescription): \(error)")
         }
         guard replyTopic.utf8.count <= 1_024, !replyTopic.hasPrefix("$") else {
-            throw invalid("the reply topic must have at most 1024 bytes and must not begin with $")
+            throw .invalid("the reply topic must have at most 1024 bytes and must not begin with $")
         }
-    }
-
-    private func invalid(_ detail: String) -> MQTTPushError {
-        MQTTPushError(.invalidConfiguration, detail)
     }
 }
 
@@ -209,18 +205,17 @@ extension MQTTPushConfiguration {
             )
         }
         guard (1...1_000_000).contains(publishing.waitingReplies) else {
-            throw MQTTPushError(.invalidConfiguration, "the waiting replies must be 1 to 1000000")
+            throw .invalid("the waiting replies must be 1 to 1000000")
         }
         if version == .v311, !publishing.replyTopics.isEmpty {
-            throw MQTTPushError(
-                .invalidConfiguration,
+            throw .invalid(
                 "MQTT 3.1.1 has no response topics, so no request can be answered: leave the reply topics out, or use MQTT 5"
             )
         }
         do throws(MQTTPublishError) {
             if let topic = publishing.sendTopic { _ = try SendTopic(topic) }
         } catch {
-            throw MQTTPushError(.invalidConfiguration, error.detail)
+            throw .invalid(error.detail)
         }
     }
 }

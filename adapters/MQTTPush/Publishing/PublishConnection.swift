@@ -122,7 +122,7 @@ final class PublishConnection {
             MQTTPublishError(.unsupported, "the broker does not support QoS 1")
         case MOSQ_ERR_RETAIN_NOT_SUPPORTED.rawValue:
             MQTTPublishError(.unsupported, "the broker does not support retained messages")
-        default: MQTTPublishError(.invalidMessage, "the message cannot be sent: \(code.text)")
+        default: .invalid("the message cannot be sent: \(code.text)")
         }
     }
 

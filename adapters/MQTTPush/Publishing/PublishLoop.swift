@@ -82,11 +82,8 @@ struct PublisherRun: Sendable {
         }
         let log = PublishLog(logger, configuration: configuration)
         guard let number = queue.begin(wake: bridge.wake, log: log) else {
-            throw MQTTPushError(
-                .invalidConfiguration,
-                "the publisher is already running: wait until its run has ended",
-                source: configuration.source
-            )
+            let error = MQTTPushError.invalid("the publisher is already running: wait until its run has ended")
+            throw error.about(configuration.source)
         }
         do throws(SystemResourceError) {
             try bridge.start { [bridge] () throws(MQTTPushError) in

@@ -98,12 +98,8 @@ struct SendTopic: Hashable {
         do throws(TopicTemplateError) {
             template = try TopicTemplate(text)
         } catch {
-            throw SendTopic.invalid(text, error.description)
+            throw .invalid("the topic \(text.debugDescription) to send to: \(error.description)")
         }
-    }
-
-    private static func invalid(_ text: String, _ reason: String) -> MQTTPublishError {
-        MQTTPublishError(.invalidMessage, "the topic \(text.debugDescription) to send to: \(reason)")
     }
 
     /// Returns an unguessable id of 32 hexadecimal digits.
@@ -120,15 +116,13 @@ struct SendTopic: Hashable {
         body: Bytes,
         version: MQTTVersion
     ) throws(MQTTPublishError) -> MQTTMessage {
-        guard body.text != nil else {
-            throw MQTTPublishError(.invalidMessage, "the body is not UTF-8, so it is not JSON")
-        }
+        guard body.text != nil else { throw .invalid("the body is not UTF-8, so it is not JSON") }
         let id = id ?? (template.namesID ? SendTopic.newID() : nil)
         let topic: String
         do throws(TopicTemplateError) {
             topic = try template.topic(for: action, id: id)
         } catch {
-            throw MQTTPublishError(.invalidMessage, error.description)
+            throw .invalid(error.description)
         }
         let payload =
             template.namesAction

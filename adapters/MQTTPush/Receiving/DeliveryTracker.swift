@@ -111,10 +111,10 @@ public struct MQTTDeliveryLimit: Sendable, Hashable {
 
     func validate() throws(MQTTPushError) {
         guard !file.isEmpty, !file.utf8.contains(0) else {
-            throw MQTTPushError(.invalidConfiguration, "the file name of the deliveries is empty")
+            throw .invalid("the file name of the deliveries is empty")
         }
         guard (1...1_000).contains(deliveries) else {
-            throw MQTTPushError(.invalidConfiguration, "a message must get 1 to 1000 deliveries")
+            throw .invalid("a message must get 1 to 1000 deliveries")
         }
     }
 }

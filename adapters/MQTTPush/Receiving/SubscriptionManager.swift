@@ -50,10 +50,10 @@ final class SubscriptionManager: Sendable {
         let filter = topic.pattern.filter.text
         return try await change(filter, isAdded: true) { state throws(MQTTPushError) in
             guard state.topics.count < SubscriptionManager.bound else {
-                throw SubscriptionManager.invalid("a connection must have 1 to 1000 topics")
+                throw .invalid("a connection must have 1 to 1000 topics")
             }
             guard !state.topics.contains(where: { $0.pattern.filter.text == filter }) else {
-                throw SubscriptionManager.invalid("a topic already subscribes to \(filter.debugDescription)")
+                throw .invalid("a topic already subscribes to \(filter.debugDescription)")
             }
             state.topics.append(topic)
             state.filtersToUnsubscribe.removeAll { $0 == filter }
@@ -65,13 +65,13 @@ final class SubscriptionManager: Sendable {
     func remove(_ filter: String) async throws(MQTTPushError) -> MQTTTopicState {
         try await change(filter, isAdded: false) { state throws(MQTTPushError) in
             guard let index = state.topics.firstIndex(where: { $0.pattern.filter.text == filter }) else {
-                throw SubscriptionManager.invalid("no topic subscribes to \(filter.debugDescription)")
+                throw .invalid("no topic subscribes to \(filter.debugDescription)")
             }
             guard state.topics.count > 1 else {
-                throw SubscriptionManager.invalid("the last topic of a connection cannot be removed")
+                throw .invalid("the last topic of a connection cannot be removed")
             }
             guard state.filtersToUnsubscribe.count < SubscriptionManager.bound else {
-                throw SubscriptionManager.invalid(
+                throw .invalid(
                     "1000 removed topics are still subscribed at the broker; connect first"
                 )
             }
@@ -107,10 +107,6 @@ final class SubscriptionManager: Sendable {
             wake?.wake()
         }
         return try answer.get()
-    }
-
-    private static func invalid(_ detail: String) -> MQTTPushError {
-        MQTTPushError(.invalidConfiguration, detail)
     }
 
     // MARK: - The source's thread
