@@ -15,7 +15,7 @@ final class MosquittoClient {
         target: PushReceiver
     ) throws(MQTTPushError) {
         handle = try MosquittoHandle(
-            ConnectParameters(configuration),
+            configuration,
             cleanStart: cleanStart,
             userData: Unmanaged.passUnretained(target).toOpaque()
         )

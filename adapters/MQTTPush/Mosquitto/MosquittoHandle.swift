@@ -10,7 +10,7 @@ import SignalboxCore
 final class MosquittoHandle {
     /// The C handle, for callbacks, subscriptions and publications.
     let raw: OpaquePointer
-    private let parameters: ConnectParameters
+    private let settings: any BrokerSettings
     // Released after the handle, which holds a pointer into it.
     private var tls: TLSClient?
 
@@ -18,22 +18,22 @@ final class MosquittoHandle {
     private static let library: Int32 = mosquitto_lib_init()
 
     /// - Parameters:
-    ///   - parameters: The parameters of the connection.
+    ///   - settings: The settings of the connection.
     ///   - cleanStart: Whether the broker discards the session of the client id.
     ///   - userData: Passed to callbacks; must outlive the handle.
     /// - Throws: ``MQTTPushError`` `noResources`.
-    init(_ parameters: ConnectParameters, cleanStart: Bool, userData: UnsafeMutableRawPointer) throws(MQTTPushError) {
+    init(_ settings: any BrokerSettings, cleanStart: Bool, userData: UnsafeMutableRawPointer) throws(MQTTPushError) {
         _ = MosquittoHandle.library
-        guard let raw = mosquitto_new(parameters.clientID.text, cleanStart, userData) else {
-            throw MQTTPushError(.noResources, "there is not enough memory for a connection", source: parameters.source)
+        guard let raw = mosquitto_new(settings.clientID.text, cleanStart, userData) else {
+            throw MQTTPushError(.noResources, "there is not enough memory for a connection", source: settings.source)
         }
         self.raw = raw
-        self.parameters = parameters
+        self.settings = settings
         mosquitto_threaded_set(raw, true)
         mosquitto_int_option(
             raw,
             MOSQ_OPT_PROTOCOL_VERSION,
-            parameters.version == .v5 ? MQTT_PROTOCOL_V5 : MQTT_PROTOCOL_V311
+            settings.version == .v5 ? MQTT_PROTOCOL_V5 : MQTT_PROTOCOL_V311
         )
     }
 
@@ -45,7 +45,7 @@ final class MosquittoHandle {
     ///
     /// - Throws: ``MQTTPushError`` `invalidConfiguration`, `secretUnavailable`, `unusableFile` or `noResources`.
     private func prepare() throws(MQTTPushError) {
-        if let will = parameters.will {
+        if let will = settings.will {
             let code = mosquitto_will_set_v5(
                 raw,
                 will.topic,
@@ -59,14 +59,14 @@ final class MosquittoHandle {
                 throw .invalid("the will: \(MosquittoCode(rawValue: code).text)")
             }
         }
-        if let username = parameters.username {
+        if let username = settings.username {
             let name = try MQTTPushError.reading(username)
-            let code = mosquitto_username_pw_set(raw, name, try parameters.password.map(MQTTPushError.reading))
+            let code = mosquitto_username_pw_set(raw, name, try settings.password.map(MQTTPushError.reading))
             guard code == MOSQ_ERR_SUCCESS.rawValue else {
                 throw MQTTPushError(.secretUnavailable, "the user name has control characters: \(username)")
             }
         }
-        tls = try TLSClient(parameters.security, host: parameters.broker.host)
+        tls = try TLSClient(settings.security, host: settings.broker.host)
         guard let tls else { return }
         // Otherwise the library requires an authority beside those in the context.
         let context = UnsafeMutableRawPointer(tls.context)
@@ -90,7 +90,7 @@ final class MosquittoHandle {
         }
         var list: OpaquePointer?
         defer { mosquitto_property_free_all(&list) }
-        if parameters.version == .v5 {
+        if settings.version == .v5 {
             for property in properties {
                 mosquitto_property_add_int32(&list, Int32(property.identifier.rawValue), property.value)
             }
@@ -98,9 +98,9 @@ final class MosquittoHandle {
         let code = MosquittoCode(
             rawValue: mosquitto_connect_bind_v5(
                 raw,
-                parameters.broker.host,
-                Int32(parameters.broker.port),
-                Int32(clamping: parameters.keepalive.components.seconds),
+                settings.broker.host,
+                Int32(settings.broker.port),
+                Int32(clamping: settings.keepalive.components.seconds),
                 nil,
                 list
             )
@@ -183,36 +183,6 @@ final class MosquittoHandle {
         guard tls != nil else { return SocketWait.send(packet, to: socket) }
         guard let connection = mosquitto_ssl_get(raw) else { return false }
         return cssl_send(connection, packet, Int32(packet.count)) == 1
-    }
-}
-
-/// The parameters of an MQTT client's CONNECT: broker, client id, security, credentials, will and keep-alive.
-struct ConnectParameters {
-    let source: SourceName
-    let broker: MQTTBroker
-    let clientID: MQTTClientID
-    let version: MQTTVersion
-    let security: MQTTSecurity
-    let username: Secret?
-    let password: Secret?
-    let will: MQTTWill?
-    let keepalive: Duration
-}
-
-extension ConnectParameters {
-    /// Creates the parameters of the receiving client.
-    init(_ configuration: MQTTPushConfiguration) {
-        self.init(
-            source: configuration.source,
-            broker: configuration.broker,
-            clientID: configuration.clientID,
-            version: configuration.version,
-            security: configuration.security,
-            username: configuration.username,
-            password: configuration.password,
-            will: configuration.will,
-            keepalive: configuration.keepalive
-        )
     }
 }
 

@@ -74,13 +74,10 @@ extension MQTTPublisherConfiguration {
     /// - Throws: ``MQTTPushError`` `invalidConfiguration` for the first error, with the source's name and advice.
     public func validate() throws(MQTTPushError) {
         do throws(MQTTPushError) {
+            try validateBrokerSettings()
             try validateBounds()
             try validateTimes()
             try validateReplies()
-            try reconnect.validate()
-            try security.validate(for: broker)
-            try will?.validate()
-            if password != nil && username == nil { throw .invalid("a password needs a user name") }
         } catch {
             throw error.about(source)
         }
@@ -103,14 +100,8 @@ extension MQTTPublisherConfiguration {
     }
 
     private func validateTimes() throws(MQTTPushError) {
-        guard keepalive == .zero || keepalive.isWholeSeconds(in: 5...65_535) else {
-            throw .invalid("the keepalive must be 0 (none) or a whole number of seconds, 5 to 65535")
-        }
         guard (Duration.milliseconds(10) ... .seconds(3_600)).contains(publishTimeout) else {
             throw .invalid("the publish timeout must be 10 ms to 1 h")
-        }
-        guard (Duration.milliseconds(100) ... .seconds(3_600)).contains(answerTimeout) else {
-            throw .invalid("the answer timeout must be 100 ms to 1 h")
         }
         guard (Duration.zero ... .seconds(3_600)).contains(stopTimeout) else {
             throw .invalid("the stop timeout must be 0 to 1 h")

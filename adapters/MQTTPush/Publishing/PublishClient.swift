@@ -10,7 +10,7 @@ final class PublishClient {
 
     init(_ configuration: MQTTPublisherConfiguration, target: PublishReceiver) throws(MQTTPushError) {
         handle = try MosquittoHandle(
-            ConnectParameters(configuration),
+            configuration,
             cleanStart: true,
             userData: Unmanaged.passUnretained(target).toOpaque()
         )
@@ -91,23 +91,6 @@ final class PublishClient {
             keepFirstError(mosquitto_property_add_string_pair(&list, identifier, property.name, property.value))
         }
         return MosquittoCode(rawValue: code)
-    }
-}
-
-extension ConnectParameters {
-    /// Creates the parameters of a publisher.
-    init(_ configuration: MQTTPublisherConfiguration) {
-        self.init(
-            source: configuration.source,
-            broker: configuration.broker,
-            clientID: configuration.clientID,
-            version: configuration.version,
-            security: configuration.security,
-            username: configuration.username,
-            password: configuration.password,
-            will: configuration.will,
-            keepalive: configuration.keepalive
-        )
     }
 }
 
