@@ -200,12 +200,16 @@ struct ReceivingTests {
 
     /// Receives an empty message on `a/x` and returns the size of the batch afterwards, in bytes.
     private func receive(_ receiver: PushReceiver, _ properties: OpaquePointer?) -> Int {
-        var topic = Array("a/x".utf8CString)
-        topic.withUnsafeMutableBufferPointer { topic in
-            var message = mosquitto_message()
-            message.topic = topic.baseAddress
-            message.qos = 1
-            receiver.received(&message, properties: properties)
+        let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+        Array("a/x".utf8).withUnsafeBytes { topic in
+            let message = BrokerMessage(
+                topic: topic,
+                payload: nothing,
+                isRetained: false,
+                qos: 1,
+                properties: properties
+            )
+            receiver.received(message)
         }
         return receiver.byteCount
     }
@@ -248,11 +252,10 @@ struct ReceivingTests {
         for (name, value) in userProperties {
             mosquitto_property_add_string_pair(&list, Int32(MQTT_PROP_USER_PROPERTY.rawValue), name, value)
         }
-        var topic = Array("a/x".utf8CString)
-        topic.withUnsafeMutableBufferPointer { topic in
-            var message = mosquitto_message()
-            message.topic = topic.baseAddress
-            receiver.received(&message, properties: list)
+        let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+        Array("a/x".utf8).withUnsafeBytes { topic in
+            let message = BrokerMessage(topic: topic, payload: nothing, isRetained: false, qos: 0, properties: list)
+            receiver.received(message)
         }
         return try #require(receiver.takeBatch().first?.origin.facts as? PushFacts)
     }

@@ -56,3 +56,21 @@ struct ReasonCode: Hashable {
         }
     }
 }
+
+/// A return code of libmosquitto, 0 for success.
+struct MosquittoCode: Equatable {
+    let rawValue: Int32
+
+    static let success = MosquittoCode(rawValue: MOSQ_ERR_SUCCESS.rawValue)
+    static let connectionLost = MosquittoCode(rawValue: MOSQ_ERR_CONN_LOST.rawValue)
+    static let tlsFailed = MosquittoCode(rawValue: MOSQ_ERR_TLS.rawValue)
+
+    var isSuccess: Bool { self == .success }
+
+    /// The code's meaning. For a system error it depends on `errno`, so read it immediately.
+    var text: String {
+        let sentence = String(cString: mosquitto_strerror(rawValue))
+        let end = sentence.hasSuffix(".") ? sentence.dropLast() : sentence[...]
+        return end.prefix(1).lowercased() + end.dropFirst()
+    }
+}

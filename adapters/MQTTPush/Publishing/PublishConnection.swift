@@ -6,7 +6,7 @@ final class PublishConnection {
     private let loop: PublishLoop
     private let configuration: MQTTPublisherConfiguration
     private let bridge: ThreadBridge<MQTTPushError>
-    private let client: PublishClient
+    private let client: BrokerClient
     private let receiver: PublishReceiver
     /// Whether the broker has accepted the connection.
     private(set) var isOpen = false
@@ -28,10 +28,17 @@ final class PublishConnection {
         bridge = loop.bridge
         receiver = PublishReceiver(
             replyTopic: loop.queue.replyTopic,
-            replyLimit: configuration.replyBytes,
-            version: configuration.version
+            replyLimit: configuration.replyBytes
         )
-        client = try PublishClient(configuration, target: receiver)
+        client = try BrokerClient(
+            configuration,
+            limits: BrokerClient.Limits(
+                packetBytes: UInt32(clamping: 4 * configuration.replyBytes + 64 * 1_024),
+                sendMaximum: Int32(configuration.unacknowledgedMessages)
+            ),
+            cleanStart: true,
+            delegate: receiver
+        )
     }
 
     /// Connects, publishes until the connection ends or the publisher is stopped, and returns how it ended.
@@ -58,10 +65,10 @@ final class PublishConnection {
 
     private func wait(until deadline: ContinuousClock.Instant?) {
         // A handshake continues when data from the broker arrives.
-        let mayWrite = client.handle.wantsWrite && client.handle.isSecured
+        let mayWrite = client.wantsWrite && client.isSecured
         let limit = min(.seconds(1), deadline.map { max(.zero, $0 - .now) } ?? .seconds(1))
         let wait = SocketWait(
-            socket: client.handle.socket,
+            socket: client.socket,
             for: mayWrite ? .readableOrWritable : .readable,
             wake: bridge.wake.readEnd,
             limit: limit
@@ -72,20 +79,20 @@ final class PublishConnection {
     /// Reads pending data and writes queued data without blocking.
     private func readAndWrite() -> BrokerDisconnectReason? {
         for _ in 0..<256 {
-            let before = receiver.callbacks
-            let code = client.handle.read()
+            let before = client.callbacks
+            let code = client.read()
             let text = code.isSuccess ? "" : code.text
             if let reason = disconnectReason(code, text) { return reason }
             // After each read, because each reply may be large.
             handleAcknowledgements()
-            if receiver.callbacks == before { break }
+            if client.callbacks == before { break }
         }
         return write()
     }
 
     private func write() -> BrokerDisconnectReason? {
-        guard client.handle.wantsWrite else { return nil }
-        let code = client.handle.write(hasConnack: receiver.connack != nil)
+        guard client.wantsWrite else { return nil }
+        let code = client.write(hasConnack: receiver.connack != nil)
         return disconnectReason(code, code.text)
     }
 
@@ -95,7 +102,8 @@ final class PublishConnection {
         let wantsReplies = loop.queue.read(loop.number) { $0.wantsReplies } ?? false
         if wantsReplies, replySubscription == .none {
             replySubscription = .requested
-            let code = client.subscribe(loop.queue.replyTopic)
+            let topic = SubscriptionGroup(qos: .atLeastOnce, retained: .deliver, filters: [loop.queue.replyTopic])
+            let code = client.subscribe(topic).code
             if !code.isSuccess { return .lost(code.text) }
         }
         if wantsReplies, replySubscription == .refused { failRequests() }
@@ -177,12 +185,11 @@ final class PublishConnection {
 
     /// Returns how the connection ended according to the callbacks and a return code, in order of explanatory value.
     private func findDisconnectReason(_ code: MosquittoCode, _ text: String) -> BrokerDisconnectReason? {
+        for event in client.takeEvents() { receiver.note(event) }
         if receiver.hasProtocolError { return .protocolError }
         if let connack = receiver.connack, connack.isFailure { return .refused(connack) }
-        if let disconnectCode = receiver.disconnectCode, ReasonCode(rawValue: disconnectCode).isFailure {
-            return .closed(ReasonCode(rawValue: disconnectCode))
-        }
-        return client.handle.disconnectReason(code, text, hasConnack: receiver.connack != nil)
+        if let disconnectCode = receiver.disconnectCode, disconnectCode.isFailure { return .closed(disconnectCode) }
+        return client.disconnectReason(code, text, hasConnack: receiver.connack != nil)
     }
 
     /// Checks about once a second for overdue acknowledgements and keep-alive.
@@ -192,18 +199,18 @@ final class PublishConnection {
         guard now - lastCheck >= .seconds(1) else { return nil }
         lastCheck = now
         if !packets.isEmpty, now - lastProgress > configuration.answerTimeout { return .timedOut }
-        let code = client.handle.keepAlive()
+        let code = client.keepAlive()
         return disconnectReason(code, code.text)
     }
 
     /// Disconnects gracefully.
     private func finish() -> BrokerDisconnectReason {
-        let lingeringClose = LingeringClose(client.handle.socket)
-        guard client.handle.disconnect().isSuccess else { return .stopped }
+        let lingeringClose = LingeringClose(client.socket)
+        guard client.disconnect().isSuccess else { return .stopped }
         let deadline = ContinuousClock.now + .seconds(1)
-        while client.handle.wantsWrite, client.handle.socket >= 0, .now < deadline {
-            guard client.handle.write(hasConnack: true).isSuccess, client.handle.wantsWrite else { break }
-            _ = SocketWait(socket: client.handle.socket, for: .writable, wake: -1, limit: deadline - .now)
+        while client.wantsWrite, client.socket >= 0, .now < deadline {
+            guard client.write(hasConnack: true).isSuccess, client.wantsWrite else { break }
+            _ = SocketWait(socket: client.socket, for: .writable, wake: -1, limit: deadline - .now)
         }
         lingeringClose?.wait(limit: .seconds(1))
         return .stopped

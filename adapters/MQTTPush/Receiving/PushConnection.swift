@@ -8,7 +8,7 @@ import SignalboxRoutes
 final class PushConnection {
     let configuration: MQTTPushConfiguration
     let bridge: ThreadBridge<MQTTPushError>
-    let client: MosquittoClient
+    let client: BrokerClient
     let receiver: PushReceiver
     let sink: BatchSink
     let intake: any Intake
@@ -49,12 +49,21 @@ final class PushConnection {
         keepaliveTimer = KeepaliveTimer(keepalive: configuration.keepalive, from: startedAt)
         receiver.reset()
         receiver.use(subscriptions.snapshot(clearingAdded: false))
-        client = try MosquittoClient(configuration, cleanStart: cleanStart, target: receiver)
+        client = try BrokerClient(
+            configuration,
+            limits: BrokerClient.Limits(
+                sessionExpiry: UInt32(clamping: configuration.sessionExpiry.components.seconds),
+                packetBytes: UInt32(clamping: configuration.packetLimit),
+                receiveMaximum: Int32(configuration.receiveMaximum)
+            ),
+            cleanStart: cleanStart,
+            delegate: receiver
+        )
     }
 
     /// Connects, receives until the connection ends or the source is stopped, and returns how it ended.
     func run() -> BrokerDisconnectReason {
-        let result = bridge.blocking { client.connect(configuration) }
+        let result = bridge.blocking { client.connect() }
         guard let reason = result, !bridge.isStopping else { return .stopped }
         return reason ?? flush() ?? receive()
     }
@@ -69,7 +78,7 @@ final class PushConnection {
         while true {
             if bridge.isStopping { return finish() }
             let wait = SocketWait(
-                socket: client.handle.socket,
+                socket: client.socket,
                 for: .readable,
                 wake: bridge.wake.readEnd,
                 limit: .seconds(1)
@@ -92,11 +101,12 @@ final class PushConnection {
         for _ in 0..<configuration.batchMessages {
             guard receiver.count < target, receiver.byteCount < configuration.batchBytes, !receiver.hasProtocolError
             else { break }
-            let before = receiver.callbacks
-            code = client.handle.read()
+            let before = client.callbacks
+            code = client.read()
             if !code.isSuccess { text = code.text }
+            noteEvents()
             // Without a socket, further reads would succeed and report the end endlessly.
-            if !code.isSuccess || receiver.callbacks == before || client.handle.socket < 0 { break }
+            if !code.isSuccess || client.callbacks == before || client.socket < 0 { break }
         }
         if receiver.count > 0, let reason = deliver(receiver.takeBatch(), generation: generation) { return reason }
         let unexpected = receiver.drainUnexpectedCount()
@@ -108,12 +118,15 @@ final class PushConnection {
 
     /// Returns how the connection ended according to the callbacks and a return code, in order of explanatory value.
     func disconnectReason(_ code: MosquittoCode, _ text: String) -> BrokerDisconnectReason? {
+        noteEvents()
         if receiver.hasProtocolError { return .protocolError }
         if let connack = receiver.connack, connack.code.isFailure { return .refused(connack.code) }
-        if let disconnectCode = receiver.disconnectCode, ReasonCode(rawValue: disconnectCode).isFailure {
-            return .closed(ReasonCode(rawValue: disconnectCode))
-        }
-        return client.handle.disconnectReason(code, text, hasConnack: receiver.connack != nil)
+        if let disconnectCode = receiver.disconnectCode, disconnectCode.isFailure { return .closed(disconnectCode) }
+        return client.disconnectReason(code, text, hasConnack: receiver.connack != nil)
+    }
+
+    private func noteEvents() {
+        for event in client.takeEvents() { receiver.note(event) }
     }
 
     private func handleCallbacks() -> BrokerDisconnectReason? {
@@ -146,7 +159,7 @@ final class PushConnection {
         if acknowledgement.granted > 0 {
             isGranted = true
         } else if requiresGrant && !isGranted {
-            if client.handle.disconnect().isSuccess { _ = flush() }
+            if client.disconnect().isSuccess { _ = flush() }
             let refused = acknowledgement.refused.map { "\($0.filter.debugDescription): \($0.code.text)" }
             return .allSubscriptionsRefused(PushConnection.summary(refused))
         }
@@ -172,7 +185,7 @@ final class PushConnection {
         let now = ContinuousClock.now
         if isOpen && now - startedAt > .seconds(60) { isStable = true }
         guard isQuiet else {
-            guard isOpen, keepaliveTimer.isDue(at: now), !client.handle.ping() else { return nil }
+            guard isOpen, keepaliveTimer.isDue(at: now), !client.ping() else { return nil }
             return .lost("a ping could not be sent")
         }
         guard now - lastCheck >= .seconds(1) else { return nil }
@@ -181,7 +194,7 @@ final class PushConnection {
         unacknowledgedSince =
             receiver.requests.isEmpty && receiver.pendingUnsubscribes.isEmpty ? nil : unacknowledgedSince ?? now
         if let unacknowledgedSince, now - unacknowledgedSince > configuration.answerTimeout { return .timedOut }
-        let code = client.handle.keepAlive()
+        let code = client.keepAlive()
         return disconnectReason(code, code.text) ?? flush()
     }
 
@@ -190,14 +203,14 @@ final class PushConnection {
     /// - Returns: How the connection ended, if it did, for example because the broker accepted nothing in time.
     func flush() -> BrokerDisconnectReason? {
         let deadline = ContinuousClock.now + configuration.answerTimeout
-        while client.handle.wantsWrite {
-            let code = client.handle.write(hasConnack: receiver.connack != nil)
+        while client.wantsWrite {
+            let code = client.write(hasConnack: receiver.connack != nil)
             if let reason = disconnectReason(code, code.text) { return reason }
             // A handshake continues when data from the broker arrives.
-            guard client.handle.wantsWrite, client.handle.isSecured else { break }
+            guard client.wantsWrite, client.isSecured else { break }
             let left = deadline - .now
             guard left > .zero else { return .timedOut }
-            _ = SocketWait(socket: client.handle.socket, for: .writable, wake: -1, limit: left)
+            _ = SocketWait(socket: client.socket, for: .writable, wake: -1, limit: left)
         }
         return nil
     }
@@ -205,8 +218,8 @@ final class PushConnection {
     /// Disconnects gracefully; the broker keeps the session.
     private func finish() -> BrokerDisconnectReason {
         guard isOpen else { return .stopped }
-        let lingeringClose = LingeringClose(client.handle.socket)
-        if client.handle.disconnect().isSuccess { _ = flush() }
+        let lingeringClose = LingeringClose(client.socket)
+        if client.disconnect().isSuccess { _ = flush() }
         lingeringClose?.wait(limit: configuration.lingerTimeout)
         return .stopped
     }
@@ -235,8 +248,8 @@ extension PushConnection {
         if taken < batch.count { log.leftUnacknowledged(batch.count - taken + abandoned) }
         if taken < batch.count || abandoned > 0 {
             // Queued acknowledgements are never written, but those of earlier batches must reach the broker.
-            if keepaliveTimer.isConnected { client.handle.disconnectPastQueue() }
-            LingeringClose(client.handle.socket)?.wait(limit: configuration.lingerTimeout)
+            if keepaliveTimer.isConnected { client.disconnectPastQueue() }
+            LingeringClose(client.socket)?.wait(limit: configuration.lingerTimeout)
             return taken < batch.count || bridge.isStopping ? .stopped : .abandoned(abandoned)
         }
         if announcesSessionLoss { receiver.isSessionLossPending = false }
@@ -264,7 +277,7 @@ extension PushConnection {
     }
 
     private func pause() {
-        let socket = keepaliveTimer.isConnected ? client.handle.socket : -1
+        let socket = keepaliveTimer.isConnected ? client.socket : -1
         let wait = SocketWait(
             socket: socket,
             for: .hangUp,
@@ -273,7 +286,7 @@ extension PushConnection {
         )
         if wait.isWoken { bridge.wake.drain() }
         if wait.isClosed { keepaliveTimer.isConnected = false }
-        if keepaliveTimer.isDue(at: .now) && !client.handle.ping() { keepaliveTimer.isConnected = false }
+        if keepaliveTimer.isDue(at: .now) && !client.ping() { keepaliveTimer.isConnected = false }
     }
 }
 
@@ -291,7 +304,7 @@ extension PushConnection {
     /// Queues SUBSCRIBEs.
     func subscribe(_ topics: [MQTTTopic]) -> BrokerDisconnectReason? {
         for group in SubscriptionGroup.groups(of: topics) {
-            let (code, packet) = client.subscribe(group, version: configuration.version)
+            let (code, packet) = client.subscribe(group)
             if let reason = disconnectReason(code, code.text) { return reason }
             receiver.requests.sent(group, packet: packet)
             // The answer to an earlier UNSUBSCRIBE does not apply to a filter that is subscribed again.

@@ -1,17 +1,14 @@
 import AdapterSupport
-import CMosquitto
 package import SignalboxCore
 package import SignalboxRoutes
 
 /// The target of libmosquitto's callbacks: the batch being filled, and the broker's answers. Belongs to one thread.
-final class PushReceiver {
+final class PushReceiver: BrokerClientDelegate {
     struct Connack: Equatable {
         let code: ReasonCode
         let sessionPresent: Bool
     }
 
-    /// The number of callbacks so far. If a read does not change it, the socket was empty.
-    private(set) var callbacks = 0
     private(set) var generation: UInt32 = 0
     private(set) var connack: Connack?
     /// The filters of pending UNSUBSCRIBEs, by packet identifier.
@@ -20,7 +17,7 @@ final class PushReceiver {
     /// The pending SUBSCRIBEs.
     var requests = SubscriptionRequests()
     private(set) var acknowledgement: SubscriptionRequests.Acknowledgement?
-    private(set) var disconnectCode: Int32?
+    private(set) var disconnectCode: ReasonCode?
     private(set) var hasProtocolError = false
     /// The number of messages on topics that no filter matches, since ``drainUnexpectedCount()``.
     private var unexpected = 0
@@ -90,32 +87,25 @@ final class PushReceiver {
         return ignored
     }
 
-    func connected(code: Int32, flags: Int32) {
-        callbacks += 1
-        // A broker may send CONNACK only once per connection (MQTT 5.0, 3.2).
-        if connack != nil { hasProtocolError = true }
-        let reason = configuration.version == .v5 ? ReasonCode(rawValue: code) : ReasonCode(returnCode: code)
-        connack = Connack(code: reason, sessionPresent: flags & 1 != 0)
-        if !reason.isFailure { deliveries?.connected(isSessionKept: flags & 1 != 0) }
+    func accepted(sessionPresent: Bool) {
+        deliveries?.connected(isSessionKept: sessionPresent)
     }
 
-    func disconnected(code: Int32) {
-        callbacks += 1
+    func note(_ event: BrokerEvent) {
+        switch event {
+        case .connected(let code, let sessionPresent):
+            // A broker may send CONNACK only once per connection (MQTT 5.0, 3.2).
+            if connack != nil { hasProtocolError = true }
+            connack = Connack(code: code, sessionPresent: sessionPresent)
         // The library may report the end twice; the first report has the reason.
-        if disconnectCode == nil { disconnectCode = code }
-    }
-
-    /// Reads at most as many codes as there were filters, because the broker's count is untrusted.
-    func subscribed(_ packet: Int32, _ codes: UnsafeBufferPointer<Int32>) {
-        callbacks += 1
-        guard let count = requests.expects(packet) else { return }
-        let acknowledged = requests.acknowledged(packet, codes.prefix(count).map { ReasonCode(rawValue: $0) })
-        if let acknowledged { acknowledgement = acknowledged }
-    }
-
-    func unsubscribed(_ packet: Int32) {
-        callbacks += 1
-        if let filter = pendingUnsubscribes.removeValue(forKey: packet) { unsubscribedFilters.append(filter) }
+        case .disconnected(let code): disconnectCode = disconnectCode ?? code
+        case .subscribed(let packet, let codes):
+            if let acknowledged = requests.acknowledged(packet, codes) { acknowledgement = acknowledged }
+        case .unsubscribed(let packet):
+            if let filter = pendingUnsubscribes.removeValue(forKey: packet) { unsubscribedFilters.append(filter) }
+        case .published: break
+        case .violation: hasProtocolError = true
+        }
     }
 
     func takeUnsubscribed() -> [String] {
@@ -131,53 +121,29 @@ final class PushReceiver {
         routes = RouteCache(configuration: configuration, former: former)
     }
 
-    func received(_ message: UnsafePointer<mosquitto_message>, properties: OpaquePointer?) {
-        callbacks += 1
-        guard let topic = message.pointee.topic, message.pointee.qos < 2 else {
-            // QoS 2 is never subscribed, and a broker must not raise a message's QoS (MQTT 5.0, 3.8.4).
-            hasProtocolError = true
-            return
-        }
-        let length = message.pointee.payload == nil ? 0 : max(0, Int(message.pointee.payloadlen))
-        take(
-            UnsafeRawBufferPointer(start: message.pointee.payload, count: length),
-            on: UnsafeRawBufferPointer(start: topic, count: strlen(topic)),
-            retained: message.pointee.retain,
-            qos: message.pointee.qos,
-            packet: message.pointee.mid,
-            properties
-        )
-    }
-
     /// Appends a message to the batch, as its topic specifies.
-    ///
-    /// - Parameters:
-    ///   - qos: 0 or 1.
-    ///   - packet: The packet identifier at QoS 1; 0 if the message did not come from a broker.
-    func take(
-        _ payload: UnsafeRawBufferPointer,
-        on topic: UnsafeRawBufferPointer,
-        retained: Bool,
-        qos: Int32,
-        packet: Int32 = 0,
-        _ properties: OpaquePointer?
-    ) {
+    func received(_ message: BrokerMessage) {
         if batch.count == 0 { receivedAt = .now() }
-        let route = routes.route(topic: topic, retained: retained, qos: qos)
+        let route = routes.route(topic: message.topic, retained: message.isRetained, qos: message.qos)
         guard !route.isIgnored else {
             ignored += 1
             return
         }
         if !route.isExpected { unexpected += 1 }
         var envelope = route.envelope
-        if qos > 0, let deliveries {
+        if message.qos > 0, let deliveries {
+            let (topic, payload) = (message.topic, message.payload)
             let fingerprint =
-                retained
+                message.isRetained
                 ? MessageFingerprint(retained: payload, on: topic)
-                : MessageFingerprint(packetID: UInt16(truncatingIfNeeded: packet), topic: topic, payload: payload)
+                : MessageFingerprint(
+                    packetID: UInt16(truncatingIfNeeded: message.packet),
+                    topic: topic,
+                    payload: payload
+                )
             if let rejection = deliveries.received(fingerprint, on: topic) { envelope = .failure(rejection) }
         }
-        append(payload, route, envelope, properties)
+        append(message.payload, route, envelope, message.properties)
     }
 
     /// Appends the internal `sessionLost` action if one is pending.
@@ -269,7 +235,9 @@ extension MQTTPushConfiguration {
         let receiver = PushReceiver(configuration: self)
         payload.withUnsafeBytes { payload in
             Array(topic.text.utf8).withUnsafeBytes { topic in
-                receiver.take(payload, on: topic, retained: retained, qos: qos == 0 ? 0 : 1, nil)
+                receiver.received(
+                    BrokerMessage(topic: topic, payload: payload, isRetained: retained, qos: qos == 0 ? 0 : 1)
+                )
             }
         }
         return receiver.takeBatch().first

@@ -1,0 +1,93 @@
+import AdapterSupport
+import CMosquitto
+
+extension BrokerClient {
+    /// Queues one SUBSCRIBE for topics with the same options.
+    ///
+    /// MQTT 3.1.1 has no option for retained messages: the broker sends them after each SUBSCRIBE.
+    ///
+    /// - Returns: The return code and the packet identifier, which SUBACK repeats.
+    func subscribe(_ topics: SubscriptionGroup) -> (code: MosquittoCode, packet: Int32) {
+        let retained = topics.retained == .ignore ? MQTT_SUB_OPT_SEND_RETAIN_NEVER : MQTT_SUB_OPT_SEND_RETAIN_NEW
+        let options = settings.version == .v5 ? Int32(retained.rawValue) : 0
+        var texts = topics.filters.map { strdup($0) }
+        defer { for text in texts { free(text) } }
+        var packet: Int32 = 0
+        let code = mosquitto_subscribe_multiple(
+            raw,
+            &packet,
+            Int32(texts.count),
+            &texts,
+            Int32(topics.qos.rawValue),
+            options,
+            nil
+        )
+        return (MosquittoCode(rawValue: code), packet)
+    }
+
+    /// Queues one UNSUBSCRIBE.
+    ///
+    /// - Returns: The return code and the packet identifier, which UNSUBACK repeats.
+    func unsubscribe(_ filter: String) -> (code: MosquittoCode, packet: Int32) {
+        var packet: Int32 = 0
+        let code = mosquitto_unsubscribe_v5(raw, &packet, filter, nil)
+        return (MosquittoCode(rawValue: code), packet)
+    }
+
+    /// Queues a PUBLISH.
+    ///
+    /// - Parameter lifetime: The remaining lifetime of the message, if limited.
+    /// - Returns: The return code and the packet identifier, which PUBACK repeats. `MOSQ_ERR_NO_CONN` at QoS 1 means
+    ///   that the library queued the message for another connection, which this handle never makes.
+    func publish(_ message: MQTTMessage, lifetime: Duration?) -> (code: MosquittoCode, packet: Int32) {
+        var list: OpaquePointer?
+        defer { mosquitto_property_free_all(&list) }
+        let added = settings.version == .v5 ? BrokerClient.add(message, lifetime, to: &list) : .success
+        guard added.isSuccess else { return (added, 0) }
+        var packet: Int32 = 0
+        let code = message.payload.withUnsafeBytes { payload in
+            mosquitto_publish_v5(
+                raw,
+                &packet,
+                message.topic,
+                Int32(payload.count),
+                payload.baseAddress,
+                Int32(message.qos.rawValue),
+                message.retain,
+                list
+            )
+        }
+        return (MosquittoCode(rawValue: code), packet)
+    }
+
+    private static func add(_ message: MQTTMessage, _ lifetime: Duration?, to list: inout OpaquePointer?)
+        -> MosquittoCode
+    {
+        var code: Int32 = 0
+        func keepFirstError(_ next: Int32) {
+            if code == 0 { code = next }
+        }
+        if let topic = message.responseTopic {
+            keepFirstError(mosquitto_property_add_string(&list, Int32(MQTT_PROP_RESPONSE_TOPIC.rawValue), topic))
+        }
+        if let data = message.correlation {
+            let identifier = Int32(MQTT_PROP_CORRELATION_DATA.rawValue)
+            keepFirstError(mosquitto_property_add_binary(&list, identifier, data, UInt16(clamping: data.count)))
+        }
+        if let type = message.contentType {
+            keepFirstError(mosquitto_property_add_string(&list, Int32(MQTT_PROP_CONTENT_TYPE.rawValue), type))
+        }
+        if let lifetime {
+            let (seconds, rest) = lifetime.components
+            let expiry = UInt32(clamping: max(1, seconds + (rest > 0 ? 1 : 0)))
+            keepFirstError(
+                mosquitto_property_add_int32(&list, Int32(MQTT_PROP_MESSAGE_EXPIRY_INTERVAL.rawValue), expiry)
+            )
+        }
+        let identifier = Int32(MQTT_PROP_USER_PROPERTY.rawValue)
+        for property in message.userProperties {
+            keepFirstError(mosquitto_property_add_string_pair(&list, identifier, property.name, property.value))
+        }
+        return MosquittoCode(rawValue: code)
+    }
+}
