@@ -126,7 +126,7 @@ struct PublisherTrial {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await trial.publisher.run() }
             do {
-                if connected { _ = await trial.log.line(containing: "publisher connected") }
+                if connected { _ = await trial.log.line(containing: "publisher: connected") }
                 try await body(trial)
             } catch {
                 group.cancelAll()

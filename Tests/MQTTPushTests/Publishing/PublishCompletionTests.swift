@@ -41,7 +41,7 @@ struct PublishCompletionTests {
         try await PublisherTrial.run(configuration) { trial in
             try await trial.publisher.publish(MQTTMessage("", to: "a"))
             _ = await trial.log.line(containing: "closed the connection")
-            _ = await trial.log.line(containing: "publisher connected", times: 2)
+            _ = await trial.log.line(containing: "publisher: connected", times: 2)
             #expect(trial.publisher.counts.published == 1 && trial.publisher.counts.resent == 0)
         }
     }
@@ -86,7 +86,7 @@ struct PublishCompletionTests {
             for number in 1...2 {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask { try await trial.publisher.run() }
-                    _ = await trial.log.line(containing: "publisher connected", times: number)
+                    _ = await trial.log.line(containing: "publisher: connected", times: number)
                     await #expect(throws: MQTTPushError.self) { try await trial.publisher.run() }
                     try await trial.publisher.publish(MQTTMessage("", to: "a"))
                     group.cancelAll()
@@ -128,7 +128,7 @@ struct PublishCompletionTests {
             try await PublisherTrial.run(configuration, connected: false) { trial in
                 let line = await trial.log.line(containing: "refused the connection")
                 #expect(line.contains("not authorized (135)") && line.hasPrefix("error "))
-                #expect(!trial.log.all.contains { $0.contains("publisher connected") || $0.contains("wrong") })
+                #expect(!trial.log.all.contains { $0.contains("publisher: connected") || $0.contains("wrong") })
             }
         }
     }

@@ -86,7 +86,7 @@ struct PublisherTests {
             #expect(trial.publisher.counts.queueFull == 2 && trial.publisher.counts.waiting == 2)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await trial.publisher.run() }
-                _ = await trial.log.line(containing: "publisher connected")
+                _ = await trial.log.line(containing: "publisher: connected")
                 group.cancelAll()
                 try await group.waitForAll()
             }

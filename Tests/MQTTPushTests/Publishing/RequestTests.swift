@@ -250,7 +250,7 @@ struct RequestTests {
                     _ = try await trial.publisher.request(MQTTMessage("", to: "nobody"), timeout: .seconds(300))
                 }
             }
-            _ = await trial.log.line(containing: "publisher connected")
+            _ = await trial.log.line(containing: "publisher: connected")
             running.cancel()
             try await running.value
             let error = await call.value

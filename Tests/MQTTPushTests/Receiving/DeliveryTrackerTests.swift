@@ -15,7 +15,7 @@ import Testing
         /// Starts a simulated process, which crashes when the tracker is released.
         func process(deliveries: Int = 2, receiveMaximum: Int = 20) throws -> DeliveryTracker {
             let configuration = try MQTTPushConfiguration.test(port: 1, [MQTTTopic("push/{action}")])
-            let log = PushLog(Logger(label: "push") { _ in RecordingLog(lines) }, configuration: configuration)
+            let log = BrokerLog(Logger(label: "push") { _ in RecordingLog(lines) }, configuration: configuration)
             let limit = MQTTDeliveryLimit(file: path, deliveries: deliveries)
             return try DeliveryTracker(limit, receiveMaximum: receiveMaximum, log: log)
         }

@@ -7,7 +7,7 @@ final class PublishLoop {
     let number: Int
     let bridge: ThreadBridge<MQTTPushError>
     let queue: PublishQueue
-    let log: PublishLog
+    let log: BrokerLog
     private var backoff: ReconnectBackoff
     private var wasConnected = false
 
@@ -16,7 +16,7 @@ final class PublishLoop {
         run number: Int,
         bridge: ThreadBridge<MQTTPushError>,
         queue: PublishQueue,
-        log: PublishLog
+        log: BrokerLog
     ) {
         self.configuration = configuration
         self.number = number
@@ -80,7 +80,7 @@ struct PublisherRun: Sendable {
         } catch {
             throw MQTTPushError(.noResources, error.description, source: configuration.source)
         }
-        let log = PublishLog(logger, configuration: configuration)
+        let log = BrokerLog(logger, configuration: configuration)
         guard let number = queue.begin(wake: bridge.wake, log: log) else {
             let error = MQTTPushError.invalid("the publisher is already running: wait until its run has ended")
             throw error.about(configuration.source)

@@ -14,7 +14,7 @@ final class PublishQueue: Sendable {
     /// The topic of replies, unique to this publisher.
     let replyTopic: String
     private let state: Mutex<State>
-    private let log: Mutex<PublishLog?> = Mutex(nil)
+    private let log: Mutex<BrokerLog?> = Mutex(nil)
 
     init(_ configuration: MQTTPublisherConfiguration) {
         state = Mutex(State(table: PublishTable(limits: PublishLimits(configuration))))
@@ -133,7 +133,7 @@ final class PublishQueue: Sendable {
     /// Starts a run, which opens the queue.
     ///
     /// - Returns: The run's number, or `nil` if a run is already active.
-    func begin(wake: WakeSignal, log: PublishLog) -> Int? {
+    func begin(wake: WakeSignal, log: BrokerLog) -> Int? {
         let run = state.withLock { state -> Int? in
             guard !state.isRunning else { return nil }
             state.isRunning = true

@@ -6,7 +6,7 @@ import SignalboxCore
 final class DeliveryTracker {
     private let limit: MQTTDeliveryLimit
     private let file: DeliveryFile
-    private let log: PushLog
+    private let log: BrokerLog
     private let receiveMaximum: Int
     private var record: DeliveryRecord
     /// The fingerprints of the batch being filled.
@@ -15,7 +15,7 @@ final class DeliveryTracker {
     private var messagesUntilCleared: Int
 
     /// - Throws: ``DeliveryFileError``.
-    init(_ limit: MQTTDeliveryLimit, receiveMaximum: Int, log: PushLog) throws(DeliveryFileError) {
+    init(_ limit: MQTTDeliveryLimit, receiveMaximum: Int, log: BrokerLog) throws(DeliveryFileError) {
         self.limit = limit
         self.log = log
         self.receiveMaximum = receiveMaximum

@@ -12,7 +12,7 @@ final class PushConnection {
     let receiver: PushReceiver
     let sink: BatchSink
     let intake: any Intake
-    let log: PushLog
+    let log: BrokerLog
     let subscriptions: SubscriptionManager
     let deliveries: DeliveryTracker?
     /// The subscriptions' revision that was last applied at the broker.
@@ -138,7 +138,7 @@ final class PushConnection {
         }
         isOpen = true
         sizing.reset()
-        log.connected(sessionPresent: connack.sessionPresent)
+        log.connected(connack.sessionPresent ? ", session resumed" : ", new session")
         if expectsSession && !connack.sessionPresent {
             log.sessionLost()
             receiver.isSessionLossPending = configuration.announcesConnections

@@ -9,7 +9,7 @@ final class ReceiveLoop {
     let intake: any Intake
     let receiver: PushReceiver
     let sink: BatchSink
-    let log: PushLog
+    let log: BrokerLog
     let subscriptions: SubscriptionManager
     /// Counts how often each message ended the process, if this is configured and possible.
     let deliveries: DeliveryTracker?
@@ -29,14 +29,14 @@ final class ReceiveLoop {
         self.subscriptions = subscriptions
         self.bridge = bridge
         self.intake = intake
-        log = PushLog(logger, configuration: configuration)
+        log = BrokerLog(logger, configuration: configuration)
         deliveries = ReceiveLoop.deliveries(of: configuration, log)
         receiver = PushReceiver(configuration: configuration, sender: outbound?.sender, deliveries: deliveries)
         sink = BatchSink(wake: bridge.wake, responder: outbound?.responder)
         backoff = configuration.reconnect.backoff
     }
 
-    private static func deliveries(of configuration: MQTTPushConfiguration, _ log: PushLog) -> DeliveryTracker? {
+    private static func deliveries(of configuration: MQTTPushConfiguration, _ log: BrokerLog) -> DeliveryTracker? {
         guard let limit = configuration.deliveries else { return nil }
         do throws(DeliveryFileError) {
             return try DeliveryTracker(limit, receiveMaximum: configuration.receiveMaximum, log: log)

@@ -1,25 +1,40 @@
 import AdapterSupport
 import Logging
+import Synchronization
 
-/// The log output of a push source, without payloads, topics of messages, or secrets. Belongs to one thread.
-final class PushLog {
+/// The log output of one client of a broker, without payloads, topics of received messages, or secrets. Frequent events
+/// get at most one line per kind and minute. Any thread.
+final class BrokerLog: Sendable {
     private let log: AdapterLog
     private let broker: MQTTBroker
     private let prefix: String
-    private var hasLoggedDisconnect = true
+    private let hasLoggedDisconnect = Atomic(true)
 
-    init(_ logger: Logger, configuration: MQTTPushConfiguration) {
-        log = AdapterLog(logger, source: configuration.source)
-        broker = configuration.broker
-        prefix = configuration.connectionName.map { "connection \($0): " } ?? ""
+    private init(_ logger: Logger, _ settings: some BrokerSettings, prefix: String) {
+        log = AdapterLog(logger, source: settings.source)
+        broker = settings.broker
+        self.prefix = prefix
     }
 
+    /// Creates the log of a connection that receives.
+    convenience init(_ logger: Logger, configuration: MQTTPushConfiguration) {
+        let prefix = configuration.connectionName.map { "connection \($0): " } ?? ""
+        self.init(logger, configuration, prefix: prefix)
+    }
+
+    /// Creates the log of a publisher.
+    convenience init(_ logger: Logger, configuration: MQTTPublisherConfiguration) {
+        self.init(logger, configuration, prefix: "publisher: ")
+    }
+
+    // MARK: - Connections
+
     /// Logs the first connection, and each one after a logged disconnection, so that each logged loss has its recovery.
-    func connected(sessionPresent: Bool) {
-        guard hasLoggedDisconnect else { return }
-        hasLoggedDisconnect = false
-        let session = sessionPresent ? "session resumed" : "new session"
-        write(.info, "connected to broker \(broker), \(session)")
+    ///
+    /// - Parameter session: What to say about the session.
+    func connected(_ session: String = "") {
+        guard hasLoggedDisconnect.exchange(false, ordering: .relaxed) else { return }
+        write(.info, "connected to broker \(broker)\(session)")
     }
 
     /// Logged at each run.
@@ -30,6 +45,14 @@ final class PushLog {
                 + "traffic. Name the file of its authority instead"
         )
     }
+
+    func disconnected(_ reason: BrokerDisconnectReason, retryDelay: Duration) {
+        let level: Logger.Level = reason.isConfigurationError ? .error : .warning
+        let text = "\(reason.message(for: broker)); retrying in \(retryDelay.secondsDescription)"
+        if writeLimited(level, reason.kind, text) { hasLoggedDisconnect.store(true, ordering: .relaxed) }
+    }
+
+    // MARK: - Receiving
 
     /// Logged at each connection, because programs wait for this line; back-off keeps connections rare.
     func subscribed(_ count: Int) {
@@ -55,11 +78,8 @@ final class PushLog {
     }
 
     func downgraded(_ filter: String) {
-        writeLimited(
-            .warning,
-            "filter \(filter)",
-            "broker \(broker) grants only QoS 0 for \(filter.debugDescription): messages may be lost"
-        )
+        let text = "broker \(broker) grants only QoS 0 for \(filter.debugDescription): messages may be lost"
+        writeLimited(.warning, "filter \(filter)", text)
     }
 
     func unexpected(_ count: Int) {
@@ -90,48 +110,11 @@ final class PushLog {
         write(.info, BrokerDisconnectReason.stopped.message(for: broker))
     }
 
-    func disconnected(_ reason: BrokerDisconnectReason, retryDelay: Duration) {
-        let level: Logger.Level = reason.isConfigurationError ? .error : .warning
-        let text = "\(reason.message(for: broker)); retrying in \(retryDelay.secondsDescription)"
-        hasLoggedDisconnect = writeLimited(level, reason.kind, text) || hasLoggedDisconnect
-    }
-
-    private func write(_ level: Logger.Level, _ text: String) {
-        log.write(level, prefix + text)
-    }
-
-    @discardableResult
-    private func writeLimited(_ level: Logger.Level, _ kind: String, _ text: String) -> Bool {
-        log.writeLimited(level, kind, prefix + text)
-    }
-}
-
-/// The log output of a publisher. Frequent events get at most one line per kind and minute. Any thread.
-final class PublishLog: Sendable {
-    private let log: AdapterLog
-    private let broker: MQTTBroker
-
-    init(_ logger: Logger, configuration: MQTTPublisherConfiguration) {
-        log = AdapterLog(logger, source: configuration.source)
-        broker = configuration.broker
-    }
-
-    func connected() {
-        log.write(.info, "publisher connected to broker \(broker)")
-    }
-
-    /// Logged at each run.
-    func insecure() {
-        log.write(
-            .warning,
-            "the publisher does not verify the certificate of broker \(broker): anyone on the network path can read and "
-                + "change all traffic. Name the file of its authority instead"
-        )
-    }
+    // MARK: - Publishing
 
     /// Logs an offered message that was accepted but not published.
     func notPublished(_ topic: String, _ error: MQTTPublishError) {
-        log.writeLimited(
+        writeLimited(
             error.code == .stopped ? .warning : .error,
             "notPublished \(error.code) \(error.reasonCode ?? 0)",
             "a message to \(topic.prefix(256).debugDescription) was not published: \(error.detail)"
@@ -139,7 +122,7 @@ final class PublishLog: Sendable {
     }
 
     func replyTopicRefused(_ code: ReasonCode) {
-        log.writeLimited(
+        writeLimited(
             .error,
             "replyTopic",
             "broker \(broker) refused the subscription to the publisher's reply topic: \(code.text). Requests get no "
@@ -150,23 +133,24 @@ final class PublishLog: Sendable {
     /// Logs a request that is not answered. The response topic is untrusted, so it is escaped and cut to 256
     /// characters.
     func unansweredRequest(_ topic: String, _ reason: String) {
-        log.writeLimited(
-            .warning,
-            "unansweredRequest \(reason)",
-            "a request was not answered on \(topic.prefix(256).debugDescription): \(reason)"
-        )
+        let text = "a request was not answered on \(topic.prefix(256).debugDescription): \(reason)"
+        writeLimited(.warning, "unansweredRequest \(reason)", text)
     }
 
+    /// Logs the end of a publisher's run.
+    ///
+    /// - Parameter left: The number of messages that were not published.
     func stopped(_ left: Int) {
         let rest = left == 0 ? "" : "; \(left) messages were not published"
-        log.write(left == 0 ? .info : .warning, "publisher stopped" + rest)
+        write(left == 0 ? .info : .warning, "stopped" + rest)
     }
 
-    func disconnected(_ reason: BrokerDisconnectReason, retryDelay: Duration) {
-        log.writeLimited(
-            reason.isConfigurationError ? .error : .warning,
-            "publisher \(reason.kind)",
-            "publisher: \(reason.message(for: broker)); retrying in \(retryDelay.secondsDescription)"
-        )
+    private func write(_ level: Logger.Level, _ text: String) {
+        log.write(level, prefix + text)
+    }
+
+    @discardableResult
+    private func writeLimited(_ level: Logger.Level, _ kind: String, _ text: String) -> Bool {
+        log.writeLimited(level, kind, prefix + text)
     }
 }
