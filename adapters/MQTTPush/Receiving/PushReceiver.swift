@@ -2,26 +2,12 @@ import AdapterSupport
 package import SignalboxCore
 package import SignalboxRoutes
 
-/// The target of libmosquitto's callbacks: the batch being filled, and the broker's answers. Belongs to one thread.
-final class PushReceiver: BrokerClientDelegate {
-    struct Connack: Equatable {
-        let code: ReasonCode
-        let sessionPresent: Bool
-    }
-
+/// Fills batches with the messages of successive connections. Belongs to one thread.
+final class PushReceiver {
     private(set) var generation: UInt32 = 0
-    private(set) var connack: Connack?
-    /// The filters of pending UNSUBSCRIBEs, by packet identifier.
-    var pendingUnsubscribes: [Int32: String] = [:]
-    private var unsubscribedFilters: [String] = []
-    /// The pending SUBSCRIBEs.
-    var requests = SubscriptionRequests()
-    private(set) var acknowledgement: SubscriptionRequests.Acknowledgement?
-    private(set) var disconnectCode: ReasonCode?
-    private(set) var hasProtocolError = false
-    /// The number of messages on topics that no filter matches, since ``drainUnexpectedCount()``.
+    /// The number of messages on topics that no filter matches, since ``logDropped(to:)``.
     private var unexpected = 0
-    /// The number of dropped retained messages, since ``drainIgnoredCount()``.
+    /// The number of dropped retained messages, since ``logDropped(to:)``.
     private var ignored = 0
 
     private var batch: ArrivalBatch
@@ -48,17 +34,6 @@ final class PushReceiver: BrokerClientDelegate {
         self.configuration = configuration
     }
 
-    /// Discards the previous connection's answers.
-    func reset() {
-        connack = nil
-        requests = SubscriptionRequests()
-        pendingUnsubscribes = [:]
-        unsubscribedFilters = []
-        acknowledgement = nil
-        disconnectCode = nil
-        hasProtocolError = false
-    }
-
     var count: Int { batch.count }
     /// The size of the messages, plus the approximate size of facts that are not shared.
     var byteCount: Int { batch.byteCount + propertyBytes + routes.createdBytes }
@@ -71,46 +46,11 @@ final class PushReceiver: BrokerClientDelegate {
         return batch.take()
     }
 
-    /// Returns the broker's answers for all filters, once.
-    func takeAcknowledgement() -> SubscriptionRequests.Acknowledgement? {
-        defer { acknowledgement = nil }
-        return acknowledgement
-    }
-
-    func drainUnexpectedCount() -> Int {
-        defer { unexpected = 0 }
-        return unexpected
-    }
-
-    func drainIgnoredCount() -> Int {
-        defer { ignored = 0 }
-        return ignored
-    }
-
-    func accepted(sessionPresent: Bool) {
-        deliveries?.connected(isSessionKept: sessionPresent)
-    }
-
-    func note(_ event: BrokerEvent) {
-        switch event {
-        case .connected(let code, let sessionPresent):
-            // A broker may send CONNACK only once per connection (MQTT 5.0, 3.2).
-            if connack != nil { hasProtocolError = true }
-            connack = Connack(code: code, sessionPresent: sessionPresent)
-        // The library may report the end twice; the first report has the reason.
-        case .disconnected(let code): disconnectCode = disconnectCode ?? code
-        case .subscribed(let packet, let codes):
-            if let acknowledged = requests.acknowledged(packet, codes) { acknowledgement = acknowledged }
-        case .unsubscribed(let packet):
-            if let filter = pendingUnsubscribes.removeValue(forKey: packet) { unsubscribedFilters.append(filter) }
-        case .published: break
-        case .violation: hasProtocolError = true
-        }
-    }
-
-    func takeUnsubscribed() -> [String] {
-        defer { unsubscribedFilters = [] }
-        return unsubscribedFilters
+    /// Logs the numbers of unexpected and of dropped messages since the last call.
+    func logDropped(to log: BrokerLog) {
+        if unexpected > 0 { log.unexpected(unexpected) }
+        if ignored > 0 { log.ignored(ignored) }
+        (unexpected, ignored) = (0, 0)
     }
 
     /// Sets the topics to expect. The first one that matches a message decides how it is read.

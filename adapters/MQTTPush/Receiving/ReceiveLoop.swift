@@ -78,17 +78,29 @@ final class ReceiveLoop {
     /// Runs one connection. On return, its socket is closed and unflushed data is discarded.
     private func connect() throws(MQTTPushError) -> BrokerDisconnectReason {
         let keepsSession = configuration.sessionExpiry > .zero
-        let connection = try PushConnection(
+        let role = ReceivingRole(
             self,
             expectsSession: wasConnected && keepsSession,
-            cleanStart: !keepsSession || (configuration.cleanStart && !wasConnected),
             requiresGrant: configuration.firstConnectionMustSucceed && !wasGranted
+        )
+        let limits = BrokerClient.Limits(
+            sessionExpiry: UInt32(clamping: configuration.sessionExpiry.components.seconds),
+            packetBytes: UInt32(clamping: configuration.packetLimit),
+            receiveMaximum: Int32(configuration.receiveMaximum)
+        )
+        let connection = try BrokerConnection(
+            configuration,
+            limits: limits,
+            cleanStart: !keepsSession || (configuration.cleanStart && !wasConnected),
+            bridge: bridge,
+            role: role
         )
         let reason = connection.run()
         subscriptions.disconnected(bridge.wake)
         if connection.isOpen { wasConnected = true }
-        if connection.isGranted { wasGranted = true }
-        if connection.resetsBackoff(after: reason) { backoff.succeeded() }
+        if role.isGranted { wasGranted = true }
+        // After an abandonment, messages handled meanwhile must not shorten the pauses.
+        if connection.isStable || role.hasAcknowledged && !reason.isAbandonment { backoff.succeeded() }
         return reason
     }
 

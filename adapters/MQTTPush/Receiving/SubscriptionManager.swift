@@ -223,10 +223,7 @@ struct SubscriptionRequests {
 
     var isEmpty: Bool { waiting.isEmpty }
 
-    /// Returns the number of reason codes expected for a packet, or `nil` if no such request is waiting.
-    func expects(_ packet: Int32) -> Int? { waiting[packet]?.filters.count }
-
-    /// Records the broker's answer to one packet.
+    /// Records the broker's answer to one packet, which may have any number of codes. Unknown packets are ignored.
     ///
     /// - Returns: The answers for all filters, if all packets are answered.
     mutating func acknowledged(_ packet: Int32, _ codes: [ReasonCode]) -> Acknowledgement? {

@@ -1,0 +1,288 @@
+import AdapterSupport
+import SignalboxCore
+import SignalboxRoutes
+
+/// The receiving side of a push source on one connection. Belongs to the source's thread.
+///
+/// All acknowledgements are flushed before the next batch is read, so a flush never sends those of unsettled messages.
+final class ReceivingRole: BrokerRole {
+    private let loop: ReceiveLoop
+    private let configuration: MQTTPushConfiguration
+    private let receiver: PushReceiver
+    private let expectsSession: Bool
+    private let requiresGrant: Bool
+    /// Whether acknowledgements were written.
+    private(set) var hasAcknowledged = false
+    /// Whether the broker has granted a filter.
+    private(set) var isGranted = false
+    /// The broker's answers that are not handled yet.
+    private var answers: [BrokerEvent] = []
+    /// The pending SUBSCRIBEs.
+    private var requests = SubscriptionRequests()
+    /// The filters of pending UNSUBSCRIBEs, by packet identifier.
+    private var pendingUnsubscribes: [Int32: String] = [:]
+    /// When the oldest unanswered SUBSCRIBE or UNSUBSCRIBE was first noticed.
+    private var unacknowledgedSince: ContinuousClock.Instant?
+    /// The subscriptions' revision that was last applied at the broker.
+    private var topicsRevision = 0
+    private var sizing: BatchSizing
+    private var keepaliveTimer: KeepaliveTimer
+
+    init(_ loop: ReceiveLoop, expectsSession: Bool, requiresGrant: Bool) {
+        self.loop = loop
+        configuration = loop.configuration
+        receiver = loop.receiver
+        self.expectsSession = expectsSession
+        self.requiresGrant = requiresGrant
+        sizing = BatchSizing(bound: configuration.batchMessages, ackDeadline: configuration.ackDeadline)
+        keepaliveTimer = KeepaliveTimer(keepalive: configuration.keepalive, from: .now)
+        receiver.use(loop.subscriptions.snapshot(clearingAdded: false))
+    }
+
+    func accepted(sessionPresent: Bool) {
+        loop.deliveries?.connected(isSessionKept: sessionPresent)
+    }
+
+    func received(_ message: BrokerMessage) {
+        receiver.received(message)
+    }
+
+    func answered(_ event: BrokerEvent) {
+        answers.append(event)
+    }
+
+    // MARK: - Turns
+
+    func opened(_ connection: BrokerConnection, sessionPresent: Bool) -> BrokerDisconnectReason? {
+        sizing.reset()
+        loop.log.connected(sessionPresent ? ", session resumed" : ", new session")
+        if expectsSession && !sessionPresent {
+            loop.log.sessionLost()
+            receiver.isSessionLossPending = configuration.announcesConnections
+        }
+        receiver.announceSessionLoss()
+        if !sessionPresent { loop.subscriptions.newSessionStarted() }
+        loop.subscriptions.connected(connection.bridge.wake)
+        let snapshot = loop.subscriptions.snapshot(clearingAdded: true)
+        return apply(snapshot, subscribing: snapshot.topics, connection)
+    }
+
+    func turn(_ connection: BrokerConnection) -> BrokerDisconnectReason? {
+        if let reason = connection.flush() { return reason }
+        let isReady = connection.wait(for: .readable)
+        if isReady, let reason = readBatch(connection) { return reason }
+        if let reason = connection.flush() ?? handleAnswers(connection) { return reason }
+        if let reason = connection.open() ?? updateTopics(connection) { return reason }
+        // The library drops a connection if a ping seems unanswered, but the answer may be queued behind unread
+        // messages. It is therefore called only when there was nothing to read. While data arrives, the broker is alive,
+        // and pings sent past the library satisfy the broker's keep-alive.
+        guard isReady else { return connection.keepAlive() }
+        guard connection.isOpen, keepaliveTimer.isDue(at: .now), !connection.client.ping() else { return nil }
+        return .lost("a ping could not be sent")
+    }
+
+    func stop(_ connection: BrokerConnection) -> BrokerDisconnectReason? {
+        connection.finish(within: configuration.lingerTimeout)
+    }
+
+    // Called only when nothing is left to read, so no answer is queued behind messages.
+    func isOverdue(at now: ContinuousClock.Instant) -> Bool {
+        unacknowledgedSince = requests.isEmpty && pendingUnsubscribes.isEmpty ? nil : unacknowledgedSince ?? now
+        return unacknowledgedSince.map { now - $0 > configuration.answerTimeout } ?? false
+    }
+
+    /// Reads until the batch is full or the socket is empty, and holds the batch until it is settled.
+    ///
+    /// Messages read before a connection broke are still submitted, because they may not be redelivered.
+    private func readBatch(_ connection: BrokerConnection) -> BrokerDisconnectReason? {
+        let generation = receiver.generation
+        var reason: BrokerDisconnectReason?
+        let target = loop.deliveries?.isIsolating ?? false ? 1 : sizing.target
+        // Dropped messages do not fill the batch. The bound keeps a flood of them from occupying the thread.
+        for _ in 0..<configuration.batchMessages {
+            guard receiver.count < target, receiver.byteCount < configuration.batchBytes else { break }
+            let result = connection.read()
+            reason = result.reason
+            if reason != nil || !result.hasRead { break }
+        }
+        if receiver.count > 0, let reason = deliver(receiver.takeBatch(), generation: generation, connection) {
+            return reason
+        }
+        receiver.logDropped(to: loop.log)
+        return reason
+    }
+}
+
+extension ReceivingRole {
+    /// Submits a batch, waits until each of its messages may be acknowledged or is abandoned, and sends the
+    /// acknowledgements if all may be acknowledged.
+    ///
+    /// Acknowledgements cannot be sent individually. A single message that is abandoned or was never submitted makes
+    /// the broker redeliver the whole batch.
+    ///
+    /// - Returns: How the connection ended, if it did.
+    private func deliver(
+        _ batch: [Arrival],
+        generation: UInt32,
+        _ connection: BrokerConnection
+    ) -> BrokerDisconnectReason? {
+        let (sink, client) = (loop.sink, connection.client)
+        let startedAt = ContinuousClock.now
+        let announcesSessionLoss = receiver.takeAnnouncesSessionLoss()
+        sink.begin(generation: generation, count: batch.count)
+        sink.registerRequests(batch)
+        loop.deliveries?.begin()
+        let taken = submit(batch, connection)
+        sink.unregisterRequests(batch[taken...])
+        sink.finishSubmitting(taken: taken)
+        while !sink.isDone { pause(connection) }
+        let abandoned = sink.abandoned
+        loop.deliveries?.end(isSettled: taken == batch.count && abandoned == 0)
+        if taken < batch.count { loop.log.leftUnacknowledged(batch.count - taken + abandoned) }
+        if taken < batch.count || abandoned > 0 {
+            // Queued acknowledgements are never written, but those of earlier batches must reach the broker.
+            if keepaliveTimer.isConnected { client.disconnectPastQueue() }
+            LingeringClose(client.socket)?.wait(limit: configuration.lingerTimeout)
+            return taken < batch.count || connection.bridge.isStopping ? .stopped : .abandoned(abandoned)
+        }
+        if announcesSessionLoss { receiver.isSessionLossPending = false }
+        sizing.settled(batch.count, after: .now - startedAt)
+        guard keepaliveTimer.isConnected else {
+            return .lost("while messages were handled; they may be redelivered")
+        }
+        if let reason = connection.flush() { return reason }
+        hasAcknowledged = true
+        return nil
+    }
+
+    /// Submits until everything is taken or the source must stop.
+    ///
+    /// - Returns: The number of arrivals taken.
+    private func submit(_ batch: [Arrival], _ connection: BrokerConnection) -> Int {
+        let bridge = connection.bridge
+        var taken = loop.intake.take(batch, to: loop.sink)
+        while taken < batch.count {
+            bridge.room.want()
+            while bridge.room.answer == .unknown && !bridge.isStopping { pause(connection) }
+            guard bridge.room.answer == .free, !bridge.isStopping else { return taken }
+            taken += loop.intake.take(Array(batch[taken...]), to: loop.sink)
+        }
+        return taken
+    }
+
+    private func pause(_ connection: BrokerConnection) {
+        let wait = SocketWait(
+            socket: keepaliveTimer.isConnected ? connection.client.socket : -1,
+            for: .hangUp,
+            wake: connection.bridge.wake.readEnd,
+            limit: keepaliveTimer.maximumWait(at: .now)
+        )
+        if wait.isWoken { connection.bridge.wake.drain() }
+        if wait.isClosed { keepaliveTimer.isConnected = false }
+        if keepaliveTimer.isDue(at: .now) && !connection.client.ping() { keepaliveTimer.isConnected = false }
+    }
+}
+
+extension ReceivingRole {
+    /// Applies added and removed topics at the broker, between two batches. Other subscriptions are not touched.
+    private func updateTopics(_ connection: BrokerConnection) -> BrokerDisconnectReason? {
+        guard connection.isOpen, loop.subscriptions.revision != topicsRevision else { return nil }
+        let snapshot = loop.subscriptions.snapshot(clearingAdded: true)
+        let added = snapshot.topics.filter { snapshot.added.contains($0.pattern.filter.text) }
+        return apply(snapshot, subscribing: added, connection)
+    }
+
+    /// Sends SUBSCRIBEs for the topics, and one UNSUBSCRIBE for each removed filter without a pending one.
+    private func apply(
+        _ snapshot: SubscriptionManager.Snapshot,
+        subscribing topics: [MQTTTopic],
+        _ connection: BrokerConnection
+    ) -> BrokerDisconnectReason? {
+        topicsRevision = snapshot.revision
+        receiver.use(snapshot)
+        for group in SubscriptionGroup.groups(of: topics) {
+            let (code, packet) = connection.client.subscribe(group)
+            if let reason = connection.handleEvents(after: code) { return reason }
+            requests.sent(group, packet: packet)
+            // The answer to an earlier UNSUBSCRIBE does not apply to a filter that is subscribed again.
+            pendingUnsubscribes = pendingUnsubscribes.filter { !group.filters.contains($0.value) }
+        }
+        for filter in snapshot.filtersToUnsubscribe where !pendingUnsubscribes.values.contains(filter) {
+            let (code, packet) = connection.client.unsubscribe(filter)
+            if let reason = connection.handleEvents(after: code) { return reason }
+            pendingUnsubscribes[packet] = filter
+        }
+        return connection.flush()
+    }
+
+    /// Handles the broker's answers to SUBSCRIBEs and UNSUBSCRIBEs.
+    private func handleAnswers(_ connection: BrokerConnection) -> BrokerDisconnectReason? {
+        guard !answers.isEmpty else { return nil }
+        defer { answers = [] }
+        for event in answers {
+            switch event {
+            case .subscribed(let packet, let codes):
+                guard let acknowledgement = requests.acknowledged(packet, codes) else { continue }
+                if let reason = handle(acknowledgement, connection) { return reason }
+            case .unsubscribed(let packet):
+                if let filter = pendingUnsubscribes.removeValue(forKey: packet) {
+                    loop.subscriptions.unsubscribed([filter])
+                }
+            default: break
+            }
+        }
+        return nil
+    }
+
+    /// - Returns: The connection's end if nothing was granted although the first grant is required.
+    private func handle(
+        _ acknowledgement: SubscriptionRequests.Acknowledgement,
+        _ connection: BrokerConnection
+    ) -> BrokerDisconnectReason? {
+        for (filter, code) in acknowledgement.refused { loop.log.refused(filter, code) }
+        for filter in acknowledgement.downgraded { loop.log.downgraded(filter) }
+        if acknowledgement.granted > 0 {
+            isGranted = true
+        } else if requiresGrant && !isGranted {
+            if connection.client.disconnect().isSuccess { _ = connection.flush() }
+            let refused = acknowledgement.refused.map { "\($0.filter.debugDescription): \($0.code.text)" }
+            return .allSubscriptionsRefused(ReceivingRole.summary(refused))
+        }
+        loop.log.subscribed(acknowledgement.granted)
+        let errors = acknowledgement.refused.map { ($0.filter, MQTTPushError(.subscriptionRefused, $0.code.text)) }
+        loop.subscriptions.subscribed(acknowledgement.requested, refused: Dictionary(errors) { first, _ in first })
+        return nil
+    }
+
+    /// Returns the first ten refusals as text; there may be a thousand.
+    private static func summary(_ refused: [String]) -> String {
+        guard !refused.isEmpty else { return "its SUBACK covers no filter" }
+        let more = refused.count > 10 ? ", and \(refused.count - 10) more" : ""
+        return refused.prefix(10).joined(separator: ", ") + more
+    }
+}
+
+/// Determines when a ping past the library's queue is due: twice per keep-alive interval.
+struct KeepaliveTimer {
+    /// Whether the connection was intact at the last check.
+    var isConnected = true
+    private let interval: Duration
+    private var next: ContinuousClock.Instant
+
+    /// - Parameter keepalive: The keep-alive interval; zero for no pings.
+    init(keepalive: Duration, from start: ContinuousClock.Instant) {
+        interval = keepalive == .zero ? .seconds(86_400) : keepalive / 2
+        next = start + interval
+    }
+
+    /// Returns the maximum wait. Without a connection no ping is due, and the wait ends only on a wake-up.
+    func maximumWait(at now: ContinuousClock.Instant) -> Duration {
+        isConnected ? max(.zero, next - now) : .seconds(60)
+    }
+
+    mutating func isDue(at now: ContinuousClock.Instant) -> Bool {
+        guard isConnected, now >= next else { return false }
+        next = now + interval
+        return true
+    }
+}
