@@ -39,8 +39,7 @@ final class PageIntake: Intake {
     func submit(_ batch: [Arrival], to sink: any SettlementSink) -> Int {
         let (settlements, sorted) = state.withLock { sort(batch, to: sink, &$0) }
         let calls = sorted.calls
-        // Clamps the intake's result to the batch.
-        let taken = calls.isEmpty ? 0 : min(max(0, intake.submit(calls, to: settlements)), calls.count)
+        let taken = calls.isEmpty ? 0 : intake.take(calls, to: settlements)
         let end = taken < calls.count ? sorted.indices[taken] : batch.count
         for call in calls[taken...] { settlements.forget(call.token) }
         for (index, ended) in sorted.others where index < end {

@@ -81,10 +81,9 @@ public final class JavaScriptCoreEngine: Adapter {
         // A run cancelled before it starts sends nothing.
         guard !Task.isCancelled else { return }
         let control: PageControl
-        let thread: OwnedThread
         do throws(SystemResourceError) {
             control = try PageControl()
-            thread = try OwnedThread { [self] in runPage(control, intake) }
+            try control.bridge.start { [self] () throws(JSBridgeError) in try runPage(control, intake) }
         } catch {
             throw JSBridgeError(.noResources, error.description, source: source)
         }
@@ -100,10 +99,13 @@ public final class JavaScriptCoreEngine: Adapter {
             }
         }
         defer { watch.cancel() }
-        try await withTaskCancellationHandler {
-            try await serve(control, thread, intake)
-        } onCancel: {
-            control.stop()
+        switch await control.bridge.served(by: intake) {
+        case .returned(let failure):
+            if let failure { throw failure }
+        case .detached:
+            mailbox.detach(control, hasFailed: true)
+            let detail = "a script does not end and cannot be stopped; its thread keeps running"
+            throw JSBridgeError(.executionTimeLimit, detail, source: source)
         }
     }
 
@@ -113,58 +115,29 @@ public final class JavaScriptCoreEngine: Adapter {
     }
 
     /// The body of the page's thread.
-    private func runPage(_ control: PageControl, _ intake: any Intake) {
+    private func runPage(_ control: PageControl, _ intake: any Intake) throws(JSBridgeError) {
         control.processorTime.begin()
-        do throws(JSBridgeError) {
-            let parts = HeadlessPage.Parts(
-                configuration: configuration,
-                control: control,
-                mailbox: mailbox,
-                handle: page,
-                intake: intake,
-                log: PageLog(
-                    logger,
-                    source: configuration.source,
-                    linesPerSecond: configuration.consoleLinesPerSecond,
-                    errors: errors
-                )
+        let parts = HeadlessPage.Parts(
+            configuration: configuration,
+            control: control,
+            mailbox: mailbox,
+            handle: page,
+            intake: intake,
+            log: PageLog(
+                logger,
+                source: configuration.source,
+                linesPerSecond: configuration.consoleLinesPerSecond,
+                errors: errors
             )
-            if let process = configuration.process {
-                let page = try RemotePage(parts, in: process)
-                mailbox.attach(control)
-                try page.run()
-            } else {
-                let page = try HeadlessPage(parts)
-                mailbox.attach(control)
-                try page.run()
-            }
-            control.end(nil)
-        } catch {
-            control.end(error)
-        }
-    }
-
-    private func serve(_ control: PageControl, _ thread: OwnedThread, _ intake: any Intake) async throws {
-        while true {
-            switch await control.nextEvent() {
-            case .roomWanted:
-                do throws(SourceClosed) {
-                    try await intake.room()
-                    control.answer(.free)
-                } catch {
-                    control.answer(.closed)
-                    control.stop()
-                }
-            case .ended(let error):
-                thread.join()
-                if let error { throw error }
-                return
-            case .detach:
-                thread.detach()
-                mailbox.detach(control, hasFailed: true)
-                let detail = "a script does not end and cannot be stopped; its thread keeps running"
-                throw JSBridgeError(.executionTimeLimit, detail, source: source)
-            }
+        )
+        if let process = configuration.process {
+            let page = try RemotePage(parts, in: process)
+            mailbox.attach(control)
+            try page.run()
+        } else {
+            let page = try HeadlessPage(parts)
+            mailbox.attach(control)
+            try page.run()
         }
     }
 }

@@ -102,7 +102,7 @@ final class PageCalls {
         guard batch.count > 0 else { return }
         let arrivals = batch.take()
         control.expect(arrivals.count)
-        var taken = take(arrivals)
+        var taken = intake.take(arrivals, to: control)
         while taken < arrivals.count {
             guard waitForRoom() else {
                 control.expect(taken - arrivals.count)
@@ -112,22 +112,18 @@ final class PageCalls {
                 }
                 return
             }
-            taken += take(Array(arrivals[taken...]))
+            taken += intake.take(Array(arrivals[taken...]), to: control)
         }
-    }
-
-    /// Submits arrivals and clamps the intake's answer to the batch size.
-    private func take(_ arrivals: [Arrival]) -> Int {
-        min(max(0, intake.submit(arrivals, to: control)), arrivals.count)
     }
 
     /// - Returns: Whether to submit again; `false` when the page ends.
     private func waitForRoom() -> Bool {
         guard !control.isStopping, !control.isClosing else { return false }
-        control.wantRoom()
+        let room = control.bridge.room
+        room.want()
         // Wake-ups consumed here may have announced other work.
         defer { control.wake.wake() }
-        while control.room == .unknown && !control.isStopping && !control.isClosing { control.wake.wait(for: nil) }
-        return control.room == .free && !control.isStopping && !control.isClosing
+        while room.answer == .unknown && !control.isStopping && !control.isClosing { control.wake.wait(for: nil) }
+        return room.answer == .free && !control.isStopping && !control.isClosing
     }
 }

@@ -2,35 +2,17 @@ import AdapterSupport
 import SignalboxCore
 import Synchronization
 
-/// The hand-off between a page's OS thread and the Swift task of its run; neither blocks on the other. It is also the
-/// sink for the outcomes of the page's messages. Each run has its own.
+/// Controls a headless page's run from any thread, and receives the outcomes of its messages. Each run has its own.
 final class PageControl: SettlementSink, MailboxReader {
-    /// A request from the thread to the task.
-    enum Event {
-        /// Waits until the intake has room.
-        case roomWanted
-        /// The thread is about to return, so joining it does not block.
-        case ended(JSBridgeError?)
-        /// The thread is in a turn that cannot be ended; everything it submitted has settled.
-        case detach
-    }
-
-    /// The task's answer to a request for room.
-    enum Room { case unknown, free, closed }
-
     private struct State {
         var settlements: [(token: UInt64, outcome: Outcome)] = []
         /// The number of arrivals that are submitted and not settled.
         var outstanding = 0
         var isDetaching = false
-        var room = Room.unknown
-        var event: Event?
-        var waiter: CheckedContinuation<Event, Never>?
     }
 
-    let wake: WakeSignal
-    /// Whether the page ends once its calls in flight have their outcomes.
-    private let stopping = Atomic(false)
+    /// The hand-off between the page's thread and the task of its run.
+    let bridge: ThreadBridge<JSBridgeError>
     /// Whether the page ends immediately.
     private let closing = Atomic(false)
     /// Whether a turn exceeded its limit without the engine ending it.
@@ -40,45 +22,21 @@ final class PageControl: SettlementSink, MailboxReader {
     let processorTime = ThreadTime()
     private let state = Mutex(State())
 
+    /// - Throws: ``SystemResourceError`` if no file descriptor is available.
     init() throws(SystemResourceError) {
-        wake = try WakeSignal()
+        bridge = try ThreadBridge()
     }
 
-    var isStopping: Bool { stopping.load(ordering: .relaxed) }
+    var wake: WakeSignal { bridge.wake }
+    /// Whether the page ends once its calls in flight have their outcomes.
+    var isStopping: Bool { bridge.isStopping }
     var isClosing: Bool { closing.load(ordering: .relaxed) }
-
     var hasOverrun: Bool { overrun.load(ordering: .relaxed) }
     var turn: Int { turns.load(ordering: .relaxed) }
 
-    // MARK: - Called by the task
+    // MARK: - Any thread
 
-    /// Waits for the thread's next event, even after cancellation: the thread always posts one. One caller at a time.
-    func nextEvent() async -> Event {
-        await withCheckedContinuation { continuation in
-            let event = state.withLock { state -> Event? in
-                guard let event = state.event else {
-                    state.waiter = continuation
-                    return nil
-                }
-                state.event = nil
-                return event
-            }
-            if let event { continuation.resume(returning: event) }
-        }
-    }
-
-    func answer(_ room: Room) {
-        state.withLock { $0.room = room }
-        wake.wake()
-    }
-
-    /// Requests a graceful end of the page. Idempotent and safe on any thread.
-    func stop() {
-        stopping.store(true, ordering: .relaxed)
-        wake.wake()
-    }
-
-    /// Requests the immediate end of the page. Idempotent and safe on any thread.
+    /// Requests the immediate end of the page. Idempotent.
     func close() {
         closing.store(true, ordering: .relaxed)
         wake.wake()
@@ -100,7 +58,7 @@ final class PageControl: SettlementSink, MailboxReader {
             state.isDetaching = true
             return state.outstanding == 0
         }
-        if isSettled { post(.detach) }
+        if isSettled { bridge.detach() }
     }
 
     // MARK: - SettlementSink
@@ -114,17 +72,10 @@ final class PageControl: SettlementSink, MailboxReader {
             return (state.settlements.count == 1, state.isDetaching && state.outstanding == 0)
         }
         if isFirst { wake.wake() }
-        if isLast { post(.detach) }
+        if isLast { bridge.detach() }
     }
 
-    // MARK: - Called by the thread
-
-    var room: Room { state.withLock { $0.room } }
-
-    func wantRoom() {
-        state.withLock { $0.room = .unknown }
-        post(.roomWanted)
-    }
+    // MARK: - The thread
 
     /// Takes the outcomes received since the last call, in order, in exchange for an empty array.
     func exchange(_ settlements: inout [(token: UInt64, outcome: Outcome)]) {
@@ -139,23 +90,6 @@ final class PageControl: SettlementSink, MailboxReader {
     /// Counts the begin or end of JavaScript execution.
     func countTurn() {
         turns.wrappingAdd(1, ordering: .relaxed)
-    }
-
-    /// Posts the end of the run, as the thread's last action.
-    func end(_ error: JSBridgeError?) {
-        post(.ended(error))
-    }
-
-    private func post(_ event: Event) {
-        let waiter = state.withLock { state -> CheckedContinuation<Event, Never>? in
-            guard let waiter = state.waiter else {
-                state.event = event
-                return nil
-            }
-            state.waiter = nil
-            return waiter
-        }
-        waiter?.resume(returning: event)
     }
 }
 

@@ -301,17 +301,17 @@ final class RemoteCalls {
             guard batch.count > 0 else { return }
             waiting = batch.take()[...]
             control.expect(waiting.count)
-        } else if !isLast {
-            switch control.room {
+        } else if !isLast, !control.isStopping {
+            // No answer comes once the run is stopping.
+            switch control.bridge.room.answer {
             case .unknown: return
             case .free: break
             case .closed: return refuseWaiting()
             }
         }
-        let taken = min(max(0, intake.submit(Array(waiting), to: control)), waiting.count)
-        waiting = waiting.dropFirst(taken)
+        waiting = waiting.dropFirst(intake.take(Array(waiting), to: control))
         guard !waiting.isEmpty else { return }
-        if isLast || control.isStopping { refuseWaiting() } else { control.wantRoom() }
+        if isLast || control.isStopping { refuseWaiting() } else { control.bridge.room.want() }
     }
 
     private func refuseWaiting() {

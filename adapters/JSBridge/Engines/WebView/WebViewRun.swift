@@ -152,8 +152,7 @@ final class WebViewRun: SettlementSink, MailboxReader {
     /// Submits the batches for which the intake has room, in order. Safe on any thread.
     func submit() {
         while let batch = change({ state, _ in state.takeBatch() }) {
-            // An intake may return a wrong number, so it is clamped to the batch size.
-            let taken = min(max(0, parts.intake.submit(batch, to: self)), batch.count)
+            let taken = parts.intake.take(batch, to: self)
             change { state, effects in state.submitted(batch, taken, &effects) }
         }
     }
