@@ -157,30 +157,34 @@ import Testing
         #expect([taken, again] == ["a", "a"])
     }
 
-    @Test func aSecondConsumerEndsImmediately() async {
+    @Test func aSecondConsumerEndsImmediately() {
         var state = LinkInboxState(queue: LinkQueue(links: 1, bytes: 9))
-        guard case .wait(let number) = state.next() else { return #expect(Bool(false), "the queue was not empty") }
-        await withUnsafeContinuation { continuation in
-            let waits = state.wait(number, continuation)
-            guard case .end = state.next() else { return #expect(Bool(false), "the second consumer did not end") }
-            let other = state.takeWaiter(number + 1)
-            let waiter = state.takeWaiter(number)
-            #expect(waits && other == nil && waiter != nil)
-            waiter?.resume()
-        }
+        guard case .wait(let woken) = state.next() else { return #expect(Bool(false), "the queue was not empty") }
+        guard case .end = state.next() else { return #expect(Bool(false), "the second consumer did not end") }
+        var other = LinkInboxState(queue: LinkQueue(links: 1, bytes: 9))
+        guard case .wait(let unrelated) = other.next() else { return #expect(Bool(false), "the queue was not empty") }
+        state.remove(unrelated)
+        guard case .end = state.next() else { return #expect(Bool(false), "another wait's end ended this one") }
+        let waiter = state.takeWaiter()
         let none = state.takeWaiter()
-        #expect(none == nil)
+        #expect(waiter === woken && none == nil)
     }
 
-    @Test func noConsumerWaitsForAnAvailableLink() async {
+    @Test func aCancelledConsumerLeavesItsPlace() {
         var state = LinkInboxState(queue: LinkQueue(links: 1, bytes: 9))
-        guard case .wait(let number) = state.next() else { return #expect(Bool(false), "the queue was not empty") }
+        guard case .wait(let woken) = state.next() else { return #expect(Bool(false), "the queue was not empty") }
+        state.remove(woken)
+        let none = state.takeWaiter()
+        #expect(none == nil)
+        guard case .wait = state.next() else { return #expect(Bool(false), "the next consumer does not wait") }
+    }
+
+    @Test func noConsumerWaitsForAnAvailableLink() {
+        var state = LinkInboxState(queue: LinkQueue(links: 1, bytes: 9))
+        guard case .wait(let woken) = state.next() else { return #expect(Bool(false), "the queue was not empty") }
         let isQueued = state.queue.append("a")
-        await withUnsafeContinuation { continuation in
-            let waits = state.wait(number, continuation)
-            #expect(isQueued && !waits)
-            continuation.resume()
-        }
+        let waiter = state.takeWaiter()
+        #expect(isQueued && waiter === woken)
         guard case .link("a") = state.next() else { return #expect(Bool(false), "the link was not delivered") }
         state.queue.close()
         guard case .end = state.next() else { return #expect(Bool(false), "the closed queue did not end") }

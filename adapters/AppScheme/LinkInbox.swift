@@ -1,3 +1,4 @@
+import AdapterSupport
 import Synchronization
 
 /// A bounded, in-memory queue of links that the system passes to an application. An ``AppSchemeAdapter`` consumes it.
@@ -38,21 +39,15 @@ public final class LinkInbox: Sendable {
         var link = url
         // A bridged string would be converted at every access.
         link.makeContiguousUTF8()
-        let (isQueued, waiter) = state.withLock { state in
-            let isQueued = state.queue.append(link)
-            return (isQueued, isQueued ? state.takeWaiter() : nil)
-        }
-        waiter?.resume()
-        return isQueued
+        return change { $0.append(link) }
     }
 
     /// Refuses further links. A run still delivers the waiting ones; then the sequence and the run end.
     public func close() {
-        let waiter = state.withLock { state in
-            state.queue.close()
-            return state.takeWaiter()
+        change { queue in
+            queue.close()
+            return true
         }
-        waiter?.resume()
     }
 
     /// The number of links waiting for delivery.
@@ -70,11 +65,21 @@ public final class LinkInbox: Sendable {
 
     /// Returns a taken link to the front of the queue.
     func putBack(_ link: String) {
-        let waiter = state.withLock { state in
-            state.queue.putBack(link)
-            return state.takeWaiter()
+        change { queue in
+            queue.putBack(link)
+            return true
         }
-        waiter?.resume()
+    }
+
+    /// Changes the queue, and wakes the consumer if the closure returns `true`.
+    @discardableResult
+    private func change(_ body: (inout LinkQueue) -> Bool) -> Bool {
+        let (isChanged, waiter) = state.withLock { state in
+            let isChanged = body(&state.queue)
+            return (isChanged, isChanged ? state.takeWaiter() : nil)
+        }
+        waiter?.set(())
+        return isChanged
     }
 }
 
@@ -102,27 +107,16 @@ extension LinkInbox: AsyncSequence {
             switch state.withLock({ $0.next() }) {
             case .link(let link): return link
             case .end: return nil
-            case .wait(let number): await waitUntilWoken(number)
+            case .wait(let woken):
+                await withTaskCancellationHandler {
+                    await woken.value()
+                } onCancel: {
+                    state.withLock { $0.remove(woken) }
+                    woken.set(())
+                }
             }
         }
         return nil
-    }
-
-    private func waitUntilWoken(_ number: UInt64) async {
-        await withTaskCancellationHandler {
-            await withUnsafeContinuation { continuation in
-                let mustWait = state.withLock { $0.wait(number, continuation) }
-                if !mustWait { return continuation.resume() }
-                // A cancellation before the waiter was stored found nothing to resume.
-                if Task.isCancelled { cancelWait(number) }
-            }
-        } onCancel: {
-            cancelWait(number)
-        }
-    }
-
-    private func cancelWait(_ number: UInt64) {
-        state.withLock { $0.takeWaiter(number) }?.resume()
     }
 }
 
@@ -132,13 +126,12 @@ struct LinkInboxState {
         case link(String)
         /// No more links will come, or another consumer is waiting.
         case end
-        /// No link is available; the number identifies this wait.
-        case wait(UInt64)
+        /// No link is available. Ask again when the promise is set.
+        case wait(Promise<Void>)
     }
 
     var queue: LinkQueue
-    private var waiter: (number: UInt64, continuation: UnsafeContinuation<Void, Never>)?
-    private var waits: UInt64 = 0
+    private var waiter: Promise<Void>?
 
     init(queue: LinkQueue) {
         self.queue = queue
@@ -148,26 +141,20 @@ struct LinkInboxState {
         guard waiter == nil else { return .end }
         if let link = queue.take() { return .link(link) }
         if queue.isClosed { return .end }
-        waits += 1
-        return .wait(waits)
+        let woken = Promise<Void>()
+        waiter = woken
+        return .wait(woken)
     }
 
-    /// - Returns: `false` if waiting is pointless: a link is available, the queue is closed, or another consumer waits.
-    mutating func wait(_ number: UInt64, _ continuation: UnsafeContinuation<Void, Never>) -> Bool {
-        guard waiter == nil, queue.count == 0, !queue.isClosed else { return false }
-        waiter = (number, continuation)
-        return true
-    }
-
-    /// - Returns: The continuation to resume, if a consumer is waiting.
-    mutating func takeWaiter() -> UnsafeContinuation<Void, Never>? {
+    /// - Returns: The promise to set, if a consumer is waiting.
+    mutating func takeWaiter() -> Promise<Void>? {
         defer { waiter = nil }
-        return waiter?.continuation
+        return waiter
     }
 
-    /// - Returns: The continuation to resume, if the consumer with this number is waiting.
-    mutating func takeWaiter(_ number: UInt64) -> UnsafeContinuation<Void, Never>? {
-        waiter?.number == number ? takeWaiter() : nil
+    /// Ends a cancelled wait.
+    mutating func remove(_ woken: Promise<Void>) {
+        if waiter === woken { waiter = nil }
     }
 }
 

@@ -16,36 +16,20 @@ enum SessionToken {
     ///
     /// - Throws: `secretUnavailable`; `invalidConfiguration` if the length is invalid; `noResources`.
     static func read(_ token: Secret, source: SourceName) async throws(BrowserBridgeError) -> String {
-        let reading = await withCheckedContinuation { (answered: CheckedContinuation<Reading, Never>) in
-            do throws(SystemResourceError) {
-                let thread = try OwnedThread { answered.resume(returning: Reading(token)) }
-                thread.detach()
-            } catch {
-                answered.resume(returning: .noThread(error))
-            }
+        let reading: Result<String, SecretUnavailable>
+        do throws(SystemResourceError) {
+            let read = try OwnedThread.promise { Result { () throws(SecretUnavailable) in try token.read() } }
+            reading = await read.value()
+        } catch {
+            throw BrowserBridgeError(.noResources, error.description, source: source)
         }
         switch reading {
-        case .read(let bytes) where lengths.contains(bytes.count): return base64URL(bytes)
-        case .read:
+        case .success(let text) where lengths.contains(text.utf8.count): return base64URL(Array(text.utf8))
+        case .success:
             let range = "\(lengths.lowerBound) to \(lengths.upperBound) bytes"
             throw BrowserBridgeError(.invalidConfiguration, "the token of the pages must have \(range)", source: source)
-        case .failed(let error):
+        case .failure(let error):
             throw BrowserBridgeError(.secretUnavailable, "the token of the pages: \(error)", source: source)
-        case .noThread(let error): throw BrowserBridgeError(.noResources, error.description, source: source)
-        }
-    }
-
-    private enum Reading: Sendable {
-        case read([UInt8])
-        case failed(SecretUnavailable)
-        case noThread(SystemResourceError)
-
-        init(_ token: Secret) {
-            do throws(SecretUnavailable) {
-                self = .read(Array(try token.read().utf8))
-            } catch {
-                self = .failed(error)
-            }
         }
     }
 

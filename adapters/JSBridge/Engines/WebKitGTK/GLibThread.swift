@@ -17,14 +17,9 @@ actor GLibThread {
         case noDisplay
     }
 
-    private enum State {
-        case none
-        case beginning([CheckedContinuation<StartError?, Never>])
-        case running
-    }
-
     static let shared = GLibThread()
-    private static let state = Mutex(State.none)
+    /// The thread's start, or `nil` before the first attempt and after a failed one.
+    private static let started = Mutex<Promise<StartError?>?>(nil)
     private static let executor = GLibExecutor()
     @GLibThread private static var isPrepared = false
 
@@ -32,7 +27,7 @@ actor GLibThread {
 
     /// Starts the thread if necessary, and opens the display. Call it before any other function of this type.
     static func begin() async throws(StartError) {
-        if let error = await withCheckedContinuation({ beginThread($0) }) { throw error }
+        if let error = await beginThread().value() { throw error }
         guard await openDisplay() else { throw .noDisplay }
     }
 
@@ -53,44 +48,32 @@ actor GLibThread {
         return withoutActuallyEscaping(work) { unsafeBitCast($0, to: (() -> Value).self)() }
     }
 
-    private static func beginThread(_ waiter: CheckedContinuation<StartError?, Never>) {
-        let isFirst = state.withLock { state -> Bool? in
-            switch state {
-            case .none:
-                state = .beginning([waiter])
-                return true
-            case .beginning(let waiters):
-                state = .beginning(waiters + [waiter])
-                return false
-            case .running:
-                return nil
-            }
+    private static func beginThread() -> Promise<StartError?> {
+        let (start, isFirst) = started.withLock { started in
+            if let started { return (started, false) }
+            let start = Promise<StartError?>()
+            started = start
+            return (start, true)
         }
-        switch isFirst {
-        case nil: waiter.resume(returning: nil)
-        case false?: break
-        case true?:
-            do throws(SystemResourceError) {
-                try OwnedThread { runLoop() }.detach()
-            } catch {
-                began(.noThread)
-            }
+        guard isFirst else { return start }
+        do throws(SystemResourceError) {
+            try OwnedThread { runLoop(start) }.detach()
+        } catch {
+            end(start, .noThread)
         }
+        return start
     }
 
-    private static func runLoop() {
-        guard g_main_context_acquire(nil) != 0 else { return began(.contextTaken) }
-        began(nil)
+    private static func runLoop(_ start: Promise<StartError?>) {
+        guard g_main_context_acquire(nil) != 0 else { return end(start, .contextTaken) }
+        start.set(nil)
         g_main_loop_run(g_main_loop_new(nil, 0))
     }
 
-    private static func began(_ error: StartError?) {
-        let waiters = state.withLock { state -> [CheckedContinuation<StartError?, Never>] in
-            guard case .beginning(let waiters) = state else { return [] }
-            state = error == nil ? .running : .none
-            return waiters
-        }
-        for waiter in waiters { waiter.resume(returning: error) }
+    /// Fails a start. Another may follow.
+    private static func end(_ start: Promise<StartError?>, _ error: StartError) {
+        started.withLock { $0 = nil }
+        start.set(error)
     }
 
     /// Opens the display; may be retried. Every other GTK function exits the process if there is no display.
