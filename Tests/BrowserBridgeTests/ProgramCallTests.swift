@@ -139,15 +139,15 @@ extension InChromium {
     }
 }
 
-@Suite(.timeLimit(.minutes(10))) struct PageCallersTests {
+@Suite(.timeLimit(.minutes(10))) struct AnswerTableTests {
     private static let long: Duration = .seconds(60)
 
-    private func code(_ answer: PageCallers.Answer) -> PageCallError.Code? {
+    private func code(_ answer: AnswerTable.Answer) -> PageCallError.Code? {
         if case .failure(let error) = answer { error.code } else { nil }
     }
 
     @Test func eachCallIsAnsweredOnceByItsNumber() async throws {
-        let callers = PageCallers(bound: 10)
+        let callers = AnswerTable(bound: 10)
         let numbers = EventList<UInt64>()
         async let one = callers.answer(within: Self.long) { number in
             numbers.append(number)
@@ -161,20 +161,20 @@ extension InChromium {
     }
 
     @Test func aCallThatCannotBeSentFailsAtOnce() async {
-        let callers = PageCallers(bound: 1)
+        let callers = AnswerTable(bound: 1)
         #expect(code(await callers.answer(within: Self.long) { _ in PageCallError(.tooLarge, "") }) == .tooLarge)
         #expect(code(await callers.answer(within: .milliseconds(1)) { _ in nil }) == .timeout)
     }
 
     @Test func aTimeoutBeforeTheCallerIsRegisteredEndsTheWait() async {
-        let callers = PageCallers(bound: 1)
+        let callers = AnswerTable(bound: 1)
         for _ in 0..<2_000 {
             #expect(code(await callers.answer(within: .nanoseconds(1)) { _ in nil }) == .timeout)
         }
     }
 
     @Test func concurrentCallsAreBounded() async throws {
-        let callers = PageCallers(bound: 1)
+        let callers = AnswerTable(bound: 1)
         let numbers = EventList<UInt64>()
         async let one = callers.answer(within: Self.long) { number in
             numbers.append(number)
@@ -187,7 +187,7 @@ extension InChromium {
     }
 
     @Test func closingAndCancellationEndTheWaits() async {
-        let callers = PageCallers(bound: 10)
+        let callers = AnswerTable(bound: 10)
         let numbers = EventList<UInt64>()
         let task = Task {
             await callers.answer(within: Self.long) { number in
@@ -203,7 +203,7 @@ extension InChromium {
             return nil
         }
         _ = await numbers.first(2)
-        callers.close()
+        callers.failAll(isLast: true)
         #expect(code(await other) == .closed)
         #expect(code(await callers.answer(within: Self.long) { _ in nil }) == .closed)
     }

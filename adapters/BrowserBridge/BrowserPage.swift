@@ -6,8 +6,8 @@ import WebSocketChat
 /// A page in a browser, for the lifetime of one connection. Safe on any thread.
 final class BrowserPage: PagePort {
     private let chat: ChatConnection
-    private let limits: MessageLimits
-    private let callers: PageCallers
+    let limits: MessageLimits
+    private let callers: AnswerTable
     private let storedTitle = Mutex<String?>(nil)
     /// Whether the program has closed the page. Later sends would be dropped.
     private let closed = Atomic(false)
@@ -15,7 +15,7 @@ final class BrowserPage: PagePort {
     init(_ chat: ChatConnection, _ configuration: BrowserConfiguration) {
         self.chat = chat
         limits = configuration.limits
-        callers = PageCallers(bound: configuration.messagesToPage)
+        callers = AnswerTable(bound: configuration.messagesToPage)
     }
 
     // MARK: - The program's side
@@ -24,15 +24,10 @@ final class BrowserPage: PagePort {
 
     func send(_ action: ActionName, id: ActionID?, body: Bytes) throws(SendRefused) {
         guard !closed.load(ordering: .relaxed) else { throw .closed }
-        guard body.count <= limits.bytes else { throw .tooLarge }
         try chat.send(utf8: ProgramFrame.message(0, action, id, body))
     }
 
     func call(_ action: ActionName, body: Bytes, timeout: Duration) async throws(PageCallError) -> Bytes? {
-        guard timeout > .zero else { throw PageCallError(.invalidArgument, "a timeout must be above zero") }
-        guard body.count <= limits.bytes else {
-            throw PageCallError(.tooLarge, "a message to a page must have at most \(limits.bytes) bytes")
-        }
         let answer = await callers.answer(within: timeout) { number in
             do throws(SendRefused) {
                 try chat.send(utf8: ProgramFrame.message(number, action, nil, body))
@@ -49,7 +44,7 @@ final class BrowserPage: PagePort {
         case .full: PageCallError(.full, "too many bytes are waiting to be sent to the page")
         case .tooLarge: PageCallError(.tooLarge, "the message is larger than the limit of bytes waiting for a page")
         case .invalid: PageCallError(.invalidArgument, "the argument is not valid UTF-8")
-        default: PageCallError(.closed, "the page is gone")
+        default: .closed
         }
     }
 
@@ -57,7 +52,7 @@ final class BrowserPage: PagePort {
     func close() {
         closed.store(true, ordering: .relaxed)
         chat.close()
-        callers.close()
+        callers.failAll(isLast: true)
     }
 
     // MARK: - The page's side
@@ -72,22 +67,14 @@ final class BrowserPage: PagePort {
         }
     }
 
-    func answered(_ number: UInt64, _ kind: PageFrame.AnswerKind, _ json: Bytes) {
-        callers.finish(number, BrowserPage.answer(kind, json, limit: limits))
-    }
-
-    private static func answer(_ kind: PageFrame.AnswerKind, _ json: Bytes, limit: MessageLimits) -> PageCallers.Answer
-    {
-        guard json.count <= limit.bytes else {
-            return .failure(PageCallError(.invalidReply, "the answer has more than \(limit.bytes) bytes"))
-        }
-        if kind == .returned { return .success(json.isEmpty ? nil : json) }
-        let detail = String((try? Body(json: json).decode(String.self))?.prefix(500) ?? "")
-        switch kind {
-        case .returned, .invalidReply: return .failure(PageCallError(.invalidReply, detail))
-        case .threw: return .failure(PageCallError(.threw, detail))
-        case .full: return .failure(PageCallError(.full, detail))
-        }
+    func answered(_ number: UInt64, _ kind: PageAnswerKind, _ json: Bytes) {
+        let answer = AnswerTable.Answer(
+            kind,
+            json.isEmpty ? nil : json,
+            detail: (try? Body(json: json).decode(String.self)) ?? "",
+            limit: limits.bytes
+        )
+        callers.finish(number, answer)
     }
 
     /// The maximum length of a title in characters; longer titles are truncated.
@@ -101,6 +88,6 @@ final class BrowserPage: PagePort {
 
     /// Fails the waiting callers after the connection has ended.
     func disconnected() {
-        callers.close()
+        callers.failAll(isLast: true)
     }
 }

@@ -1,4 +1,5 @@
 import AdapterSupport
+import JSBridge
 import SignalboxCore
 
 /// A message from browser.js: a header line, followed by JSON.
@@ -13,21 +14,9 @@ struct PageFrame: Equatable {
         /// An action that is too large, of which only the beginning follows.
         case large(number: UInt64)
         /// The answer to the program's call with this number.
-        case answer(number: UInt64, AnswerKind)
+        case answer(number: UInt64, PageAnswerKind)
         /// A change of the document's title.
         case title
-    }
-
-    /// The kind of an answer.
-    enum AnswerKind: String {
-        /// The listener's return value.
-        case returned
-        /// The listener threw; the JSON describes the error.
-        case threw
-        /// The listener's return value has no JSON form; the JSON describes the reason.
-        case invalidReply
-        /// No listener exists, and the page's queue of messages without a listener is full.
-        case full
     }
 
     /// The maximum length of the header line, in bytes.
@@ -79,7 +68,7 @@ struct PageFrame: Equatable {
             return .call(number: number, timeout: timeout, handler: fields.count == 4 ? fields[3] : nil)
         }
         guard fields.count == 3, isField("answer") else { return nil }
-        return AnswerKind(rawValue: String(decoding: message[fields[2]], as: UTF8.self)).map {
+        return PageAnswerKind(rawValue: String(decoding: message[fields[2]], as: UTF8.self)).map {
             .answer(number: number, $0)
         }
     }

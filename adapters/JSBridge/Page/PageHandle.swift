@@ -23,6 +23,7 @@ public final class PageHandle: Sender {
     /// - Throws: `closed` if the page was closed or has failed, `full` if too many messages wait for it, `tooLarge` if
     ///   the body exceeds the limit of a message.
     public func send(_ action: ActionName, id: ActionID?, body: Bytes) throws(SendRefused) {
+        guard body.count <= port.limits.bytes else { throw .tooLarge }
         try port.send(action, id: id, body: body)
     }
 
@@ -82,6 +83,11 @@ public final class PageHandle: Sender {
         } catch {
             throw PageCallError(.invalidArgument, "action \(action): \(error)")
         }
+        guard timeout > .zero else { throw PageCallError(.invalidArgument, "a timeout must be above zero") }
+        let limit = port.limits.bytes
+        guard json.count <= limit else {
+            throw PageCallError(.tooLarge, "a message to a page must have at most \(limit) bytes")
+        }
         return try await port.call(action, body: json, timeout: timeout)
     }
 }
@@ -132,22 +138,13 @@ public struct PageCallError: Error, Sendable, Hashable, CustomStringConvertible 
 }
 
 extension PageCallError {
-    /// Creates the error of a page that answered without a reply.
-    ///
-    /// - Parameters:
-    ///   - kind: The answer kind that bridge.js sent.
-    ///   - detail: The page's text, truncated by the caller.
-    init(answerKind kind: String, _ detail: String) {
-        switch kind {
-        case "threw": self.init(.threw, detail)
-        case "full": self.init(.full, detail)
-        default: self.init(.invalidReply, detail)
-        }
-    }
+    /// The page is gone.
+    package static let closed = PageCallError(.closed, "the page is gone")
+    /// The caller's task was cancelled.
+    static let cancelled = PageCallError(.closed, "the caller was cancelled")
 
-    /// Returns the error of an answer that exceeds the limit of a message.
-    static func answerTooLong(limit: Int) -> PageCallError {
-        PageCallError(.invalidReply, "the answer has more than \(limit) bytes")
+    static func noAnswer(within timeout: Duration) -> PageCallError {
+        PageCallError(.timeout, "no answer within \(timeout)")
     }
 
     /// The maximum length of a detail that comes from the page, in characters.
@@ -158,6 +155,9 @@ extension PageCallError {
 package protocol PagePort: AnyObject, Sendable {
     /// The page's title, or `nil` if it has none.
     var title: String? { get }
+
+    /// The limits of one message. The handle enforces them.
+    var limits: MessageLimits { get }
 
     /// Sends a message to the page, in order.
     func send(_ action: ActionName, id: ActionID?, body: Bytes) throws(SendRefused)

@@ -186,17 +186,11 @@ extension HeadlessPage {
 
     /// Finishes a call from the program with the page's answer.
     func answered(_ number: UInt64, _ kind: String, _ text: consuming ScriptText?) {
-        mailbox.finish(number, answer(kind, text))
-    }
-
-    private func answer(_ kind: String, _ text: consuming ScriptText?) -> Result<Bytes?, PageCallError> {
-        guard kind == "returned" else {
-            return .failure(PageCallError(answerKind: kind, text?.text(atMost: PageCallError.longestDetail) ?? ""))
-        }
-        guard let text else { return .success(nil) }
         let limit = configuration.limits.bytes
-        guard text.length <= limit else { return .failure(.answerTooLong(limit: limit)) }
-        return .success(Bytes(text.text()))
+        // One unit too many is enough to refuse an answer, because a unit is at least one byte.
+        let text = text?.text(atMost: kind == "returned" ? limit + 1 : PageCallError.longestDetail)
+        let kind = PageAnswerKind(rawValue: kind)
+        mailbox.finish(number, AnswerTable.Answer(kind, text.map { Bytes($0) }, detail: text ?? "", limit: limit))
     }
 
     /// Ends the script that called a native function if the page must end immediately.

@@ -149,19 +149,14 @@ final class RemotePage {
     }
 
     private func answered(_ frame: WorkerFrame) {
-        let detail = String(frame.text(1).prefix(PageCallError.longestDetail))
-        guard frame.text(0) == "returned" else {
-            let error =
-                frame.text(0) == "closed"
-                ? PageCallError(.closed, detail) : PageCallError(answerKind: frame.text(0), detail)
-            return parts.mailbox.finish(frame.number, .failure(error))
-        }
-        guard frame.texts.count > 1 else { return parts.mailbox.finish(frame.number, .success(nil)) }
-        let limit = configuration.limits.bytes
-        guard frame.texts[1].count <= limit else {
-            return parts.mailbox.finish(frame.number, .failure(.answerTooLong(limit: limit)))
-        }
-        parts.mailbox.finish(frame.number, .success(Bytes(frame.texts[1])))
+        guard frame.text(0) != "closed" else { return parts.mailbox.finish(frame.number, .failure(.closed)) }
+        let answer = AnswerTable.Answer(
+            PageAnswerKind(rawValue: frame.text(0)),
+            frame.texts.count > 1 ? Bytes(frame.texts[1]) : nil,
+            detail: frame.text(1),
+            limit: configuration.limits.bytes
+        )
+        parts.mailbox.finish(frame.number, answer)
     }
 
     private func log(_ frame: WorkerFrame) {

@@ -53,7 +53,7 @@ struct RelayReader {
             return .call(number: number, timeout: timeout, units: Int(units), handler: second, json: third)
         case ("answer", 3):
             guard second.isEmpty, let number = RelayReader.number(fields[1]),
-                let kind = RelayRecord.AnswerKind(rawValue: fields[2])
+                let kind = PageAnswerKind(rawValue: fields[2])
             else { return nil }
             return .answer(number: number, kind, text: third)
         case ("warn", 1): return second.isEmpty ? .warn(third) : nil
@@ -125,15 +125,12 @@ extension UInt8 {
 
 /// A record of a relay.js text. Ranges are byte positions in the text; those of JSON strings include the quotes.
 enum RelayRecord: Hashable {
-    /// The page's result for a call from the program.
-    enum AnswerKind: String { case returned, threw, invalidReply, full }
-
     /// The first record of a document.
     case hello
     /// A message. `units` is the length of its JSON before truncation, in UTF-16 code units.
     case call(number: UInt64, timeout: Double, units: Int, handler: Range<Int>, json: Range<Int>)
     /// JSON, possibly empty, for `returned`; else a JSON string.
-    case answer(number: UInt64, AnswerKind, text: Range<Int>)
+    case answer(number: UInt64, PageAnswerKind, text: Range<Int>)
     /// A warning, as a JSON string.
     case warn(Range<Int>)
     /// A script error, as a JSON string.

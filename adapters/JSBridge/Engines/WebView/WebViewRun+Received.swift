@@ -145,20 +145,14 @@ extension WebViewRun {
     }
 
     /// Finishes a call from the program with the page's answer.
-    private func answered(_ number: UInt64, _ kind: RelayRecord.AnswerKind, _ text: Bytes) {
-        parts.mailbox.finish(number, answer(kind, text))
-    }
-
-    private func answer(_ kind: RelayRecord.AnswerKind, _ text: Bytes) -> Result<Bytes?, PageCallError> {
-        guard kind == .returned else {
-            let detail = text.withUnsafeBytes { RelayRecord.text($0[...]) }
-            return .failure(
-                PageCallError(answerKind: kind.rawValue, String(detail.prefix(PageCallError.longestDetail)))
-            )
-        }
-        let limit = parts.configuration.limits.bytes
-        guard text.count <= limit else { return .failure(.answerTooLong(limit: limit)) }
-        return .success(text.isEmpty ? nil : text)
+    private func answered(_ number: UInt64, _ kind: PageAnswerKind, _ text: Bytes) {
+        let answer = AnswerTable.Answer(
+            kind,
+            text.isEmpty ? nil : text,
+            detail: text.withUnsafeBytes { RelayRecord.text($0[...]) },
+            limit: parts.configuration.limits.bytes
+        )
+        parts.mailbox.finish(number, answer)
     }
 }
 
