@@ -23,7 +23,7 @@ final class HeadlessPage {
     var timers = TimerQueue()
     var heap: HeapWatch
     private(set) var functions: PageFunctions?
-    private var settlements: [(token: UInt64, outcome: Outcome)] = []
+    private var buffer: [CChar] = []
     private var failure: JSBridgeError?
     private var drainRounds = 0
     /// The maximum number of `drain` rounds after everything else has settled, for a page that calls again each time.
@@ -61,7 +61,7 @@ final class HeadlessPage {
     func run() throws(JSBridgeError) {
         for script in configuration.scripts where !mustEnd && !control.isStopping {
             turn { context.evaluate(script.source, name: script.name) }
-            calls.submit()
+            calls.submitAll()
         }
         while !mustEnd {
             deliver()
@@ -76,16 +76,14 @@ final class HeadlessPage {
 
     /// Performs all pending work once.
     private func deliver() {
-        let answers = calls.takeRefused()
-        control.exchange(&settlements)
-        for (token, outcome) in settlements where calls.settle(token) && !mustEnd { settle(token, outcome) }
-        settlements.removeAll(keepingCapacity: true)
-        for number in answers where !mustEnd { settle(number, .abandoned(.drain)) }
+        calls.deliver { number, outcome in
+            if !mustEnd { settle(number, outcome) }
+        }
         for message in mailbox.takeMessages() where !mustEnd { receive(message) }
         let now = ContinuousClock.now
         let last = timers.lastSerial
         while !mustEnd, let id = timers.take(dueAt: now, setBy: last) { fire(id) }
-        calls.submit()
+        calls.submitAll()
         log.reportWithheld(at: now)
         if !mustEnd && heap.isOver(context, at: now) { failForMemory() }
     }
@@ -157,12 +155,7 @@ final class HeadlessPage {
         mailbox.detach(control, hasFailed: failure != nil)
         context.release()
         log.reportWithheld(isLast: true)
-        while calls.unsettled > 0 {
-            control.exchange(&settlements)
-            for (token, _) in settlements { _ = calls.settle(token) }
-            settlements.removeAll(keepingCapacity: true)
-            if calls.unsettled > 0 { control.wake.wait(for: nil) }
-        }
+        calls.settleAll()
     }
 }
 
@@ -182,6 +175,19 @@ extension HeadlessPage {
     func fire(_ timer: Int) {
         guard let functions else { return }
         turn { functions.fireTimer(timer) }
+    }
+
+    /// Accepts a message from the script. Blocks the script while the batch is full and the intake has no room.
+    func post(_ handler: String?, _ json: borrowing ScriptText, number: UInt64, timeout: Double) {
+        let limit = configuration.limits.bytes
+        if json.length > limit {
+            // A unit takes at most three bytes.
+            let beginning = Array(json.text(atMost: limit / 3).utf8)
+            beginning.withUnsafeBytes { calls.post(handler, $0, isCut: true, number: number, timeout: timeout) }
+        } else {
+            json.withUTF8(in: &buffer) { calls.post(handler, $0, isCut: false, number: number, timeout: timeout) }
+        }
+        if calls.isFull { calls.submitAll() }
     }
 
     /// Finishes a call from the program with the page's answer.

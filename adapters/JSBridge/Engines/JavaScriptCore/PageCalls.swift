@@ -1,33 +1,34 @@
 import AdapterSupport
 import SignalboxCore
 
-/// The page's calls without an outcome, and the batch of messages to submit next. Confined to the page's thread.
+/// The calls of a headless page without an outcome, and the batch to submit next. Confined to the page's thread.
 final class PageCalls {
     private let control: PageControl
     private let intake: any Intake
     private let handle: PageHandle
     private let origin: Origin
-    private let limits: MessageLimits
     private let batchMessages: Int
     private var batch: PageBatch
+    /// The arrivals for which the intake had no room.
+    private var waiting: ArraySlice<Arrival> = []
     private var inFlight: Set<UInt64> = []
     private var refused: [UInt64] = []
-    private var buffer: [CChar] = []
+    private var settlements: [(token: UInt64, outcome: Outcome)] = []
     private var lastHandler: (text: String, envelope: Envelope)?
     /// Whether messages are accepted; `false` in the page's last turn.
     var isOpen = true
+
+    /// The size, in bytes, at which a batch is submitted before it has the maximum number of messages.
+    private static let batchBytes = 1_048_576
 
     init(_ parts: HeadlessPage.Parts) {
         control = parts.control
         intake = parts.intake
         handle = parts.handle
-        limits = parts.configuration.limits
         batchMessages = parts.configuration.batchMessages
         batch = PageBatch(limits: parts.configuration.limits)
-        origin = Origin(
-            source: parts.configuration.source,
-            facts: ScriptFacts(engine: "JavaScriptCore", isMainFrame: .yes)
-        )
+        let facts = ScriptFacts(engine: "JavaScriptCore", isMainFrame: .yes)
+        origin = Origin(source: parts.configuration.source, facts: facts)
     }
 
     /// The number of messages that are submitted or batched and have no outcome.
@@ -36,50 +37,49 @@ final class PageCalls {
     /// Whether the page has yet to be notified of refused messages.
     var hasRefused: Bool { !refused.isEmpty }
 
-    /// Returns and clears the numbers of the messages refused because the source is stopping.
-    func takeRefused() -> [UInt64] {
-        defer { refused = [] }
-        return refused
+    /// Whether no more messages may be accepted before the batch is submitted.
+    var isFull: Bool {
+        !waiting.isEmpty || batch.count >= batchMessages || batch.byteCount >= PageCalls.batchBytes
     }
 
-    /// - Returns: Whether the number had no outcome before.
-    func settle(_ number: UInt64) -> Bool {
-        inFlight.remove(number) != nil
+    // MARK: - Outcomes
+
+    /// Passes on the outcomes received since the last call, and `abandoned(drain)` for messages that were refused.
+    func deliver(_ tell: (UInt64, Outcome) -> Void) {
+        let refused = refused
+        self.refused = []
+        control.exchange(&settlements)
+        for (token, outcome) in settlements where inFlight.remove(token) != nil { tell(token, outcome) }
+        settlements.removeAll(keepingCapacity: true)
+        for number in refused { tell(number, .abandoned(.drain)) }
     }
 
-    // MARK: - Accepting messages
+    /// Waits until everything submitted has settled.
+    func settleAll() {
+        deliver { _, _ in }
+        while unsettled > 0 {
+            control.wake.wait(for: nil)
+            deliver { _, _ in }
+        }
+    }
 
-    /// Accepts a message from the page, and submits the batch when it is full.
+    // MARK: - Messages
+
+    /// Accepts a message from the page. Ignores a number whose message has no outcome yet.
     ///
     /// - Parameters:
     ///   - handler: The handler to which it was posted, or `nil` for a standard envelope.
+    ///   - isCut: Whether the bytes are only the beginning of the message, which is too long.
     ///   - timeout: The time from the call to its deadline, in milliseconds, or 0 for none.
-    func post(_ handler: String?, _ json: borrowing ScriptText, number: UInt64, timeout: Double) {
+    func post(_ handler: String?, _ json: UnsafeRawBufferPointer, isCut: Bool, number: UInt64, timeout: Double) {
         guard isOpen, !control.isClosing else { return }
         guard !control.isStopping else { return refused.append(number) }
         guard inFlight.insert(number).inserted else { return }
-        append(handler.map(envelope) ?? .success(.standard), json, token: number, timeout: timeout)
-        if batch.count >= batchMessages || batch.byteCount >= PageCalls.batchBytes { submit() }
-    }
-
-    /// The size, in bytes, at which a batch is submitted before it has the maximum number of messages.
-    private static let batchBytes = 1_048_576
-
-    private func append(
-        _ envelope: Result<Envelope, Outcome.Rejection>,
-        _ json: borrowing ScriptText,
-        token: UInt64,
-        timeout: Double
-    ) {
-        guard json.length <= limits.bytes else {
-            let beginning = Array(json.text(atMost: limits.bytes / 3).utf8)
-            return beginning.withUnsafeBytes {
-                batch.append(tooLong: $0, token: token, origin: origin, sender: handle)
-            }
+        guard !isCut else {
+            return batch.append(tooLong: json, token: number, origin: origin, sender: handle)
         }
-        json.withUTF8(in: &buffer) { bytes in
-            batch.append(bytes, as: envelope, token: token, origin: origin, sender: handle, timeout: timeout)
-        }
+        let envelope = handler.map(envelope) ?? .success(.standard)
+        batch.append(json, as: envelope, token: number, origin: origin, sender: handle, timeout: timeout)
     }
 
     private func envelope(of handler: String) -> Result<Envelope, Outcome.Rejection> {
@@ -95,35 +95,49 @@ final class PageCalls {
 
     // MARK: - Submission
 
-    /// Submits the batch. Blocks the thread, and with it the script, while the intake has no room.
+    /// Submits what the intake has room for, and requests room for the rest. Never blocks.
     ///
-    /// Messages refused by the intake are answered to the page. When the page closes, its end answers them instead.
-    func submit() {
-        guard batch.count > 0 else { return }
-        let arrivals = batch.take()
-        control.expect(arrivals.count)
-        var taken = intake.take(arrivals, to: control)
-        while taken < arrivals.count {
-            guard waitForRoom() else {
-                control.expect(taken - arrivals.count)
-                for arrival in arrivals[taken...] {
-                    inFlight.remove(arrival.token)
-                    if !control.isClosing { refused.append(arrival.token) }
-                }
-                return
+    /// - Parameter isLast: Whether to refuse the rest instead.
+    func submit(isLast: Bool = false) {
+        if waiting.isEmpty {
+            guard batch.count > 0 else { return }
+            waiting = batch.take()[...]
+            control.expect(waiting.count)
+        } else if !isLast {
+            guard !mustRefuse else { return refuseWaiting() }
+            switch control.bridge.room.answer {
+            case .unknown: return
+            case .free: break
+            case .closed: return refuseWaiting()
             }
-            taken += intake.take(Array(arrivals[taken...]), to: control)
+        }
+        waiting = waiting.dropFirst(intake.take(Array(waiting), to: control))
+        guard !waiting.isEmpty else { return }
+        if isLast || mustRefuse { refuseWaiting() } else { control.bridge.room.want() }
+    }
+
+    /// Submits everything. Blocks the thread, and with it the script, while the intake has no room.
+    func submitAll() {
+        submit()
+        guard !waiting.isEmpty else { return }
+        // Wake-ups consumed here may have announced other work.
+        defer { control.wake.wake() }
+        while !waiting.isEmpty {
+            if control.bridge.room.answer == .unknown, !mustRefuse { control.wake.wait(for: nil) }
+            submit()
         }
     }
 
-    /// - Returns: Whether to submit again; `false` when the page ends.
-    private func waitForRoom() -> Bool {
-        guard !control.isStopping, !control.isClosing else { return false }
-        let room = control.bridge.room
-        room.want()
-        // Wake-ups consumed here may have announced other work.
-        defer { control.wake.wake() }
-        while room.answer == .unknown && !control.isStopping && !control.isClosing { control.wake.wait(for: nil) }
-        return room.answer == .free && !control.isStopping && !control.isClosing
+    /// Whether to wait for room no longer: no answer comes once the run is stopping.
+    private var mustRefuse: Bool { control.isStopping || control.isClosing }
+
+    /// Messages refused by the intake are answered to the page. When the page closes, its end answers them instead.
+    private func refuseWaiting() {
+        control.expect(-waiting.count)
+        for arrival in waiting {
+            inFlight.remove(arrival.token)
+            if !control.isClosing { refused.append(arrival.token) }
+        }
+        waiting = []
     }
 }

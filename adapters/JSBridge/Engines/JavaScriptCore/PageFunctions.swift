@@ -160,7 +160,7 @@ extension PageFunctions {
     private static func addMessages(_ natives: ScriptObject, _ page: HeadlessPage) {
         page.context.set("post", of: natives) { [unowned page] call in
             guard let json = call.text(1), let number = call.number(2).flatMap(UInt64.init(exactly:)) else { return }
-            page.calls.post(call.text(0)?.text(atMost: 256), json, number: number, timeout: call.number(3) ?? 0)
+            page.post(call.text(0)?.text(atMost: 256), json, number: number, timeout: call.number(3) ?? 0)
             page.endScriptIfClosing()
         }
         page.context.set("answer", of: natives) { [unowned page] call in

@@ -9,13 +9,12 @@ final class RemotePage {
     private let parts: HeadlessPage.Parts
     private let limits: ScriptProcess
     private let child: ChildProcess
-    private let calls: RemoteCalls
+    private let calls: PageCalls
     private var reader: WorkerFrameReader
     /// Whether the reader may hold complete frames.
     private var holdsFrames = false
     /// The bytes to write.
     private var pending: [UInt8] = []
-    private var settlements: [(token: UInt64, outcome: Outcome)] = []
     private var hasSentStop = false
     private var hasEnded = false
     private var failure: JSBridgeError?
@@ -31,7 +30,7 @@ final class RemotePage {
     init(_ parts: HeadlessPage.Parts, in process: ScriptProcess) throws(JSBridgeError) {
         self.parts = parts
         limits = process
-        calls = RemoteCalls(parts)
+        calls = PageCalls(parts)
         // The limit of a message, plus space for a name, a sentence, escapes and numbers.
         reader = WorkerFrameReader(limit: parts.configuration.limits.bytes + 65_536)
         do {
@@ -63,10 +62,7 @@ final class RemotePage {
     // MARK: - To the page
 
     private func send() {
-        control.exchange(&settlements)
-        for (token, outcome) in settlements where calls.settle(token) { sendOutcome(token, outcome) }
-        settlements.removeAll(keepingCapacity: true)
-        for token in calls.takeRefused() { sendOutcome(token, .abandoned(.drain)) }
+        calls.deliver { token, outcome in sendOutcome(token, outcome) }
         for message in parts.mailbox.takeMessages() {
             var frame = WorkerFrame(kind: .message, number: message.number)
             frame.texts = [Array(message.action.bytes), Array((message.id?.text ?? "").utf8), Array(message.body)]
@@ -137,7 +133,7 @@ final class RemotePage {
 
     private func take(_ frame: WorkerFrame) {
         switch frame.kind {
-        case .call: calls.take(frame)
+        case .call: called(frame)
         case .answer: answered(frame)
         case .log: log(frame)
         case .ended:
@@ -145,6 +141,20 @@ final class RemotePage {
             guard let code = JSBridgeError.Code(ofPage: frame.text(0)) else { return }
             failure = JSBridgeError(code, String(frame.text(1).prefix(500)), source: configuration.source)
         case .begin, .settled, .message, .stop: fail(.pageFailed, "the page's process sent an invalid frame")
+        }
+    }
+
+    private func called(_ frame: WorkerFrame) {
+        guard let json = frame.texts.first else { return }
+        let handler = frame.text(1)
+        json.withUnsafeBytes { json in
+            calls.post(
+                handler.isEmpty ? nil : handler,
+                json,
+                isCut: frame.texts.count > 2,
+                number: frame.number,
+                timeout: Double(frame.value) / 1_000
+            )
         }
     }
 
@@ -197,12 +207,7 @@ final class RemotePage {
         child.end()
         parts.mailbox.detach(control, hasFailed: failure != nil)
         parts.log.reportWithheld(isLast: true)
-        while calls.unsettled > 0 {
-            control.exchange(&settlements)
-            for (token, _) in settlements { _ = calls.settle(token) }
-            settlements.removeAll(keepingCapacity: true)
-            if calls.unsettled > 0 { control.wake.wait(for: nil) }
-        }
+        calls.settleAll()
     }
 }
 
@@ -215,106 +220,5 @@ extension JSBridgeError.Code {
         case JSBridgeError.Code.heapLimit.description: self = .heapLimit
         default: self = .pageFailed
         }
-    }
-}
-
-/// Passes the messages of a page in a separate process to the intake. Confined to the page's thread.
-final class RemoteCalls {
-    private let control: PageControl
-    private let intake: any Intake
-    private let handle: PageHandle
-    private let origin: Origin
-    private let limits: MessageLimits
-    private let batchMessages: Int
-    private var batch: PageBatch
-    /// The arrivals for which the intake had no room.
-    private var waiting: ArraySlice<Arrival> = []
-    private var inFlight: Set<UInt64> = []
-    private var refused: [UInt64] = []
-
-    init(_ parts: HeadlessPage.Parts) {
-        control = parts.control
-        intake = parts.intake
-        handle = parts.handle
-        limits = parts.configuration.limits
-        batchMessages = parts.configuration.batchMessages
-        batch = PageBatch(limits: limits)
-        origin = Origin(
-            source: parts.configuration.source,
-            facts: ScriptFacts(engine: "JavaScriptCore", isMainFrame: .yes)
-        )
-    }
-
-    /// The number of messages without an outcome, submitted or about to be.
-    var unsettled: Int { inFlight.count }
-
-    /// Whether reading must pause.
-    var isFull: Bool { !waiting.isEmpty || batch.count >= batchMessages }
-
-    func takeRefused() -> [UInt64] {
-        defer { refused = [] }
-        return refused
-    }
-
-    /// - Returns: Whether the number had no outcome before.
-    func settle(_ number: UInt64) -> Bool { inFlight.remove(number) != nil }
-
-    /// Accepts a call. Ignores a number whose call has no outcome yet.
-    func take(_ frame: WorkerFrame) {
-        guard let json = frame.texts.first else { return }
-        guard !control.isStopping else { return refused.append(frame.number) }
-        guard inFlight.insert(frame.number).inserted else { return }
-        json.withUnsafeBytes { bytes in
-            guard bytes.count <= limits.bytes, frame.texts.count < 3 else {
-                return batch.append(tooLong: bytes, token: frame.number, origin: origin, sender: handle)
-            }
-            batch.append(
-                bytes,
-                as: RemoteCalls.envelope(frame),
-                token: frame.number,
-                origin: origin,
-                sender: handle,
-                timeout: Double(frame.value) / 1_000
-            )
-        }
-    }
-
-    private static func envelope(_ frame: WorkerFrame) -> Result<Envelope, Outcome.Rejection> {
-        guard frame.texts.count > 1, !frame.texts[1].isEmpty else { return .success(.standard) }
-        do throws(NameError) {
-            return .success(.handler(try ActionName(frame.text(1))))
-        } catch {
-            return .failure(Outcome.Rejection(.malformed, detail: "the handler's name is not an action name: \(error)"))
-        }
-    }
-
-    /// Submits the arrivals for which the intake has room, and requests room for the rest.
-    ///
-    /// - Parameter isLast: Whether to refuse the rest instead.
-    func submit(isLast: Bool = false) {
-        if waiting.isEmpty {
-            guard batch.count > 0 else { return }
-            waiting = batch.take()[...]
-            control.expect(waiting.count)
-        } else if !isLast, !control.isStopping {
-            // No answer comes once the run is stopping.
-            switch control.bridge.room.answer {
-            case .unknown: return
-            case .free: break
-            case .closed: return refuseWaiting()
-            }
-        }
-        waiting = waiting.dropFirst(intake.take(Array(waiting), to: control))
-        guard !waiting.isEmpty else { return }
-        if isLast || control.isStopping { refuseWaiting() } else { control.bridge.room.want() }
-    }
-
-    private func refuseWaiting() {
-        control.expect(-waiting.count)
-        for arrival in waiting {
-            inFlight.remove(arrival.token)
-            refused.append(arrival.token)
-        }
-        waiting = []
     }
 }

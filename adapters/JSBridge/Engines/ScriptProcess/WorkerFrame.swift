@@ -121,14 +121,13 @@ struct WorkerConfiguration: Codable, Equatable {
     let title: String?
     let endsWhenIdle: Bool
     let turnMilliseconds: Int64
-    let heapLimit: Int
-    let timerLimit: Int
-    let messagesToPage: Int
-    let messagesWithoutListener: Int
-    let batchMessages: Int
-    let messageBytes: Int
-    let messageDepth: Int
-    let consoleLines: Int
+    /// The values of ``numbers``.
+    let limits: [Int]
+
+    private static let numbers: [any WritableKeyPath<JavaScriptCoreConfiguration, Int> & Sendable] = [
+        \.heapLimit, \.timerLimit, \.messagesToPage, \.messagesWithoutListener, \.batchMessages, \.limits.bytes,
+        \.limits.depth, \.consoleLinesPerSecond,
+    ]
 
     init(_ configuration: JavaScriptCoreConfiguration) {
         scripts = configuration.scripts.map { Script(name: $0.name, source: $0.source) }
@@ -136,14 +135,7 @@ struct WorkerConfiguration: Codable, Equatable {
         endsWhenIdle = configuration.endsWhenIdle
         let turn = configuration.executionTimeLimit.components
         turnMilliseconds = max(1, turn.seconds * 1_000 + turn.attoseconds / 1_000_000_000_000_000)
-        heapLimit = configuration.heapLimit
-        timerLimit = configuration.timerLimit
-        messagesToPage = configuration.messagesToPage
-        messagesWithoutListener = configuration.messagesWithoutListener
-        batchMessages = configuration.batchMessages
-        messageBytes = configuration.limits.bytes
-        messageDepth = configuration.limits.depth
-        consoleLines = configuration.consoleLinesPerSecond
+        limits = WorkerConfiguration.numbers.map { configuration[keyPath: $0] }
     }
 
     /// The configuration with which the process runs the page. Only the program needs the source's name.
@@ -155,13 +147,7 @@ struct WorkerConfiguration: Codable, Equatable {
         configuration.title = title
         configuration.endsWhenIdle = endsWhenIdle
         configuration.executionTimeLimit = .milliseconds(turnMilliseconds)
-        configuration.heapLimit = heapLimit
-        configuration.timerLimit = timerLimit
-        configuration.messagesToPage = messagesToPage
-        configuration.messagesWithoutListener = messagesWithoutListener
-        configuration.batchMessages = batchMessages
-        configuration.limits = MessageLimits(bytes: messageBytes, depth: messageDepth)
-        configuration.consoleLinesPerSecond = consoleLines
+        for (number, limit) in zip(WorkerConfiguration.numbers, limits) { configuration[keyPath: number] = limit }
         return configuration
     }
 }
