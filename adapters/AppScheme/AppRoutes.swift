@@ -146,30 +146,32 @@ public struct AppRoute: Sendable, Hashable {
 /// An error in the configuration of link routes, thrown before any link arrives.
 public struct AppSchemeError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error; more may be added.
-    public struct Code: Sendable, Hashable, CustomStringConvertible {
-        private enum Name: String {
-            case routeCount, missingScheme, forbiddenScheme, missingAction, conflictingAction, conflictingID,
-                ambiguousRoutes
+    public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+        /// The name used in logs, such as `missingScheme`.
+        public let rawValue: String
+
+        /// Creates a code by its name.
+        public init(rawValue: String) {
+            self.rawValue = rawValue
         }
-        private let name: Name
 
         /// There are no routes, or more than ``AppRoutes/maximumRoutes``.
-        public static let routeCount = Code(name: .routeCount)
+        public static let routeCount = Code(rawValue: "routeCount")
         /// A pattern begins with a slash and would match links of every scheme.
-        public static let missingScheme = Code(name: .missingScheme)
+        public static let missingScheme = Code(rawValue: "missingScheme")
         /// The pattern's scheme runs code or reads files when opened: see ``AppRoutes/forbiddenSchemes``.
-        public static let forbiddenScheme = Code(name: .forbiddenScheme)
+        public static let forbiddenScheme = Code(rawValue: "forbiddenScheme")
         /// Neither the route nor a capture `{action}` names the action.
-        public static let missingAction = Code(name: .missingAction)
+        public static let missingAction = Code(rawValue: "missingAction")
         /// Both the route and a capture `{action}` name the action.
-        public static let conflictingAction = Code(name: .conflictingAction)
+        public static let conflictingAction = Code(rawValue: "conflictingAction")
         /// The id is specified twice: by a capture `{id}` and by ``AppRoute/once``.
-        public static let conflictingID = Code(name: .conflictingID)
+        public static let conflictingID = Code(rawValue: "conflictingID")
         /// Two patterns match the same links, and neither is more specific.
-        public static let ambiguousRoutes = Code(name: .ambiguousRoutes)
+        public static let ambiguousRoutes = Code(rawValue: "ambiguousRoutes")
 
-        /// The name used in logs, such as `missingScheme`.
-        public var description: String { name.rawValue }
+        /// The name.
+        public var description: String { rawValue }
     }
 
     /// The kind of error.

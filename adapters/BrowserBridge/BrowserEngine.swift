@@ -102,25 +102,28 @@ public final class BrowserEngine: Adapter {
 /// The reason a ``BrowserEngine`` cannot serve pages. Never contains a secret.
 public struct BrowserBridgeError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error; more may be added.
-    public struct Code: Sendable, Hashable, CustomStringConvertible {
-        private enum Name: String {
-            case invalidConfiguration, secretUnavailable, alreadyRunning, notListening, noResources
+    public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+        /// The name used in logs, such as `notListening`.
+        public let rawValue: String
+
+        /// Creates a code by its name.
+        public init(rawValue: String) {
+            self.rawValue = rawValue
         }
-        private let name: Name
 
         /// A value of the configuration is out of range or conflicts with another.
-        public static let invalidConfiguration = Code(name: .invalidConfiguration)
+        public static let invalidConfiguration = Code(rawValue: "invalidConfiguration")
         /// The token could not be read from its source.
-        public static let secretUnavailable = Code(name: .secretUnavailable)
+        public static let secretUnavailable = Code(rawValue: "secretUnavailable")
         /// The engine is already running.
-        public static let alreadyRunning = Code(name: .alreadyRunning)
+        public static let alreadyRunning = Code(rawValue: "alreadyRunning")
         /// The engine cannot listen: the port is in use, the address is not local, or the certificate is unusable.
-        public static let notListening = Code(name: .notListening)
+        public static let notListening = Code(rawValue: "notListening")
         /// The system provided no thread, descriptor or memory.
-        public static let noResources = Code(name: .noResources)
+        public static let noResources = Code(rawValue: "noResources")
 
-        /// The name used in logs, such as `notListening`.
-        public var description: String { name.rawValue }
+        /// The name.
+        public var description: String { rawValue }
     }
 
     /// The kind of error.

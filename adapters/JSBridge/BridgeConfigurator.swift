@@ -208,27 +208,30 @@ public struct BridgeHandler: Sendable, Hashable {
 /// An error that prevents the configuration of a page: a mistake in the program or in its settings.
 public struct BridgeConfigurationError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error; more may be added.
-    public struct Code: Sendable, Hashable, CustomStringConvertible {
-        private enum Name: String {
-            case tooManyHandlers, tooManyOrigins, invalidTitle, invalidUserAgentSuffix, noOrigin, invalidNavigation
+    public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+        /// The name used in logs, such as `noOrigin`.
+        public let rawValue: String
+
+        /// Creates a code by its name.
+        public init(rawValue: String) {
+            self.rawValue = rawValue
         }
-        private let name: Name
 
         /// More than ``BridgeConfigurator/maximumHandlers``.
-        public static let tooManyHandlers = Code(name: .tooManyHandlers)
+        public static let tooManyHandlers = Code(rawValue: "tooManyHandlers")
         /// More than ``BridgeConfigurator/maximumOrigins``.
-        public static let tooManyOrigins = Code(name: .tooManyOrigins)
+        public static let tooManyOrigins = Code(rawValue: "tooManyOrigins")
         /// A title of more than ``BridgeConfigurator/maximumTitleLength`` bytes.
-        public static let invalidTitle = Code(name: .invalidTitle)
+        public static let invalidTitle = Code(rawValue: "invalidTitle")
         /// A suffix that cannot be part of a user agent.
-        public static let invalidUserAgentSuffix = Code(name: .invalidUserAgentSuffix)
+        public static let invalidUserAgentSuffix = Code(rawValue: "invalidUserAgentSuffix")
         /// The page's URL has no origin, and the origins or the chain were not set.
-        public static let noOrigin = Code(name: .noOrigin)
+        public static let noOrigin = Code(rawValue: "noOrigin")
         /// The default chain cannot be built for the page's URL.
-        public static let invalidNavigation = Code(name: .invalidNavigation)
+        public static let invalidNavigation = Code(rawValue: "invalidNavigation")
 
-        /// The name used in logs, such as `noOrigin`.
-        public var description: String { name.rawValue }
+        /// The name.
+        public var description: String { rawValue }
     }
 
     /// The kind of error.

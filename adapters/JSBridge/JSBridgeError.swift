@@ -3,37 +3,39 @@ public import SignalboxCore
 /// An error that prevents a script source from starting or continuing.
 public struct JSBridgeError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error; more may be added.
-    public struct Code: Sendable, Hashable, CustomStringConvertible {
-        private enum Name: String {
-            case invalidConfiguration, noResources, alreadyRunning, executionTimeLimit, heapLimit
-            case noDisplay, noSandbox, pageFailed, notRunning, snapshotFailed
+    public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+        /// The name used in logs, such as `executionTimeLimit`.
+        public let rawValue: String
+
+        /// Creates a code by its name.
+        public init(rawValue: String) {
+            self.rawValue = rawValue
         }
-        private let name: Name
 
         /// A configuration value is out of its range.
-        public static let invalidConfiguration = Code(name: .invalidConfiguration)
+        public static let invalidConfiguration = Code(rawValue: "invalidConfiguration")
         /// The system has no thread, descriptor or memory left.
-        public static let noResources = Code(name: .noResources)
+        public static let noResources = Code(rawValue: "noResources")
         /// The engine is already running; one engine is one page.
-        public static let alreadyRunning = Code(name: .alreadyRunning)
+        public static let alreadyRunning = Code(rawValue: "alreadyRunning")
         /// A script exceeded the time limit of one turn; the page was closed.
-        public static let executionTimeLimit = Code(name: .executionTimeLimit)
+        public static let executionTimeLimit = Code(rawValue: "executionTimeLimit")
         /// The scripts' objects exceeded the heap limit; the page was closed.
-        public static let heapLimit = Code(name: .heapLimit)
+        public static let heapLimit = Code(rawValue: "heapLimit")
         /// There is no display for a web view.
-        public static let noDisplay = Code(name: .noDisplay)
+        public static let noDisplay = Code(rawValue: "noDisplay")
         /// The system cannot sandbox the web view's processes, and the configuration requires it.
-        public static let noSandbox = Code(name: .noSandbox)
+        public static let noSandbox = Code(rawValue: "noSandbox")
         /// The separate process of a page failed. In a web view: the page's process ended, or its first page failed to
         /// load, more often in a row than the configuration allows.
-        public static let pageFailed = Code(name: .pageFailed)
+        public static let pageFailed = Code(rawValue: "pageFailed")
         /// The operation requires a page, and the engine is not running.
-        public static let notRunning = Code(name: .notRunning)
+        public static let notRunning = Code(rawValue: "notRunning")
         /// The engine could not capture an image of the page.
-        public static let snapshotFailed = Code(name: .snapshotFailed)
+        public static let snapshotFailed = Code(rawValue: "snapshotFailed")
 
-        /// The name used in logs, such as `executionTimeLimit`.
-        public var description: String { name.rawValue }
+        /// The name.
+        public var description: String { rawValue }
     }
 
     /// The kind of error.

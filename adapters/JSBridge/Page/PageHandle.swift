@@ -100,27 +100,32 @@ extension ActionContext {
 /// An error of a call to a page.
 public struct PageCallError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error; more may be added.
-    public struct Code: Sendable, Hashable, CustomStringConvertible {
-        private enum Name: String { case closed, full, tooLarge, invalidArgument, timeout, threw, invalidReply }
-        private let name: Name
+    public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+        /// The name used in logs, such as `timeout`.
+        public let rawValue: String
+
+        /// Creates a code by its name.
+        public init(rawValue: String) {
+            self.rawValue = rawValue
+        }
 
         /// The page ended before it answered, or the waiting task was cancelled.
-        public static let closed = Code(name: .closed)
+        public static let closed = Code(rawValue: "closed")
         /// Too many messages or calls wait for the page.
-        public static let full = Code(name: .full)
+        public static let full = Code(rawValue: "full")
         /// The message exceeds the page's size limit.
-        public static let tooLarge = Code(name: .tooLarge)
+        public static let tooLarge = Code(rawValue: "tooLarge")
         /// The argument has no JSON form.
-        public static let invalidArgument = Code(name: .invalidArgument)
+        public static let invalidArgument = Code(rawValue: "invalidArgument")
         /// No answer came in time. The page may still have received the call.
-        public static let timeout = Code(name: .timeout)
+        public static let timeout = Code(rawValue: "timeout")
         /// The page's listener threw, or its promise was rejected.
-        public static let threw = Code(name: .threw)
+        public static let threw = Code(rawValue: "threw")
         /// The answer does not have the expected form.
-        public static let invalidReply = Code(name: .invalidReply)
+        public static let invalidReply = Code(rawValue: "invalidReply")
 
-        /// The name used in logs, such as `timeout`.
-        public var description: String { name.rawValue }
+        /// The name.
+        public var description: String { rawValue }
     }
 
     /// The kind of error.

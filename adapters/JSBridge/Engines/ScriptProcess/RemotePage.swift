@@ -138,8 +138,14 @@ final class RemotePage {
         case .log: log(frame)
         case .ended:
             hasEnded = true
-            guard let code = JSBridgeError.Code(ofPage: frame.text(0)) else { return }
-            failure = JSBridgeError(code, String(frame.text(1).prefix(500)), source: configuration.source)
+            let code = JSBridgeError.Code(rawValue: frame.text(0))
+            guard !code.rawValue.isEmpty else { return }
+            let isOverLimit = code == .executionTimeLimit || code == .heapLimit
+            failure = JSBridgeError(
+                isOverLimit ? code : .pageFailed,
+                String(frame.text(1).prefix(500)),
+                source: configuration.source
+            )
         case .begin, .settled, .message, .stop: fail(.pageFailed, "the page's process sent an invalid frame")
         }
     }
@@ -208,17 +214,5 @@ final class RemotePage {
         parts.mailbox.detach(control, hasFailed: failure != nil)
         parts.log.reportWithheld(isLast: true)
         calls.settleAll()
-    }
-}
-
-extension JSBridgeError.Code {
-    /// Creates the reason with which a page's process ended, or `nil` for an orderly end.
-    fileprivate init?(ofPage code: String) {
-        switch code {
-        case "": return nil
-        case JSBridgeError.Code.executionTimeLimit.description: self = .executionTimeLimit
-        case JSBridgeError.Code.heapLimit.description: self = .heapLimit
-        default: self = .pageFailed
-        }
     }
 }
