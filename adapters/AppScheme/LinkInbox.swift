@@ -1,4 +1,5 @@
 import AdapterSupport
+import SignalboxCore
 import Synchronization
 
 /// A bounded, in-memory queue of links that the system passes to an application. An ``AppSchemeAdapter`` consumes it.
@@ -169,17 +170,14 @@ struct LinkQueue: Sendable {
     private var reported = 0
     private(set) var isClosed = false
     private(set) var byteCount = 0
-    /// The older links, with the oldest last.
-    private var outgoing: [String] = []
-    /// The newer links, with the newest last.
-    private var incoming: [String] = []
+    private var waiting = Fifo<String>()
 
     init(links: Int, bytes: Int) {
         self.links = links
         self.bytes = bytes
     }
 
-    var count: Int { outgoing.count + incoming.count }
+    var count: Int { waiting.count }
 
     /// - Returns: `false` if the link does not fit or the queue is closed.
     mutating func append(_ link: String) -> Bool {
@@ -189,17 +187,13 @@ struct LinkQueue: Sendable {
             return false
         }
         byteCount += length
-        incoming.append(link)
+        waiting.append(link)
         return true
     }
 
     /// Removes and returns the oldest link.
     mutating func take() -> String? {
-        if outgoing.isEmpty {
-            outgoing = incoming.reversed()
-            incoming = []
-        }
-        guard let link = outgoing.popLast() else { return nil }
+        guard let link = waiting.popFirst() else { return nil }
         byteCount -= link.utf8.count
         return link
     }
@@ -207,7 +201,7 @@ struct LinkQueue: Sendable {
     /// Returns the last taken link to the front. It was accepted before, so it may exceed the bounds until taken again.
     mutating func putBack(_ link: String) {
         byteCount += link.utf8.count
-        outgoing.append(link)
+        waiting.prepend(link)
     }
 
     /// - Returns: The number of links refused since the previous call.

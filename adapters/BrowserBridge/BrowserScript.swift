@@ -9,19 +9,17 @@ enum BrowserScript {
     private static let firstWait = 250
 
     static func text(for configuration: BrowserConfiguration) -> [UInt8] {
-        let settings: [(StaticString, Int)] = [
+        let numbers: [(String, Int)] = [
             ("limit", configuration.limits.bytes), ("inFlight", configuration.messagesInFlight),
             ("waiting", configuration.messagesWaitingInPage),
             ("withoutListener", configuration.messagesWithoutListener),
             ("connectionTimeout", milliseconds(configuration.connectionTimeout)), ("lasting", lasting),
             ("firstWait", firstWait), ("longestWait", milliseconds(configuration.reconnectCap)),
         ]
-        var text = JSONText()
-        text.append(literal: "{\"path\":")
-        text.append(string: BrowserConfiguration.socketPath)
-        for (name, value) in settings { text.append(literal: ",\"\(name)\":\(value)") }
-        text.append(UInt8(ascii: "}"))
-        return PackageResources.browser_js + Array("(".utf8) + text.bytes + Array(",\n".utf8) + BridgeScript.text
+        var settings = JSONObject()
+        settings.add("path", BrowserConfiguration.socketPath)
+        for (name, number) in numbers { settings.add(name, number) }
+        return PackageResources.browser_js + Array("(".utf8) + settings.bytes + Array(",\n".utf8) + BridgeScript.text
             + Array(");\n".utf8)
     }
 

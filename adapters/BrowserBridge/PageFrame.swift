@@ -125,16 +125,8 @@ enum ProgramFrame {
     }
 
     private static func frame(_ line: String, list: [String?]) -> [UInt8] {
-        var text = JSONText()
-        text.append(literal: "\(line)\n")
-        var separator = UInt8(ascii: "[")
-        for item in list {
-            text.append(separator)
-            separator = UInt8(ascii: ",")
-            if let item { text.append(string: item) } else { text.append(literal: "null") }
-        }
-        text.append(UInt8(ascii: "]"))
-        return text.bytes
+        let items = list.map { $0.map(JSONText.quoted) ?? "null" }
+        return Array("\(line)\n[\(items.joined(separator: ","))]".utf8)
     }
 
     /// Returns a message from the program.

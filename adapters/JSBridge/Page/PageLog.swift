@@ -6,7 +6,8 @@ import Synchronization
 final class PageLog: Sendable {
     private let logger: Logger
     private let errors: ScriptErrorCount
-    private let limiter: Mutex<PageLogRateLimiter>
+    private let limiter: Mutex<LogRateLimiter>
+    private let start = ContinuousClock.now
 
     /// - Parameters:
     ///   - logger: The destination, to which the field `source` is added.
@@ -16,7 +17,7 @@ final class PageLog: Sendable {
         logger[metadataKey: "source"] = "\(source)"
         self.logger = logger
         self.errors = errors
-        limiter = Mutex(PageLogRateLimiter(linesPerSecond: linesPerSecond))
+        limiter = Mutex(LogRateLimiter(lines: linesPerSecond))
     }
 
     /// Logs an error that a script, timer or listener threw, or an unhandled promise rejection.
@@ -35,7 +36,7 @@ final class PageLog: Sendable {
 
     /// Logs the number of withheld lines, once a second or at the end.
     func reportWithheld(at now: ContinuousClock.Instant = .now, isLast: Bool = false) {
-        report(withheld: limiter.withLock { $0.takeWithheld(at: now, isLast: isLast) })
+        report(withheld: limiter.withLock { $0.takeWithheld(at: isLast ? nil : now - start) })
     }
 
     /// Logs the number of lines withheld before they reached this log, and counts the errors among them.
@@ -49,9 +50,8 @@ final class PageLog: Sendable {
 
     private func write(_ level: Logger.Level, _ text: String) {
         guard logger.logLevel <= level else { return }
-        let now = ContinuousClock.now
-        reportWithheld(at: now)
-        guard limiter.withLock({ $0.admit(at: now) }) else { return }
+        guard let withheld = limiter.withLock({ $0.admit(at: ContinuousClock.now - start) }) else { return }
+        report(withheld: withheld)
         logger.log(level: level, "\(text)")
     }
 }
@@ -67,60 +67,12 @@ final class ScriptErrorCount: Sendable {
     }
 }
 
-/// A limiter of a page's log lines per second that counts the lines it withholds. Pure: the caller passes the time.
-struct PageLogRateLimiter {
-    let linesPerSecond: Int
-    private var began: ContinuousClock.Instant?
-    private var used = 0
-    private(set) var withheld = 0
-
-    init(linesPerSecond: Int) {
-        self.linesPerSecond = linesPerSecond
-    }
-
-    /// Returns whether to write a line; otherwise counts it as withheld.
-    mutating func admit(at now: ContinuousClock.Instant) -> Bool {
-        if began.map({ now - $0 >= .seconds(1) }) ?? true {
-            began = now
-            used = 0
-        }
-        guard used < linesPerSecond else {
-            withheld += 1
-            return false
-        }
-        used += 1
-        return true
-    }
-
-    /// Returns and resets the number of withheld lines once a second has passed or the page ends; 0 before.
-    mutating func takeWithheld(at now: ContinuousClock.Instant, isLast: Bool = false) -> Int {
-        guard withheld > 0, isLast || began.map({ now - $0 >= .seconds(1) }) ?? true else { return 0 }
-        defer { withheld = 0 }
-        return withheld
-    }
-}
-
 /// Escapes text from a page for a single log line, and truncates it to 4 KiB. Control characters, line and paragraph
 /// separators and bidirectional formatting characters become `\u{...}`.
 enum PageLogText {
     static let maximumLength = 4_096
 
     static func escaped(_ text: String) -> String {
-        var escaped = ""
-        for scalar in text.unicodeScalars {
-            if scalar.isUnsafeInLine {
-                escaped += scalar.lineEscape
-            } else {
-                escaped.unicodeScalars.append(scalar)
-            }
-            if escaped.utf8.count > maximumLength - 3 { return cut(escaped) }
-        }
-        return escaped
-    }
-
-    private static func cut(_ text: String) -> String {
-        var text = text
-        while text.utf8.count > maximumLength - 3 { text.unicodeScalars.removeLast() }
-        return text + "…"
+        LineText.escaped(text, limit: maximumLength)
     }
 }

@@ -168,7 +168,7 @@ struct RunState: Sendable {
     /// Takes the batch to submit next, and returns no other until ``submitted(_:_:_:)``.
     mutating func takeBatch() -> [Arrival]? {
         guard !isSubmitting, !isWaitingForRoom else { return nil }
-        let next = rest.isEmpty ? batches.take(atMost: 1, bytes: .max) { _ in 0 }.first : rest
+        let next = rest.isEmpty ? batches.popFirst() : rest
         rest = []
         isSubmitting = next != nil
         return next
