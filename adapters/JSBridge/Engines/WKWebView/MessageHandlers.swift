@@ -2,12 +2,13 @@
 import Foundation
 import WebKit
 
-/// Receives relay.js messages from the private world. The content controller retains it; it does not retain the page.
-final class RelayReceiver: NSObject, WKScriptMessageHandler {
-    private weak var page: WebViewPage?
+/// Passes the messages of a script world to a closure. The content controller retains it, so the closure must not retain
+/// the page.
+final class ScriptReceiver: NSObject, WKScriptMessageHandler {
+    private let received: @MainActor (WKScriptMessage) -> Void
 
-    init(_ page: WebViewPage) {
-        self.page = page
+    init(_ received: @escaping @MainActor (WKScriptMessage) -> Void) {
+        self.received = received
         super.init()
     }
 
@@ -15,9 +16,7 @@ final class RelayReceiver: NSObject, WKScriptMessageHandler {
         _ userContentController: WKUserContentController,
         didReceive message: WKScriptMessage
     ) {
-        guard let text = message.body as? String else { return }
-        let frame = message.frameInfo
-        page?.received(text, isMainFrame: frame.isMainFrame, from: frame.securityOrigin)
+        received(message)
     }
 }
 
@@ -79,23 +78,6 @@ final class RawReceiver: NSObject, WKScriptMessageHandlerWithReply {
 
     private static func value(_ json: String) -> Any? {
         try? JSONSerialization.jsonObject(with: Data(json.utf8), options: .fragmentsAllowed)
-    }
-}
-
-/// Receives messages of ``TitleScript``. The content controller retains it; it does not retain the page.
-final class TitleReceiver: NSObject, WKScriptMessageHandler {
-    private weak var page: WebViewPage?
-
-    init(_ page: WebViewPage) {
-        self.page = page
-        super.init()
-    }
-
-    func userContentController(
-        _ userContentController: WKUserContentController,
-        didReceive message: WKScriptMessage
-    ) {
-        page?.titleChanged()
     }
 }
 #endif

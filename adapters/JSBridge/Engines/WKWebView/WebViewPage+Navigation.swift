@@ -28,7 +28,8 @@ extension WebViewPage: WKNavigationDelegate {
     ) async -> WKNavigationResponsePolicy {
         let response = navigationResponse.response
         // The navigation already has a verdict, and its content can be shown.
-        if navigationResponse.canShowMIMEType, !WebViewPage.isAttachment(response) { return .allow }
+        let disposition = (response as? HTTPURLResponse)?.value(forHTTPHeaderField: "Content-Disposition")
+        if navigationResponse.canShowMIMEType, !isAttachment(disposition) { return .allow }
         guard let text = response.url?.absoluteString else { return .cancel }
         _ = await mayLoad(text, kind: .download, frame: navigationResponse.isForMainFrame ? .main : .sub)
         return .cancel
@@ -124,16 +125,6 @@ extension WebViewPage: WKNavigationDelegate {
         case .reload: .reload
         default: .other
         }
-    }
-
-    /// Returns whether a response is a download: every disposition but `inline` is (RFC 6266, section 4.2).
-    private static func isAttachment(_ response: URLResponse) -> Bool {
-        guard let response = response as? HTTPURLResponse,
-            let value = response.value(forHTTPHeaderField: "Content-Disposition")
-        else { return false }
-        let fields = value.lowercased().split(separator: ";", omittingEmptySubsequences: false)
-        let type = fields.first?.split(separator: " ").first ?? ""
-        return !type.isEmpty && type != "inline"
     }
 }
 

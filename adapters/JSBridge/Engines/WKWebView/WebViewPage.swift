@@ -70,11 +70,13 @@ import AppKit
         controller.removeAllUserScripts()
         controller.removeAllScriptMessageHandlers()
         add(page, to: controller)
-        controller.add(RelayReceiver(self), contentWorld: world, name: WebViewScripts.handler)
+        let relay = ScriptReceiver { [weak self] message in self?.received(message) }
+        controller.add(relay, contentWorld: world, name: WebViewScripts.handler)
         let raw = RawReceiver(parts.run, counters: parts.counters, depth: parts.configuration.limits.depth)
         for name in page.rawHandlers { controller.addScriptMessageHandler(raw, contentWorld: .page, name: name) }
         let titles = WKContentWorld.world(name: TitleScript.world)
-        controller.add(TitleReceiver(self), contentWorld: titles, name: TitleScript.handler)
+        let titleChange = ScriptReceiver { [weak self] _ in self?.titleChanged() }
+        controller.add(titleChange, contentWorld: titles, name: TitleScript.handler)
         controller.addUserScript(script(TitleScript.text, .atDocumentEnd, in: titles))
         parts.view.navigationDelegate = self
         parts.view.uiDelegate = self
@@ -122,10 +124,12 @@ import AppKit
     }
 
     /// Receives a text from the private world, if it is from the main frame and claims the origin that WebKit reports.
-    func received(_ text: String, isMainFrame: Bool, from origin: WKSecurityOrigin) {
-        guard isOpen else { return }
-        let claim = ClaimedOrigin(in: text)
-        guard isMainFrame, claim.matches(scheme: origin.protocol, host: origin.host, port: origin.port) else {
+    private func received(_ message: WKScriptMessage) {
+        guard isOpen, let text = message.body as? String else { return }
+        let (claim, origin) = (ClaimedOrigin(in: text), message.frameInfo.securityOrigin)
+        guard message.frameInfo.isMainFrame,
+            claim.matches(scheme: origin.protocol, host: origin.host, port: origin.port)
+        else {
             parts.counters.add(to: \.malformedTexts)
             parts.log.writeLimited(
                 .warning,
@@ -170,9 +174,7 @@ import AppKit
     private func scheduleReload(_ reason: String) {
         guard !isRecovering else { return }
         guard let wait = reloadPolicy.failed(at: .now, jitter: .random(in: 0...1)) else {
-            let times = parts.configuration.reloads
-            let detail = "\(reason), and \(times) reloads in a row failed; raise `reloads` or fix the page"
-            return parts.run.fail(JSBridgeError(.pageFailed, detail, source: parts.configuration.source))
+            return parts.run.fail(reloadPolicy.error(reason))
         }
         isRecovering = true
         parts.commands.load(.recover(after: wait))

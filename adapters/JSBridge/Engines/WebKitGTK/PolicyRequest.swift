@@ -93,17 +93,13 @@ extension PolicyRequest {
             frame = webkit_response_policy_decision_is_main_frame_main_resource(decision) != 0 ? .main : .sub
             isSettled =
                 webkit_response_policy_decision_is_mime_type_supported(decision) != 0
-                && !Reading.isAttachment(webkit_response_policy_decision_get_response(decision))
+                && !isAttachment(webkit_response_policy_decision_get_response(decision).flatMap(Reading.disposition))
         }
 
-        /// Returns whether a response is not `inline` (RFC 6266, section 4.2). The library downloads it without asking.
-        private static func isAttachment(_ response: UnsafeMutablePointer<WebKitURIResponse>?) -> Bool {
-            guard let response, let headers = webkit_uri_response_get_http_headers(response),
-                let value = soup_message_headers_get_one(headers, "Content-Disposition")
-            else { return false }
-            let fields = String(cString: value).lowercased().split(separator: ";", omittingEmptySubsequences: false)
-            let type = fields.first?.split(separator: " ").first ?? ""
-            return !type.isEmpty && type != "inline"
+        private static func disposition(of response: UnsafeMutablePointer<WebKitURIResponse>) -> String? {
+            webkit_uri_response_get_http_headers(response)
+                .flatMap { soup_message_headers_get_one($0, "Content-Disposition") }
+                .map { String(cString: $0) }
         }
 
         private static func text(of request: UnsafeMutablePointer<WebKitURIRequest>?) -> String {

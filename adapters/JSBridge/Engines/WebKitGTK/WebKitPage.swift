@@ -224,9 +224,7 @@ extension WebKitPage: WebKitViewListener {
     private func scheduleReload(_ reason: String) {
         guard run != nil, reloadTimer == nil else { return }
         guard let wait = reloadPolicy.failed(at: .now, jitter: .random(in: 0...1)) else {
-            let times = parts.configuration.reloads
-            let detail = "\(reason), and \(times) reloads in a row failed; raise `reloads` or fix the page"
-            run?.fail(JSBridgeError(.pageFailed, detail, source: parts.configuration.source))
+            run?.fail(reloadPolicy.error(reason))
             return
         }
         reloadTimer = GLibTimer(after: wait) { [weak self] in self?.reload() }

@@ -53,45 +53,31 @@ extension WebKitView {
     }
 
     private func connectMessages() {
-        typealias Received =
-            @convention(c) (
-                UnsafeMutablePointer<WebKitUserContentManager>?, OpaquePointer?, gpointer?
-            ) -> Void
-        let received = unsafeBitCast(messageReceived as Received, to: GCallback.self)
+        let received = unsafeBitCast(messageReceived, to: GCallback.self)
         Signal.connect("script-message-received::\(WebViewScripts.handler)", of: manager, to: self, received)
-        typealias ReceivedRaw =
-            @convention(c) (
-                UnsafeMutablePointer<WebKitUserContentManager>?, UnsafeMutablePointer<JSCValue>?, OpaquePointer?,
-                gpointer?
-            ) -> gboolean
-        let raw = unsafeBitCast(rawMessageReceived as ReceivedRaw, to: GCallback.self)
+        let raw = unsafeBitCast(rawMessageReceived, to: GCallback.self)
         for handler in rawHandlers {
             Signal.connect("script-message-with-reply-received::\(handler.name)", of: manager, to: handler, raw)
         }
     }
 }
 
+private typealias Manager = UnsafeMutablePointer<WebKitUserContentManager>
+private typealias MessageHandler = @Sendable @convention(c) (Manager?, OpaquePointer?, gpointer?) -> Void
+private typealias RawMessageHandler =
+    @Sendable @convention(c) (Manager?, UnsafeMutablePointer<JSCValue>?, OpaquePointer?, gpointer?) -> gboolean
+
 /// Receives a text of the private world; the bridge posts no other type.
-private func messageReceived(
-    _: UnsafeMutablePointer<WebKitUserContentManager>?,
-    _ result: OpaquePointer?,
-    _ receiver: gpointer?
-) {
-    guard let receiver, let result, let value = webkit_javascript_result_get_js_value(result),
-        jsc_value_is_string(value) != 0, let text = jsc_value_to_string(value)
+private let messageReceived: MessageHandler = { _, result, receiver in
+    guard let result, let value = webkit_javascript_result_get_js_value(result), jsc_value_is_string(value) != 0,
+        let text = jsc_value_to_string(value)
     else { return }
     defer { g_free(text) }
-    let view = Unmanaged<WebKitView>.fromOpaque(receiver).takeUnretainedValue()
     let string = String(cString: text)
-    GLibThread.assumeIsolated { view.listener?.received(string) }
+    WebKitView.withListener(receiver) { $0.received(string) }
 }
 
-private func rawMessageReceived(
-    _: UnsafeMutablePointer<WebKitUserContentManager>?,
-    _ value: UnsafeMutablePointer<JSCValue>?,
-    _ reply: OpaquePointer?,
-    _ receiver: gpointer?
-) -> gboolean {
+private let rawMessageReceived: RawMessageHandler = { _, value, reply, receiver in
     guard let receiver, let value, let reply, let context = jsc_value_get_context(value) else { return 0 }
     let handler = Unmanaged<RawHandler>.fromOpaque(receiver).takeUnretainedValue()
     let began = ThreadTime.ofThisThread

@@ -3,7 +3,10 @@ import CWebKitGTK
 
 /// A signal handler whose second argument is the request. It returns whether it handled the request.
 private typealias RequestHandler =
-    @convention(c) (UnsafeMutablePointer<WebKitWebView>?, OpaquePointer?, gpointer?) -> gboolean
+    @Sendable @convention(c) (UnsafeMutablePointer<WebKitWebView>?, OpaquePointer?, gpointer?) -> gboolean
+
+private typealias DownloadHandler =
+    @Sendable @convention(c) (UnsafeMutablePointer<WebKitWebContext>?, OpaquePointer?, gpointer?) -> Void
 
 extension WebKitView {
     /// Refuses requests that no page is granted and, without a window, those that only a user could answer.
@@ -11,13 +14,8 @@ extension WebKitView {
         connect(request: "permission-request", permissionRequested)
         connect(request: "query-permission-state", permissionQueried)
         connect(request: "show-notification", notificationRequested)
-        typealias Started = @convention(c) (UnsafeMutablePointer<WebKitWebContext>?, OpaquePointer?, gpointer?) -> Void
-        Signal.connect(
-            "download-started",
-            of: context,
-            to: self,
-            unsafeBitCast(downloadStarted as Started, to: GCallback.self)
-        )
+        let started = unsafeBitCast(downloadStarted, to: GCallback.self)
+        Signal.connect("download-started", of: context, to: self, started)
         guard isOffscreen else {
             connect(request: "script-dialog", dialogOpened)
             return connect(request: "print", dialogOpened)
@@ -36,46 +34,28 @@ extension WebKitView {
 }
 
 private func reportDenied(_ request: String, _ receiver: gpointer?) {
-    guard let receiver else { return }
-    let view = Unmanaged<WebKitView>.fromOpaque(receiver).takeUnretainedValue()
-    GLibThread.assumeIsolated { view.listener?.denied(request) }
+    WebKitView.withListener(receiver) { $0.denied(request) }
 }
 
 /// Denies camera, microphone, location, notifications, third-party cookies, pointer lock and similar permissions.
-private func permissionRequested(
-    _: UnsafeMutablePointer<WebKitWebView>?,
-    _ request: OpaquePointer?,
-    _ receiver: gpointer?
-) -> gboolean {
+private let permissionRequested: RequestHandler = { _, request, receiver in
     webkit_permission_request_deny(request)
     reportDenied("a permission", receiver)
     return 1
 }
 
-private func permissionQueried(
-    _: UnsafeMutablePointer<WebKitWebView>?,
-    _ query: OpaquePointer?,
-    _ receiver: gpointer?
-) -> gboolean {
+private let permissionQueried: RequestHandler = { _, query, _ in
     webkit_permission_state_query_finish(query, WEBKIT_PERMISSION_STATE_DENIED)
     return 1
 }
 
-private func notificationRequested(
-    _: UnsafeMutablePointer<WebKitWebView>?,
-    _ notification: OpaquePointer?,
-    _ receiver: gpointer?
-) -> gboolean {
+private let notificationRequested: RequestHandler = { _, _, receiver in
     reportDenied("a notification", receiver)
     return 1
 }
 
 /// Makes `alert`, `confirm` and `prompt` return immediately, as if the user had cancelled them.
-private func dialogRequested(
-    _: UnsafeMutablePointer<WebKitWebView>?,
-    _ dialog: OpaquePointer?,
-    _ receiver: gpointer?
-) -> gboolean {
+private let dialogRequested: RequestHandler = { _, dialog, receiver in
     if webkit_script_dialog_get_dialog_type(dialog) == WEBKIT_SCRIPT_DIALOG_BEFORE_UNLOAD_CONFIRM {
         webkit_script_dialog_confirm_set_confirmed(dialog, 1)
         return 1
@@ -85,22 +65,12 @@ private func dialogRequested(
 }
 
 /// Notifies the listener and returns 0, which lets the library show the dialog.
-private func dialogOpened(
-    _: UnsafeMutablePointer<WebKitWebView>?,
-    _ dialog: OpaquePointer?,
-    _ receiver: gpointer?
-) -> gboolean {
-    guard let receiver else { return 0 }
-    let view = Unmanaged<WebKitView>.fromOpaque(receiver).takeUnretainedValue()
-    GLibThread.assumeIsolated { view.listener?.dialogOpened() }
+private let dialogOpened: RequestHandler = { _, _, receiver in
+    WebKitView.withListener(receiver) { $0.dialogOpened() }
     return 0
 }
 
-private func authenticationRequested(
-    _: UnsafeMutablePointer<WebKitWebView>?,
-    _ request: OpaquePointer?,
-    _ receiver: gpointer?
-) -> gboolean {
+private let authenticationRequested: RequestHandler = { _, request, receiver in
     guard let request else { return 1 }
     let object = UnsafeMutableRawPointer(request).assumingMemoryBound(to: WebKitAuthenticationRequest.self)
     webkit_authentication_request_cancel(object)
@@ -108,11 +78,7 @@ private func authenticationRequested(
     return 1
 }
 
-private func fileChooserRequested(
-    _: UnsafeMutablePointer<WebKitWebView>?,
-    _ request: OpaquePointer?,
-    _ receiver: gpointer?
-) -> gboolean {
+private let fileChooserRequested: RequestHandler = { _, request, receiver in
     guard let request else { return 1 }
     let object = UnsafeMutableRawPointer(request).assumingMemoryBound(to: WebKitFileChooserRequest.self)
     webkit_file_chooser_request_cancel(object)
@@ -120,11 +86,7 @@ private func fileChooserRequested(
     return 1
 }
 
-private func colorChooserRequested(
-    _: UnsafeMutablePointer<WebKitWebView>?,
-    _ request: OpaquePointer?,
-    _ receiver: gpointer?
-) -> gboolean {
+private let colorChooserRequested: RequestHandler = { _, request, receiver in
     guard let request else { return 1 }
     let object = UnsafeMutableRawPointer(request).assumingMemoryBound(to: WebKitColorChooserRequest.self)
     webkit_color_chooser_request_cancel(object)
@@ -132,29 +94,17 @@ private func colorChooserRequested(
     return 1
 }
 
-private func printRequested(
-    _: UnsafeMutablePointer<WebKitWebView>?,
-    _ operation: OpaquePointer?,
-    _ receiver: gpointer?
-) -> gboolean {
+private let printRequested: RequestHandler = { _, _, receiver in
     reportDenied("printing", receiver)
     return 1
 }
 
-private func contextMenuRequested(
-    _: UnsafeMutablePointer<WebKitWebView>?,
-    _ menu: OpaquePointer?,
-    _ receiver: gpointer?
-) -> gboolean {
+private let contextMenuRequested: RequestHandler = { _, _, _ in
     1
 }
 
 /// Cancels every download, regardless of its cause.
-private func downloadStarted(
-    _: UnsafeMutablePointer<WebKitWebContext>?,
-    _ download: OpaquePointer?,
-    _ receiver: gpointer?
-) {
+private let downloadStarted: DownloadHandler = { _, download, receiver in
     guard let download else { return }
     let object = UnsafeMutableRawPointer(download).assumingMemoryBound(to: WebKitDownload.self)
     webkit_download_cancel(object)

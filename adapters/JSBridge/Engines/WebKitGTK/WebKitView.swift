@@ -174,29 +174,45 @@ protocol WebKitViewListener: AnyObject {
 }
 
 private typealias View = UnsafeMutablePointer<WebKitWebView>
+private typealias LoadHandler = @Sendable @convention(c) (View?, WebKitLoadEvent, gpointer?) -> Void
+private typealias FailureHandler =
+    @Sendable @convention(c) (
+        View?, WebKitLoadEvent, UnsafePointer<gchar>?, UnsafeMutablePointer<GError>?, gpointer?
+    ) -> gboolean
+private typealias PolicyHandler =
+    @Sendable @convention(c) (
+        View?, UnsafeMutablePointer<WebKitPolicyDecision>?, WebKitPolicyDecisionType, gpointer?
+    ) -> gboolean
+private typealias CreationHandler =
+    @Sendable @convention(c) (View?, OpaquePointer?, gpointer?) -> UnsafeMutablePointer<GtkWidget>?
+private typealias TerminationHandler =
+    @Sendable @convention(c) (View?, WebKitWebProcessTerminationReason, gpointer?) -> Void
+private typealias PropertyHandler =
+    @Sendable @convention(c) (View?, UnsafeMutablePointer<GParamSpec>?, gpointer?) -> Void
+private typealias DeletionHandler =
+    @Sendable @convention(c) (UnsafeMutablePointer<GtkWidget>?, gpointer?, gpointer?) -> gboolean
 
 extension WebKitView {
+    /// Calls the listener of the view that is the receiver of a signal. Does nothing if either is gone.
+    nonisolated static func withListener(
+        _ receiver: gpointer?,
+        _ body: @GLibThread (any WebKitViewListener) -> Void
+    ) {
+        guard let receiver else { return }
+        let view = Unmanaged<WebKitView>.fromOpaque(receiver).takeUnretainedValue()
+        GLibThread.assumeIsolated {
+            if let listener = view.listener { body(listener) }
+        }
+    }
+
     func connectSignals() {
-        typealias Changed = @convention(c) (View?, WebKitLoadEvent, gpointer?) -> Void
-        typealias Failed =
-            @convention(c) (
-                View?, WebKitLoadEvent, UnsafePointer<gchar>?, UnsafeMutablePointer<GError>?, gpointer?
-            ) -> gboolean
-        typealias Decide =
-            @convention(c) (
-                View?, UnsafeMutablePointer<WebKitPolicyDecision>?, WebKitPolicyDecisionType, gpointer?
-            ) -> gboolean
-        typealias Create = @convention(c) (View?, OpaquePointer?, gpointer?) -> UnsafeMutablePointer<GtkWidget>?
-        typealias Ended = @convention(c) (View?, WebKitWebProcessTerminationReason, gpointer?) -> Void
-        typealias Notify = @convention(c) (View?, UnsafeMutablePointer<GParamSpec>?, gpointer?) -> Void
-        typealias Delete = @convention(c) (UnsafeMutablePointer<GtkWidget>?, gpointer?, gpointer?) -> gboolean
-        connect("load-changed", unsafeBitCast(loadChanged as Changed, to: GCallback.self))
-        connect("load-failed", unsafeBitCast(loadFailed as Failed, to: GCallback.self))
-        connect("decide-policy", unsafeBitCast(decidePolicy as Decide, to: GCallback.self))
-        connect("create", unsafeBitCast(createView as Create, to: GCallback.self))
-        connect("web-process-terminated", unsafeBitCast(processEnded as Ended, to: GCallback.self))
-        connect("notify::title", unsafeBitCast(titleChanged as Notify, to: GCallback.self))
-        Signal.connect("delete-event", of: window, to: self, unsafeBitCast(windowClosed as Delete, to: GCallback.self))
+        connect("load-changed", unsafeBitCast(loadChanged, to: GCallback.self))
+        connect("load-failed", unsafeBitCast(loadFailed, to: GCallback.self))
+        connect("decide-policy", unsafeBitCast(decidePolicy, to: GCallback.self))
+        connect("create", unsafeBitCast(createView, to: GCallback.self))
+        connect("web-process-terminated", unsafeBitCast(processEnded, to: GCallback.self))
+        connect("notify::title", unsafeBitCast(titleChanged, to: GCallback.self))
+        Signal.connect("delete-event", of: window, to: self, unsafeBitCast(windowClosed, to: GCallback.self))
         connectPermissionRequests()
     }
 
@@ -213,40 +229,27 @@ extension WebKitView {
     }
 }
 
-private func loadChanged(_ view: View?, _ event: WebKitLoadEvent, _ receiver: gpointer?) {
-    guard let receiver, event == WEBKIT_LOAD_COMMITTED else { return }
+private let loadChanged: LoadHandler = { view, event, receiver in
+    guard event == WEBKIT_LOAD_COMMITTED else { return }
     let url = webkit_web_view_get_uri(view).map { String(cString: $0) } ?? ""
-    let view = Unmanaged<WebKitView>.fromOpaque(receiver).takeUnretainedValue()
-    GLibThread.assumeIsolated { view.listener?.committed(url) }
+    WebKitView.withListener(receiver) { $0.committed(url) }
 }
 
 /// Returns 1, which prevents the library from showing an error page.
-private func loadFailed(
-    _: View?,
-    _ event: WebKitLoadEvent,
-    _ url: UnsafePointer<gchar>?,
-    _ error: UnsafeMutablePointer<GError>?,
-    _ receiver: gpointer?
-) -> gboolean {
-    guard let receiver, let error else { return 1 }
+private let loadFailed: FailureHandler = { _, _, url, error, receiver in
+    guard let error else { return 1 }
     let url = url.map { String(cString: $0) } ?? ""
     let message = error.pointee.message.map { String(cString: $0) } ?? ""
     let isCancelled =
         error.pointee.domain == webkit_network_error_quark()
         && error.pointee.code == Int32(WEBKIT_NETWORK_ERROR_CANCELLED.rawValue)
     let isRefusal = error.pointee.domain == webkit_policy_error_quark() || isCancelled
-    let view = Unmanaged<WebKitView>.fromOpaque(receiver).takeUnretainedValue()
-    GLibThread.assumeIsolated { view.listener?.loadFailed(url, message, isRefusal: isRefusal) }
+    WebKitView.withListener(receiver) { $0.loadFailed(url, message, isRefusal: isRefusal) }
     return 1
 }
 
-private func decidePolicy(
-    _: View?,
-    _ decision: UnsafeMutablePointer<WebKitPolicyDecision>?,
-    _ type: WebKitPolicyDecisionType,
-    _ receiver: gpointer?
-) -> gboolean {
-    guard let receiver, let decision else { return 1 }
+private let decidePolicy: PolicyHandler = { _, decision, type, receiver in
+    guard let decision else { return 1 }
     guard let reading = PolicyRequest.Reading(decision, type) else {
         webkit_policy_decision_ignore(decision)
         return 1
@@ -256,49 +259,37 @@ private func decidePolicy(
         return 1
     }
     let kept = ForeignReference(object: decision)
-    let view = Unmanaged<WebKitView>.fromOpaque(receiver).takeUnretainedValue()
-    GLibThread.assumeIsolated { view.listener?.policyRequested(PolicyRequest(kept, reading)) }
+    WebKitView.withListener(receiver) { $0.policyRequested(PolicyRequest(kept, reading)) }
     return 1
 }
 
 /// Handles a script's request for a window. The library requests no policy decision here. The script gets no window and
 /// no information about the page that loads instead.
-private func createView(
-    _: View?,
-    _ action: OpaquePointer?,
-    _ receiver: gpointer?
-) -> UnsafeMutablePointer<GtkWidget>? {
-    guard let receiver, let action else { return nil }
+private let createView: CreationHandler = { _, action, receiver in
+    guard let action else { return nil }
     let reading = PolicyRequest.Reading(action, opensWindow: true)
-    let view = Unmanaged<WebKitView>.fromOpaque(receiver).takeUnretainedValue()
-    GLibThread.assumeIsolated { view.listener?.policyRequested(PolicyRequest(nil, reading)) }
+    WebKitView.withListener(receiver) { $0.policyRequested(PolicyRequest(nil, reading)) }
     return nil
 }
 
-private func processEnded(_: View?, _ reason: WebKitWebProcessTerminationReason, _ receiver: gpointer?) {
-    guard let receiver else { return }
+private let processEnded: TerminationHandler = { _, reason, receiver in
     let cause =
         switch reason {
         case WEBKIT_WEB_PROCESS_CRASHED: "it crashed"
         case WEBKIT_WEB_PROCESS_EXCEEDED_MEMORY_LIMIT: "it exceeded its memory limit"
         default: "it was terminated"
         }
-    let view = Unmanaged<WebKitView>.fromOpaque(receiver).takeUnretainedValue()
-    GLibThread.assumeIsolated { view.listener?.processEnded(cause) }
+    WebKitView.withListener(receiver) { $0.processEnded(cause) }
 }
 
-private func titleChanged(_ view: View?, _: UnsafeMutablePointer<GParamSpec>?, _ receiver: gpointer?) {
-    guard let receiver else { return }
+private let titleChanged: PropertyHandler = { view, _, receiver in
     let title = webkit_web_view_get_title(view).map { String(cString: $0) }
-    let view = Unmanaged<WebKitView>.fromOpaque(receiver).takeUnretainedValue()
-    GLibThread.assumeIsolated { view.listener?.titleChanged(title) }
+    WebKitView.withListener(receiver) { $0.titleChanged(title) }
 }
 
 /// Returns 1, which prevents GTK from destroying the view's window.
-private func windowClosed(_: UnsafeMutablePointer<GtkWidget>?, _ event: gpointer?, _ receiver: gpointer?) -> gboolean {
-    guard let receiver else { return 1 }
-    let view = Unmanaged<WebKitView>.fromOpaque(receiver).takeUnretainedValue()
-    GLibThread.assumeIsolated { view.listener?.windowClosed() }
+private let windowClosed: DeletionHandler = { _, _, receiver in
+    WebKitView.withListener(receiver) { $0.windowClosed() }
     return 1
 }
 #endif

@@ -1,4 +1,5 @@
 import AdapterSupport
+import SignalboxCore
 
 /// A check whether a page responds within a time limit. Pure: the caller passes the time.
 struct Liveness {
@@ -44,6 +45,7 @@ struct CrashReloadPolicy {
     /// The lifetime after which earlier failures are forgotten.
     static let resetAfter = Duration.seconds(60)
 
+    private let source: SourceName
     private let reloads: Int
     private let first: Duration
     private let cap: Duration
@@ -52,6 +54,7 @@ struct CrashReloadPolicy {
     private var began: ContinuousClock.Instant?
 
     init(_ configuration: WebViewConfiguration) {
+        source = configuration.source
         reloads = configuration.reloads
         cap = configuration.reloadCap
         first = min(.seconds(1), cap)
@@ -76,6 +79,14 @@ struct CrashReloadPolicy {
         guard consecutiveFailures < reloads else { return nil }
         consecutiveFailures += 1
         return backoff.next(isConfigurationError: false, jitter: jitter)
+    }
+
+    /// Returns the error of a page that failed too often in a row.
+    ///
+    /// - Parameter reason: The last failure.
+    func error(_ reason: String) -> JSBridgeError {
+        let detail = "\(reason), and \(reloads) reloads in a row failed; raise `reloads` or fix the page"
+        return JSBridgeError(.pageFailed, detail, source: source)
     }
 }
 

@@ -95,3 +95,13 @@ final class NavigationGate: Sendable {
         return NavigationVerdict(.cancel(reason), by: NavigationVerdict.byCaller, about: request.url, trace: [])
     }
 }
+
+/// Returns whether a response is a download: every disposition but `inline` is (RFC 6266, section 4.2). Libraries
+/// download it without asking.
+///
+/// - Parameter disposition: The header `Content-Disposition`, if there is one.
+func isAttachment(_ disposition: String?) -> Bool {
+    let fields = disposition?.lowercased().split(separator: ";", omittingEmptySubsequences: false)
+    let type = fields?.first?.split(separator: " ").first ?? ""
+    return !type.isEmpty && type != "inline"
+}
