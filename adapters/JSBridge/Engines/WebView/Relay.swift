@@ -194,45 +194,43 @@ extension UnsafeRawBufferPointer {
 /// A builder of the scripts that the program evaluates in the private world. Each is one call of relay.js with pieces
 /// for the page, a JSON array within a string literal. No content of a piece can end either.
 struct RelayScript {
-    private var pieces: [UInt8] = []
+    private var json = JSONText()
 
     /// The number of pieces.
     private(set) var count = 0
     /// The size of the pieces in bytes.
-    var byteCount: Int { pieces.count }
+    var byteCount: Int { json.bytes.count }
 
     /// Adds the JSON reply to a message.
     mutating func add(reply: Bytes?, to number: UInt64) {
-        begin("reply", number)
-        if let reply { reply.withUnsafeBytes { add($0) } } else { add(plain: "null") }
+        begin("reply")
+        add(number)
+        add(reply.map { String(decoding: $0, as: UTF8.self) })
         end()
     }
 
     /// Adds the refusal of a message.
     mutating func add(_ refusal: ErrorReply, of number: UInt64) {
-        begin("refuse", number)
-        add(refusal.code)
-        add(refusal.message, after: ",")
-        if let path = refusal.path { add(path, after: ",") } else { add(plain: ",null") }
-        add(refusal.outcome, after: ",")
+        begin("refuse")
+        add(number)
+        for text in [refusal.code, refusal.message, refusal.path, refusal.outcome] { add(text) }
         end()
     }
 
     /// Adds a message from the program.
     mutating func add(_ message: PageMessage) {
         begin("receive")
-        add(message.action.text, after: ",")
-        if let id = message.id { add(id.text, after: ",") } else { add(plain: ",null") }
-        add(plain: ",")
-        message.body.withUnsafeBytes { add($0) }
-        add(plain: ",\(message.number)")
+        add(message.action.text)
+        add(message.id?.text)
+        add(String(decoding: message.body, as: UTF8.self))
+        add(message.number)
         end()
     }
 
     /// Adds the end of the page: its calls, including later ones, settle with `closed`.
     mutating func addClose(_ message: String) {
         begin("close")
-        add(message, after: ",")
+        add(message)
         end()
     }
 
@@ -244,52 +242,33 @@ struct RelayScript {
     ///   - answers: The total number of the program's calls that the document has received.
     func text(to token: String, grant: FlowCredit.Amount, answers: Int) -> String {
         var text = Array("signalboxRelay('\(token)',\(grant.messages),\(grant.units),\(answers),'[".utf8)
-        text += pieces
+        text.reserveCapacity(text.count + byteCount * 5 / 4)
+        for byte in json.bytes {
+            // The characters of JSON that have a meaning in the literal. JSONText escapes the line ends.
+            if byte == UInt8(ascii: "\\") || byte == UInt8(ascii: "'") { text.append(UInt8(ascii: "\\")) }
+            text.append(byte)
+        }
         text += Array("]')".utf8)
         return String(decoding: text, as: UTF8.self)
     }
 
     // MARK: - Pieces
 
-    private mutating func begin(_ operation: String, _ number: UInt64) {
-        begin(operation)
-        add(plain: ",\(number),")
-    }
-
     private mutating func begin(_ operation: String) {
-        add(plain: count == 0 ? "[\"\(operation)\"" : ",[\"\(operation)\"")
+        json.append(literal: count == 0 ? "[\"\(operation)\"" : ",[\"\(operation)\"")
         count += 1
     }
 
+    private mutating func add(_ number: UInt64) {
+        json.append(literal: ",\(number)")
+    }
+
+    private mutating func add(_ text: String?) {
+        json.append(UInt8(ascii: ","))
+        if let text { json.append(string: text) } else { json.append(literal: "null") }
+    }
+
     private mutating func end() {
-        add(plain: "]")
+        json.append(UInt8(ascii: "]"))
     }
-
-    /// Appends JSON of the array that contains no backslash, apostrophe or control character.
-    private mutating func add(plain text: String) {
-        pieces.append(contentsOf: text.utf8)
-    }
-
-    private mutating func add(_ text: String, after separator: String = "") {
-        add(plain: separator)
-        var text = text
-        text.withUTF8 { add(UnsafeRawBufferPointer($0)) }
-    }
-
-    /// Appends a JSON string. Its escapes are escaped again for the literal.
-    private mutating func add(_ text: UnsafeRawBufferPointer) {
-        pieces.append(UInt8(ascii: "\""))
-        for byte in text {
-            switch byte {
-            case UInt8(ascii: "\""): add(plain: #"\\""#)
-            case UInt8(ascii: "\\"): add(plain: #"\\\\"#)
-            case UInt8(ascii: "'"): add(plain: #"\'"#)
-            case 0..<0x20: add(plain: byte < 0x10 ? #"\\u000"# + hex(byte) : #"\\u00"# + hex(byte))
-            default: pieces.append(byte)
-            }
-        }
-        pieces.append(UInt8(ascii: "\""))
-    }
-
-    private func hex(_ byte: UInt8) -> String { String(byte, radix: 16) }
 }

@@ -55,7 +55,6 @@ struct RunState: Sendable {
     var rest: [Arrival] = []
     var isSubmitting = false
     var isWaitingForRoom = false
-    var needsRoom = false
 
     var pieces = Fifo<Piece>()
     /// The number of scripts in progress.
@@ -66,8 +65,9 @@ struct RunState: Sendable {
     var isAwake = false
 
     var gracefulClose = GracefulClose()
-    var needsCloseTimer = false
     var hasSurfaceEnded = false
+    /// The events that the task of the run has not taken.
+    private var events = Fifo<Event>()
     var waiter: CheckedContinuation<Event, Never>?
 
     init(_ configuration: WebViewConfiguration) {
@@ -181,7 +181,7 @@ struct RunState: Sendable {
         guard life == .open else { return refuse(batch[taken...], &effects) }
         rest = Array(batch[taken...])
         isWaitingForRoom = true
-        needsRoom = true
+        events.append(.roomWanted)
     }
 
     /// Settles arrivals that were not submitted as `drain`.
@@ -268,7 +268,7 @@ extension RunState {
         guard life == .open else { return }
         life = .stopping
         isWaitingForRoom = false
-        needsRoom = false
+        events.removeAll()
         let waiting = [rest] + batches.all
         rest = []
         batches = Fifo()
@@ -305,7 +305,7 @@ extension RunState {
 
     /// Delivers every outcome and then `close` to the page, and ends the run after that.
     private mutating func closeGracefully(_ effects: inout WebViewEffects) {
-        if gracefulClose.begin() { needsCloseTimer = true }
+        if gracefulClose.begin() { events.append(.gracefulClose) }
         let isDrained = pieces.isEmpty && scripts == 0
         if document == nil || (gracefulClose.hasEnded && isDrained) { return end(nil, &effects) }
         guard !gracefulClose.hasEnded, isDrained || gracefulClose.hasTooManyRounds else { return }
@@ -316,15 +316,7 @@ extension RunState {
     /// Takes the next event for the task of the run.
     mutating func takeEvent() -> Event? {
         if life == .over && hasSurfaceEnded && calls.isEmpty && !isSubmitting { return .over }
-        if needsRoom {
-            needsRoom = false
-            return .roomWanted
-        }
-        if needsCloseTimer {
-            needsCloseTimer = false
-            return .gracefulClose
-        }
-        return nil
+        return events.popFirst()
     }
 }
 
