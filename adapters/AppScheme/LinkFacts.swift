@@ -49,7 +49,7 @@ extension AccessRule {
             !LinkFacts.isUniversal(scheme: wanted) && LinkFacts.isScheme(wanted),
             "an access rule for links was given the scheme \(scheme.debugDescription); use a scheme of the application, without a colon, such as `myapp`; links of https and http are universal links"
         )
-        return link("link of scheme \(wanted)", source) { facts in
+        return AccessRule("link of scheme \(wanted)", naming: LinkFacts.self, of: source) { facts in
             facts.universalHost == nil && facts.scheme == wanted
         }
     }
@@ -68,15 +68,9 @@ extension AccessRule {
             LinkFacts.isUniversalHost(wanted),
             "an access rule for universal links was given the host \(host.debugDescription); use a host alone, in ASCII, such as `shop.example`, with a port only if it is not the scheme's default"
         )
-        return link("universal link of host \(wanted)", source) { $0.universalHost == wanted }
-    }
-
-    private static func link(
-        _ description: String,
-        _ source: SourceName?,
-        permits: @escaping @Sendable (LinkFacts) -> Bool
-    ) -> AccessRule {
-        AccessRule(description, naming: LinkFacts.self, of: source, permits: permits)
+        return AccessRule("universal link of host \(wanted)", naming: LinkFacts.self, of: source) {
+            $0.universalHost == wanted
+        }
     }
 }
 

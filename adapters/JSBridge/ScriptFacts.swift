@@ -49,7 +49,7 @@ extension AccessRule {
     ///
     /// - Parameter source: The only source to allow, or `nil` for every script source.
     public static func script(source: SourceName? = nil) -> AccessRule {
-        script("script in the main frame", source) { $0.isMainFrame == .yes }
+        AccessRule("script in the main frame", naming: ScriptFacts.self, of: source) { $0.isMainFrame == .yes }
     }
 
     /// Allows messages of script sources from frames of exactly this origin. Scheme, host and port must match in normal
@@ -68,16 +68,8 @@ extension AccessRule {
         source: SourceName? = nil
     ) -> AccessRule {
         let frame = mainFrameOnly ? "the main frame" : "any frame"
-        return script("script of \(origin) in \(frame)", source) { facts in
+        return AccessRule("script of \(origin) in \(frame)", naming: ScriptFacts.self, of: source) { facts in
             facts.origin == origin && (!mainFrameOnly || facts.isMainFrame == .yes)
         }
-    }
-
-    private static func script(
-        _ description: String,
-        _ source: SourceName?,
-        permits: @escaping @Sendable (ScriptFacts) -> Bool
-    ) -> AccessRule {
-        AccessRule(description, naming: ScriptFacts.self, of: source, permits: permits)
     }
 }
