@@ -1,6 +1,6 @@
+import AdapterSupport
 import Logging
 import SignalboxCore
-import Synchronization
 
 /// The state of one run of a feed that its task and the service's thread share. Any thread.
 final class FeedContext: Sendable {
@@ -72,45 +72,6 @@ struct ReconnectDelay: Sendable {
     let duration: Duration
     /// The attempt that follows the delay.
     let attempt: UInt64
-}
-
-/// A value that is set once and awaited by one task, even if that task is cancelled. Any thread.
-final class Promise<Value: Sendable>: Sendable {
-    private enum State {
-        case empty
-        case awaited(CheckedContinuation<Value, Never>)
-        case set(Value)
-    }
-
-    private let state = Mutex(State.empty)
-
-    /// Sets the value. Later values are ignored.
-    func set(_ value: Value) {
-        let waiter = state.withLock { state -> CheckedContinuation<Value, Never>? in
-            switch state {
-            case .set: return nil
-            case .empty:
-                state = .set(value)
-                return nil
-            case .awaited(let continuation):
-                state = .set(value)
-                return continuation
-            }
-        }
-        waiter?.resume(returning: value)
-    }
-
-    /// Waits for the value. At most one caller.
-    func value() async -> Value {
-        await withCheckedContinuation { continuation in
-            let value = state.withLock { state -> Value? in
-                if case .set(let value) = state { return value }
-                state = .awaited(continuation)
-                return nil
-            }
-            if let value { continuation.resume(returning: value) }
-        }
-    }
 }
 
 /// The clock, randomness and name lookup of a feed, replaceable in tests.

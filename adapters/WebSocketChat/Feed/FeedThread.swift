@@ -1,79 +1,53 @@
+import AdapterSupport
 import Synchronization
 
 /// A thread that serves the connections of one or more feeds. Any thread.
 ///
 /// It starts with the first running feed, ends with the last, and can restart. Suitable for about 100 connections.
 public final class WebSocketThread: Sendable {
-    // `nil` if the thread has ended in the meantime.
-    private typealias Waiter = CheckedContinuation<Result<FeedEventLoop, TransportError>?, Never>
-
-    private enum State {
-        case idle
-        /// The thread is starting, and these feeds wait for it.
-        case beginning([Waiter])
-        case running(FeedEventLoop, feeds: Int)
+    private struct State {
+        let start = Promise<Result<FeedEventLoop, TransportError>>()
+        var eventLoop: FeedEventLoop?
+        /// The number of feeds that have registered and not unregistered.
+        var feeds = 0
     }
 
-    private let state = Mutex(State.idle)
+    // `nil` while no feed is registered.
+    private let state = Mutex<State?>(nil)
 
     /// Creates a thread that has not started.
     public init() {}
 
     /// Registers one more feed and returns the running thread. The feed must call ``unregister(_:)``.
     func register() async throws(TransportError) -> FeedEventLoop {
-        while true {
-            if mustBegin() { return try await begin() }
-            if let result = await withCheckedContinuation(wait) { return try result.get() }
+        let (start, isFirst) = state.withLock { state in
+            var joined = state ?? State()
+            joined.feeds += 1
+            state = joined
+            return (joined.start, joined.feeds == 1)
         }
-    }
-
-    private func mustBegin() -> Bool {
-        state.withLock { state in
-            guard case .idle = state else { return false }
-            state = .beginning([])
-            return true
+        guard isFirst else { return try await start.value().get() }
+        do throws(TransportError) {
+            let eventLoop = try await FeedEventLoop.begin()
+            state.withLock { $0?.eventLoop = eventLoop }
+            start.set(.success(eventLoop))
+            return eventLoop
+        } catch {
+            // The feeds that registered meanwhile fail too. The next one tries again.
+            state.withLock { $0 = nil }
+            start.set(.failure(error))
+            throw error
         }
-    }
-
-    private func wait(_ waiter: Waiter) {
-        let eventLoop = state.withLock { state -> FeedEventLoop?? in
-            switch state {
-            case .idle: return .some(nil)
-            case .beginning(let waiters):
-                state = .beginning(waiters + [waiter])
-                return nil
-            case .running(let eventLoop, let feeds):
-                state = .running(eventLoop, feeds: feeds + 1)
-                return eventLoop
-            }
-        }
-        if let eventLoop { waiter.resume(returning: eventLoop.map { .success($0) }) }
-    }
-
-    private func begin() async throws(TransportError) -> FeedEventLoop {
-        let result: Result<FeedEventLoop, TransportError>
-        do throws(TransportError) { result = .success(try await FeedEventLoop.begin()) } catch {
-            result = .failure(error)
-        }
-        let waiters = state.withLock { state -> [Waiter] in
-            guard case .beginning(let waiters) = state else { return [] }
-            if case .success(let eventLoop) = result {
-                state = .running(eventLoop, feeds: 1 + waiters.count)
-            } else {
-                state = .idle
-            }
-            return waiters
-        }
-        for waiter in waiters { waiter.resume(returning: result) }
-        return try result.get()
     }
 
     /// Unregisters a feed. If it was the last, waits until the thread has ended.
     func unregister(_ eventLoop: FeedEventLoop) async {
         let wasLast = state.withLock { state in
-            guard case .running(let current, let feeds) = state, current === eventLoop else { return false }
-            state = feeds == 1 ? .idle : .running(eventLoop, feeds: feeds - 1)
-            return feeds == 1
+            guard state?.eventLoop === eventLoop else { return false }
+            state?.feeds -= 1
+            guard state?.feeds == 0 else { return false }
+            state = nil
+            return true
         }
         if wasLast { await eventLoop.stop() }
     }

@@ -1,3 +1,4 @@
+import AdapterSupport
 public import Logging
 public import SignalboxCore
 import Synchronization

@@ -10,15 +10,11 @@ final class LibraryTransport: FrameTransport {
     private static let clientReceiveBytes = 65_536
     private static let serverReceiveBytes = 4_096
 
-    private struct State {
-        var port: UInt16 = 0
-        var hasEnded = false
-        var waiters: [CheckedContinuation<Void, Never>] = []
-    }
-
     private let queue: ServiceQueue
     private let limits: TransportLimits
-    private let state = Mutex(State())
+    private let listeningPort = Atomic<UInt16>(0)
+    /// Set as the last action of the thread.
+    private let ended = Promise<Void>()
 
     private init(limits: TransportLimits) {
         self.limits = limits
@@ -66,7 +62,7 @@ final class LibraryTransport: FrameTransport {
             )
             do throws(TransportError) {
                 let port = try loop.listen()
-                transport.state.withLock { $0.port = port }
+                transport.listeningPort.store(port, ordering: .releasing)
                 serving.receiver.listens(on: port)
             } catch {
                 if let context = loop.context { loop.destroy(context) }
@@ -78,7 +74,7 @@ final class LibraryTransport: FrameTransport {
     }
 
     /// The port a server listens on, even if the configured port is 0; 0 for a client.
-    var port: UInt16 { state.withLock { $0.port } }
+    var port: UInt16 { listeningPort.load(ordering: .acquiring) }
 
     func connect(to target: ClientTarget) -> ConnectionID {
         let connection = ConnectionID.next()
@@ -105,56 +101,40 @@ final class LibraryTransport: FrameTransport {
     private func start(
         _ make: @escaping @Sendable () throws(TransportError) -> LibraryLoop
     ) async throws(TransportError) {
-        let error = await withCheckedContinuation { (started: CheckedContinuation<TransportError?, Never>) in
-            do throws(SystemResourceError) {
-                let thread = try OwnedThread { [self] in
-                    LibraryTransport.run(make, started: started)
-                    // Otherwise OpenSSL frees its state when the thread exits, possibly while the process exits and
-                    // OpenSSL shuts down (OPENSSL_init_crypto(3)).
-                    OPENSSL_thread_stop()
-                    threadEnded()
-                }
-                // The thread is not joined; `stopped` waits for its last action.
-                thread.detach()
-            } catch {
-                threadEnded()
-                started.resume(returning: TransportError(code: .noResources, description: error.description))
+        let started = Promise<TransportError?>()
+        do throws(SystemResourceError) {
+            let thread = try OwnedThread { [self] in
+                LibraryTransport.run(make, started: started)
+                // Otherwise OpenSSL frees its state when the thread exits, possibly while the process exits and
+                // OpenSSL shuts down (OPENSSL_init_crypto(3)).
+                OPENSSL_thread_stop()
+                ended.set(())
             }
+            // The thread is not joined; `stopped` waits for its last action.
+            thread.detach()
+        } catch {
+            ended.set(())
+            throw TransportError(code: .noResources, description: error.description)
         }
-        if let error { throw error }
+        if let error = await started.value() { throw error }
     }
 
     // Releases the loop on return, before waiters are resumed.
     private static func run(
         _ make: () throws(TransportError) -> LibraryLoop,
-        started: CheckedContinuation<TransportError?, Never>
+        started: Promise<TransportError?>
     ) {
         do throws(TransportError) {
             let loop = try make()
-            started.resume(returning: nil)
+            started.set(nil)
             loop.run()
         } catch {
-            started.resume(returning: error)
+            started.set(error)
         }
     }
 
     /// Waits until the receiver is no longer called.
     func stopped() async {
-        await withCheckedContinuation { continuation in
-            let hasEnded = state.withLock { state in
-                if !state.hasEnded { state.waiters.append(continuation) }
-                return state.hasEnded
-            }
-            if hasEnded { continuation.resume() }
-        }
-    }
-
-    private func threadEnded() {
-        let waiters = state.withLock { state in
-            state.hasEnded = true
-            defer { state.waiters = [] }
-            return state.waiters
-        }
-        for waiter in waiters { waiter.resume() }
+        await ended.value()
     }
 }

@@ -1,6 +1,5 @@
 import AdapterSupport
 import SignalboxCore
-import Synchronization
 
 /// Maps tokens to principals. The duration of a lookup reveals nothing about the tokens.
 struct PrincipalTokens: Sendable {
@@ -69,61 +68,20 @@ struct PrincipalTokens: Sendable {
     }
 }
 
-/// Reads tokens on its own thread, because file access may block.
-final class TokenReader: Sendable {
-    private typealias Answer = Result<PrincipalTokens, WebSocketChatError>?
-    private typealias Waiter = CheckedContinuation<Answer, Never>
-
-    private enum State {
-        case open
-        case waiting(Waiter)
-        case answered(Answer)
-    }
-
-    private let state = Mutex(State.open)
-
-    private init() {}
-
+extension PrincipalTokens {
+    /// Reads every token on another thread, because file access may block.
+    ///
     /// - Returns: `nil` if the task was cancelled first. The thread then ends on its own.
-    static func tokens(of principals: [WebSocketPrincipal]) async throws(WebSocketChatError) -> PrincipalTokens? {
+    static func reading(_ principals: [WebSocketPrincipal]) async throws(WebSocketChatError) -> PrincipalTokens? {
         if principals.isEmpty { return try PrincipalTokens(reading: []) }
-        let reading = TokenReader()
+        let reading: Promise<Result<PrincipalTokens, WebSocketChatError>>
         do throws(SystemResourceError) {
-            let thread = try OwnedThread {
-                do throws(WebSocketChatError) {
-                    reading.answer(.success(try PrincipalTokens(reading: principals)))
-                } catch {
-                    reading.answer(.failure(error))
-                }
-            }
-            thread.detach()
+            reading = try OwnedThread.promise(of: {
+                Result { () throws(WebSocketChatError) in try PrincipalTokens(reading: principals) }
+            })
         } catch {
             throw WebSocketChatError(.noResources, error.description)
         }
-        let answer = await withTaskCancellationHandler {
-            await withCheckedContinuation { reading.wait($0) }
-        } onCancel: {
-            reading.answer(nil)
-        }
-        return try answer?.get()
-    }
-
-    private func answer(_ answer: Answer) {
-        let waiter = state.withLock { state -> Waiter? in
-            if case .answered = state { return nil }
-            defer { state = .answered(answer) }
-            if case .waiting(let waiter) = state { return waiter }
-            return nil
-        }
-        waiter?.resume(returning: answer)
-    }
-
-    private func wait(_ continuation: Waiter) {
-        let answer = state.withLock { state -> Answer? in
-            if case .answered(let answer) = state { return .some(answer) }
-            state = .waiting(continuation)
-            return nil
-        }
-        if let answer { continuation.resume(returning: answer) }
+        return try await reading.valueUnlessCancelled()?.get()
     }
 }

@@ -1,3 +1,4 @@
+import AdapterSupport
 import SignalboxCore
 import Synchronization
 
@@ -42,12 +43,12 @@ final class ServerRun: Sendable {
         await withTaskCancellationHandler {
             await withDiscardingTaskGroup { group in
                 group.addTask { [room, intake] in await room.serve(intake) { transport.wake() } }
-                await shutdown.reached(.drained)
+                await shutdown.drained.value()
                 room.finish()
                 await table.settled()
                 shutdown.advance(to: .closing)
                 transport.wake()
-                await shutdown.reached(.closed)
+                await shutdown.closed.value()
             }
         } onCancel: {
             shutdown.advance(to: .stopping)
@@ -75,36 +76,21 @@ final class ServerShutdown: Sendable {
         static func < (left: Phase, right: Phase) -> Bool { left.rawValue < right.rawValue }
     }
 
-    private struct State {
-        var phase = Phase.serving
-        var waiters: [(phase: Phase, continuation: CheckedContinuation<Void, Never>)] = []
-    }
+    private let phase = Mutex(Phase.serving)
+    /// Set when the phase `drained` or a later one is reached.
+    let drained = Promise<Void>()
+    /// Set when the phase `closed` is reached.
+    let closed = Promise<Void>()
 
-    private let state = Mutex(State())
-
-    var current: Phase { state.withLock { $0.phase } }
+    var current: Phase { phase.withLock { $0 } }
 
     /// Advances to a phase, unless it has already been reached.
-    func advance(to phase: Phase) {
-        let ready = state.withLock { state in
-            state.phase = max(state.phase, phase)
-            let reached = state.phase
-            let ready = state.waiters.filter { $0.phase <= reached }
-            state.waiters.removeAll { $0.phase <= reached }
-            return ready
+    func advance(to next: Phase) {
+        let reached = phase.withLock { phase in
+            phase = max(phase, next)
+            return phase
         }
-        for waiter in ready { waiter.continuation.resume() }
-    }
-
-    /// Waits for a phase, even in a cancelled task.
-    func reached(_ phase: Phase) async {
-        await withCheckedContinuation { continuation in
-            let isReached = state.withLock { state in
-                if state.phase >= phase { return true }
-                state.waiters.append((phase, continuation))
-                return false
-            }
-            if isReached { continuation.resume() }
-        }
+        if reached >= .drained { drained.set(()) }
+        if reached >= .closed { closed.set(()) }
     }
 }

@@ -1,3 +1,4 @@
+import AdapterSupport
 public import Logging
 public import SignalboxCore
 import Synchronization
@@ -90,7 +91,7 @@ public final class WebSocketServer: Adapter {
 
     private func tokens() async throws(WebSocketChatError) -> PrincipalTokens? {
         do throws(WebSocketChatError) {
-            return try await TokenReader.tokens(of: configuration.principals)
+            return try await PrincipalTokens.reading(configuration.principals)
         } catch {
             throw error.about(source)
         }
@@ -178,79 +179,36 @@ final class ServerCounters: Sendable {
 
 /// The run state and port of a server. Any thread.
 final class ServerLifecycle: Sendable {
-    private enum Phase: Equatable {
-        case new, starting
-        case listening(UInt16)
-        case ended
-    }
-
-    private struct State {
-        var phase = Phase.new
-        var waiters: [UInt64: CheckedContinuation<UInt16?, Never>] = [:]
-        var made: UInt64 = 0
-    }
-
-    private let state = Mutex(State())
+    /// Whether a run is active, whether the last one has ended, and the port of the current or next run, which is `nil`
+    /// once that run has ended.
+    private let state = Mutex((isRunning: false, hasEnded: false, port: Promise<UInt16?>()))
 
     /// - Returns: `false` if a run is already active.
     func begin() -> Bool {
         state.withLock { state in
-            switch state.phase {
-            case .starting, .listening: return false
-            case .new, .ended:
-                state.phase = .starting
-                return true
-            }
+            guard !state.isRunning else { return false }
+            // A task that asked before the first run waits for that run.
+            if state.hasEnded { state.port = Promise() }
+            state.isRunning = true
+            state.hasEnded = false
+            return true
         }
     }
 
     func listens(on port: UInt16) {
-        transition(to: .listening(port), port: port)
+        state.withLock { $0.port }.set(port)
     }
 
     func end() {
-        transition(to: .ended, port: nil)
-    }
-
-    private func transition(to phase: Phase, port: UInt16?) {
-        let waiters = state.withLock { state in
-            state.phase = phase
-            defer { state.waiters = [:] }
-            return state.waiters
+        let port = state.withLock { state in
+            defer { state = (isRunning: false, hasEnded: true, port: Promise(.some(nil))) }
+            return state.port
         }
-        for waiter in waiters.values { waiter.resume(returning: port) }
+        port.set(nil)
     }
 
     /// Waits for the port of the run; `nil` if the run has ended or the caller is cancelled.
     func port() async -> UInt16? {
-        let number = state.withLock { state in
-            state.made += 1
-            return state.made
-        }
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { wait($0, number) }
-        } onCancel: {
-            cancelWait(number)
-        }
-    }
-
-    private func wait(_ continuation: CheckedContinuation<UInt16?, Never>, _ number: UInt64) {
-        let known: UInt16?? = state.withLock { state in
-            switch state.phase {
-            case .listening(let port): return .some(port)
-            case .ended: return .some(nil)
-            case .new, .starting:
-                state.waiters[number] = continuation
-                return nil
-            }
-        }
-        if let known { return continuation.resume(returning: known) }
-        // A cancellation before the waiter was registered has not found it.
-        if Task.isCancelled { cancelWait(number) }
-    }
-
-    private func cancelWait(_ number: UInt64) {
-        let waiter = state.withLock { $0.waiters.removeValue(forKey: number) }
-        waiter?.resume(returning: nil)
+        await state.withLock { $0.port }.valueUnlessCancelled() ?? nil
     }
 }
