@@ -1,3 +1,4 @@
+import AdapterSupport
 import SignalboxCore
 import SignalboxTesting
 import Testing

@@ -1,3 +1,4 @@
+import AdapterSupport
 import SignalboxCore
 import SignalboxTesting
 import Synchronization
@@ -67,7 +68,7 @@ final class Feeding {
     func serving(_ body: (_ woken: EventList<Void>) async throws -> Void) async rethrows {
         let woken = EventList<Void>()
         let (room, intake) = (room, intake)
-        async let serving: Void = room.serve(intake) { woken.append(()) }
+        async let serving: Void = room.serve(intake) { _ in woken.append(()) }
         try await body(woken)
         room.finish()
         intake.close()

@@ -95,7 +95,7 @@ public final class WebSocketFeed: Adapter {
 
     private func perform(_ context: FeedContext) async -> WebSocketChatError? {
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { await context.room.serve(context.intake) { context.eventLoop.transport.wake() } }
+            group.addTask { await context.room.serve(context.intake) { _ in context.eventLoop.transport.wake() } }
             group.addTask { await context.serveDelays() }
             context.eventLoop.post(.begin(context))
             let error = await withTaskCancellationHandler {

@@ -153,8 +153,7 @@ final class ArrivalFeeder {
         if isClosed { return drop() }
         while !isWaiting, pending.count > 0 {
             let front = pending.front
-            // Bounds the result of `submit` by the size of the batch.
-            let accepted = min(max(0, parts.intake.submit(front, to: parts.table)), front.count)
+            let accepted = parts.intake.take(front, to: parts.table)
             pending.removeFirst(accepted)
             if accepted < front.count { wait() }
         }

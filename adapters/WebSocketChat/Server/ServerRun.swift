@@ -42,7 +42,7 @@ final class ServerRun: Sendable {
     func serve(on transport: LibraryTransport) async {
         await withTaskCancellationHandler {
             await withDiscardingTaskGroup { group in
-                group.addTask { [room, intake] in await room.serve(intake) { transport.wake() } }
+                group.addTask { [room, intake] in await room.serve(intake) { _ in transport.wake() } }
                 await shutdown.drained.value()
                 room.finish()
                 await table.settled()
