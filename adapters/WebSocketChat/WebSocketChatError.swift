@@ -3,32 +3,34 @@ public import SignalboxCore
 /// The error thrown when a WebSocket source cannot be set up or cannot continue. Never contains a secret.
 public struct WebSocketChatError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error. More may be added.
-    public struct Code: Sendable, Hashable, CustomStringConvertible {
-        private enum Name: String {
-            case invalidURL, invalidConfiguration, secretUnavailable, alreadyRunning, notConnected, ended, notListening
-            case noResources
+    public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+        /// The name used in logs, such as `invalidURL`.
+        public let rawValue: String
+
+        /// Creates a code by its name.
+        public init(rawValue: String) {
+            self.rawValue = rawValue
         }
-        private let name: Name
 
         /// The URL cannot be used to open a WebSocket.
-        public static let invalidURL = Code(name: .invalidURL)
+        public static let invalidURL = Code(rawValue: "invalidURL")
         /// A configuration value is out of range, or two values conflict.
-        public static let invalidConfiguration = Code(name: .invalidConfiguration)
+        public static let invalidConfiguration = Code(rawValue: "invalidConfiguration")
         /// A token could not be read from its source.
-        public static let secretUnavailable = Code(name: .secretUnavailable)
+        public static let secretUnavailable = Code(rawValue: "secretUnavailable")
         /// The source is already running.
-        public static let alreadyRunning = Code(name: .alreadyRunning)
+        public static let alreadyRunning = Code(rawValue: "alreadyRunning")
         /// The first connection failed, and the configuration requires it to succeed.
-        public static let notConnected = Code(name: .notConnected)
+        public static let notConnected = Code(rawValue: "notConnected")
         /// The connection ended abnormally, and the configuration disables reconnection.
-        public static let ended = Code(name: .ended)
+        public static let ended = Code(rawValue: "ended")
         /// The server cannot listen: the port is in use, the address is not local, or the certificate is unusable.
-        public static let notListening = Code(name: .notListening)
+        public static let notListening = Code(rawValue: "notListening")
         /// The system could not provide a thread, a descriptor or memory.
-        public static let noResources = Code(name: .noResources)
+        public static let noResources = Code(rawValue: "noResources")
 
-        /// The name used in logs, such as `invalidURL`.
-        public var description: String { name.rawValue }
+        /// The name.
+        public var description: String { rawValue }
     }
 
     /// The kind of error.

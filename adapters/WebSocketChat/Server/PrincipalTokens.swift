@@ -76,9 +76,9 @@ extension PrincipalTokens {
         if principals.isEmpty { return try PrincipalTokens(reading: []) }
         let reading: Promise<Result<PrincipalTokens, WebSocketChatError>>
         do throws(SystemResourceError) {
-            reading = try OwnedThread.promise(of: {
+            reading = try OwnedThread.promise {
                 Result { () throws(WebSocketChatError) in try PrincipalTokens(reading: principals) }
-            })
+            }
         } catch {
             throw WebSocketChatError(.noResources, error.description)
         }
