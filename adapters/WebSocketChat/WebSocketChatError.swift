@@ -48,6 +48,10 @@ public struct WebSocketChatError: Error, Sendable, Hashable, CustomStringConvert
         self.detail = detail
     }
 
+    static func invalid(_ detail: String) -> WebSocketChatError {
+        WebSocketChatError(.invalidConfiguration, detail)
+    }
+
     func with(_ disconnectReason: WebSocketDisconnectReason) -> WebSocketChatError {
         var error = self
         error.disconnectReason = disconnectReason

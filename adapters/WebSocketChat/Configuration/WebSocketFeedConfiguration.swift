@@ -85,12 +85,12 @@ extension WebSocketFeedConfiguration {
         guard subprotocols.count <= 32, subprotocols.allSatisfy(HeaderField.isToken),
             subprotocols.reduce(0, { $0 + $1.utf8.count }) <= 1_024
         else {
-            throw invalid("a feed offers at most 32 subprotocols, 1024 bytes in total, each a token (RFC 9110, 5.6.2)")
+            throw .invalid("a feed offers at most 32 subprotocols, 1024 bytes in total, each a token (RFC 9110, 5.6.2)")
         }
-        guard Set(subprotocols).count == subprotocols.count else { throw invalid("a subprotocol is offered twice") }
+        guard Set(subprotocols).count == subprotocols.count else { throw .invalid("a subprotocol is offered twice") }
         if let origin {
             guard HeaderField.isWord(origin), origin.utf8.count <= ClientTarget.originLimit else {
-                throw invalid(
+                throw .invalid(
                     "an origin must have 1 to \(ClientTarget.originLimit) bytes without spaces, such as https://app.example"
                 )
             }
@@ -98,62 +98,58 @@ extension WebSocketFeedConfiguration {
     }
 
     private func validateHeaders() throws(WebSocketChatError) {
-        guard headers.count <= 32 else { throw invalid("a request can have at most 32 further headers") }
+        guard headers.count <= 32 else { throw .invalid("a request can have at most 32 further headers") }
         var names: Set<String> = []
         for header in headers {
-            if let problem = header.problem(hasBearer: bearer != nil) { throw invalid("the header \(problem)") }
+            if let problem = header.problem(hasBearer: bearer != nil) { throw .invalid("the header \(problem)") }
             guard names.insert(header.name.lowercased()).inserted else {
-                throw invalid("the header \(header.name) occurs twice")
+                throw .invalid("the header \(header.name) occurs twice")
             }
         }
         if case .text(let token) = bearer?.source, token.isEmpty || !HeaderField.isLine(token) {
-            throw invalid("the bearer token is empty or contains control characters")
+            throw .invalid("the bearer token is empty or contains control characters")
         }
     }
 
     private func validateSecurity() throws(WebSocketChatError) {
         if !url.isSecure {
-            guard trust == .system else { throw invalid("trusted certificates need wss://") }
-            guard identity == nil else { throw invalid("a client certificate needs wss://") }
+            guard trust == .system else { throw .invalid("trusted certificates need wss://") }
+            guard identity == nil else { throw .invalid("a client certificate needs wss://") }
         } else if url.host.first == "[" {
-            throw invalid("a certificate cannot be verified for an IPv6 address: use wss:// with a host name")
+            throw .invalid("a certificate cannot be verified for an IPv6 address: use wss:// with a host name")
         }
         var files = [identity?.certificateFile, identity?.keyFile].compactMap { $0 }
         if case .authority(let file) = trust { files.append(file) }
         guard files.allSatisfy({ !$0.isEmpty && HeaderField.isLine($0) }) else {
-            throw invalid("the path of a certificate or key file is empty or contains control characters")
+            throw .invalid("the path of a certificate or key file is empty or contains control characters")
         }
     }
 
     private func validateMessages() throws(WebSocketChatError) {
         guard (1_024...1 << 30).contains(waitingBytes) else {
-            throw invalid("the waiting bytes must be 1 KiB to 1 GiB")
+            throw .invalid("the waiting bytes must be 1 KiB to 1 GiB")
         }
-        guard openingMessages.count <= 100 else { throw invalid("a feed can have at most 100 opening messages") }
+        guard openingMessages.count <= 100 else { throw .invalid("a feed can have at most 100 opening messages") }
         let opening = openingMessages.reduce(0) { $0 + $1.utf8.count + TransportLimits.messageOverhead }
         guard opening <= waitingBytes else {
-            throw invalid("the opening messages take \(opening) bytes, more than may wait (\(waitingBytes))")
+            throw .invalid("the opening messages take \(opening) bytes, more than may wait (\(waitingBytes))")
         }
-        guard (1...10_000).contains(frames.batch) else { throw invalid("a batch must have 1 to 10000 messages") }
+        guard (1...10_000).contains(frames.batch) else { throw .invalid("a batch must have 1 to 10000 messages") }
         guard (1...1 << 30).contains(limits.bytes), (1...512).contains(limits.depth) else {
-            throw invalid("the limits of a message must be 1 to 2^30 bytes and a depth of 1 to 512")
+            throw .invalid("the limits of a message must be 1 to 2^30 bytes and a depth of 1 to 512")
         }
     }
 
     private func validateTimes() throws(WebSocketChatError) {
         guard (Duration.seconds(1) ... .seconds(WebSocketFeedConfiguration.connectLimit)).contains(connectTimeout)
         else {
-            throw invalid("the connect timeout must be 1 to \(WebSocketFeedConfiguration.connectLimit) s")
+            throw .invalid("the connect timeout must be 1 to \(WebSocketFeedConfiguration.connectLimit) s")
         }
         let times = Duration.seconds(1) ... .seconds(3_600)
         guard pingAfter.map(times.contains) ?? true else {
-            throw invalid("the time before a ping must be 1 s to 1 h, or none")
+            throw .invalid("the time before a ping must be 1 s to 1 h, or none")
         }
-        guard times.contains(pongWithin) else { throw invalid("the time for the answer to a ping must be 1 s to 1 h") }
-    }
-
-    private func invalid(_ detail: String) -> WebSocketChatError {
-        WebSocketChatError(.invalidConfiguration, detail)
+        guard times.contains(pongWithin) else { throw .invalid("the time for the answer to a ping must be 1 s to 1 h") }
     }
 }
 
@@ -193,17 +189,15 @@ extension WebSocketReconnect {
     func validate() throws(WebSocketChatError) {
         let hour = Duration.seconds(3_600)
         guard first >= .milliseconds(1), first <= cap, cap <= hour else {
-            throw WebSocketChatError(
-                .invalidConfiguration,
+            throw .invalid(
                 "the reconnect waits must be 1 ms or more, with a cap of at most 1 h"
             )
         }
         guard slow.lowerBound >= .milliseconds(1), slow.upperBound <= hour else {
-            throw WebSocketChatError(.invalidConfiguration, "the slow waits between connections must be 1 ms to 1 h")
+            throw .invalid("the slow waits between connections must be 1 ms to 1 h")
         }
         guard (.zero...hour).contains(holds) else {
-            throw WebSocketChatError(
-                .invalidConfiguration,
+            throw .invalid(
                 "the time after which a connection counts as stable must be 0 to 1 h"
             )
         }

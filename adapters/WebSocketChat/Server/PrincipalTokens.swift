@@ -21,15 +21,13 @@ struct PrincipalTokens: Sendable {
             let token = try PrincipalTokens.read(principal)
             let name = UntrustedText.quoted(principal.name)
             guard token.count >= PrincipalTokens.shortest else {
-                throw WebSocketChatError(
-                    .invalidConfiguration,
+                throw .invalid(
                     "the token of principal \(name) has fewer than \(PrincipalTokens.shortest) bytes and can be guessed: "
                         + "generate a longer one at random"
                 )
             }
             if let other = owners.updateValue(name, forKey: token) {
-                throw WebSocketChatError(
-                    .invalidConfiguration,
+                throw .invalid(
                     "principals \(other) and \(name) have the same token: give each its own, so that they can be distinguished"
                 )
             }
