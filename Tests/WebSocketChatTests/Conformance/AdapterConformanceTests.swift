@@ -197,7 +197,7 @@ final class FarSide: ServerFrameReceiver {
     struct State: Sendable {
         /// The open connections; on a server, with the `Authorization` of their request.
         var open: [ConnectionID: String] = [:]
-        var ended: [ConnectionID: ConnectionCloseReason] = [:]
+        var ended: [ConnectionID: DisconnectReason] = [:]
         var answers: [String: ConformanceAnswer] = [:]
         /// The connection on which each message was sent.
         var ways: [String: ConnectionID] = [:]
@@ -230,7 +230,7 @@ final class FarSide: ServerFrameReceiver {
 
     func drained(_ connection: ConnectionID) {}
 
-    func closed(_ connection: ConnectionID, _ end: ConnectionCloseReason) {
+    func closed(_ connection: ConnectionID, _ end: DisconnectReason) {
         assemblers[connection] = nil
         state.change { state in
             state.open[connection] = nil

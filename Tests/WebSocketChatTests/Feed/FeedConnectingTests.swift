@@ -134,7 +134,7 @@ import Testing
         var configuration = WebSocketFeedConfiguration(source: "feed", url: try .local)
         configuration.headers = [WebSocketHeader("X-Key", .text("a\r\nInjected: b"))]
         let made = FeedPreparation.make(configuration) { _ in .success(["127.0.0.1"]) }
-        #expect(throws: FeedDisconnectReason.self) { try made.get() }
+        #expect(throws: DisconnectReason.self) { try made.get() }
     }
 
     @Test func eachAddressOfAHostIsTried() async throws {

@@ -210,23 +210,23 @@ import Testing
 
 @Suite struct WebSocketDisconnectReasonTests {
     @Test func internalReasonsMapToPublicReasons() {
-        let ends: [(FeedDisconnectReason, WebSocketDisconnectReason)] = [
+        let ends: [(DisconnectReason, WebSocketDisconnectReason)] = [
             (.secretUnavailable(""), .notPrepared), (.notResolved(""), .unreachable),
             (.lookupTimeout(.zero), .unreachable),
             (.connectTimeout(.zero), .unreachable), (.pongTimeout, .lost),
             (.subprotocolMismatch(nil), .protocolViolation),
-            (.transport(.invalidTarget("")), .notPrepared), (.transport(.notResolved("")), .unreachable),
-            (.transport(.unreachable("")), .unreachable), (.transport(.tlsFailed("")), .tlsFailed),
-            (.transport(.refused(status: 401)), .refused(status: 401)),
-            (.transport(.upgradeFailed("")), .protocolViolation),
-            (.transport(.closedByPeer(.normal, reason: "")), .closed(code: 1000)),
-            (.transport(.closedByPeer(.absent, reason: "")), .closed(code: nil)),
-            (.transport(.closedLocally(.goingAway, reason: "")), .closed(code: 1001)),
-            (.transport(.closedLocally(.messageTooBig, reason: "")), .protocolViolation),
-            (.transport(.protocolViolation(.invalidPayload)), .protocolViolation), (.transport(.lost), .lost),
-            (.transport(.stopped), .lost),
+            (.invalidTarget(""), .notPrepared), (.notResolved(""), .unreachable),
+            (.unreachable(""), .unreachable), (.tlsFailed(""), .tlsFailed),
+            (.refused(status: 401), .refused(status: 401)),
+            (.upgradeFailed(""), .protocolViolation),
+            (.closedByPeer(.normal, reason: ""), .closed(code: 1000)),
+            (.closedByPeer(.absent, reason: ""), .closed(code: nil)),
+            (.closedLocally(.goingAway, reason: ""), .closed(code: 1001)),
+            (.closedLocally(.messageTooBig, reason: ""), .protocolViolation),
+            (.protocolViolation(.invalidPayload), .protocolViolation), (.lost, .lost),
+            (.stopped, .lost),
         ]
-        for (end, ending) in ends { #expect(end.disconnectReason == ending, "\(end)") }
+        for (end, ending) in ends { #expect(end.classification.disconnectReason == ending, "\(end)") }
     }
 
     @Test func namingTheSourcePreservesTheDisconnectReason() {

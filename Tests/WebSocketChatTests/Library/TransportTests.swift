@@ -230,7 +230,7 @@ import Testing
         let silent = try QuietListener()
         let opening = client.transport.connect(to: .local(UInt16(silent.port)))
         await client.stop()
-        var ends: [ConnectionID: ConnectionCloseReason] = [:]
+        var ends: [ConnectionID: DisconnectReason] = [:]
         for _ in 0..<2 {
             let event = await client.next()
             guard case .closed(let id, let end) = event else { throw UnexpectedEvent(event) }

@@ -70,7 +70,7 @@ struct TransportTrial {
     mutating func ended(
         of connection: ConnectionID? = nil,
         passingOver other: TransportEvent? = nil
-    ) async throws -> ConnectionCloseReason {
+    ) async throws -> DisconnectReason {
         let event = await next(passingOver: other)
         guard case .closed(let id, let end) = event, connection == nil || connection == id else {
             throw UnexpectedEvent(event)
@@ -181,7 +181,7 @@ final class RecordingReceiver: ServerFrameReceiver {
         if behavior.reportsDrained { events.yield(.drained(connection)) }
     }
 
-    func closed(_ connection: ConnectionID, _ end: ConnectionCloseReason) {
+    func closed(_ connection: ConnectionID, _ end: DisconnectReason) {
         if behavior.reportsPieces { events.yield(.pieces(longest: longestPiece, all: bytes)) }
         events.yield(.closed(connection, end))
     }
@@ -206,7 +206,7 @@ enum TransportEvent: Equatable, Sendable {
     case message(ConnectionID, [UInt8], isBinary: Bool)
     case ponged(ConnectionID)
     case drained(ConnectionID)
-    case closed(ConnectionID, ConnectionCloseReason)
+    case closed(ConnectionID, DisconnectReason)
     /// A pass has ended in which pieces of this many bytes arrived.
     case passEnded(bytes: Int)
     case ticked

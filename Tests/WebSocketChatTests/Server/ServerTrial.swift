@@ -186,7 +186,7 @@ struct ChatClient: Sendable {
     var textsSoFar: [String] { Self.texts(of: id, in: clients.events.all) }
 
     /// Waits for the end of the connection and returns it.
-    func ended() async -> ConnectionCloseReason? {
+    func ended() async -> DisconnectReason? {
         let id = id
         let events = await clients.events.wait { events in events.contains { Self.end(of: id, $0) != nil } }
         return events.lazy.compactMap { Self.end(of: id, $0) }.first
@@ -213,7 +213,7 @@ struct ChatClient: Sendable {
         }
     }
 
-    private static func end(of id: ConnectionID, _ event: TransportEvent) -> ConnectionCloseReason? {
+    private static func end(of id: ConnectionID, _ event: TransportEvent) -> DisconnectReason? {
         if case .closed(id, let end) = event { end } else { nil }
     }
 }
@@ -238,7 +238,7 @@ private final class ClientReceiver: FrameReceiver {
         return .proceed
     }
 
-    func closed(_ connection: ConnectionID, _ end: ConnectionCloseReason) {
+    func closed(_ connection: ConnectionID, _ end: DisconnectReason) {
         events.append(.closed(connection, end))
     }
 

@@ -107,8 +107,8 @@ enum ConnectionEventBody {
         text(of: members(chat, facts))
     }
 
-    static func closed(_ chat: ChatConnection, _ facts: ChatFacts, _ closeReason: ConnectionCloseReason) -> [UInt8] {
-        let (code, reason) = codeAndReason(closeReason)
+    static func closed(_ chat: ChatConnection, _ facts: ChatFacts, _ end: DisconnectReason) -> [UInt8] {
+        let (code, reason) = end.closeFacts
         return text(of: members(chat, facts) + [("reason", reason)], code: code)
     }
 
@@ -117,20 +117,6 @@ enum ConnectionEventBody {
             ("connection", chat.id), ("peer", facts.peer), ("principal", facts.principal),
             ("origin", facts.origin?.description), ("subprotocol", facts.subprotocol),
         ]
-    }
-
-    private static func codeAndReason(_ closeReason: ConnectionCloseReason) -> (CloseCode?, String) {
-        switch closeReason {
-        case .closedByPeer(.absent, let reason): (nil, reason)
-        case .closedByPeer(let code, let reason), .closedLocally(let code, let reason): (code, reason)
-        case .protocolViolation(let code): (code, "the peer violated the protocol")
-        case .lost: (nil, "the connection broke")
-        case .stopped: (nil, "the source stopped")
-        case .invalidTarget(let text), .notResolved(let text), .unreachable(let text), .tlsFailed(let text),
-            .upgradeFailed(let text):
-            (nil, text)
-        case .refused(let status): (nil, "refused with \(status)")
-        }
     }
 
     private static func text(of members: [(String, String?)], code: CloseCode? = nil) -> [UInt8] {

@@ -49,10 +49,10 @@ extension FeedSession {
         if open?.id == id { open?.heartbeat?.received() }
     }
 
-    func closed(_ id: ConnectionID, _ reason: ConnectionCloseReason) {
+    func closed(_ id: ConnectionID, _ reason: DisconnectReason) {
         switch phase {
-        case .connecting(id, _, let preparation, let index): failed(.transport(reason), preparation, index)
-        case .open where open?.id == id: disconnected(.transport(reason))
+        case .connecting(id, _, let preparation, let index): failed(reason, preparation, index)
+        case .open where open?.id == id: disconnected(reason)
         case .halted where open?.id == id: forgetConnection()
         case .closing where open?.id == id: finish()
         default: break
@@ -60,7 +60,7 @@ extension FeedSession {
     }
 
     /// Handles the end of the open connection.
-    func disconnected(_ reason: FeedDisconnectReason) {
+    func disconnected(_ reason: DisconnectReason) {
         // A server that accepts connections and drops them immediately must not reset the back-off.
         if let since = open?.since, let reconnect = configuration.reconnect, now - since >= reconnect.holds {
             backoff?.succeeded()
@@ -70,9 +70,9 @@ extension FeedSession {
         ended(reason)
     }
 
-    func announceClosed(_ reason: FeedDisconnectReason) {
+    func announceClosed(_ reason: DisconnectReason) {
         guard configuration.announcesConnections, let current = open else { return }
-        let body = ConnectionEventBody.closed(current.inbound.chat, current.facts, reason.closeReason)
+        let body = ConnectionEventBody.closed(current.inbound.chat, current.facts, reason)
         feeder.announce(.chatClosed, body: body, on: current.inbound)
     }
 

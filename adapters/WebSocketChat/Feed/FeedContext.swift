@@ -83,7 +83,7 @@ struct FeedEnvironment: Sendable {
     /// A random position in the range of a delay, from 0 to 1.
     var jitter: @Sendable () -> Double = { .random(in: 0...1) }
     /// Resolves a name to addresses. May block.
-    var resolve: @Sendable (String) -> Result<[String], FeedDisconnectReason> = { AddressLookup.addresses(of: $0) }
+    var resolve: @Sendable (String) -> Result<[String], DisconnectReason> = { AddressLookup.addresses(of: $0) }
     /// The threads for blocking work.
     var threadPool = BlockingThreadPool.shared
 }

@@ -150,7 +150,7 @@ extension FeedSession {
         phase = .preparing(until: until, ticket)
     }
 
-    func prepared(_ result: Result<FeedPreparation, FeedDisconnectReason>, attempt: UInt64) {
+    func prepared(_ result: Result<FeedPreparation, DisconnectReason>, attempt: UInt64) {
         guard case .preparing = phase, attempt == self.attempt else { return }
         switch result {
         case .success(let preparation): connect(preparation, 0)
@@ -183,7 +183,7 @@ extension FeedSession {
 
     // RFC 6455, 4.1: a subprotocol that was not offered fails the connection. The RFC allows an answer without any, but
     // browsers fail it too, because the meaning of frames would be a guess.
-    private func subprotocolError(of handshake: Handshake) -> FeedDisconnectReason? {
+    private func subprotocolError(of handshake: Handshake) -> DisconnectReason? {
         guard let agreed = handshake.subprotocol else {
             return configuration.subprotocols.isEmpty ? nil : .subprotocolMismatch(nil)
         }
@@ -191,20 +191,20 @@ extension FeedSession {
     }
 
     /// Handles a failed attempt, and tries the next address if that may help.
-    func failed(_ reason: FeedDisconnectReason, _ preparation: FeedPreparation, _ index: Int) {
+    func failed(_ reason: DisconnectReason, _ preparation: FeedPreparation, _ index: Int) {
         if reason.isAddressSpecific && index + 1 < preparation.addresses.count {
             return connect(preparation, index + 1)
         }
         failed(reason)
     }
 
-    func failed(_ reason: FeedDisconnectReason) {
+    func failed(_ reason: DisconnectReason) {
         context.status.count { $0.failures += 1 }
         ended(reason)
     }
 
     /// Schedules the next attempt, or halts the run.
-    func ended(_ reason: FeedDisconnectReason) {
+    func ended(_ reason: DisconnectReason) {
         attempt += 1
         if !wasConnected && (configuration.firstConnectionMustSucceed || configuration.reconnect == nil) {
             return halt(.notConnected, reason)
@@ -217,10 +217,12 @@ extension FeedSession {
         context.schedule(ReconnectDelay(duration: delay, attempt: attempt))
     }
 
-    private func halt(_ code: WebSocketChatError.Code?, _ reason: FeedDisconnectReason) {
+    private func halt(_ code: WebSocketChatError.Code?, _ reason: DisconnectReason) {
         if let code {
             let sentence = reason.sentence(about: configuration.url)
-            error = WebSocketChatError(code, sentence, source: configuration.source).with(reason.disconnectReason)
+            error = WebSocketChatError(code, sentence, source: configuration.source).with(
+                reason.classification.disconnectReason
+            )
         }
         halt()
     }
@@ -254,7 +256,7 @@ extension FeedSession {
         phase = .halted
         if let current = open {
             // The connection produces no more events, so this is its last message.
-            announceClosed(.transport(.closedLocally(.goingAway, reason: "")))
+            announceClosed(.closedLocally(.goingAway, reason: ""))
             current.inbound.flow.pause(.stopping)
         }
         // Messages already read must be counted before the run waits for their outcomes.
@@ -317,10 +319,11 @@ final class FeedLog {
         log.write(.warning, text)
     }
 
-    func disconnected(_ reason: FeedDisconnectReason, nextAttempt: Duration) {
+    func disconnected(_ reason: DisconnectReason, nextAttempt: Duration) {
         let text = "\(reason.sentence(about: url)); retrying in \(nextAttempt.secondsDescription)"
         hasLoggedDisconnect =
-            log.writeLimited(reason.isConfigurationError ? .error : .warning, reason.kind, text) || hasLoggedDisconnect
+            log.writeLimited(reason.isConfigurationError ? .error : .warning, reason.classification.kind, text)
+            || hasLoggedDisconnect
     }
 
     func stopped() {

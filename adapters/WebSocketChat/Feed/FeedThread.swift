@@ -99,7 +99,7 @@ enum FeedCommand: Sendable {
     /// Starts a session.
     case begin(FeedContext)
     /// Secrets and addresses for an attempt are available, or the lookup failed.
-    case prepared(FeedContext, attempt: UInt64, Result<FeedPreparation, FeedDisconnectReason>)
+    case prepared(FeedContext, attempt: UInt64, Result<FeedPreparation, DisconnectReason>)
     /// The delay before an attempt has passed.
     case due(FeedContext, attempt: UInt64)
     /// Stops reading and connecting.
@@ -214,7 +214,7 @@ final class FeedDispatcher: FrameReceiver {
 
     func drained(_ connection: ConnectionID) {}
 
-    func closed(_ connection: ConnectionID, _ reason: ConnectionCloseReason) {
+    func closed(_ connection: ConnectionID, _ reason: DisconnectReason) {
         guard let owner = owner(connection) else { return }
         unregister(connection)
         owner.closed(connection, reason)

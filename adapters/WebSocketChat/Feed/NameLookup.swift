@@ -23,9 +23,9 @@ struct FeedPreparation: Equatable, Sendable {
     /// - Parameter resolve: A function that returns the addresses of a name.
     static func make(
         _ configuration: WebSocketFeedConfiguration,
-        resolve: (String) -> Result<[String], FeedDisconnectReason>
-    ) -> Result<FeedPreparation, FeedDisconnectReason> {
-        do throws(FeedDisconnectReason) {
+        resolve: (String) -> Result<[String], DisconnectReason>
+    ) -> Result<FeedPreparation, DisconnectReason> {
+        do throws(DisconnectReason) {
             var headers: [HeaderField] = []
             for header in configuration.headers { headers.append(try field(header.name, header.value)) }
             if let bearer = configuration.bearer { headers.append(try field("Authorization", bearer, "Bearer ")) }
@@ -37,7 +37,7 @@ struct FeedPreparation: Equatable, Sendable {
         }
     }
 
-    private static func field(_ name: String, _ secret: Secret, _ prefix: String = "") throws(FeedDisconnectReason)
+    private static func field(_ name: String, _ secret: Secret, _ prefix: String = "") throws(DisconnectReason)
         -> HeaderField
     {
         let value: String
@@ -87,7 +87,7 @@ enum AddressLookup {
 
     /// Returns the addresses in the system's order of preference (RFC 6724), usually IPv6 before IPv4. Queries the name
     /// server, which may block for many seconds.
-    static func addresses(of host: String) -> Result<[String], FeedDisconnectReason> {
+    static func addresses(of host: String) -> Result<[String], DisconnectReason> {
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC
         #if canImport(Glibc)

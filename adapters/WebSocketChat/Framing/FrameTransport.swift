@@ -35,7 +35,7 @@ protocol FrameReceiver: AnyObject {
     /// Called when all pending data has been passed to the library.
     func drained(_ connection: ConnectionID)
     /// Called when the connection has ended or could not be opened.
-    func closed(_ connection: ConnectionID, _ reason: ConnectionCloseReason)
+    func closed(_ connection: ConnectionID, _ reason: DisconnectReason)
     /// Called when all available data has been read; submit what arrived since the last call.
     ///
     /// Commands given inside are processed before the thread reads or waits again.
@@ -97,35 +97,6 @@ struct ConnectionID: Hashable, Sendable {
     static func next() -> ConnectionID {
         ConnectionID(number: last.add(1, ordering: .relaxed).newValue)
     }
-}
-
-/// The reason that a connection ended or could not be opened. Texts have at most ``textLimit`` bytes.
-enum ConnectionCloseReason: Equatable, Sendable {
-    /// The target cannot be put into a request.
-    case invalidTarget(String)
-    /// The address could not be resolved.
-    case notResolved(String)
-    /// The address could not be reached.
-    case unreachable(String)
-    /// TLS failed, or the certificate is not trusted or does not match the host.
-    case tlsFailed(String)
-    /// The server answered with this HTTP status instead of the upgrade.
-    case refused(status: Int)
-    /// The server's answer was not a usable upgrade.
-    case upgradeFailed(String)
-    /// The peer closed with this code, or ``CloseCode/absent`` if its close frame had none.
-    case closedByPeer(CloseCode, reason: String)
-    /// This side closed with this code.
-    case closedLocally(CloseCode, reason: String)
-    /// The peer violated RFC 6455 (1002) or sent text that is not UTF-8 (1007), and was closed with that code. On the
-    /// client's side the library often does not report it; the end is then ``lost``.
-    case protocolViolation(CloseCode)
-    /// The connection broke, or the peer stopped responding, without a close frame.
-    case lost
-    /// The service was stopped.
-    case stopped
-
-    static let textLimit = 256
 }
 
 /// The limits and timeouts of a transport.

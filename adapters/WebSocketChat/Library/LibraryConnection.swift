@@ -24,9 +24,9 @@ final class LibraryConnection {
     var phase = Phase.opening
     var handshake = Handshake()
     /// The reason for the end, if known.
-    var closeReason: ConnectionCloseReason?
+    var closeReason: DisconnectReason?
     /// A pending immediate close, which precedes all other output.
-    var cut: (code: CloseCode, reason: String, closeReason: ConnectionCloseReason)?
+    var cut: (code: CloseCode, reason: String, closeReason: DisconnectReason)?
     /// Set while reading is paused.
     var pause: LibraryPause?
     /// The negotiated compression, if any.
@@ -142,7 +142,7 @@ extension LibraryLoop {
         _ connection: LibraryConnection,
         _ code: CloseCode,
         reason: String,
-        closeReason: ConnectionCloseReason? = nil
+        closeReason: DisconnectReason? = nil
     ) {
         guard connection.cut == nil, connection.phase != .closing else { return }
         connection.cut = (code, reason, closeReason ?? .closedLocally(code, reason: reason))

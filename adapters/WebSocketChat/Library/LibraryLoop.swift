@@ -166,7 +166,7 @@ final class LibraryLoop {
     }
 
     /// Reports the end to the receiver, once.
-    func finish(_ connection: LibraryConnection, _ reason: ConnectionCloseReason) {
+    func finish(_ connection: LibraryConnection, _ reason: DisconnectReason) {
         guard connections.removeValue(forKey: connection.id) != nil else { return }
         if lastFound === connection { lastFound = nil }
         paused[connection.id] = nil
@@ -244,14 +244,14 @@ extension LibraryLoop {
     }
 
     // The library answers violations of RFC 6455 with a close frame, and keeps its beginning.
-    private func closedByLibrary(_ handle: OpaquePointer) -> ConnectionCloseReason? {
+    private func closedByLibrary(_ handle: OpaquePointer) -> DisconnectReason? {
         guard lws_get_close_length(handle) >= 2, let payload = lws_get_close_payload(handle) else { return nil }
         let code = CloseCode(number: UInt16(payload[0]) << 8 | UInt16(payload[1]))
         guard code == .protocolError || code == .invalidPayload else { return nil }
         return .protocolViolation(code)
     }
 
-    private func defaultCloseReason(of connection: LibraryConnection) -> ConnectionCloseReason {
+    private func defaultCloseReason(of connection: LibraryConnection) -> DisconnectReason {
         if isDestroying { return .stopped }
         if let cut = connection.cut { return cut.closeReason }
         guard connection.phase == .opening, connection.target != nil else { return .lost }

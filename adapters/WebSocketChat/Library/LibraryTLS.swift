@@ -52,7 +52,7 @@ extension LibraryLoop {
         }
         if let problem = key.problem {
             throw NoVirtualHost(
-                reason: .tlsFailed(LibraryText.sanitized(problem, limit: ConnectionCloseReason.textLimit))
+                reason: .tlsFailed(LibraryText.sanitized(problem, limit: DisconnectReason.textLimit))
             )
         }
         guard let context, let made = makeVirtualHost(context, key) else {
@@ -86,7 +86,7 @@ extension LibraryLoop {
 
 /// The error thrown when a target's trust settings cannot be used.
 struct NoVirtualHost: Error {
-    let reason: ConnectionCloseReason
+    let reason: DisconnectReason
 }
 
 /// Checks PEM files before the library reads them. The library reports few details, ignores authority files that it

@@ -98,7 +98,7 @@ extension LibraryLoop {
             connection.handle = handle
             open(connection)
         case LWS_CALLBACK_CLIENT_CONNECTION_ERROR:
-            let text = LibraryText.sanitized(input, count: length, limit: ConnectionCloseReason.textLimit)
+            let text = LibraryText.sanitized(input, count: length, limit: DisconnectReason.textLimit)
             finish(connection, connection.closeReason ?? failure(text, of: connection, handle))
         default: break
         }
@@ -125,7 +125,7 @@ extension LibraryLoop {
         _ text: String,
         of connection: LibraryConnection,
         _ handle: OpaquePointer
-    ) -> ConnectionCloseReason {
+    ) -> DisconnectReason {
         if let alert, alert.descriptor == lws_get_socket_fd(handle) {
             return .tlsFailed("TLS failed: the server sent the alert \(alert.text)")
         }

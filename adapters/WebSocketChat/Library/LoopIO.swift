@@ -165,7 +165,7 @@ extension LibraryLoop {
         _ handle: OpaquePointer,
         _ code: CloseCode,
         reason: String,
-        closeReason: ConnectionCloseReason
+        closeReason: DisconnectReason
     ) -> Int32 {
         var text = LibraryText.reason(reason)
         let sent = code.isSendable ? code : .normal

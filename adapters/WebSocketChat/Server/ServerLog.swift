@@ -79,7 +79,7 @@ final class ServerLog: Sendable {
     }
 
     /// Logs the end of a connection if the client or its network caused it.
-    func ended(_ connection: ServerConnection, _ reason: ConnectionCloseReason) {
+    func ended(_ connection: ServerConnection, _ reason: DisconnectReason) {
         switch reason {
         case .protocolViolation(let code):
             log.writeLimited(

@@ -107,7 +107,7 @@ final class ServerReceiver: ServerFrameReceiver {
         }
     }
 
-    func closed(_ connection: ConnectionID, _ reason: ConnectionCloseReason) {
+    func closed(_ connection: ConnectionID, _ reason: DisconnectReason) {
         admitted[connection] = nil
         if last?.id == connection { last = nil }
         guard let ended = connections.removeValue(forKey: connection) else { return }

@@ -165,7 +165,7 @@ final class ServerCounters: Sendable {
         }
     }
 
-    func ended(_ reason: ConnectionCloseReason) {
+    func ended(_ reason: DisconnectReason) {
         change { counts in
             counts.open -= 1
             switch reason {

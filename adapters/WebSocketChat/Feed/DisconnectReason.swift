@@ -1,0 +1,175 @@
+import AdapterSupport
+
+/// The reason that a connection, or an attempt to connect, ended. A transport's texts have at most ``textLimit`` bytes.
+enum DisconnectReason: Error, Equatable {
+    /// The target cannot be put into a request.
+    case invalidTarget(String)
+    /// A secret could not be read or is no valid header value; the text names the secret and the reason. Only feeds
+    /// report it.
+    case secretUnavailable(String)
+    /// The host name could not be resolved, for this reason.
+    case notResolved(String)
+    /// Reading secrets and resolving the name took longer than this. Only feeds report it.
+    case lookupTimeout(Duration)
+    /// The address could not be reached.
+    case unreachable(String)
+    /// An address did not lead to an open connection within this time. Only feeds report it.
+    case connectTimeout(Duration)
+    /// TLS failed, or the certificate is not trusted or does not match the host.
+    case tlsFailed(String)
+    /// The server answered with this HTTP status instead of the upgrade.
+    case refused(status: Int)
+    /// The server's answer was not a usable upgrade.
+    case upgradeFailed(String)
+    /// The server agreed to this subprotocol, which was not offered; `nil` if it agreed to none of those offered. Only
+    /// feeds report it.
+    case subprotocolMismatch(String?)
+    /// The peer closed with this code, or ``CloseCode/absent`` if its close frame had none.
+    case closedByPeer(CloseCode, reason: String)
+    /// This side closed with this code.
+    case closedLocally(CloseCode, reason: String)
+    /// The peer violated RFC 6455 (1002) or sent text that is not UTF-8 (1007), and was closed with that code. On the
+    /// client's side the library often does not report it; the end is then ``lost``.
+    case protocolViolation(CloseCode)
+    /// The server sent nothing after a ping. Only feeds report it.
+    case pongTimeout
+    /// The connection broke, or the peer stopped responding, without a close frame.
+    case lost
+    /// The service was stopped.
+    case stopped
+
+    static let textLimit = 256
+
+    /// Whether retrying soon is pointless.
+    var isConfigurationError: Bool {
+        switch self {
+        case .invalidTarget, .secretUnavailable, .tlsFailed, .subprotocolMismatch: true
+        case .refused(300..<400), .refused(400), .refused(401), .refused(403), .refused(404), .refused(405),
+            .refused(407), .refused(410), .refused(426):
+            true
+        default: false
+        }
+    }
+
+    /// Whether another address of the host may work.
+    var isAddressSpecific: Bool {
+        switch self {
+        case .unreachable, .connectTimeout, .lost: true
+        default: false
+        }
+    }
+
+    /// Whether either side closed the connection normally.
+    var isNormalClose: Bool {
+        switch self {
+        case .closedByPeer(let code, _), .closedLocally(let code, _): code == .normal || code == .goingAway
+        default: false
+        }
+    }
+
+    /// The close code, if known, and the text of ``ActionName/chatClosed``.
+    var closeFacts: (code: CloseCode?, reason: String) {
+        switch self {
+        case .closedByPeer(.absent, let reason): (nil, reason)
+        case .closedByPeer(let code, let reason), .closedLocally(let code, let reason): (code, reason)
+        case .protocolViolation(let code): (code, "the peer violated the protocol")
+        case .stopped: (nil, "the source stopped")
+        case .invalidTarget(let text), .notResolved(let text), .unreachable(let text), .tlsFailed(let text),
+            .upgradeFailed(let text):
+            (nil, text)
+        case .refused(let status): (nil, "refused with \(status)")
+        case .lost, .pongTimeout, .secretUnavailable, .lookupTimeout, .connectTimeout, .subprotocolMismatch:
+            (nil, "the connection broke")
+        }
+    }
+}
+
+extension DisconnectReason {
+    /// The kind, which is logged at most once a minute, and the reason as other modules receive it.
+    var classification: (kind: String, disconnectReason: WebSocketDisconnectReason) {
+        switch self {
+        case .invalidTarget: ("target", .notPrepared)
+        case .secretUnavailable: ("secret", .notPrepared)
+        case .notResolved, .lookupTimeout: ("lookup", .unreachable)
+        case .unreachable: ("unreachable", .unreachable)
+        case .connectTimeout: ("slow", .unreachable)
+        case .tlsFailed: ("tlsFailed", .tlsFailed)
+        case .refused(let status): ("refused \(status)", .refused(status: status))
+        case .upgradeFailed: ("upgradeFailed", .protocolViolation)
+        case .subprotocolMismatch: ("subprotocol", .protocolViolation)
+        case .closedByPeer(let code, _): ("closed \(code.number)", .closed(code: code == .absent ? nil : code.number))
+        case .closedLocally(let code, _) where isNormalClose:
+            ("closed locally \(code.number)", .closed(code: code.number))
+        // Closing with any other code answers a violation: a message too large, invalid UTF-8, or an unaccepted kind.
+        case .closedLocally(let code, _): ("closed locally \(code.number)", .protocolViolation)
+        case .protocolViolation: ("protocol", .protocolViolation)
+        case .pongTimeout: ("ping", .lost)
+        case .lost, .stopped: ("lost", .lost)
+        }
+    }
+
+    /// Returns a sentence with the event, the server and, if there is one, the remedy. Of the peer's text it contains
+    /// only a close frame's reason, in quotes.
+    func sentence(about url: WebSocketURL) -> String {
+        switch self {
+        case .invalidTarget(let reason): "cannot create a request for \(url): \(reason)"
+        case .secretUnavailable(let reason): "cannot connect to \(url): \(reason)"
+        case .notResolved(let reason): "cannot resolve the host of \(url): \(reason)"
+        case .lookupTimeout(let limit):
+            "secrets and the address of \(url) were not available within \(limit.secondsDescription): "
+                + "check the name server"
+        case .unreachable(let reason): "cannot reach \(url): \(reason)"
+        case .connectTimeout(let limit): "\(url) did not open the connection within \(limit.secondsDescription)"
+        case .tlsFailed(let reason):
+            "cannot secure the connection to \(url): \(reason). Check the trusted authorities, and that the server's "
+                + "certificate is for this host"
+        case .refused(let status): "\(url) refused the connection: status \(status)" + advice(status)
+        case .upgradeFailed(let reason): "\(url) did not accept the WebSocket upgrade: \(reason)"
+        case .subprotocolMismatch(let answered?):
+            "\(url) selected the subprotocol \(answered.debugDescription), which was not offered"
+        case .subprotocolMismatch(nil):
+            "\(url) selected none of the offered subprotocols: offer those it supports, or none"
+        case .closedByPeer(.absent, _): "\(url) closed the connection without a status code"
+        case .closedByPeer(let code, let reason): "\(url) closed the connection: \(code.number)\(quoted(reason))"
+        case .closedLocally(let code, let reason):
+            "closed the connection to \(url): \(code.number)\(quoted(reason))"
+        case .protocolViolation: "\(url) violated RFC 6455; the connection was dropped"
+        case .pongTimeout: "\(url) did not answer a ping; the connection was closed"
+        case .lost, .stopped: "connection to \(url) lost"
+        }
+    }
+
+    private func quoted(_ reason: String) -> String {
+        reason.isEmpty ? "" : " \(UntrustedText.quoted(reason))"
+    }
+
+    private func advice(_ status: Int) -> String {
+        switch status {
+        case 300..<400: ". Redirects are not followed: use the target URL"
+        case 401: ". Check the bearer token"
+        case 403: ". Check the origin, and what the token allows"
+        case 404, 410: ". Check the path"
+        case 400, 405, 426: ". Check path and headers, and that the server supports WebSocket version 13"
+        case 407: ". A proxy requires authentication, which is not supported"
+        default: ""
+        }
+    }
+}
+
+/// How a feed's last connection ended, or why it failed, for programs that distinguish these cases.
+package enum WebSocketDisconnectReason: Sendable, Hashable {
+    /// A secret or file that the request needs is unavailable.
+    case notPrepared
+    /// The host name could not be resolved, or no address led to an open connection.
+    case unreachable
+    /// TLS failed: the certificate is not trusted or does not match the host.
+    case tlsFailed
+    /// The server answered with this HTTP status instead of an upgrade.
+    case refused(status: Int)
+    /// The server violated RFC 6455, sent an unaccepted message, or did not answer with a WebSocket.
+    case protocolViolation
+    /// The server closed with this code (RFC 6455, 7.4), or `nil` if its close frame had none.
+    case closed(code: UInt16?)
+    /// The connection broke or the server stopped responding, without a close frame.
+    case lost
+}
