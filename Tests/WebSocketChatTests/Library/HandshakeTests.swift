@@ -115,7 +115,7 @@ import Testing
     // libwebsockets 4.1.6 calls back about an upgrade that it has already refused and freed.
     @Test func anUnknownUpgradeAfterADocumentIsRefused() async throws {
         var endpoint = ServerEndpoint()
-        endpoint.pages = ["/": ServedPage(contentType: "text/plain", body: Array("page".utf8))]
+        endpoint.pages = ["/": WebSocketPage(contentType: "text/plain", body: Array("page".utf8))]
         let server = try await TransportTrial.server(endpoint: endpoint)
         for _ in 0..<20 {
             let peer = try #require(RawPeer(port: server.transport.port))
@@ -131,7 +131,7 @@ import Testing
 
     @Test func headRequestsAreAnsweredWithoutABody() async throws {
         var endpoint = ServerEndpoint()
-        endpoint.pages = ["/": ServedPage(contentType: "text/plain", body: Array("page".utf8))]
+        endpoint.pages = ["/": WebSocketPage(contentType: "text/plain", body: Array("page".utf8))]
         let server = try await TransportTrial.server(endpoint: endpoint)
         let close = "Host: localhost\r\nConnection: close\r\n\r\n"
         let head = try await answer(server.transport.port, Array("HEAD / HTTP/1.1\r\n\(close)".utf8))
@@ -169,7 +169,7 @@ import Testing
 
     @Test func pipelinedRequestsAreAnsweredInOrder() async throws {
         var endpoint = ServerEndpoint()
-        endpoint.pages = ["/": ServedPage(contentType: "text/plain", body: Array("page".utf8))]
+        endpoint.pages = ["/": WebSocketPage(contentType: "text/plain", body: Array("page".utf8))]
         var server = try await TransportTrial.server(.init(echoes: true), endpoint: endpoint)
         let peer = try #require(RawPeer(port: server.transport.port))
         let get = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -264,13 +264,9 @@ import Testing
         var endpoint = ServerEndpoint()
         let script = (0..<100_000).map { UInt8(ascii: "a") + UInt8($0 % 26) }
         endpoint.pages = [
-            "/": ServedPage(
-                contentType: "text/html",
-                body: Array("<p>hello</p>".utf8),
-                headers: [HeaderField("Content-Security-Policy", "default-src 'self'")].compactMap { $0 }
-            ),
-            "/bridge.js": ServedPage(contentType: "text/javascript", body: script),
-            "/empty": ServedPage(contentType: "text/plain", body: []),
+            "/": WebSocketPage(contentType: "text/html", body: Array("<p>hello</p>".utf8)),
+            "/bridge.js": WebSocketPage(contentType: "text/javascript", body: script),
+            "/empty": WebSocketPage(contentType: "text/plain", body: []),
         ]
         let server = try await TransportTrial.server(endpoint: endpoint)
         func get(_ path: String, method: String = "GET") async throws -> String {
@@ -282,7 +278,8 @@ import Testing
         }
         let page = try await get("/")
         #expect(page.hasPrefix("HTTP/1.1 200"))
-        #expect(page.lowercased().contains("content-security-policy: default-src 'self'\r\n"))
+        let policy = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+        #expect(page.lowercased().contains("content-security-policy: \(policy)\r\n"))
         #expect(page.hasSuffix("\r\n\r\n<p>hello</p>"))
         #expect(try await get("/bridge.js").hasSuffix("\r\n\r\n" + String(decoding: script, as: UTF8.self)))
         #expect(try await get("/empty").hasSuffix("\r\n\r\n"))

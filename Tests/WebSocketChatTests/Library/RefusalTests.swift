@@ -95,9 +95,9 @@ import Testing
     @Test func aTLSClientReportsAPlainServer() async throws {
         var client = try await TransportTrial.client()
         var endpoint = ServerEndpoint()
-        endpoint.pages = ["/chat": ServedPage(contentType: "text/plain", body: [])]
+        endpoint.pages = ["/chat": WebSocketPage(contentType: "text/plain", body: [])]
         let server = try await TransportTrial.server(.init(decide: { _ in .notFound }), endpoint: endpoint)
-        _ = client.transport.connect(to: .local(server.transport.port) { $0.security = .system })
+        _ = client.transport.connect(to: .local(server.transport.port) { $0.trust = .system })
         let end = try await client.ended()
         guard case .tlsFailed = end else {
             Issue.record("\(end)")

@@ -17,7 +17,7 @@ import Testing
         let server = try await TransportTrial.server(.init(echoes: true), endpoint: endpoint(authority), limits: .roomy)
         var client = try await TransportTrial.client(limits: .roomy)
         let id = try await client.open(server.transport.port) {
-            $0.security = .authority(file: authority.authorityFile)
+            $0.trust = .authority(file: authority.authorityFile)
         }
         let text = [UInt8](repeating: UInt8(ascii: "s"), count: 1 << 20)
         #expect(client.transport.send(text, .text, on: id) == .accepted)
@@ -39,7 +39,7 @@ import Testing
                 port: port,
                 host: "other.example:\(port)",
                 path: "/",
-                security: .authority(file: authority.authorityFile)
+                trust: .authority(file: authority.authorityFile)
             )
         )
         let end = try await client.ended()
@@ -58,7 +58,7 @@ import Testing
         let server = try await TransportTrial.server(endpoint: endpoint(authority))
         var client = try await TransportTrial.client()
         _ = client.transport.connect(
-            to: .local(server.transport.port) { $0.security = system ? .system : .authority(file: other.authorityFile) }
+            to: .local(server.transport.port) { $0.trust = system ? .system : .authority(file: other.authorityFile) }
         )
         let end = try await client.ended()
         #expect(end == .tlsFailed("the server's certificate is not trusted: unable to get local issuer certificate"))
@@ -72,7 +72,7 @@ import Testing
         let server = try await TransportTrial.server(endpoint: endpoint(authority))
         var client = try await TransportTrial.client()
         _ = client.transport.connect(
-            to: .local(server.transport.port) { $0.security = .authority(file: authority.authorityFile) }
+            to: .local(server.transport.port) { $0.trust = .authority(file: authority.authorityFile) }
         )
         let end = try await client.ended()
         #expect(end == .tlsFailed("the server's certificate is not trusted: certificate has expired"))
@@ -92,14 +92,14 @@ import Testing
                 port: port,
                 host: "other.example:\(port)",
                 path: "/",
-                security: .anything
+                trust: .anything
             )
         )
         #expect(try await client.opened().0 == id)
         #expect(client.transport.send(Array("hello".utf8), .text, on: id) == .accepted)
         #expect(try await client.message() == Array("hello".utf8))
         // Trust applies to one connection: the next one checks the certificate.
-        _ = client.transport.connect(to: .local(port) { $0.security = .authority(file: authority.authorityFile) })
+        _ = client.transport.connect(to: .local(port) { $0.trust = .authority(file: authority.authorityFile) })
         let end = try await client.ended()
         #expect(end == .tlsFailed("the server's certificate is not trusted: certificate has expired"))
         await client.stop()
@@ -109,7 +109,7 @@ import Testing
     @Test func aServerWithoutTLSIsReported() async throws {
         let server = try await TransportTrial.server()
         var client = try await TransportTrial.client()
-        _ = client.transport.connect(to: .local(server.transport.port) { $0.security = .anything })
+        _ = client.transport.connect(to: .local(server.transport.port) { $0.trust = .anything })
         let end = try await client.ended()
         #expect(end == .tlsFailed("TLS failed: the server does not speak TLS, or its data is damaged"))
         await client.stop()
@@ -124,7 +124,7 @@ import Testing
             ("[::1]:1", "TLS needs a name or an IPv4 address, not [::1]:1"),
         ] {
             _ = client.transport.connect(
-                to: ClientTarget(address: "127.0.0.1", port: 1, host: host, path: "/", security: .system)
+                to: ClientTarget(address: "127.0.0.1", port: 1, host: host, path: "/", trust: .system)
             )
             let clientEnd = try await client.ended()
             #expect(clientEnd == .invalidTarget(text))
@@ -142,7 +142,7 @@ import Testing
         var client = try await TransportTrial.client()
         _ = client.transport.connect(
             to: .local(openSSL.port) { target in
-                target.security = .authority(file: authority.authorityFile)
+                target.trust = .authority(file: authority.authorityFile)
                 target.identity = identity
             }
         )
@@ -161,7 +161,7 @@ import Testing
         let openSSL = try await OpenSSLServer.start(authority)
         var client = try await TransportTrial.client()
         _ = client.transport.connect(
-            to: .local(openSSL.port) { $0.security = .authority(file: authority.authorityFile) }
+            to: .local(openSSL.port) { $0.trust = .authority(file: authority.authorityFile) }
         )
         let clientEnd = try await client.ended()
         #expect(clientEnd == .tlsFailed("TLS failed: the server sent the alert certificate required"))
@@ -194,7 +194,7 @@ import Testing
         for (identity, text) in cases {
             _ = client.transport.connect(
                 to: .local(1) { target in
-                    target.security = .system
+                    target.trust = .system
                     target.identity = identity
                 }
             )
@@ -217,7 +217,7 @@ import Testing
             ("/nowhere/ca.pem", "the file of trusted authorities /nowhere/ca.pem cannot be read"),
             (authority.keyFile, "the file of trusted authorities \(authority.keyFile) has no certificate in PEM"),
         ] {
-            _ = client.transport.connect(to: .local(1) { $0.security = .authority(file: file) })
+            _ = client.transport.connect(to: .local(1) { $0.trust = .authority(file: file) })
             let clientEnd = try await client.ended()
             #expect(clientEnd == .tlsFailed(text))
         }
@@ -232,7 +232,7 @@ import Testing
         for number in 0...LibraryLoop.virtualHostLimit {
             let copy = authority.path("ca-\(number).pem")
             try FileManager.default.copyItem(atPath: authority.authorityFile, toPath: copy)
-            let id = client.transport.connect(to: .local(UInt16(silent.port)) { $0.security = .authority(file: copy) })
+            let id = client.transport.connect(to: .local(UInt16(silent.port)) { $0.trust = .authority(file: copy) })
             client.transport.perform(.cut(.normal, reason: ""), on: id)
             let end = try await client.ended()
             if number < LibraryLoop.virtualHostLimit {
@@ -253,7 +253,7 @@ import Testing
             endpoint.identity = .init(certificateFile: authority.certificateFile, keyFile: authority.keyFile)
             let server = try await TransportTrial.server(endpoint: endpoint, limits: .unhurried)
             var client = try await TransportTrial.client()
-            _ = try await client.open(server.transport.port) { $0.security = .system }
+            _ = try await client.open(server.transport.port) { $0.trust = .system }
             await client.stop()
             await server.stop()
         }
@@ -329,7 +329,7 @@ import Testing
                 let openSSL = try await OpenSSLServer.start(authority, [version] + TLSVersionTests.ciphers)
                 var client = try await TransportTrial.client()
                 _ = client.transport.connect(
-                    to: .local(openSSL.port) { $0.security = .authority(file: authority.authorityFile) }
+                    to: .local(openSSL.port) { $0.trust = .authority(file: authority.authorityFile) }
                 )
                 let end = try await client.ended()
                 #expect(end == .tlsFailed("TLS failed: the server sent the alert protocol version"), "\(version)")

@@ -152,7 +152,7 @@ import Testing
             "/a": WebSocketPage(contentType: "text/html", body: [], policy: .site),
             "/b": WebSocketPage(contentType: "text/html", body: []),
         ]
-        let served = ServerPages.all(of: configuration).mapValues { page in
+        let served = configuration.allPages.mapValues { page in
             page.headers.first { $0.name == "Content-Security-Policy" }?.value
         }
         #expect(served == ["/a": content(.site), "/b": content(.strict), "/health": content(.strict)])

@@ -68,34 +68,25 @@ public struct WebSocketPagePolicy: Sendable, Hashable {
     }
 }
 
-/// The documents for requests that do not upgrade.
-enum ServerPages {
-    /// The headers of every page: no content type sniffing, no referrer, no caching.
+extension WebSocketPage {
+    // The headers of every page: no content type sniffing, no referrer, no caching.
     private static let always = [
         ("X-Content-Type-Options", "nosniff"),
         ("Referrer-Policy", "no-referrer"),
         ("Cache-Control", "no-store"),
     ]
 
-    static func all(of configuration: WebSocketServerConfiguration) -> [String: ServedPage] {
-        var pages = configuration.pages.mapValues(served)
-        if let path = configuration.healthPath {
-            let health = Array("{\"status\":\"ok\"}\n".utf8)
-            pages[path] = served(WebSocketPage(contentType: "application/json", body: health))
-        }
-        return pages
-    }
-
-    private static func served(_ page: WebSocketPage) -> ServedPage {
-        let headers = (page.policy.headers + always).compactMap { HeaderField($0, $1) }
-        return ServedPage(contentType: page.contentType, body: page.body, headers: headers)
+    /// The headers besides those of every HTTP response.
+    var headers: [HeaderField] {
+        (policy.headers + WebSocketPage.always).compactMap { HeaderField($0, $1) }
     }
 }
 
-/// A document to serve from memory, with its headers.
-struct ServedPage: Equatable, Sendable {
-    let contentType: String
-    let body: [UInt8]
-    /// Additional headers, such as a content security policy.
-    var headers: [HeaderField] = []
+extension WebSocketServerConfiguration {
+    /// The documents for requests that do not upgrade.
+    var allPages: [String: WebSocketPage] {
+        guard let healthPath else { return pages }
+        let health = WebSocketPage(contentType: "application/json", body: Array("{\"status\":\"ok\"}\n".utf8))
+        return pages.merging([healthPath: health]) { $1 }
+    }
 }

@@ -161,10 +161,10 @@ extension WebSocketServerConfiguration {
         // A `nil` address listens on both families.
         endpoint.address = address == "::" ? nil : address
         endpoint.port = port
-        endpoint.identity = identity.map { .init(certificateFile: $0.certificateFile, keyFile: $0.keyFile) }
+        endpoint.identity = identity
         endpoint.subprotocols = subprotocols.filter { $0 != BearerToken.companion } + [BearerToken.companion]
         endpoint.compresses = compression
-        endpoint.pages = ServerPages.all(of: self)
+        endpoint.pages = allPages
         endpoint.http = httpLimits
         return endpoint
     }

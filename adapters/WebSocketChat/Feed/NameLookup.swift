@@ -58,7 +58,7 @@ struct FeedPreparation: Equatable, Sendable {
             host: configuration.url.hostHeader,
             path: configuration.url.target
         )
-        target.security = configuration.security
+        target.trust = configuration.url.isSecure ? configuration.trust : nil
         target.identity = configuration.identity
         target.subprotocols = configuration.subprotocols
         target.origin = configuration.origin
@@ -66,17 +66,6 @@ struct FeedPreparation: Equatable, Sendable {
         target.offersCompression = configuration.compression
         target.waitingBytes = configuration.waitingBytes
         return target
-    }
-}
-
-extension WebSocketFeedConfiguration {
-    fileprivate var security: ClientTarget.Security {
-        guard url.isSecure else { return .none }
-        switch trust {
-        case .system: return .system
-        case .authority(let file): return .authority(file: file)
-        case .anything: return .anything
-        }
     }
 }
 

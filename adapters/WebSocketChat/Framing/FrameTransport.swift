@@ -13,14 +13,6 @@ protocol FrameSender: AnyObject, Sendable {
     func connect(to target: ClientTarget) -> ConnectionID
 }
 
-/// Parses and writes the frames of its connections on one thread. Every call is safe on any thread.
-protocol FrameTransport: FrameSender {
-    /// Cuts every connection with 1001 and ends the thread within ``TransportLimits/closeTimeoutSeconds``. Idempotent.
-    func stop()
-    /// Waits until the thread has ended, after which the receiver is not called.
-    func stopped() async
-}
-
 /// Receives a transport's events. All calls occur on the service's thread, in order, and must not block.
 ///
 /// For each connection, ``opened(_:_:)`` is called at most once, then pieces, then ``closed(_:_:)`` exactly once, even

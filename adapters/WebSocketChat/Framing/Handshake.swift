@@ -67,18 +67,6 @@ enum UpgradeDecision: Equatable, Sendable {
 
 /// The parameters of a client's connection.
 struct ClientTarget: Equatable, Sendable {
-    /// The security of the connection.
-    enum Security: Hashable, Sendable {
-        /// No TLS.
-        case none
-        /// TLS with a certificate for the host, signed by an authority that the system trusts.
-        case system
-        /// TLS with a certificate for the host, signed by an authority of this PEM file.
-        case authority(file: String)
-        /// TLS with any certificate for any host.
-        case anything
-    }
-
     // The library writes these lines into fixed buffers and would truncate longer ones, including their line ends.
     static let pathLimit = 2_032
     static let hostLimit = 119
@@ -91,7 +79,8 @@ struct ClientTarget: Equatable, Sendable {
     let host: String
     /// The path and query, percent-encoded, starting with `/`.
     let path: String
-    var security = Security.none
+    /// The trusted certificates; no TLS if `nil`.
+    var trust: WebSocketTrust?
     /// The client's own certificate, for servers that request one; used only with TLS.
     var identity: WebSocketIdentity?
     /// The offered subprotocols, tokens in order of preference.
@@ -128,7 +117,7 @@ struct ClientTarget: Equatable, Sendable {
         guard subprotocols.allSatisfy(HeaderField.isToken) else { return "a subprotocol is not a token" }
         guard origin.map(HeaderField.isWord) ?? true else { return "the origin has forbidden characters" }
         // With TLS, the library would verify the certificate against the text before the first colon.
-        guard security == .none || host.utf8.first != UInt8(ascii: "[") else {
+        guard trust == nil || host.utf8.first != UInt8(ascii: "[") else {
             return "TLS needs a name or an IPv4 address, not \(host)"
         }
         return nil
@@ -137,24 +126,18 @@ struct ClientTarget: Equatable, Sendable {
 
 /// A server's address and features.
 struct ServerEndpoint: Sendable {
-    /// A server's certificate and key, as PEM files.
-    struct Identity: Hashable, Sendable {
-        let certificateFile: String
-        let keyFile: String
-    }
-
     /// An interface or a numeric address; all interfaces if `nil`.
     var address: String? = "127.0.0.1"
     /// The port; 0 lets the system choose one.
     var port: UInt16 = 0
     /// The server's certificate; no TLS if `nil`.
-    var identity: Identity?
+    var identity: WebSocketIdentity?
     /// The supported subprotocols. The server agrees to the first supported one that the client offers.
     var subprotocols: [String] = []
     /// Whether to accept compression; off by default, as a compressed connection costs about 100 KB.
     var compresses = false
     /// Documents by path, for GET and HEAD.
-    var pages: [String: ServedPage] = [:]
+    var pages: [String: WebSocketPage] = [:]
     /// The limits for HTTP connections.
     var http = HTTPLimits()
 }

@@ -4,17 +4,17 @@ import Logging
 
 /// The trust and identity settings of a client's virtual host.
 struct TrustKey: Hashable {
-    let security: ClientTarget.Security
+    let trust: WebSocketTrust?
     let identity: WebSocketIdentity?
 
     init(_ target: ClientTarget) {
-        security = target.security
-        identity = target.security == .none ? nil : target.identity
+        trust = target.trust
+        identity = target.trust == nil ? nil : target.identity
     }
 
     /// Why no virtual host can be created; `nil` if the files are usable.
     var problem: String? {
-        if case .authority(let file) = security, let problem = CertificateFiles.problem(authorities: file) {
+        if case .authority(let file)? = trust, let problem = CertificateFiles.problem(authorities: file) {
             return problem
         }
         return identity.flatMap { CertificateFiles.problem(certificate: $0.certificateFile, key: $0.keyFile) }
@@ -72,7 +72,7 @@ extension LibraryLoop {
         info.options = UInt64(LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT)
         info.http_proxy_address = tables.noProxy
         info.ssl_client_options_set = clws_old_tls()
-        if case .authority(let file) = key.security {
+        if case .authority(let file)? = key.trust {
             info.client_ssl_ca_filepath = tables.keep(file)
             info.options |= UInt64(LWS_SERVER_OPTION_DISABLE_OS_CA_CERTS)
         }

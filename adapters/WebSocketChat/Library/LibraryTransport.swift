@@ -2,10 +2,11 @@ import AdapterSupport
 import CLibwebsockets
 import Synchronization
 
-/// A context of libwebsockets on its own thread.
+/// A context of libwebsockets on its own thread, which parses and writes the frames of its connections. Every call is
+/// safe on any thread.
 ///
 /// Runs until ``stop()``, even if nothing else refers to it; its receiver usually does.
-final class LibraryTransport: FrameTransport {
+final class LibraryTransport: FrameSender {
     // A client reads many frames at once. A server allocates this much for each of its many connections.
     private static let clientReceiveBytes = 65_536
     private static let serverReceiveBytes = 4_096
@@ -94,6 +95,7 @@ final class LibraryTransport: FrameTransport {
         queue.append(.command(connection, command))
     }
 
+    /// Cuts every connection with 1001 and ends the thread within ``TransportLimits/closeTimeoutSeconds``. Idempotent.
     func stop() {
         queue.stop()
     }
@@ -133,7 +135,7 @@ final class LibraryTransport: FrameTransport {
         }
     }
 
-    /// Waits until the receiver is no longer called.
+    /// Waits until the thread has ended, after which the receiver is not called.
     func stopped() async {
         await ended.value()
     }

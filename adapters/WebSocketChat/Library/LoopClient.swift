@@ -50,11 +50,11 @@ extension LibraryLoop {
         info.retry_and_idle_policy = UnsafePointer(tables.policy)
         // A redirect would lead to a host that is not configured.
         info.ssl_connection = Int32(LCCSCF_HTTP_NO_FOLLOW_REDIRECT.rawValue)
-        if target.security != .none {
+        if target.trust != nil {
             info.ssl_connection |= Int32(LCCSCF_USE_SSL.rawValue)
             info.alpn = UnsafePointer(texts[6])
         }
-        if target.security == .anything {
+        if target.trust == .anything {
             info.ssl_connection |= Int32(LCCSCF_SKIP_SERVER_CERT_HOSTNAME_CHECK.rawValue)
         }
         return lws_client_connect_via_info(&info)
@@ -112,7 +112,7 @@ extension LibraryLoop {
     ) -> Bool {
         guard !isVerified else { return true }
         guard let verification else { return false }
-        if connection.target?.security == .anything {
+        if connection.target?.trust == .anything {
             clws_certificate_ignore_error(verification)
             return true
         }
@@ -134,7 +134,7 @@ extension LibraryLoop {
             if status > 0 && status != 101 { return .refused(status: status) }
             return .upgradeFailed(text)
         }
-        guard connection.target?.security != ClientTarget.Security.none else { return .unreachable(text) }
+        guard connection.target?.trust != nil else { return .unreachable(text) }
         // The library's own error texts are numbers.
         if text.hasPrefix("connect SSL") {
             return .tlsFailed("TLS failed: the server does not speak TLS, or its data is damaged")

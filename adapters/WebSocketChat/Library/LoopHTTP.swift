@@ -121,7 +121,7 @@ extension LibraryLoop {
         return 0
     }
 
-    private func writeHead(of page: ServedPage, to handle: OpaquePointer) -> Bool {
+    private func writeHead(of page: WebSocketPage, to handle: OpaquePointer) -> Bool {
         let head = CLWS_PRE
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: head + 4_096) { buffer in
             guard let base = buffer.baseAddress else { return false }
@@ -175,7 +175,7 @@ extension LibraryLoop {
 
 /// The transfer of a document to a client.
 struct PageTransfer {
-    let page: ServedPage
+    let page: WebSocketPage
     var sent = 0
     /// Whether the library has accepted all of it, perhaps still buffered.
     var isWritten = false
