@@ -8,7 +8,7 @@ final class FeedContext: Sendable {
     let environment: FeedEnvironment
     let logger: Logger
     let intake: any Intake
-    let eventLoop: FeedEventLoop
+    let transport: LibraryTransport
     let status: FeedStatus
     let table: SettlementTable
     let room = RoomRequests()
@@ -24,18 +24,26 @@ final class FeedContext: Sendable {
         environment: FeedEnvironment,
         logger: Logger,
         intake: any Intake,
-        eventLoop: FeedEventLoop,
+        transport: LibraryTransport,
         status: FeedStatus
     ) {
         self.configuration = configuration
         self.environment = environment
         self.logger = logger
         self.intake = intake
-        self.eventLoop = eventLoop
+        self.transport = transport
         self.status = status
         table = SettlementTable(answers: configuration.answers)
         // Only the newest delay matters.
         (delays, delayContinuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    // MARK: - Any thread
+
+    /// Queues work for the session and wakes its thread.
+    func post(startsSession: Bool = false, _ work: @escaping @Sendable (FeedSession) -> Void) {
+        let command = FeedCommand(context: self, startsSession: startsSession, work: work)
+        if !transport.post(command) { threadEnded() }
     }
 
     // MARK: - The service's thread
@@ -62,7 +70,7 @@ final class FeedContext: Sendable {
     func serveDelays() async {
         for await delay in delays {
             do { try await environment.sleep(delay.duration) } catch { return }
-            eventLoop.post(.due(self, attempt: delay.attempt))
+            post { $0.due(attempt: delay.attempt) }
         }
     }
 }

@@ -143,9 +143,9 @@ extension FeedSession {
         }
         let ticket = context.environment.threadPool.perform { [context, attempt] in
             let result = FeedPreparation.make(context.configuration, resolve: context.environment.resolve)
-            context.eventLoop.post(.prepared(context, attempt: attempt, result))
+            context.post { $0.prepared(result, attempt: attempt) }
         } noThread: { [context, attempt] missing in
-            context.eventLoop.post(.prepared(context, attempt: attempt, .failure(.notResolved(missing.description))))
+            context.post { $0.prepared(.failure(.notResolved(missing.description)), attempt: attempt) }
         }
         phase = .preparing(until: until, ticket)
     }

@@ -72,9 +72,9 @@ public final class WebSocketFeed: Adapter {
             throw WebSocketChatError(.alreadyRunning, "the feed is already running; create another one", source: source)
         }
         defer { status.end() }
-        let eventLoop: FeedEventLoop
+        let transport: LibraryTransport
         do throws(TransportError) {
-            eventLoop = try await thread.register()
+            transport = try await thread.register()
         } catch {
             throw WebSocketChatError(.noResources, error.description, source: source)
         }
@@ -83,28 +83,28 @@ public final class WebSocketFeed: Adapter {
             environment: environment,
             logger: logger,
             intake: intake,
-            eventLoop: eventLoop,
+            transport: transport,
             status: status
         )
-        status.hub.attach(eventLoop.transport)
+        status.hub.attach(transport)
         let error = await perform(context)
         status.hub.attach(nil)
-        await thread.unregister(eventLoop)
+        await thread.unregister(transport)
         if let error { throw error }
     }
 
     private func perform(_ context: FeedContext) async -> WebSocketChatError? {
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { await context.room.serve(context.intake) { _ in context.eventLoop.transport.wake() } }
+            group.addTask { await context.room.serve(context.intake) { _ in context.transport.wake() } }
             group.addTask { await context.serveDelays() }
-            context.eventLoop.post(.begin(context))
+            context.post(startsSession: true) { $0.begin() }
             let error = await withTaskCancellationHandler {
                 await context.halted.value()
                 await context.table.settled()
-                context.eventLoop.post(.close(context))
+                context.post { $0.close() }
                 return await context.finished.value()
             } onCancel: {
-                context.eventLoop.post(.stop(context))
+                context.post { $0.stop() }
             }
             context.room.finish()
             group.cancelAll()

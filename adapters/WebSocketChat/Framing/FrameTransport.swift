@@ -28,12 +28,18 @@ protocol FrameReceiver: AnyObject {
     func drained(_ connection: ConnectionID)
     /// Called when the connection has ended or could not be opened.
     func closed(_ connection: ConnectionID, _ reason: DisconnectReason)
+    /// Called for each command of a feed, in the order of all commands.
+    func perform(_ command: FeedCommand)
     /// Called when all available data has been read; submit what arrived since the last call.
     ///
     /// Commands given inside are processed before the thread reads or waits again.
     func passEnded()
     /// Called about every half second, regardless of load, to check deadlines.
     func ticked()
+}
+
+extension FrameReceiver {
+    func perform(_ command: FeedCommand) {}
 }
 
 /// Receives a server's events and decides on its clients.

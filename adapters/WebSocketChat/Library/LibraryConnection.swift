@@ -104,6 +104,7 @@ extension LibraryLoop {
     private func perform(_ entry: ServiceQueue.Entry) {
         switch entry {
         case .connect(let id, let target): connect(id, target)
+        case .feed(let command): receiver.perform(command)
         case .message(let id, let kind, let bytes): append(.message(kind, bytes), to: id)
         case .command(let id, .ping): append(.ping, to: id)
         case .command(let id, .close(let code, let reason)):

@@ -136,7 +136,7 @@ final class LibraryLoop {
 
     /// Destroys the context, even if it never ran.
     func destroy(_ context: OpaquePointer) {
-        queue.detach()
+        let unprocessed = queue.detach()
         stopping.stop(context)
         ticking.stop(context)
         isDestroying = true
@@ -152,6 +152,7 @@ final class LibraryLoop {
             if let left = contextPointer.pointee { ContextFactory.destroy(left) }
         }
         for connection in Array(connections.values) { finish(connection, connection.closeReason ?? .stopped) }
+        for case .feed(let command) in unprocessed { receiver.perform(command) }
         receiver.passEnded()
     }
 

@@ -91,6 +91,13 @@ final class LibraryTransport: FrameSender {
         queue.wake()
     }
 
+    /// Queues work for a feed's session.
+    ///
+    /// - Returns: `false` if the thread has ended.
+    func post(_ command: FeedCommand) -> Bool {
+        queue.append(.feed(command))
+    }
+
     func perform(_ command: FrameCommand, on connection: ConnectionID) {
         queue.append(.command(connection, command))
     }

@@ -7,6 +7,7 @@ final class ServiceQueue: Sendable {
         case connect(ConnectionID, ClientTarget)
         case message(ConnectionID, MessageKind, [UInt8])
         case command(ConnectionID, FrameCommand)
+        case feed(FeedCommand)
     }
 
     private struct State {
@@ -14,6 +15,8 @@ final class ServiceQueue: Sendable {
         /// The address of the context to wake, or 0.
         var context: UInt = 0
         var isStopping = false
+        /// Whether the thread processes no more entries.
+        var hasEnded = false
         /// The open connections and their waiting bytes.
         var waiting: [ConnectionID: Int] = [:]
         /// The limits of connections that have their own.
@@ -80,10 +83,15 @@ final class ServiceQueue: Sendable {
     }
 
     /// Appends a command. A cut releases the connection's waiting bytes and refuses further messages.
-    func append(_ entry: Entry) {
+    ///
+    /// - Returns: Whether the thread will process the command; `false` if it has ended.
+    @discardableResult
+    func append(_ entry: Entry) -> Bool {
         state.withLock { state in
+            guard !state.hasEnded else { return false }
             if case .command(let connection, .cut) = entry { ServiceQueue.release(connection, in: &state) }
             ServiceQueue.append(entry, to: &state)
+            return true
         }
     }
 
@@ -123,12 +131,16 @@ final class ServiceQueue: Sendable {
         state.withLock { $0.context = address }
     }
 
-    /// Detaches the context, which is not woken again.
-    func detach() {
+    /// Detaches the context, which is not woken again, and refuses further entries.
+    ///
+    /// - Returns: The entries that were not processed.
+    func detach() -> [Entry] {
         state.withLock { state in
             state.context = 0
             state.isStopping = true
-            state.entries = []
+            state.hasEnded = true
+            defer { state.entries = [] }
+            return state.entries
         }
     }
 
