@@ -127,7 +127,7 @@ final class BlockingThreadPool: Sendable {
     private struct State {
         var last: UInt64 = 0
         var running = 0
-        var waiting: [Job] = []
+        var waiting = Fifo<Job>()
     }
 
     /// The threads that all feeds of the process share.
@@ -170,7 +170,7 @@ final class BlockingThreadPool: Sendable {
 
     /// Cancels a job that has not started.
     func cancel(_ ticket: Ticket) {
-        state.withLock { state in state.waiting.removeAll { $0.ticket == ticket } }
+        state.withLock { state in _ = state.waiting.removeAll { $0.ticket == ticket } }
     }
 
     private func begin(_ first: Job) {
@@ -192,9 +192,9 @@ final class BlockingThreadPool: Sendable {
 
     private func nextJob() -> Job? {
         state.withLock { state in
-            guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
-            state.running -= 1
-            return nil
+            let next = state.waiting.popFirst()
+            if next == nil { state.running -= 1 }
+            return next
         }
     }
 }

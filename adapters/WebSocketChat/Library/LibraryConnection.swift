@@ -1,5 +1,6 @@
 import AdapterSupport
 import CLibwebsockets
+import SignalboxCore
 
 /// A connection on its service's thread.
 final class LibraryConnection {
@@ -44,40 +45,12 @@ final class LibraryConnection {
     var needsDrainedCall = false
     /// The cost of the last message, which the library may still buffer.
     var unsentCost = 0
-    private var outgoing: [Outgoing] = []
-    private var first = 0
+    /// The output that has not been passed to the library.
+    var outgoing = Fifo<Outgoing>()
 
     init(_ id: ConnectionID, target: ClientTarget? = nil) {
         self.id = id
         self.target = target
-    }
-
-    var hasNext: Bool { first < outgoing.count }
-
-    func append(_ next: Outgoing) {
-        outgoing.append(next)
-    }
-
-    /// Discards pending output.
-    func drop() {
-        outgoing = []
-        first = 0
-    }
-
-    /// Removes and returns the next output.
-    func takeNext() -> Outgoing? {
-        guard first < outgoing.count else { return nil }
-        defer {
-            first += 1
-            if first == outgoing.count {
-                outgoing = []
-                first = 0
-            } else if first >= 64 && first * 2 >= outgoing.count {
-                outgoing.removeFirst(first)
-                first = 0
-            }
-        }
-        return outgoing[first]
     }
 }
 
@@ -128,8 +101,8 @@ extension LibraryLoop {
             return
         }
         // If output is pending, the callback has already been requested.
-        if !connection.hasNext { lws_callback_on_writable(handle) }
-        connection.append(next)
+        if connection.outgoing.isEmpty { lws_callback_on_writable(handle) }
+        connection.outgoing.append(next)
     }
 
     private static func closingSeconds(_ limits: TransportLimits) -> Int32 {
@@ -147,7 +120,7 @@ extension LibraryLoop {
     ) {
         guard connection.cut == nil, connection.phase != .closing else { return }
         connection.cut = (code, reason, closeReason ?? .closedLocally(code, reason: reason))
-        connection.drop()
+        connection.outgoing = Fifo()
         queue.closed(connection.id)
         guard let handle = connection.handle else { return }
         if connection.phase == .open {

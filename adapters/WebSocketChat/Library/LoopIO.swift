@@ -1,4 +1,5 @@
 import CLibwebsockets
+import SignalboxCore
 
 extension LibraryLoop {
     /// Delivers received bytes. Always returns 0: a server's library ignores a request to close here.
@@ -85,7 +86,7 @@ extension LibraryLoop {
         if let cut = connection.cut {
             return close(connection, handle, cut.code, reason: cut.reason, closeReason: cut.closeReason)
         }
-        guard connection.hasNext else {
+        guard !connection.outgoing.isEmpty else {
             reportDrained(connection)
             return 0
         }
@@ -103,9 +104,12 @@ extension LibraryLoop {
 
     private func writeTurn(_ connection: LibraryConnection, _ handle: OpaquePointer) -> Int32 {
         var releasedCost = 0
-        defer { queue.wrote(cost: releasedCost, on: connection.id) }
+        defer {
+            queue.wrote(cost: releasedCost, on: connection.id)
+            connection.outgoing.releaseMemory(above: 0)
+        }
         var left = LibraryLoop.messagesPerTurn
-        while left > 0, let next = connection.takeNext() {
+        while left > 0, let next = connection.outgoing.popFirst() {
             left -= 1
             switch next {
             case .message(let kind, let bytes):

@@ -263,12 +263,11 @@ struct PassBatch: ~Copyable {
 ///
 /// They stay in their original batches, so that submitting a part never moves the ones behind it.
 struct PendingArrivals {
-    private var batches: [[Arrival]] = []
-    private var first = 0
+    private var batches = Fifo<[Arrival]>()
     private(set) var count = 0
 
     /// The next batch to submit, or an empty array.
-    var front: [Arrival] { first < batches.count ? batches[first] : [] }
+    var front: [Arrival] { batches.front ?? [] }
 
     mutating func append(_ batch: [Arrival]) {
         guard !batch.isEmpty else { return }
@@ -278,26 +277,19 @@ struct PendingArrivals {
 
     /// Removes the first `taken` arrivals, at most the count of ``front``.
     mutating func removeFirst(_ taken: Int) {
-        guard taken > 0, first < batches.count else { return }
+        guard taken > 0, !batches.isEmpty else { return }
         count -= taken
-        guard taken == batches[first].count else {
-            batches[first].removeFirst(taken)
-            return
-        }
-        batches[first] = []
-        first += 1
-        if first == batches.count {
-            batches.removeAll(keepingCapacity: first <= 64)
-            first = 0
-        } else if first >= 64 && first * 2 >= batches.count {
-            batches.removeFirst(first)
-            first = 0
+        if taken < front.count {
+            batches.updateFront { $0.removeFirst(taken) }
+        } else {
+            _ = batches.popFirst()
+            batches.releaseMemory(above: 64)
         }
     }
 
     /// Removes and returns all arrivals.
     mutating func removeAll() -> [Arrival] {
         defer { self = PendingArrivals() }
-        return batches[first...].flatMap { $0 }
+        return batches.all.flatMap { $0 }
     }
 }
