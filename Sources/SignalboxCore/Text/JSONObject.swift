@@ -6,7 +6,9 @@ package struct JSONObject {
     package init() {}
 
     /// The object.
-    package var bytes: [UInt8] { [UInt8(ascii: "{")] + text.bytes + [UInt8(ascii: "}")] }
+    package var bytes: [UInt8] {
+        text.bytes.isEmpty ? Array("{}".utf8) : text.bytes + [UInt8(ascii: "}")]
+    }
 
     /// The object with a newline.
     package var line: [UInt8] { bytes + [UInt8(ascii: "\n")] }
@@ -53,7 +55,7 @@ package struct JSONObject {
     }
 
     private mutating func begin(_ name: String) {
-        if !text.bytes.isEmpty { text.append(UInt8(ascii: ",")) }
+        text.append(text.bytes.isEmpty ? UInt8(ascii: "{") : UInt8(ascii: ","))
         text.append(string: name)
         text.append(UInt8(ascii: ":"))
     }

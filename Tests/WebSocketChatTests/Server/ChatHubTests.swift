@@ -1,3 +1,4 @@
+import AdapterSupport
 import SignalboxCore
 import Testing
 
@@ -145,29 +146,33 @@ import Testing
     }
 }
 
-@Suite struct ChatFrameTests {
+@Suite struct AnswerWriterTests {
     private static func text(_ frame: [UInt8]?) -> String? { frame.map { String(decoding: $0, as: UTF8.self) } }
 
     @Test func anEnvelopeOmitsAbsentMembers() {
         #expect(
-            Self.text(ChatFrame.envelope("a.b", id: ActionID("q\"\u{1}\u{9B}"), body: Bytes("[1]")))
+            Self.text(AnswerWriter.envelope("a.b", id: ActionID("q\"\u{1}\u{9B}"), body: Bytes("[1]")))
                 == #"{"action":"a.b","id":"q\"\u0001\u009b","body":[1]}"#
         )
-        #expect(Self.text(ChatFrame.envelope("a", id: nil, body: Bytes("null"))) == #"{"action":"a","body":null}"#)
-        #expect(Self.text(ChatFrame.envelope("a", id: nil, body: Bytes(""))) == #"{"action":"a"}"#)
-        #expect(ChatFrame.envelope("a", id: nil, body: Bytes([0xC0])) == nil)
+        #expect(Self.text(AnswerWriter.envelope("a", id: nil, body: Bytes("null"))) == #"{"action":"a","body":null}"#)
+        #expect(Self.text(AnswerWriter.envelope("a", id: nil, body: Bytes(""))) == #"{"action":"a"}"#)
+        #expect(!Bytes([0xC0]).isUTF8)
     }
 
     @Test func aHandledActionIsAnsweredWithItsReply() throws {
         let id = try #require(ActionID("7"))
-        #expect(Self.text(ChatFrame.answer(id, .id, .handled(reply: nil))) == #"{"id":"7","outcome":"handled"}"#)
         #expect(
-            Self.text(ChatFrame.answer(id, .uuid, .handled(reply: Bytes("{}"))))
+            Self.text(AnswerWriter.answer(id, .id, .handled(reply: nil), to: "connection"))
+                == #"{"id":"7","outcome":"handled"}"#
+        )
+        #expect(
+            Self.text(AnswerWriter.answer(id, .uuid, .handled(reply: Bytes("{}")), to: "connection"))
                 == #"{"uuid":"7","outcome":"handled","reply":{}}"#
         )
         // Invalid UTF-8 would make the peer drop the connection.
         #expect(
-            Self.text(ChatFrame.answer(id, .id, .handled(reply: Bytes([0xFF])))) == #"{"id":"7","outcome":"handled"}"#
+            Self.text(AnswerWriter.answer(id, .id, .handled(reply: Bytes([0xFF])), to: "connection"))
+                == #"{"id":"7","outcome":"handled"}"#
         )
     }
 
@@ -177,15 +182,17 @@ import Testing
             .invalidBody,
             BodyError(.typeMismatch, path: "table", detail: "expected a number")
         )
-        let frame = try #require(Self.text(ChatFrame.answer(id, .id, .rejected(rejection))))
+        let frame = try #require(Self.text(AnswerWriter.answer(id, .id, .rejected(rejection), to: "connection")))
         #expect(frame.hasPrefix(#"{"id":"7","outcome":"rejected","error":{"code":"invalidBody","message":""#))
         #expect(frame.hasSuffix(#","path":"table"}}"#))
         #expect(
-            Self.text(ChatFrame.answer(id, .id, .abandoned(.drain)))
+            Self.text(AnswerWriter.answer(id, .id, .abandoned(.drain), to: "connection"))
                 == #"{"id":"7","outcome":"abandoned","error":{"code":"drain","message":"the program abandoned the message: drain"}}"#
         )
         let denied = Outcome.Rejection(.sourceNotAllowed, detail: "only source kitchen")
-        #expect(Self.text(ChatFrame.answer(id, .id, .rejected(denied)))?.contains("kitchen") == false)
+        #expect(
+            Self.text(AnswerWriter.answer(id, .id, .rejected(denied), to: "connection"))?.contains("kitchen") == false
+        )
     }
 
     @Test func invalidUTF8IsFoundAtEveryPosition() {

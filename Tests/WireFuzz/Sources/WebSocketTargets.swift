@@ -1,6 +1,6 @@
-import SignalboxCore
 import SignalboxRoutes
 
+@testable import SignalboxCore
 @testable import WebSocketChat
 
 /// Frames as libwebsockets delivers them, in chunks: a byte of flags, a byte with the length, and the payload. For any

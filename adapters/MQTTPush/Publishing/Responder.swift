@@ -125,7 +125,10 @@ final class Responder: Sendable {
             if address.qos == 0 { state.withLock { $0.counts.lost += 1 } }
             return
         }
-        var message = MQTTMessage(OutboundPayload.reply(address.id, address.key, outcome), to: address.topic)
+        var message = MQTTMessage(
+            AnswerWriter.answer(address.id, address.key, outcome, to: "publisher"),
+            to: address.topic
+        )
         message.correlation = address.correlation
         message.contentType = "application/json"
         message.userProperties = [MQTTMessage.UserProperty(name: "outcome", value: outcome.name)]
@@ -192,62 +195,5 @@ final class PushSender: Sender {
             default: throw .invalid
             }
         }
-    }
-}
-
-/// Outbound payloads: JSON objects in the format that all adapters share.
-enum OutboundPayload {
-    /// Returns a standard envelope, which omits an empty body.
-    ///
-    /// - Parameter body: JSON in UTF-8.
-    static func envelope(_ action: ActionName, id: ActionID?, body: Bytes) -> [UInt8] {
-        var text = JSONText()
-        text.append(literal: "{\"action\":")
-        text.append(string: action.text)
-        if let id {
-            text.append(literal: ",\"id\":")
-            text.append(string: id.text)
-        }
-        if !body.isEmpty {
-            text.append(literal: ",\"body\":")
-            text.append(json: body)
-        }
-        text.append(UInt8(ascii: "}"))
-        return text.bytes
-    }
-
-    /// Returns an action's outcome: `{"id" | "uuid", "outcome", "reply" | "error"}`, without an id if none was given.
-    static func reply(_ id: ActionID?, _ key: IDKey, _ outcome: Outcome) -> [UInt8] {
-        var text = JSONText()
-        text.append(UInt8(ascii: "{"))
-        if let id {
-            text.append(literal: key == .uuid ? "\"uuid\":" : "\"id\":")
-            text.append(string: id.text)
-            text.append(UInt8(ascii: ","))
-        }
-        text.append(literal: "\"outcome\":")
-        text.append(string: outcome.name)
-        if case .handled(let reply) = outcome {
-            if let reply, !reply.isEmpty, reply.text != nil {
-                text.append(literal: ",\"reply\":")
-                text.append(json: reply)
-            }
-        } else {
-            append(ErrorReply(outcome, to: "publisher"), to: &text)
-        }
-        text.append(UInt8(ascii: "}"))
-        return text.bytes
-    }
-
-    private static func append(_ refusal: ErrorReply, to text: inout JSONText) {
-        text.append(literal: ",\"error\":{\"code\":")
-        text.append(string: refusal.code)
-        text.append(literal: ",\"message\":")
-        text.append(string: refusal.message)
-        if let path = refusal.path {
-            text.append(literal: ",\"path\":")
-            text.append(string: path)
-        }
-        text.append(UInt8(ascii: "}"))
     }
 }

@@ -1,3 +1,4 @@
+import AdapterSupport
 package import SignalboxCore
 package import SignalboxRoutes
 
@@ -126,7 +127,7 @@ struct SendTopic: Hashable {
         }
         let payload =
             template.namesAction
-            ? Array(body) : OutboundPayload.envelope(action, id: template.namesID ? nil : id, body: body)
+            ? Array(body) : AnswerWriter.envelope(action, id: template.namesID ? nil : id, body: body)
         var message = MQTTMessage(payload, to: topic)
         guard version == .v5 else { return message }
         message.contentType = "application/json"

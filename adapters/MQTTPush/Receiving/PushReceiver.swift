@@ -188,16 +188,10 @@ extension MQTTPushConfiguration {
 enum SessionLostEvent {
     /// - Parameter configuration: The configuration of the connection that lost its session.
     static func body(_ configuration: MQTTPushConfiguration) -> [UInt8] {
-        var text = JSONText()
-        text.append(literal: "{\"broker\":")
-        text.append(string: configuration.broker.description)
-        text.append(literal: ",\"client_id\":")
-        text.append(string: configuration.clientID.text)
-        if let connection = configuration.connectionName {
-            text.append(literal: ",\"connection\":")
-            text.append(string: connection)
-        }
-        text.append(UInt8(ascii: "}"))
-        return text.bytes
+        var object = JSONObject()
+        object.add("broker", configuration.broker.description)
+        object.add("client_id", configuration.clientID.text)
+        object.add("connection", configuration.connectionName)
+        return object.bytes
     }
 }

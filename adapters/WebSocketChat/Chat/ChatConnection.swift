@@ -1,3 +1,4 @@
+import AdapterSupport
 public import SignalboxCore
 import SignalboxRoutes
 
@@ -24,8 +25,8 @@ public final class ChatConnection: Sender {
     /// - Throws: `closed` if the connection has ended, `full` if the peer reads too slowly (a server then closes the
     ///   connection with 1013), `tooLarge` if the message could never fit, `invalid` if the body is not UTF-8.
     public func send(_ action: ActionName, id: ActionID?, body: Bytes) throws(SendRefused) {
-        guard let frame = ChatFrame.envelope(action, id: id, body: body) else { throw .invalid }
-        try hub.send(frame, .text, to: number)
+        guard body.isUTF8 else { throw .invalid }
+        try hub.send(AnswerWriter.envelope(action, id: id, body: body), .text, to: number)
     }
 
     /// Sends a text message unchanged, for peers that do not use envelopes.
@@ -104,33 +105,24 @@ extension ActionName {
 /// Encodes the bodies of ``ActionName/chatConnected`` and ``ActionName/chatClosed``.
 enum ConnectionEventBody {
     static func opened(_ chat: ChatConnection, _ facts: ChatFacts) -> [UInt8] {
-        text(of: members(chat, facts))
+        object(chat, facts).bytes
     }
 
     static func closed(_ chat: ChatConnection, _ facts: ChatFacts, _ end: DisconnectReason) -> [UInt8] {
         let (code, reason) = end.closeFacts
-        return text(of: members(chat, facts) + [("reason", reason)], code: code)
+        var object = object(chat, facts)
+        object.add("reason", reason)
+        if let code { object.add("code", Int(code.number)) }
+        return object.bytes
     }
 
-    private static func members(_ chat: ChatConnection, _ facts: ChatFacts) -> [(String, String?)] {
-        [
-            ("connection", chat.id), ("peer", facts.peer), ("principal", facts.principal),
-            ("origin", facts.origin?.description), ("subprotocol", facts.subprotocol),
-        ]
-    }
-
-    private static func text(of members: [(String, String?)], code: CloseCode? = nil) -> [UInt8] {
-        var text = JSONText()
-        var separator = UInt8(ascii: "{")
-        for case (let name, let value?) in members {
-            text.append(separator)
-            separator = UInt8(ascii: ",")
-            text.append(string: name)
-            text.append(UInt8(ascii: ":"))
-            text.append(string: value)
-        }
-        if let code { text.append(literal: ",\"code\":\(code.number)") }
-        text.append(UInt8(ascii: "}"))
-        return text.bytes
+    private static func object(_ chat: ChatConnection, _ facts: ChatFacts) -> JSONObject {
+        var object = JSONObject()
+        object.add("connection", chat.id)
+        object.add("peer", facts.peer)
+        object.add("principal", facts.principal)
+        object.add("origin", facts.origin?.description)
+        object.add("subprotocol", facts.subprotocol)
+        return object
     }
 }

@@ -1,3 +1,4 @@
+import AdapterSupport
 import SignalboxCore
 import Synchronization
 
@@ -117,10 +118,11 @@ final class ChatHub: Sendable {
     func broadcast(_ action: ActionName, _ body: Bytes, to tag: String) -> BroadcastReport {
         let members = state.withLock { $0.members[tag] ?? [] }
         var report = BroadcastReport()
-        guard let frame = ChatFrame.envelope(action, id: nil, body: body) else {
+        guard body.isUTF8 else {
             report.refused = members.count
             return report
         }
+        let frame = AnswerWriter.envelope(action, id: nil, body: body)
         for connection in members {
             do throws(SendRefused) {
                 try send(frame, .text, to: connection)

@@ -1,3 +1,5 @@
+import SignalboxCore
+
 /// Turns the frames of one connection into message pieces. Inflates content and checks UTF-8 and the reserved bits.
 /// Belongs to the service's thread.
 final class FrameDecoder {

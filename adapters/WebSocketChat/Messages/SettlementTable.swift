@@ -1,3 +1,4 @@
+import AdapterSupport
 import SignalboxCore
 import Synchronization
 
@@ -96,7 +97,7 @@ final class SettlementTable: SettlementSink {
         guard take(token, into: &slot) else { return }
         if let chat = slot.chat, let id = slot.id {
             // A peer that has gone, or reads too slowly, cannot receive the answer.
-            try? chat.answer(ChatFrame.answer(id, slot.key, outcome))
+            try? chat.answer(AnswerWriter.answer(id, slot.key, outcome, to: "connection"))
         }
         slot.flow?.settle()
         finish()
