@@ -170,7 +170,7 @@ let package = Package(
             name: "SignalboxCommand",
             dependencies: [
                 "SignalboxCore", "SignalboxRoutes", "Signalbox", "NavigationChain", "AppScheme", "JSBridge",
-                "MQTTPush", "WebSocketChat", "BrowserBridge",
+                "MQTTPush", "WebSocketChat", "BrowserBridge", "AdapterSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

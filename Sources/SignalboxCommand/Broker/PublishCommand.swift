@@ -81,7 +81,7 @@ enum PublishProgram {
     /// Publishes the messages and reports failures. All diagnostics are written when it returns.
     static func status(of request: PublishRequest, logger: Logger) async -> CommandStatus {
         do {
-            let signals = await SignalWatch.begin()
+            let signals = await WatchedSignals.begin()
             let status: CommandStatus
             if request.payload == .lines {
                 status = try await lines(request, signals, logger)
@@ -113,7 +113,7 @@ enum PublishProgram {
         }
     }
 
-    private static func single(_ request: PublishRequest, _ signals: SignalWatch, _ logger: Logger) async throws
+    private static func single(_ request: PublishRequest, _ signals: WatchedSignals, _ logger: Logger) async throws
         -> CommandStatus
     {
         var message = request.message
@@ -138,7 +138,7 @@ enum PublishProgram {
         return end.interruption ?? CommandStatus(error)
     }
 
-    private static func lines(_ request: PublishRequest, _ signals: SignalWatch, _ logger: Logger) async throws
+    private static func lines(_ request: PublishRequest, _ signals: WatchedSignals, _ logger: Logger) async throws
         -> CommandStatus
     {
         let publisher = try MQTTPublisher(request.publisher, logger: logger)

@@ -30,7 +30,7 @@ struct PublisherSession<Value: Sendable>: Sendable {
     /// - Parameters:
     ///   - signals: The first signal cancels the work.
     ///   - work: The work, which must return when cancelled.
-    func run(_ signals: SignalWatch, _ work: @escaping @Sendable () async -> Value) async -> End {
+    func run(_ signals: WatchedSignals, _ work: @escaping @Sendable () async -> Value) async -> End {
         await withTaskGroup(of: Event.self) { group in
             group.addTask { .done(await work()) }
             group.addTask { .ended(await PublisherSession.failure(of: publisher)) }
@@ -59,7 +59,7 @@ struct PublisherSession<Value: Sendable>: Sendable {
         }
     }
 
-    private static func signal(_ signals: SignalWatch) async -> Event {
+    private static func signal(_ signals: WatchedSignals) async -> Event {
         for await _ in signals.stopRequests { return signals.first.map(Event.stopped) ?? .nothing }
         return .nothing
     }

@@ -82,7 +82,7 @@ enum RequestProgram {
     /// Publishes the request and prints the reply. All diagnostics are written when it returns.
     static func status(of request: PublishRequest, raw: RawOutput?, logger: Logger) async -> CommandStatus {
         do {
-            let signals = await SignalWatch.begin()
+            let signals = await WatchedSignals.begin()
             let output = StandardOutput()
             let status = try await status(request, raw, output, signals, logger)
             let lost = await output.finish()
@@ -100,7 +100,7 @@ enum RequestProgram {
         _ request: PublishRequest,
         _ raw: RawOutput?,
         _ output: StandardOutput,
-        _ signals: SignalWatch,
+        _ signals: WatchedSignals,
         _ logger: Logger
     ) async throws -> CommandStatus {
         var message = request.message

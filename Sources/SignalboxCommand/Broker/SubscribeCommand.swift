@@ -200,13 +200,13 @@ enum SubscribeProgram {
             await DiagnosticOutput.shared.flush()
             return .unavailable
         }
-        let signals = await SignalWatch.begin()
+        let signals = await WatchedSignals.begin()
         let timer = Task {
             guard let timeout = request.timeout, (try? await Task.sleep(for: timeout)) != nil else { return }
             plugin.close(because: .timeout)
             stopper.yield()
         }
-        let session = SupervisorSession(supervisor: supervisor, output: output, logger: logger)
+        let session = ServiceSession(supervisor: supervisor, output: output, logger: logger)
         let rate = RateReporter { plugin.shown }
         let end = await session.run(signals, stop: stop) { if request.showsRate { await rate.run() } }
         timer.cancel()
@@ -233,7 +233,7 @@ enum SubscribeProgram {
     }
 
     private static func status(
-        _ end: SupervisorSession.End,
+        _ end: ServiceSession.End,
         _ lost: OutputFailure?,
         _ signal: CommandStatus?,
         _ plugin: MessagePlugin,

@@ -27,7 +27,10 @@ enum ConfigurationFile {
             try ConfigurationReader.routes(text, file: path)
         }
         switch found {
-        case .configuration(let configuration): return try LinkSource.find(source, in: configuration, file: path)
+        case .configuration(let configuration):
+            let none = "there is no links source; add one below 'sources', such as links: { links: { routes: […] } }"
+            let choice = SourceChoice(kind: "links source", none: none, file: path)
+            return try choice.one(source, in: configuration, \.links).value.routes
         case .routes(let routes):
             guard source == nil else {
                 throw CommandFailure(.usage, "\(path): it has only routes and no sources; remove --source")
@@ -85,6 +88,27 @@ struct SourceChoice {
     /// The configuration file, for messages.
     let file: String
 
+    /// Returns the sources of the kind.
+    ///
+    /// - Parameter value: Returns the part of a source that the command uses, or `nil` for another kind.
+    func all<Value>(
+        in configuration: RunConfiguration,
+        _ value: (SourceKind) -> Value?
+    ) -> [(section: SourceSection, value: Value)] {
+        configuration.sources.compactMap { section in value(section.kind).map { (section, $0) } }
+    }
+
+    /// Returns the only source of the kind, or the one with the name.
+    ///
+    /// - Throws: ``CommandFailure`` if no source matches, or if there are several and `name` is `nil`.
+    func one<Value>(
+        _ name: String?,
+        in configuration: RunConfiguration,
+        _ value: (SourceKind) -> Value?
+    ) throws(CommandFailure) -> (section: SourceSection, value: Value) {
+        try one(name, of: all(in: configuration, value).map { ($0.section.name.text, $0) })
+    }
+
     /// Returns the only source, or the source with the name.
     ///
     /// - Throws: ``CommandFailure`` if no source matches, or if there are several and `name` is `nil`.
@@ -105,19 +129,11 @@ struct SourceChoice {
     }
 }
 
-/// Finds the links source whose routes `parse` uses.
-enum LinkSource {
-    /// Returns the routes of the only links source, or of the links source with the name.
-    ///
-    /// - Throws: ``CommandFailure`` if no source matches, or if there are several and `name` is `nil`.
-    static func find(_ name: String?, in configuration: RunConfiguration, file: String) throws(CommandFailure)
-        -> AppRoutes
-    {
-        let sources = configuration.sources.compactMap { section -> (name: String, value: AppRoutes)? in
-            guard case .links(let links) = section.kind else { return nil }
-            return (section.name.text, links.routes)
-        }
-        let none = "there is no links source; add one below 'sources', such as links: { links: { routes: […] } }"
-        return try SourceChoice(kind: "links source", none: none, file: file).one(name, of: sources)
-    }
+extension SourceKind {
+    /// The section of a source of links.
+    var links: LinksSection? { if case .links(let links) = self { links } else { nil } }
+    /// The section of a feed.
+    var feed: FeedSection? { if case .feed(let feed) = self { feed } else { nil } }
+    /// The section of a page.
+    var script: ScriptSection? { if case .script(let script) = self { script } else { nil } }
 }

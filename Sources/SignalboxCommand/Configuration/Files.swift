@@ -90,6 +90,27 @@ enum FileContent {
         }
     }
 
+    /// Returns the content of a file that the user named.
+    ///
+    /// - Parameters:
+    ///   - path: A path, relative to the working directory.
+    ///   - limit: The maximum size in bytes; a larger file is refused.
+    static func bytes(of path: String, limit: Int) throws(NamedFileError) -> [UInt8] {
+        do throws(FileReadError) {
+            return try read(path, limit: limit).get()
+        } catch {
+            throw NamedFileError(path: path, reason: "cannot be read: \(error)")
+        }
+    }
+
+    /// Returns the content of a file that the user named, as text.
+    static func text(of path: String, limit: Int) throws(NamedFileError) -> String {
+        guard let text = String(validating: try bytes(of: path, limit: limit), as: UTF8.self) else {
+            throw NamedFileError(path: path, reason: "cannot be read: it is not UTF-8")
+        }
+        return text
+    }
+
     /// Runs a blocking read on a dispatch queue, because a pipe's writer may take any time.
     static func waiting(
         for read: @escaping @Sendable () -> Result<[UInt8], FileReadError>
@@ -115,20 +136,4 @@ struct NamedFileError: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// One line. The path is redacted, because a URL given by mistake may contain a secret.
     var description: String { "\(Redaction.redacted(path)): \(reason)" }
-
-    /// Returns the content of a file as text.
-    ///
-    /// - Parameters:
-    ///   - path: A path, relative to the working directory.
-    ///   - limit: The maximum size in bytes; a larger file is refused.
-    static func text(of path: String, limit: Int) throws(NamedFileError) -> String {
-        switch FileContent.read(path, limit: limit) {
-        case .failure(let error): throw NamedFileError(path: path, reason: "cannot be read: \(error)")
-        case .success(let bytes):
-            guard let text = String(validating: bytes, as: UTF8.self) else {
-                throw NamedFileError(path: path, reason: "cannot be read: it is not UTF-8")
-            }
-            return text
-        }
-    }
 }

@@ -1,3 +1,4 @@
+import AdapterSupport
 import NavigationChain
 import SignalboxRoutes
 
@@ -90,12 +91,7 @@ struct UntimedClock: Clock {
     var minimumResolution: Duration { base.minimumResolution }
 
     func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
-        let cancelled = OneShot<Void>()
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { cancelled.wait($0) }
-        } onCancel: {
-            cancelled.send(())
-        }
+        _ = await Promise<Void>().valueUnlessCancelled()
         throw CancellationError()
     }
 }

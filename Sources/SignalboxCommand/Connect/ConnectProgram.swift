@@ -33,13 +33,13 @@ extension ConnectProgram {
         let (source, plugin) = try parts(of: request, to: url, output, logger) { stopper.yield() }
         let supervisor = try supervisor(with: plugin, logger)
         try supervisor.add(source)
-        let signals = await SignalWatch.begin()
+        let signals = await WatchedSignals.begin()
         let timer = Task {
             guard let timeout = request.timeout, (try? await Task.sleep(for: timeout)) != nil else { return }
             plugin.close(because: .timeout)
             stopper.yield()
         }
-        let session = SupervisorSession(supervisor: supervisor, output: output, logger: logger)
+        let session = ServiceSession(supervisor: supervisor, output: output, logger: logger)
         _ = await session.run(signals, stop: stop)
         timer.cancel()
         let result = ConnectResult(

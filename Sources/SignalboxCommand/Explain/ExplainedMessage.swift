@@ -1,3 +1,4 @@
+import AdapterSupport
 import AppScheme
 import JSBridge
 import MQTTPush
@@ -151,7 +152,7 @@ struct ExplainedMessage {
         var batch = ArrivalBatch(pool: ArrivalPool(maximumKept: 0), limits: limits)
         let origin = Origin(source: source.name, facts: facts.known)
         bytes.withUnsafeBytes {
-            batch.append($0, token: 0, origin: origin, receivedAt: .now, envelope: facts.envelope)
+            batch.append($0, token: 0, origin: origin, receivedAt: .now(), envelope: facts.envelope)
         }
         return batch.take().first
     }
@@ -193,7 +194,7 @@ struct ExplainedFrame {
         let (envelope, payload) = try reading()
         var batch = ArrivalBatch(pool: ArrivalPool(maximumKept: 0), limits: limits)
         bytes.withUnsafeBytes {
-            batch.append($0, token: 0, origin: origin, receivedAt: .now, envelope: envelope, payload: payload)
+            batch.append($0, token: 0, origin: origin, receivedAt: .now(), envelope: envelope, payload: payload)
         }
         return batch.take().first
     }

@@ -1,3 +1,4 @@
+import AdapterSupport
 import Dispatch
 import Foundation
 import SignalboxCore
@@ -48,12 +49,12 @@ struct ChunkReader: Sendable {
         whenCancelled cancelled: Value,
         _ work: @escaping @Sendable () -> Value
     ) async -> Value {
-        let result = OneShot<Value>()
+        let result = Promise<Value>()
         return await withTaskCancellationHandler {
-            queue.async { result.send(work()) }
-            return await withCheckedContinuation { result.wait($0) }
+            queue.async { result.set(work()) }
+            return await result.value()
         } onCancel: {
-            result.send(cancelled)
+            result.set(cancelled)
         }
     }
 }

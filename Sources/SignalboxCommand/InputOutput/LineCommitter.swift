@@ -1,3 +1,4 @@
+import AdapterSupport
 import Dispatch
 import SignalboxCore
 import Synchronization
@@ -59,11 +60,11 @@ final class LineCommitter: Sendable {
     /// - Returns: `false` if the time limit expired first.
     @discardableResult
     func flush(within limit: Duration) async -> Bool {
-        let result = OneShot<Bool>()
-        queue.async { result.send(true) }
+        let result = Promise<Bool>()
+        queue.async { result.set(true) }
         // On another queue, because a stalled reader may block this one.
-        DispatchQueue.global().asyncAfter(deadline: .now() + limit / .seconds(1)) { result.send(false) }
-        return await withCheckedContinuation { result.wait($0) }
+        DispatchQueue.global().asyncAfter(deadline: .now() + limit / .seconds(1)) { result.set(false) }
+        return await result.value()
     }
 
     /// Enqueues the line unless too much waits.

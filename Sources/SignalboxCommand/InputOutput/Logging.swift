@@ -1,5 +1,6 @@
-import ArgumentParser
-import Logging
+import AdapterSupport
+public import ArgumentParser
+public import Logging
 import Signalbox
 import SignalboxCore
 
@@ -11,6 +12,15 @@ enum LogChoice: String, ExpressibleByArgument, CaseIterable {
     var logger: Logger {
         let level = Logger.Level(rawValue: rawValue) ?? .info
         return Logger(label: "signalbox") { _ in LineLogHandler(level: level) }
+    }
+}
+
+extension Logger.Level: @retroactive ExpressibleByArgument {}
+
+extension Logger {
+    /// Creates a logger that writes to stderr.
+    init(level: Logger.Level) {
+        self.init(label: "signalbox") { _ in LineLogHandler(level: level) }
     }
 }
 
@@ -35,7 +45,7 @@ struct LineLogHandler: LogHandler {
 
     func log(event: LogEvent) {
         let pairs = metadata.merging(event.metadata ?? [:]) { $1 }
-        let now = WallTimeText.utc(.now)
+        let now = WallTimeText.utc(.now())
         let line = LineLogHandler.line(time: now, level: event.level, message: "\(event.message)", metadata: pairs)
         output.offer(line)
     }

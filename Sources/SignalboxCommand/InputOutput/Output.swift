@@ -12,7 +12,7 @@ final class StandardOutput: Sendable {
     let failures: AsyncStream<OutputFailure>
     private let committer: LineCommitter
     private let dropped = Atomic<Int>(0)
-    private let failure = FirstFailure()
+    private let failure = FirstValue<OutputFailure>()
 
     /// - Parameters:
     ///   - descriptor: The descriptor to write to. Tests use a pipe.
@@ -106,19 +106,6 @@ final class DiagnosticOutput: Sendable {
     @discardableResult
     func flush(within limit: Duration = StandardOutput.flushLimit) async -> Bool {
         await committer.flush(within: limit)
-    }
-}
-
-/// The first failure, after which nothing more is written.
-final class FirstFailure: Sendable {
-    private let stored = Mutex<OutputFailure?>(nil)
-
-    /// The first recorded failure.
-    var value: OutputFailure? { stored.withLock { $0 } }
-
-    /// Records the failure unless there is an earlier one.
-    func record(_ failure: OutputFailure) {
-        stored.withLock { if $0 == nil { $0 = failure } }
     }
 }
 

@@ -97,6 +97,18 @@ enum CommandStatus: Int32, CaseIterable {
 }
 
 extension CommandStatus {
+    /// The status of a command whose connection to a broker or server failed.
+    init(connection error: any Error) {
+        switch (error as? WebSocketChatError)?.disconnectReason {
+        case .refused?: self = .refused
+        case .tlsFailed?: self = .notSecured
+        case .protocolViolation?: self = .protocolBroken
+        case .closed?: self = .closedWithError
+        case .unreachable?, .notPrepared?, .lost?, nil:
+            self = (error as? MQTTPushError).map { CommandStatus($0) } ?? .unavailable
+        }
+    }
+
     /// The status of a command whose connection to a broker failed.
     init(_ error: MQTTPushError) {
         switch error.code {
@@ -137,6 +149,8 @@ struct CommandFailure: Error, Sendable, CustomStringConvertible {
         switch error {
         case let failure as CommandFailure: self = failure
         case is NamedFileError: self.init(.unreadableFile, "\(error)")
+        case is ValidationError: self.init(.usage, "\(error)")
+        case is OutputFailure: self.init(.outputFailed, "\(error)")
         case let error as JSBridgeError where error.code == .invalidConfiguration:
             self.init(.invalidConfiguration, "\(error)")
         case let error as WebSocketChatError where error.code == .invalidConfiguration:
@@ -163,5 +177,35 @@ struct CommandFailure: Error, Sendable, CustomStringConvertible {
         for line in description.split(separator: "\n") { DiagnosticOutput.shared.report(String(line)) }
         await DiagnosticOutput.shared.flush()
         return status
+    }
+}
+
+/// A subcommand. Its errors are reported on stderr, one line each.
+protocol ReportingCommand: AsyncParsableCommand, Sendable {
+    /// Does the work and returns the exit status. All diagnostics are written afterwards.
+    func perform() async throws -> CommandStatus
+}
+
+extension ReportingCommand {
+    func run() async throws {
+        let status: CommandStatus
+        do {
+            status = try await perform()
+        } catch {
+            let failure = CommandFailure(error)
+            for line in failure.description.split(separator: "\n") { DiagnosticOutput.shared.report(String(line)) }
+            status = failure.status
+        }
+        await DiagnosticOutput.shared.flush()
+        throw status.code
+    }
+
+    /// Returns the value of an option, or throws an error with the option's name.
+    func checked<Value, Failure: Error>(_ option: String, _ make: () throws(Failure) -> Value) throws -> Value {
+        do {
+            return try make()
+        } catch {
+            throw ValidationError("\(option): \(error)")
+        }
     }
 }

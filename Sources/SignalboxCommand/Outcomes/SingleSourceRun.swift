@@ -38,14 +38,14 @@ struct SingleSourceRun {
         let builder = SupervisorBuilder(configuration: configuration, printing: .diagnostics, logger: logger)
         let supervisor = try builder.supervisor { outcomes.record($0) }
         try supervisor.add(source, window: window)
-        let signals = await SignalWatch.begin()
+        let signals = await WatchedSignals.begin()
         let interruption = InterruptionRecord()
         let timer = Task { [timeout] in
             guard let timeout, (try? await Task.sleep(for: timeout)) != nil else { return }
             _ = interruption.record(.timeout)
             stopper.yield()
         }
-        let session = SupervisorSession(supervisor: supervisor, output: output, logger: logger)
+        let session = ServiceSession(supervisor: supervisor, output: output, logger: logger)
         let end = await session.run(signals, stop: ends) { [stop] in
             for await _ in stop { stopper.yield() }
         }
@@ -69,7 +69,7 @@ struct SingleSourceRun {
 /// The result of running one source.
 struct SingleSourceReport {
     /// How the supervisor session ended.
-    let session: SupervisorSession.End
+    let session: ServiceSession.End
     /// How the source's run ended.
     let source: OrderedSource.End
     /// The reason that lines were lost, if any were.

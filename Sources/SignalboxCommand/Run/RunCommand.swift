@@ -89,8 +89,8 @@ struct RunProgram {
     }
 
     private func run() async -> CommandStatus {
-        let signals = await SignalWatch.begin()
-        let session = SupervisorSession(supervisor: supervisor, output: output, logger: logger)
+        let signals = await WatchedSignals.begin()
+        let session = ServiceSession(supervisor: supervisor, output: output, logger: logger)
         let stop = listening?.failures ?? AsyncStream { _ in }
         let end = await session.run(signals, stop: stop) { [reload, hangups, listening] in
             async let notes: Void? = listening?.serve()

@@ -1,3 +1,4 @@
+import AdapterSupport
 import ArgumentParser
 import Foundation
 import Logging
@@ -171,7 +172,7 @@ struct InternalAdapter: Adapter {
         let origin = Origin(source: SourceSection.internalName, facts: InternalFacts())
         let naming = RouteNaming(action: action, id: id)
         body.withUnsafeBytes {
-            batch.append($0, token: 0, origin: origin, receivedAt: .now, envelope: .route(naming))
+            batch.append($0, token: 0, origin: origin, receivedAt: .now(), envelope: .route(naming))
         }
         guard let arrival = batch.take().first else { throw CommandFailure(.unavailable, "the body has no action") }
         if case .failure(let rejection) = arrival.reading {

@@ -4,117 +4,71 @@ import Synchronization
 
 /// A handler for SIGTERM and SIGINT: the first signal requests a graceful end, the second ends the process immediately.
 ///
-/// It is handled on a dispatch queue, so that it works even if every thread of the cooperative pool is busy.
-final class SignalWatch: Sendable {
-    /// Yields at the first signal.
-    let stopRequests: AsyncStream<Void>
-    private let interruption: InterruptionRecord
-    private let signals: [WatchedSignal]
-
-    private init(stopRequests: AsyncStream<Void>, interruption: InterruptionRecord, signals: [WatchedSignal]) {
-        self.stopRequests = stopRequests
-        self.interruption = interruption
-        self.signals = signals
-    }
+/// It is handled on a dispatch queue, so that it works even if every thread of the cooperative pool is busy. It stays in
+/// place until the process ends, so that a second signal ends the program whatever it still waits for.
+struct SignalWatch: Sendable {
+    private let firsts: AsyncStream<CommandStatus>
 
     /// Returns once both signals are handled. Until then they end the process.
     static func begin() async -> SignalWatch {
-        let (stopRequests, continuation) = AsyncStream.makeStream(of: Void.self)
+        let (firsts, signals) = AsyncStream.makeStream(of: CommandStatus.self)
         let queue = DispatchQueue(label: "signalbox.signals")
-        let interruption = InterruptionRecord()
-        var signals: [WatchedSignal] = []
+        let first = FirstValue<CommandStatus>()
         for (number, status) in [(SIGTERM, CommandStatus.terminated), (SIGINT, .interrupted)] {
-            let watched = await WatchedSignal.begin(number, on: queue) {
-                if interruption.record(status) { continuation.yield() } else { _exit(status.rawValue) }
+            await handle(number, on: queue) {
+                if first.record(status) { signals.yield(status) } else { _exit(status.rawValue) }
             }
-            signals.append(watched)
         }
-        return SignalWatch(stopRequests: stopRequests, interruption: interruption, signals: signals)
+        return SignalWatch(firsts: firsts)
     }
 
-    /// The exit status of the first signal, or `nil` before it arrives.
-    var first: CommandStatus? { interruption.first }
-}
-
-/// The first event that ends a program early: a signal or its timeout.
-final class InterruptionRecord: Sendable {
-    private let status = Mutex<CommandStatus?>(nil)
-
-    /// The exit status of the event, or `nil` before it occurs.
-    var first: CommandStatus? { status.withLock { $0 } }
-
-    /// Records the event with this exit status, unless another was recorded before.
+    /// Waits for the first signal or the end of the timeout. Called once.
     ///
-    /// - Returns: Whether the event is the first.
-    func record(_ new: CommandStatus) -> Bool {
-        status.withLock { status in
-            guard status == nil else { return false }
-            status = new
-            return true
+    /// - Returns: The exit status of the event that came first; `nil` if the task is cancelled.
+    func interruption(timeout: Duration?) async -> CommandStatus? {
+        await withTaskGroup(of: CommandStatus?.self) { group in
+            group.addTask { await firsts.first { _ in true } }
+            if let timeout {
+                group.addTask { (try? await Task.sleep(for: timeout)).map { .timeout } }
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
         }
     }
-}
 
-/// A handler for SIGHUP, which makes a running program reload its configuration.
-final class HangupWatch: Sendable {
-    /// Yields at each signal. Signals received before the previous one is handled coalesce.
-    let requests: AsyncStream<Void>
-    private let watched: WatchedSignal
-
-    private init(requests: AsyncStream<Void>, watched: WatchedSignal) {
-        self.requests = requests
-        self.watched = watched
-    }
-
+    /// Yields at each SIGHUP. Signals received before the previous one is handled coalesce.
+    ///
     /// Returns once the signal is handled. It is ignored until then, because the configuration has not been read yet.
-    static func begin() async -> HangupWatch {
-        let (requests, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    static func hangups() async -> AsyncStream<Void> {
+        let (requests, signals) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         // The default action ends the process.
         signal(SIGHUP, SIG_IGN)
-        let queue = DispatchQueue(label: "signalbox.hangup")
-        return HangupWatch(
-            requests: requests,
-            watched: await WatchedSignal.begin(SIGHUP, on: queue) { continuation.yield() }
-        )
-    }
-}
-
-/// A signal that is handled for the lifetime of this object.
-final class WatchedSignal: Sendable {
-    private let source: Mutex<any DispatchSourceSignal>
-
-    private init(_ source: sending any DispatchSourceSignal) {
-        self.source = Mutex(source)
+        await handle(SIGHUP, on: DispatchQueue(label: "signalbox.hangup")) { signals.yield() }
+        return requests
     }
 
-    /// Returns once the signal is handled. Dispatch registers the handler on its own thread, which may take a while.
-    /// Until then the previous disposition applies, and a signal that is ignored meanwhile is lost.
+    /// Handles a signal until the process ends, and returns once it is handled. Dispatch registers the handler on its own
+    /// thread, which may take a while. Until then the previous disposition applies, and a signal that is ignored
+    /// meanwhile is lost.
     ///
-    /// - Parameter onSignal: Called on the queue, at least once for any number of pending signals.
-    static func begin(
+    /// - Parameter perform: Called on the queue, at least once for any number of pending signals.
+    private static func handle(
         _ number: Int32,
         on queue: DispatchQueue,
-        _ onSignal: @escaping @Sendable () -> Void
-    ) async -> WatchedSignal {
+        _ perform: @escaping @Sendable () -> Void
+    ) async {
         let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-        source.setEventHandler(handler: onSignal)
-        let watched = WatchedSignal(source)
+        // The handler retains the source for the lifetime of the process.
+        source.setEventHandler { withExtendedLifetime(source) { perform() } }
         await withCheckedContinuation { continuation in
-            watched.source.withLock { source in
-                source.setRegistrationHandler {
-                    #if canImport(Darwin)
-                    // Dispatch leaves the default action in place here. On Linux it replaces it.
-                    signal(number, SIG_IGN)
-                    #endif
-                    continuation.resume()
-                }
-                source.resume()
+            source.setRegistrationHandler {
+                #if canImport(Darwin)
+                // Dispatch leaves the default action in place here. On Linux it replaces it.
+                signal(number, SIG_IGN)
+                #endif
+                continuation.resume()
             }
+            source.resume()
         }
-        return watched
-    }
-
-    deinit {
-        source.withLock { $0.cancel() }
     }
 }

@@ -1,83 +1,52 @@
-import Logging
-import ServiceLifecycle
 import Signalbox
 
-/// Runs a supervisor until a signal arrives, stdout fails, or the supervisor ends.
+/// Runs a supervisor until it ends, or until a signal, the timeout, a failure of stdout or the caller ends it.
 struct SupervisorSession {
-    /// How the supervisor ended. `StandardOutput.finish(within:)` reports lost output.
-    enum End: Sendable {
-        case finished
-        case failed(any Error)
+    /// How the supervisor ended.
+    struct End: Sendable {
+        /// The error that ended the supervisor, if any.
+        var failure: (any Error)?
+        /// The exit status of the signal or timeout that came before the end, if any.
+        var interruption: CommandStatus?
+        /// The reason lines were lost, if any were.
+        var lost: OutputFailure?
     }
 
     let supervisor: Supervisor
     let output: StandardOutput
-    let logger: Logger
+    var timeout: Duration?
+    /// Called with the status of a signal or timeout before the drain that it starts.
+    var onInterruption: @Sendable (CommandStatus) -> Void = { _ in }
 
-    private enum Event: Sendable {
-        case ended(End)
-        case stopRequested
-        case nothing
-    }
-
+    /// Returns after the drain, when all output is written or lost.
+    ///
     /// - Parameters:
-    ///   - signals: Kept by the caller until its output is written, so that a second signal ends the program.
     ///   - stop: Yields when the session must drain and end.
     ///   - meanwhile: Runs beside the supervisor. When the supervisor ends, it is cancelled and awaited.
     func run(
-        _ signals: SignalWatch,
         stop: AsyncStream<Void> = AsyncStream { _ in },
         meanwhile: @escaping @Sendable () async -> Void = {}
     ) async -> End {
-        let service = ServiceGroupConfiguration.ServiceConfiguration(
-            service: supervisor,
-            successTerminationBehavior: .gracefullyShutdownGroup
-        )
-        var quiet = logger
-        quiet.logLevel = max(logger.logLevel, .warning)
-        let services = ServiceGroup(configuration: ServiceGroupConfiguration(services: [service], logger: quiet))
-        return await withTaskGroup(of: Event.self) { group in
-            group.addTask { .ended(await SupervisorSession.end(of: services)) }
-            group.addTask { await SupervisorSession.first(of: signals.stopRequests) }
-            group.addTask { await SupervisorSession.first(of: stop) }
-            group.addTask { await SupervisorSession.failure(of: output) }
+        let signals = await SignalWatch.begin()
+        let interruption = FirstValue<CommandStatus>()
+        let failure = await withTaskGroup(of: Void.self) { group -> (any Error)? in
             group.addTask {
-                await meanwhile()
-                return .nothing
+                guard let status = await signals.interruption(timeout: timeout) else { return }
+                interruption.record(status)
+                onInterruption(status)
+                supervisor.shutDown()
             }
-            return await SupervisorSession.follow(&group, services)
-        }
-    }
-
-    private static func follow(_ group: inout TaskGroup<Event>, _ services: ServiceGroup) async -> End {
-        while let event = await group.next() {
-            switch event {
-            case .stopRequested: await services.triggerGracefulShutdown()
-            case .ended(let end):
-                group.cancelAll()
-                return end
-            case .nothing: break
+            group.addTask { for await _ in stop { supervisor.shutDown() } }
+            group.addTask { for await _ in output.failures { supervisor.shutDown() } }
+            group.addTask { await meanwhile() }
+            defer { group.cancelAll() }
+            do {
+                try await supervisor.run()
+                return nil
+            } catch {
+                return error
             }
         }
-        return .finished
-    }
-
-    private static func end(of services: ServiceGroup) async -> End {
-        do {
-            try await services.run()
-            return .finished
-        } catch {
-            return .failed(error)
-        }
-    }
-
-    private static func first(of stream: AsyncStream<Void>) async -> Event {
-        for await _ in stream { return .stopRequested }
-        return .nothing
-    }
-
-    private static func failure(of output: StandardOutput) async -> Event {
-        for await _ in output.failures { return .stopRequested }
-        return .nothing
+        return End(failure: failure, interruption: interruption.value, lost: await output.finish())
     }
 }

@@ -68,7 +68,7 @@ enum ScriptFiles {
     static func read(_ paths: [String]) throws(NamedFileError) -> [PageScript] {
         var scripts: [PageScript] = []
         for path in paths {
-            let source = try NamedFileError.text(of: path, limit: FileContent.scriptLimit)
+            let source = try FileContent.text(of: path, limit: FileContent.scriptLimit)
             scripts.append(PageScript(name: path, source: source))
         }
         return scripts

@@ -1,0 +1,54 @@
+/// The source of a command's input.
+enum InputSource: Sendable, Hashable {
+    /// A command-line argument.
+    case text(String)
+    /// The path of a file, relative to the working directory.
+    case file(String)
+    /// The content of stdin up to its end.
+    case standardInput
+
+    /// - Parameter argument: An argument; `-` is stdin.
+    init(_ argument: String) {
+        self = argument == "-" ? .standardInput : .text(argument)
+    }
+
+    /// - Parameter path: A path; `-` is stdin.
+    init(path: String) {
+        self = path == "-" ? .standardInput : .file(path)
+    }
+
+    /// The name in messages.
+    var name: String { if case .file(let path) = self { path } else { "stdin" } }
+
+    /// Returns all bytes.
+    ///
+    /// - Parameters:
+    ///   - limit: The maximum number of bytes of a file and of stdin.
+    ///   - what: The start of the error message. By default it is the name with a colon.
+    ///   - status: The exit status of a failure.
+    /// - Throws: ``CommandFailure`` if the bytes cannot be read, or if there are too many.
+    func bytes(
+        limit: Int,
+        what: String? = nil,
+        otherwise status: CommandStatus = .unreadableFile
+    ) async throws(CommandFailure) -> [UInt8] {
+        if case .text(let text) = self { return Array(text.utf8) }
+        let content = await FileContent.waiting {
+            if case .file(let path) = self {
+                FileContent.read(path, limit: limit)
+            } else {
+                FileContent.read(0, limit: limit)
+            }
+        }
+        do throws(FileReadError) {
+            return try content.get()
+        } catch {
+            throw CommandFailure(status, "\(what ?? "\(name):") cannot be read: \(error)")
+        }
+    }
+
+    /// Opens a file or stdin for reading chunk by chunk. Waits until a FIFO has a writer.
+    func reader() async throws(SystemError) -> ChunkReader {
+        if case .file(let path) = self { try await ChunkReader.opening(path) } else { ChunkReader(.standardInput) }
+    }
+}

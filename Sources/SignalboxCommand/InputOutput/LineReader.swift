@@ -1,0 +1,25 @@
+/// Reads the lines of a file or of stdin chunk by chunk, in bounded memory.
+struct LineReader {
+    private let reader: ChunkReader
+    private var splitter: LineSplitter
+    private var isAtEnd = false
+
+    /// - Parameters:
+    ///   - reader: The input.
+    ///   - limit: The maximum number of bytes kept of a line, at least 1.
+    init(_ reader: ChunkReader = ChunkReader(.standardInput), limit: Int) {
+        self.reader = reader
+        splitter = LineSplitter(limit: limit)
+    }
+
+    /// Waits for the next chunk and returns the lines that it completes, possibly none.
+    ///
+    /// - Returns: `nil` after the last line, and when the task is cancelled.
+    mutating func next() async throws(SystemError) -> [InputLine]? {
+        guard !isAtEnd else { return nil }
+        let chunk = try await reader.next()
+        isAtEnd = chunk.isEmpty
+        guard isAtEnd else { return splitter.lines(in: chunk) }
+        return Task.isCancelled ? nil : splitter.lastLine().map { [$0] }
+    }
+}
