@@ -3,59 +3,14 @@ import MQTTPush
 import SignalboxCore
 import SignalboxRoutes
 
-/// The options for the destination and properties of a message.
+/// The options for the content, destination and properties of a message.
 struct MessageArguments: ParsableArguments {
+    /// The maximum size of a payload, in bytes.
+    static let payloadLimit = 64 << 20
+
     @Option(name: [.customShort("t"), .customLong("topic")], help: "The topic, without wildcards.")
     var topic: String
 
-    @Option(help: "QoS: 0 (at most once) or 1 (at least once, default).")
-    var qos: Int?
-
-    @Option(help: ArgumentHelp("The payload's content type, such as application/json (MQTT 5).", valueName: "type"))
-    var contentType: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "How long the message is valid, at least 1s; rounded up to whole seconds (MQTT 5).",
-            valueName: "time"
-        )
-    )
-    var expiry: String?
-
-    /// Returns the message without its payload.
-    ///
-    /// - Throws: `ValidationError` if the options are invalid.
-    func emptyMessage(retain: Bool, version: MQTTVersion) throws(ValidationError) -> MQTTMessage {
-        do throws(TopicError) {
-            _ = try TopicName(topic)
-        } catch {
-            throw ValidationError("--topic: \(error)")
-        }
-        var message = MQTTMessage([], to: topic, qos: try QoSOption.parse(qos), retain: retain)
-        message.contentType = contentType
-        message.expiry = try lifetime()
-        guard version == .v5 || contentType == nil && expiry == nil else {
-            throw ValidationError("--content-type and --expiry require MQTT 5; remove --v311")
-        }
-        return message
-    }
-
-    private func lifetime() throws(ValidationError) -> Duration? {
-        guard let expiry else { return nil }
-        do throws(ValueTextError) {
-            let lifetime = try DurationText.duration(in: expiry)
-            guard (.seconds(1)...(.seconds(4_294_967_295))).contains(lifetime) else {
-                throw ValueTextError(description: "expected at least 1s")
-            }
-            return lifetime
-        } catch {
-            throw ValidationError("--expiry: \(error)")
-        }
-    }
-}
-
-/// The options for the payload of a single message.
-struct PayloadArguments: ParsableArguments {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp("The payload as text; empty text is an empty message.", valueName: "text")
@@ -65,45 +20,72 @@ struct PayloadArguments: ParsableArguments {
     @Option(help: ArgumentHelp("The file whose bytes are the payload; '-' is stdin.", valueName: "path"))
     var file: String?
 
-    /// Returns the source of the payload, or `nil` if none was given.
-    ///
-    /// - Throws: `ValidationError` if both options were given.
-    func source() throws(ValidationError) -> PublishRequest.Payload? {
+    @Option(
+        help: "QoS: 0 (at most once) or 1 (at least once, default).",
+        transform: MQTTQoS.option
+    )
+    var qos: MQTTQoS?
+
+    @Option(help: ArgumentHelp("The payload's content type, such as application/json (MQTT 5).", valueName: "type"))
+    var contentType: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "How long the message is valid, at least 1s; rounded up to whole seconds (MQTT 5).",
+            valueName: "time"
+        ),
+        transform: MessageArguments.lifetime
+    )
+    var expiry: Duration?
+
+    /// The source of the payload, or `nil` if none was given.
+    var content: InputSource? { file.map { InputSource(path: $0) } ?? payload.map { .text($0) } }
+
+    func validate() throws {
         guard payload == nil || file == nil else { throw ValidationError("--payload and --file exclude each other") }
-        if let file { return file == "-" ? .standardInput : .file(file) }
-        return payload.map { .text($0) }
-    }
-}
-
-/// The validated arguments of `publish` and `request`.
-struct PublishRequest: Sendable {
-    static let source: SourceName = "publisher"
-    /// The maximum size of a payload, in bytes.
-    static let payloadLimit = 64 << 20
-    /// The maximum length of a line that is published, in bytes.
-    static let lineLimit = 8 << 20
-
-    /// The source of the payloads.
-    enum Payload: Sendable, Hashable {
-        case text(String)
-        case file(String)
-        case standardInput
-        /// One message for each line of stdin.
-        case lines
+        do throws(TopicError) {
+            _ = try TopicName(topic)
+        } catch {
+            throw ValidationError("--topic: \(error)")
+        }
     }
 
-    let options: BrokerConnectionOptions
-    /// The messages without their payload.
-    let message: MQTTMessage
-    let payload: Payload
-    let timeout: Duration?
+    /// Reads the payload.
+    ///
+    /// - Returns: The payload, or `nil` if none was given.
+    /// - Throws: ``CommandFailure`` if the payload cannot be read.
+    func payloadBytes() async throws(CommandFailure) -> [UInt8]? {
+        try await content?.bytes(limit: MessageArguments.payloadLimit, what: content?.name)
+    }
 
-    /// The publisher, with a unique client id.
-    var publisher: MQTTPublisherConfiguration {
-        var publisher = MQTTPublisherConfiguration(source: PublishRequest.source, broker: options.broker)
-        options.apply(to: &publisher)
-        if payload != .lines { publisher.queuedBytes = 2 * PublishRequest.payloadLimit }
+    /// Returns the configuration of the publisher.
+    ///
+    /// - Throws: `ValidationError` if the options are invalid.
+    func publisher(to broker: BrokerArguments, timeout: Duration?) throws(ValidationError) -> MQTTPublisherConfiguration
+    {
+        guard broker.version == .v5 || contentType == nil && expiry == nil else {
+            throw ValidationError("--content-type and --expiry require MQTT 5; remove --v311")
+        }
+        var publisher = try broker.publisher("publisher")
+        if content != nil { publisher.queuedBytes = 2 * MessageArguments.payloadLimit }
         if let timeout { publisher.publishTimeout = min(max(timeout, .milliseconds(10)), .seconds(3_600)) }
+        try BrokerArguments.checked { [publisher] () throws(MQTTPushError) in try publisher.validate() }
         return publisher
+    }
+
+    /// Returns the message without its payload.
+    func message(retain: Bool = false) -> MQTTMessage {
+        var message = MQTTMessage([], to: topic, qos: qos ?? .atLeastOnce, retain: retain)
+        message.contentType = contentType
+        message.expiry = expiry
+        return message
+    }
+
+    private static func lifetime(_ text: String) throws -> Duration {
+        let lifetime = try DurationText.duration(in: text)
+        guard (.seconds(1)...(.seconds(4_294_967_295))).contains(lifetime) else {
+            throw ValidationError("expected at least 1s")
+        }
+        return lifetime
     }
 }

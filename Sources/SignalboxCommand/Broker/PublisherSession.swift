@@ -1,71 +1,68 @@
 import MQTTPush
 
-/// A publisher that runs while some work uses it.
-struct PublisherSession<Value: Sendable>: Sendable {
-    /// How the session ended.
-    struct End: Sendable {
-        /// The result of the work, if it returned, possibly after cancellation.
-        var value: Value?
-        /// The error that ended the publisher.
-        var failure: (any Error)?
-        /// The exit status of a signal or timeout that preceded the end of the work.
-        var interruption: CommandStatus?
+/// How the work with a publisher ended.
+struct PublisherEnd<Value: Sendable>: Sendable {
+    /// The result of the work, possibly after cancellation.
+    var result: Result<Value, MQTTPublishError>?
+    /// The error that ended the publisher.
+    var failure: (any Error)?
+    /// The exit status of a signal or timeout that preceded the end of the work.
+    var interruption: CommandStatus?
 
-        fileprivate var isOpen: Bool { value == nil && failure == nil && interruption == nil }
+    /// Returns the value of the work.
+    ///
+    /// - Parameter problem: The start of the error message.
+    /// - Throws: ``CommandFailure`` if the work failed or the publisher ended first.
+    @discardableResult
+    func value(orFail problem: String) throws(CommandFailure) -> Value {
+        switch (result, failure) {
+        case (.success(let value)?, _): return value
+        case (_, let failure?): throw CommandFailure(CommandStatus(connection: failure), "\(problem): \(failure)")
+        case (.failure(let error)?, _):
+            throw CommandFailure(interruption ?? CommandStatus(error), "\(problem): \(error)")
+        case (nil, nil): throw CommandFailure(interruption ?? .unavailable, problem)
+        }
     }
+}
 
-    private enum Event: Sendable {
-        case done(Value)
-        case ended((any Error)?)
-        case stopped(CommandStatus)
-        case nothing
-    }
-
-    let publisher: MQTTPublisher
-    /// The time limit for the work, or `nil` for none.
-    let timeout: Duration?
-
+extension MQTTPublisher {
     /// Does the work while the publisher runs, then publishes the queued messages within the publisher's stop timeout.
     ///
     /// - Parameters:
-    ///   - signals: The first signal cancels the work.
-    ///   - work: The work, which must return when cancelled.
-    func run(_ signals: WatchedSignals, _ work: @escaping @Sendable () async -> Value) async -> End {
-        await withTaskGroup(of: Event.self) { group in
-            group.addTask { .done(await work()) }
-            group.addTask { .ended(await PublisherSession.failure(of: publisher)) }
-            group.addTask { await PublisherSession.signal(signals) }
-            group.addTask { await PublisherSession.time(timeout) }
-            var end = End()
-            while let event = await group.next() {
-                switch event {
-                case .done(let result): end.value = result
-                case .ended(let error): end.failure = error
-                case .stopped(let status): if end.isOpen { end.interruption = status }
-                case .nothing: continue
+    ///   - timeout: The time limit for the work, or `nil` for none.
+    ///   - work: The work, which must return when cancelled. A signal cancels it.
+    func run<Value: Sendable>(
+        timeout: Duration?,
+        _ work: @escaping @Sendable () async throws(MQTTPublishError) -> Value
+    ) async -> PublisherEnd<Value> {
+        let signals = await SignalWatch.begin()
+        return await withTaskGroup(of: (@Sendable (inout PublisherEnd<Value>) -> Void).self) { group in
+            group.addTask {
+                do throws(MQTTPublishError) {
+                    let value = try await work()
+                    return { $0.result = .success(value) }
+                } catch {
+                    return { $0.result = .failure(error) }
                 }
+            }
+            group.addTask {
+                do {
+                    try await self.run()
+                    return { _ in }
+                } catch {
+                    return { $0.failure = error }
+                }
+            }
+            group.addTask {
+                let status = await signals.interruption(timeout: timeout)
+                return { if $0.result == nil, $0.failure == nil { $0.interruption = status } }
+            }
+            var end = PublisherEnd<Value>()
+            while let change = await group.next() {
+                change(&end)
                 group.cancelAll()
             }
             return end
         }
-    }
-
-    private static func failure(of publisher: MQTTPublisher) async -> (any Error)? {
-        do {
-            try await publisher.run()
-            return nil
-        } catch {
-            return error
-        }
-    }
-
-    private static func signal(_ signals: WatchedSignals) async -> Event {
-        for await _ in signals.stopRequests { return signals.first.map(Event.stopped) ?? .nothing }
-        return .nothing
-    }
-
-    private static func time(_ timeout: Duration?) async -> Event {
-        guard let timeout, (try? await Task.sleep(for: timeout)) != nil else { return .nothing }
-        return .stopped(.timeout)
     }
 }

@@ -1,12 +1,11 @@
-import ArgumentParser
+public import ArgumentParser
 import Logging
-import MQTTPush
-import Signalbox
+public import MQTTPush
 import SignalboxCore
 import SignalboxRoutes
 
 /// `signalbox subscribe URL`.
-struct SubscribeCommand: AsyncParsableCommand {
+struct SubscribeCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "subscribe",
         abstract: "Shows the messages of a broker's topics.",
@@ -26,8 +25,11 @@ struct SubscribeCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("The broker: mqtt://host or mqtt://host:port, mqtts:// for TLS.", valueName: "url"))
-    var broker: String
+    /// The maximum size of a message. A larger one is reported on stderr.
+    private static let messageLimits = MessageLimits(bytes: 1 << 20)
+
+    @OptionGroup(title: "The broker")
+    var broker: BrokerArguments
 
     @Option(
         name: [.customShort("t"), .customLong("topic")],
@@ -35,8 +37,11 @@ struct SubscribeCommand: AsyncParsableCommand {
     )
     var topics: [String]
 
-    @Option(help: "Maximum QoS: 0 (at most once) or 1 (at least once, default).")
-    var qos: Int?
+    @Option(
+        help: "Maximum QoS: 0 (at most once) or 1 (at least once, default).",
+        transform: MQTTQoS.option
+    )
+    var qos: MQTTQoS?
 
     @Option(
         help: ArgumentHelp(
@@ -46,14 +51,10 @@ struct SubscribeCommand: AsyncParsableCommand {
     )
     var share: String?
 
-    @Option(help: "How to treat retained messages: deliver or ignore.")
-    var retained: String?
+    @Option(help: "How to treat retained messages.")
+    var retained = MQTTRetained.deliver
 
-    @Option(help: "End after this many messages.")
-    var count: Int?
-
-    @Option(help: "End after this time: a number of seconds, or a duration such as 500ms, 30s, 5m.")
-    var timeout: String?
+    @OptionGroup var limits: LimitArguments
 
     @Option(defaultAsFlag: RawOutput.auto, parsing: .next, help: RawOutput.help("each payload"))
     var raw: RawOutput?
@@ -61,40 +62,25 @@ struct SubscribeCommand: AsyncParsableCommand {
     @Flag(help: "Report the rate of messages on stderr once a second.")
     var rate = false
 
-    @OptionGroup(title: "The broker")
-    var arguments: BrokerArguments
-
-    @Option(help: "Log level on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
-    var logLevel = LogChoice.warning
+    @Option(help: "Log level on stderr.")
+    var logLevel = Logger.Level.warning
 
     func validate() throws {
         try RawOutput.validate(raw)
-        _ = try request()
+        _ = try push(topics.map(pattern))
     }
 
-    func run() async throws {
-        arguments.warn()
-        let status = await SubscribeProgram.status(of: try request(), logger: logLevel.logger)
-        throw status.code
-    }
-
-    private func request() throws -> SubscribeRequest {
-        guard !topics.isEmpty else {
-            throw ValidationError("--topic is missing; add at least one, such as --topic '#'")
+    func perform() async throws -> CommandStatus {
+        broker.tls.warn()
+        let patterns = try topics.map(pattern)
+        let run = MessageRun(limits: limits, logger: Logger(level: logLevel)) { [raw] body, context, isTerminal in
+            MessageRecord(body, context, patterns: patterns, limits: SubscribeCommand.messageLimits)
+                .line(raw, isTerminal: isTerminal)
         }
-        guard count.map({ $0 >= 1 }) ?? true else { throw ValidationError("--count must be at least 1") }
-        let request = SubscribeRequest(
-            options: try arguments.connectionOptions(at: broker),
-            patterns: try topics.map { try pattern($0) },
-            qos: try QoSOption.parse(qos),
-            retained: try retainedMessages(),
-            count: count,
-            timeout: try timeout.map(TimeoutOption.duration),
-            raw: raw,
-            showsRate: rate
-        )
-        try BrokerArguments.checked { () throws(MQTTPushError) in try request.push.validate() }
-        return request
+        let adapter = try MQTTPushAdapter(push(patterns), logger: run.logger)
+        return try await run.report(of: adapter) { [rate] shown in
+            if rate { await RateReporter(count: shown).run() }
+        }.report()
     }
 
     private func pattern(_ text: String) throws(ValidationError) -> TopicPattern {
@@ -114,154 +100,29 @@ struct SubscribeCommand: AsyncParsableCommand {
         }
     }
 
-    private func retainedMessages() throws(ValidationError) -> MQTTRetained {
-        guard let retained else { return .deliver }
-        guard let choice = MQTTRetained(rawValue: retained) else {
-            let keywords = MQTTRetained.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ValidationError("--retained: expected one of \(keywords)")
+    /// Returns the source, without a session. Captures are matched when a message is printed, so `{action}` and `{id}`
+    /// have no special meaning here.
+    private func push(_ patterns: [TopicPattern]) throws(ValidationError) -> MQTTPushConfiguration {
+        guard !patterns.isEmpty else {
+            throw ValidationError("--topic is missing; add at least one, such as --topic '#'")
         }
-        return choice
-    }
-}
-
-/// The validated arguments of `subscribe`.
-struct SubscribeRequest: Sendable {
-    static let source: SourceName = "subscription"
-    static let action: ActionName = "message"
-    /// The maximum size of a message. A larger one is reported on stderr.
-    static let limits = MessageLimits(bytes: 1 << 20)
-    /// The maximum time that a message waits for a slow reader of stdout.
-    static let outputTimeout: Duration = .seconds(3_600)
-
-    let options: BrokerConnectionOptions
-    let patterns: [TopicPattern]
-    let qos: MQTTQoS
-    let retained: MQTTRetained
-    let count: Int?
-    let timeout: Duration?
-    let raw: RawOutput?
-    /// Whether the message rate is reported once a second.
-    let showsRate: Bool
-
-    /// Returns the output for a message, with its newline.
-    func line(for body: RawBody, _ context: ActionContext, isTerminal: Bool) -> [UInt8] {
-        if let raw { return raw.line(Array(body.bytes), isTerminal: isTerminal) }
-        let message = MessageRecord(payload: body.bytes, context: context, patterns: patterns)
-        return isTerminal ? message.terminalLine : message.jsonLine
-    }
-
-    /// Whether the user set a condition for success. Otherwise every end is a success.
-    var hasSuccessCondition: Bool { count != nil || timeout != nil }
-
-    /// The number of messages required for success.
-    var requiredCount: Int { count ?? 1 }
-
-    /// The source, without a session. Captures are matched when a message is printed, so `{action}` and `{id}` have no
-    /// special meaning here.
-    var push: MQTTPushConfiguration {
         let topics = patterns.compactMap { pattern in
             (try? TopicPattern(pattern.filter.text)).map { filter in
-                var topic = MQTTTopic(filter, payload: .bytes, action: SubscribeRequest.action)
-                topic.qos = qos
+                var topic = MQTTTopic(filter, payload: .bytes, action: MessageRun.action)
+                topic.qos = qos ?? .atLeastOnce
                 topic.retained = retained
                 return topic
             }
         }
-        var push = MQTTPushConfiguration.withoutSession(
-            source: SubscribeRequest.source,
-            broker: options.broker,
-            topics: topics
-        )
-        options.apply(to: &push)
-        push.limits = SubscribeRequest.limits
-        push.ackDeadline = SubscribeRequest.outputTimeout
+        var push = try broker.source("subscription", topics: topics)
+        push.limits = SubscribeCommand.messageLimits
+        push.ackDeadline = MessageRun.outputTimeout
+        try BrokerArguments.checked { [push] () throws(MQTTPushError) in try push.validate() }
         return push
     }
 }
 
-/// The `subscribe` command, from start to exit status.
-enum SubscribeProgram {
-    /// Receives until enough messages are written, the timeout expires, stdout is closed, or a signal arrives. All
-    /// diagnostics are written when it returns.
-    static func status(of request: SubscribeRequest, logger: Logger) async -> CommandStatus {
-        let output = StandardOutput()
-        let (stop, stopper) = AsyncStream.makeStream(of: Void.self)
-        let isTerminal = output.isTerminal
-        let plugin = MessagePlugin(action: SubscribeRequest.action, count: request.count, output: output) {
-            request.line(for: $0, $1, isTerminal: isTerminal)
-        } onCountReached: {
-            stopper.yield()
-        }
-        let supervisor: Supervisor
-        do {
-            supervisor = try makeSupervisor(request, plugin, logger)
-        } catch {
-            DiagnosticOutput.shared.report("\(error)")
-            await DiagnosticOutput.shared.flush()
-            return .unavailable
-        }
-        let signals = await WatchedSignals.begin()
-        let timer = Task {
-            guard let timeout = request.timeout, (try? await Task.sleep(for: timeout)) != nil else { return }
-            plugin.close(because: .timeout)
-            stopper.yield()
-        }
-        let session = ServiceSession(supervisor: supervisor, output: output, logger: logger)
-        let rate = RateReporter { plugin.shown }
-        let end = await session.run(signals, stop: stop) { if request.showsRate { await rate.run() } }
-        timer.cancel()
-        let result = status(end, await output.finish(), signals.first, plugin, request)
-        await DiagnosticOutput.shared.flush()
-        // Until here a second signal ends the program, regardless of what it waits for.
-        withExtendedLifetime(signals) {}
-        return result
-    }
-
-    private static func makeSupervisor(
-        _ request: SubscribeRequest,
-        _ plugin: MessagePlugin,
-        _ logger: Logger
-    ) throws -> Supervisor {
-        var bounds = SupervisorConfiguration()
-        bounds.timeout = SubscribeRequest.outputTimeout
-        bounds.ackDeadline = SubscribeRequest.outputTimeout
-        bounds.drainLimit = .seconds(2)
-        let supervisor = Supervisor(configuration: bounds, logger: logger)
-        try supervisor.register(Registration(plugin, from: .source(SubscribeRequest.source)))
-        try supervisor.add(try MQTTPushAdapter(request.push, logger: logger))
-        return supervisor
-    }
-
-    private static func status(
-        _ end: ServiceSession.End,
-        _ lost: OutputFailure?,
-        _ signal: CommandStatus?,
-        _ plugin: MessagePlugin,
-        _ request: SubscribeRequest
-    ) -> CommandStatus {
-        if case .failed(let error) = end {
-            DiagnosticOutput.shared.report("\(error)")
-            return (error as? MQTTPushError).map { CommandStatus($0) } ?? .unavailable
-        }
-        switch lost {
-        case .closed?: return .done
-        case let reason?:
-            DiagnosticOutput.shared.report("\(reason)")
-            return .outputFailed
-        case nil: break
-        }
-        guard request.hasSuccessCondition, plugin.shown < request.requiredCount else { return .done }
-        let received = "\(plugin.shown) of \(request.requiredCount) messages received"
-        if plugin.stopReason == .timeout {
-            let time = request.timeout.map { " after \(DurationText.text($0))" } ?? ""
-            DiagnosticOutput.shared.report("timed out\(time): \(received)")
-            return .timeout
-        }
-        guard let signal else { return .done }
-        DiagnosticOutput.shared.report("ended by a signal: \(received)")
-        return signal
-    }
-}
+extension MQTTRetained: ExpressibleByArgument {}
 
 /// Reports the message rate on stderr once a second.
 struct RateReporter: Sendable {
@@ -274,12 +135,7 @@ struct RateReporter: Sendable {
     func run() async {
         let clock = ContinuousClock()
         var (before, moment) = (count(), clock.now)
-        while true {
-            do {
-                try await clock.sleep(until: moment + RateReporter.interval)
-            } catch {
-                return
-            }
+        while (try? await clock.sleep(until: moment + RateReporter.interval)) != nil {
             let (now, next) = (count(), clock.now)
             DiagnosticOutput.shared.report(RateReporter.line(new: now - before, within: next - moment, all: now))
             (before, moment) = (now, next)

@@ -1,11 +1,12 @@
 import ArgumentParser
 import Foundation
 import Logging
+import Signalbox
 import SignalboxCore
 import WebSocketChat
 
 /// `signalbox connect URL`.
-struct ConnectCommand: AsyncParsableCommand {
+struct ConnectCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "connect",
         abstract: "Connects to a WebSocket server, sends lines of stdin and shows received messages.",
@@ -25,26 +26,18 @@ struct ConnectCommand: AsyncParsableCommand {
             """
     )
 
+    /// The maximum size of a message without a configuration. A larger one closes the connection.
+    static let messageLimits = MessageLimits(bytes: 16 << 20)
+
     @Argument(help: ArgumentHelp("The server: ws://host:port/path, or wss:// for TLS.", valueName: "url"))
     var urls: [String] = []
 
-    @Option(help: "End after this many messages, or outcomes with --config.")
-    var count: Int?
-
-    @Option(help: "End after this time: \(TimeoutOption.form).")
-    var timeout: String?
+    @OptionGroup var limits: LimitArguments
 
     @Option(defaultAsFlag: RawOutput.auto, parsing: .next, help: RawOutput.help("each message"))
     var raw: RawOutput?
 
-    @Flag(help: "Reconnect if the connection breaks or cannot be made; without it, the command ends.")
-    var reconnect = false
-
-    @Option(help: ArgumentHelp("The configuration whose plugins are called.", valueName: "file"))
-    var config: String?
-
-    @Option(help: ArgumentHelp("The feed of the configuration, if there are several.", valueName: "name"))
-    var source: String?
+    @OptionGroup var plugins: SourceArguments
 
     @OptionGroup(title: "Sent messages")
     var outgoing: OutgoingArguments
@@ -52,112 +45,139 @@ struct ConnectCommand: AsyncParsableCommand {
     @OptionGroup(title: "The connection")
     var connection: ConnectionArguments
 
-    @Option(help: "Log level on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
-    var logLevel: LogChoice?
+    @Option(help: "Log level on stderr.")
+    var logLevel: Logger.Level?
 
     func validate() throws {
         try RawOutput.validate(raw)
-        let request = try request()
-        guard let url = request.url, request.config == nil else { return }
-        do throws(WebSocketChatError) {
-            try request.plainFeed(to: url).validate(as: ConnectRequest.source)
-        } catch {
+        guard urls.count <= 1 else { throw ValidationError("expected only one URL") }
+        guard raw == nil || plugins.config == nil else {
+            throw ValidationError("--raw writes received messages, but --config writes outcomes; remove one of them")
+        }
+        let url = try url()
+        guard url != nil || plugins.config != nil else {
+            throw ValidationError("there is no server; add a URL such as ws://127.0.0.1:8080/, or --config with a feed")
+        }
+        do {
+            let feed = try feed(from: try url ?? WebSocketURL("ws://localhost/"))
+            if plugins.config == nil { try feed.validate(as: "connection") }
+        } catch let error as WebSocketChatError {
             throw ValidationError(error.detail)
         }
     }
 
-    func run() async throws {
-        if connection.insecure {
-            let danger = "anyone on the network path can read and change all traffic"
-            DiagnosticOutput.shared.report("--insecure: no certificate is checked, so \(danger)")
-        }
+    func perform() async throws -> CommandStatus {
+        connection.tls.warn()
         // On a terminal, the log line about the connection is useful.
-        let level = logLevel ?? (ConnectCommand.isInteractive ? .info : .warning)
-        throw await ConnectProgram.status(of: try request(), logger: level.logger).code
+        let logger = Logger(level: logLevel ?? (OutgoingArguments.isInteractive ? .info : .warning))
+        do {
+            if let config = plugins.config { return try await runPlugins(of: config, logger) }
+            guard let url = try url() else {
+                throw CommandFailure(.usage, "there is no server; add a URL: ws://host:port/path")
+            }
+            return try await show(try feed(from: url), logger)
+        } catch let error as WebSocketChatError {
+            throw CommandFailure(.usage, error.detail)
+        }
     }
 
-    private static var isInteractive: Bool { isatty(STDIN_FILENO) == 1 }
-
-    private func request() throws -> ConnectRequest {
-        guard urls.count <= 1 else { throw ValidationError("expected only one URL") }
-        guard !urls.isEmpty || config != nil else {
-            throw ValidationError("there is no server; add a URL such as ws://127.0.0.1:8080/, or --config with a feed")
-        }
-        guard count.map({ $0 >= 1 }) ?? true else { throw ValidationError("--count must be at least 1") }
-        guard source == nil || config != nil else {
-            throw ValidationError("--source names a source of a configuration; add --config")
-        }
-        guard raw == nil || config == nil else {
-            throw ValidationError("--raw writes received messages, but --config writes outcomes; remove one of them")
-        }
-        return ConnectRequest(
-            url: try urls.first.map(ConnectCommand.url),
-            options: try connection.options(reconnects: reconnect),
-            config: config,
-            source: source,
-            count: count,
-            timeout: try timeout.map(TimeoutOption.duration),
-            raw: raw,
-            outgoing: outgoing.request(isInteractive: ConnectCommand.isInteractive)
-        )
-    }
-
-    /// Parses the URL, which never appears in an error message, because its query may contain a token.
-    private static func url(_ text: String) throws -> WebSocketURL {
+    /// Returns the URL, which never appears in an error message, because its query may contain a token.
+    private func url() throws(ValidationError) -> WebSocketURL? {
+        guard let text = urls.first else { return nil }
         do throws(WebSocketChatError) {
             return try WebSocketURL(text)
         } catch {
             throw ValidationError(error.detail)
         }
     }
-}
-
-/// The validated arguments of `connect`.
-struct ConnectRequest: Sendable {
-    static let source: SourceName = "connection"
-    static let action: ActionName = "message"
-    /// The maximum size of a message without a configuration. A larger one closes the connection.
-    static let limits = MessageLimits(bytes: 16 << 20)
-    /// The maximum time that a message waits for a slow reader of stdout.
-    static let outputTimeout: Duration = .seconds(3_600)
-
-    /// The server, or `nil` if the configuration names it.
-    let url: WebSocketURL?
-    /// The options for the connection.
-    let options: ConnectOptions
-    /// The path of the configuration whose plugins are called.
-    let config: String?
-    /// The name of the feed in the configuration.
-    let source: String?
-    let count: Int?
-    let timeout: Duration?
-    let raw: RawOutput?
-    let outgoing: OutgoingRequest
-
-    /// Whether the user set a condition for success. Otherwise every end is a success.
-    var hasSuccessCondition: Bool { count != nil || timeout != nil }
-    /// The number of messages required for success.
-    var requiredCount: Int { count ?? 1 }
 
     /// Returns the feed without a configuration: every message is the same action, regardless of its content.
-    func plainFeed(to url: WebSocketURL) -> FeedSection {
+    func feed(from url: WebSocketURL) throws -> FeedSection {
         var feed = FeedSection(url: url)
-        feed.frames = WebSocketFrames(text: .action(ConnectRequest.action, .text), binary: ConnectRequest.action)
-        feed.reconnect = nil
+        feed.frames = WebSocketFrames(text: .action(MessageRun.action, .text), binary: MessageRun.action)
         // A line may be as long as a message.
-        feed.waitingBytes = ConnectRequest.limits.bytes * 2
-        options.apply(to: &feed)
+        feed.waitingBytes = ConnectCommand.messageLimits.bytes * 2
+        try connection.apply(to: &feed)
         return feed
     }
 
-    /// Returns the feed of a configuration, changed by the options. It reconnects only if an option requests it.
-    func configuredFeed(_ section: FeedSection) -> FeedSection {
+    /// Returns the feed of a configuration, changed by the options.
+    func feed(changing section: FeedSection) throws -> FeedSection {
         var feed = section
-        if let url { feed.url = url }
-        let waits = feed.reconnect
-        feed.reconnect = nil
-        options.apply(to: &feed)
-        if feed.reconnect != nil { feed.reconnect = waits ?? feed.reconnect }
+        feed.url = try url() ?? section.url
+        try connection.apply(to: &feed)
         return feed
+    }
+
+    private func show(_ feed: FeedSection, _ logger: Logger) async throws -> CommandStatus {
+        let stop = AsyncStream.makeStream(of: Void.self)
+        // Silences the supervisor's warnings, because the command itself reports how the connection ended.
+        let quiet = Logger(level: logger.logLevel >= .notice ? .critical : logger.logLevel)
+        var run = MessageRun(limits: limits, logger: quiet) { [raw] body, context, isTerminal in
+            MessageRecord(body, context, limits: ConnectCommand.messageLimits).line(raw, isTerminal: isTerminal)
+        }
+        let source = try ConnectSource(
+            feed,
+            source: "connection",
+            limits: ConnectCommand.messageLimits,
+            outgoing: outgoing,
+            logger: logger,
+            onAnswer: nil,
+            discardsMessages: { [output = run.output] in output.isReaderGone }
+        ) {
+            stop.continuation.yield()
+        }
+        run.onCountReached = { source.close() }
+        var report = try await run.report(of: source, stop: stop)
+        report.unsent = source.unsent
+        return report.report()
+    }
+
+    private func runPlugins(of file: String, _ logger: Logger) async throws -> CommandStatus {
+        let configuration = try ConfigurationFile.read(file, for: .plugins)
+        let none = "there is no feed; add one below 'sources', such as feed: { feed: { url: 'wss://host/path' } }"
+        let choice = SourceChoice(kind: "feed", none: none, file: file)
+        let (section, feed) = try choice.one(plugins.source, in: configuration, \.feed)
+        let output = StandardOutput()
+        let stop = AsyncStream.makeStream(of: Void.self)
+        let source = try ConnectSource(
+            try self.feed(changing: feed),
+            source: section.name,
+            limits: configuration.limits,
+            outgoing: outgoing,
+            logger: logger,
+            onAnswer: { output.offer(ConnectCommand.line(for: $0, isTerminal: output.isTerminal)) },
+            discardsMessages: { output.isReaderGone }
+        ) {
+            stop.continuation.yield()
+        }
+        var run = SingleSourceRun(
+            configuration: configuration,
+            adapter: source,
+            window: section.window,
+            output: output,
+            timeout: limits.timeout,
+            logger: logger
+        )
+        run.count = limits.count
+        run.onCountReached = { source.close() }
+        run.stop = stop.stream
+        return try await run.status { report in
+            var end = SupervisorSession.End(interruption: report.interruption, lost: report.lost)
+            if case .failed(let error) = report.session { end.failure = error }
+            var result = MessageReport(limits: limits, end: end, shown: report.written)
+            result.unsent = source.unsent
+            result.notHandled = report.summary.notHandled
+            return result.report()
+        }
+    }
+
+    /// Returns the line of an outcome reported by the server: an object with the member `answer`, or text.
+    private static func line(for answer: Bytes, isTerminal: Bool) -> [UInt8] {
+        let json = EscapedJSON.compact(answer)
+        guard !isTerminal else { return TerminalText.line(["answer ", String(decoding: json, as: UTF8.self)]) }
+        var object = JSONObject()
+        object.add("answer", json: json)
+        return object.line
     }
 }

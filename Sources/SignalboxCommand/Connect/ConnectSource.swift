@@ -11,7 +11,6 @@ final class ConnectSource: Adapter {
     private let discardsMessages: @Sendable () -> Bool
     private let watch = ConnectionWatch()
     private let outgoing: OutgoingLines
-    private let recordedEnd = Mutex(OrderedSource.End.stopped)
 
     /// - Parameters:
     ///   - section: The configuration of the connection.
@@ -23,7 +22,7 @@ final class ConnectSource: Adapter {
         _ section: FeedSection,
         source: SourceName,
         limits: MessageLimits,
-        outgoing request: OutgoingRequest,
+        outgoing options: OutgoingArguments,
         logger: Logger,
         onAnswer: (@Sendable (Bytes) -> Void)?,
         discardsMessages: @escaping @Sendable () -> Bool,
@@ -36,13 +35,11 @@ final class ConnectSource: Adapter {
         keepsConnections = !section.announcesConnections
         self.onAnswer = onAnswer
         self.discardsMessages = discardsMessages
-        outgoing = OutgoingLines(request, watch: watch, stop: stop)
+        outgoing = OutgoingLines(options, watch: watch, stop: stop)
     }
 
     var source: SourceName { feed.source }
     var features: AdapterFeatures { feed.features }
-    /// How the feed ended. It is also `stopped` if the feed never started.
-    var end: OrderedSource.End { recordedEnd.withLock { $0 } }
     /// The number of lines that could not be sent.
     var unsent: Int { outgoing.unsent }
 
@@ -63,14 +60,9 @@ final class ConnectSource: Adapter {
         async let _ = outgoing.run()
         do {
             try await feed.run(into: watched)
-        } catch {
+        } catch let error as WebSocketChatError where error.disconnectReason == .closed(code: nil) {
             // A close frame without a code ends a connection normally too (RFC 6455, 7.1.5).
-            guard (error as? WebSocketChatError)?.disconnectReason == .closed(code: nil) else {
-                recordedEnd.withLock { $0 = .failed(error) }
-                throw error
-            }
         }
-        if !Task.isCancelled { recordedEnd.withLock { $0 = .complete } }
     }
 }
 

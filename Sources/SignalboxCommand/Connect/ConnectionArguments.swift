@@ -39,37 +39,32 @@ struct ConnectionArguments: ParsableArguments {
     @Option(help: "A subprotocol to offer; may be repeated, in order of preference.")
     var subprotocol: [String] = []
 
-    @Option(help: "Ping the server after this period of silence, such as 30s, or never.")
-    var ping: String?
+    @Option(help: "Ping the server after this period of silence, such as 30s, or never.", transform: PingSection.option)
+    var ping: PingSection?
 
     @Flag(help: "Offer compression (RFC 7692).")
     var compression = false
 
-    @Option(help: ArgumentHelp("Trust only the authority in this PEM file.", valueName: "file"))
-    var ca: String?
+    @OptionGroup var tls: TLSArguments
 
-    @Option(help: ArgumentHelp("The client certificate, a PEM file; requires --key.", valueName: "file"))
-    var cert: String?
+    @Flag(help: "Reconnect if the connection breaks or cannot be made; without it, the command ends.")
+    var reconnect = false
 
-    @Option(help: ArgumentHelp("The certificate's private key, a PEM file.", valueName: "file"))
-    var key: String?
-
-    @Flag(help: "Check no certificate. Anyone on the network path can then read and change all traffic.")
-    var insecure = false
-
-    func options(reconnects: Bool) throws -> ConnectOptions {
-        var options = ConnectOptions()
-        options.subprotocols = subprotocol
-        options.origin = origin
-        options.headers = try headers()
-        options.bearer = try bearer()
-        options.trust = try trust()
-        options.identity = try identity()
-        options.openingMessages = openMessage
-        options.ping = try ping.map(ConnectionArguments.ping)
-        options.compression = compression
-        options.reconnects = reconnects
-        return options
+    /// Applies the options to a feed. Absent options leave its values unchanged, except that it reconnects only if an
+    /// option requests it.
+    func apply(to feed: inout FeedSection) throws {
+        if !subprotocol.isEmpty { feed.subprotocols = subprotocol }
+        feed.origin = origin ?? feed.origin
+        let headers = try headers()
+        let names = Set(headers.map { $0.name.lowercased() })
+        feed.headers = feed.headers.filter { !names.contains($0.name.lowercased()) } + headers
+        feed.bearer = try Secret.option("--bearer", variable: bearerEnv, file: bearerFile) ?? feed.bearer
+        feed.trust = tls.insecure ? .anything : tls.authority.map { .authority(file: $0) } ?? feed.trust
+        feed.identity = tls.identity.map { WebSocketIdentity(certificateFile: $0, keyFile: $1) } ?? feed.identity
+        if !openMessage.isEmpty { feed.openingMessages = openMessage }
+        feed.ping = ping ?? feed.ping
+        feed.compression = compression || feed.compression
+        feed.reconnect = reconnect ? feed.reconnect ?? WebSocketReconnect() : nil
     }
 
     private func headers() throws -> [WebSocketHeader] {
@@ -99,62 +94,16 @@ struct ConnectionArguments: ParsableArguments {
         let value = text[text.index(after: colon)...].drop { $0 == " " }
         return (String(text[..<colon]), String(value))
     }
+}
 
-    private func bearer() throws -> Secret? {
-        guard bearerEnv == nil || bearerFile == nil else {
-            throw ValidationError("--bearer-env and --bearer-file exclude each other")
-        }
-        return try bearerEnv.map { try VariableName.secret(in: $0, option: "--bearer-env") }
-            ?? bearerFile.map(Secret.file)
-    }
-
-    private func trust() throws -> WebSocketTrust? {
-        guard ca == nil || !insecure else { throw ValidationError("--ca and --insecure exclude each other") }
-        return insecure ? .anything : ca.map { .authority(file: $0) }
-    }
-
-    private func identity() throws -> WebSocketIdentity? {
-        switch (cert, key) {
-        case (let cert?, let key?): return WebSocketIdentity(certificateFile: cert, keyFile: key)
-        case (nil, nil): return nil
-        default: throw ValidationError("use --cert and --key together")
-        }
-    }
-
-    private static func ping(_ text: String) throws -> PingSection {
+extension PingSection {
+    /// Parses the option `--ping`.
+    fileprivate static func option(_ text: String) throws -> PingSection {
         guard text != "never" else { return .never }
         do throws(ValueTextError) {
             return .after(try DurationText.duration(in: text))
         } catch {
-            throw ValidationError("--ping: \(error), or 'never'")
+            throw ValidationError("\(error), or 'never'")
         }
-    }
-}
-
-/// The connection options of `connect`. Absent options leave the feed's values unchanged.
-struct ConnectOptions: Sendable, Hashable {
-    var subprotocols: [String] = []
-    var origin: String?
-    var headers: [WebSocketHeader] = []
-    var bearer: Secret?
-    var trust: WebSocketTrust?
-    var identity: WebSocketIdentity?
-    var openingMessages: [String] = []
-    var ping: PingSection?
-    var compression = false
-    var reconnects = false
-
-    func apply(to feed: inout FeedSection) {
-        if !subprotocols.isEmpty { feed.subprotocols = subprotocols }
-        feed.origin = origin ?? feed.origin
-        let names = Set(headers.map { $0.name.lowercased() })
-        feed.headers = feed.headers.filter { !names.contains($0.name.lowercased()) } + headers
-        feed.bearer = bearer ?? feed.bearer
-        feed.trust = trust ?? feed.trust
-        feed.identity = identity ?? feed.identity
-        if !openingMessages.isEmpty { feed.openingMessages = openingMessages }
-        feed.ping = ping ?? feed.ping
-        feed.compression = compression || feed.compression
-        if reconnects { feed.reconnect = WebSocketReconnect() }
     }
 }

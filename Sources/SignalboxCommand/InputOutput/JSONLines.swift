@@ -15,15 +15,20 @@ extension JSONObject {
         }
     }
 
+    /// Adds captures by name as an object, or nothing if there are none.
+    mutating func add(_ name: String, _ captures: RouteCaptures) {
+        guard !captures.isEmpty else { return }
+        var object = JSONObject()
+        for capture in captures { object.add(capture.name, capture.value) }
+        add(name, json: object.bytes)
+    }
+
     /// Adds the facts that distinguish push messages.
     mutating func add(_ facts: PushFacts) {
         add("topic", facts.topic)
         add("retained", facts.retained)
         add("qos", facts.qos)
-        guard !facts.captures.isEmpty else { return }
-        var captures = JSONObject()
-        for capture in facts.captures { captures.add(capture.name, capture.value) }
-        add("captures", json: captures.bytes)
+        add("captures", facts.captures)
     }
 
     /// Adds the facts about a link: `scheme`, and the `host` of a universal link.

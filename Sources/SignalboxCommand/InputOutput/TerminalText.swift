@@ -94,6 +94,11 @@ enum WallTimeText {
         return "\(date)T\(clock).\(padded(Int(time.nanoseconds) / 1_000_000, 3))Z"
     }
 
+    /// Returns the time of day, such as `23:59:59.123Z`.
+    static func time(_ time: WallTime) -> String {
+        String(utc(time).dropFirst(11))
+    }
+
     /// Gregorian. Years begin in March, in eras of 400 years, so that the leap day is the last of its year.
     private static func date(daysSince1970 days: Int) -> (year: Int, month: Int, day: Int) {
         let shifted = days + 719_468

@@ -169,7 +169,7 @@ import Testing
         for (command, title) in [("connect", "## `signalbox connect [URL]`"), ("serve", "## `signalbox serve ")] {
             let section = try #require(text.split(separator: "\n## ").first { "## \($0)".hasPrefix(title) })
             let help = try await CommandProcess.run([command, "--help"]).output
-            let options = help.filter { $0.hasPrefix("  --") }.compactMap { $0.split(separator: " ").first }
+            let options = help.filter { $0.hasPrefix("  --") }.compactMap { $0.split { $0 == " " || $0 == "," }.first }
             for option in Set(options).subtracting(["--version", "--help"]) {
                 #expect(section.contains("`\(option)"), "\(option)")
             }

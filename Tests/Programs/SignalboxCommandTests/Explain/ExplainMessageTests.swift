@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import NavigationChain
 import Signalbox
 import SignalboxCore
@@ -50,7 +51,7 @@ import Testing
     }
 
     @Test func theOutputMatchesTheSupervisorsExplanation() throws {
-        let supervisor = Supervisor(logger: LogChoice.critical.logger)
+        let supervisor = Supervisor(logger: Logger(level: .critical))
         try supervisor.register(Registration(LogPlugin(action: "order"), from: .source("page")))
         let configuration = try ConfigurationFixture.read(ExplainFixture.text, for: .plugins)
         let source = try ExplainFixture.explainer().source("page")

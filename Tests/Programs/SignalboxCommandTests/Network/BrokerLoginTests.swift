@@ -150,43 +150,42 @@ import Testing
 }
 
 @Suite struct BrokerArgumentsTests {
-    private static func options(_ url: String, _ arguments: String...) throws -> BrokerConnectionOptions {
-        try BrokerArguments.parse(arguments).connectionOptions(at: url)
+    private static func source(_ url: String, _ arguments: String...) throws -> MQTTPushConfiguration {
+        try BrokerArguments.parse([url] + arguments).source("s", topics: [])
+    }
+
+    private static func publisher(_ url: String, _ arguments: String...) throws -> MQTTPublisherConfiguration {
+        try BrokerArguments.parse([url] + arguments).publisher("s")
     }
 
     @Test func theDefaultIsMQTT5WithoutALogin() throws {
-        let options = try Self.options("mqtt://h")
-        #expect(options.version == .v5 && options.security == .none && options.user == nil && options.password == nil)
-        #expect(!options.retries)
-        #expect(options.broker.port == 1_883)
+        let source = try Self.source("mqtt://h")
+        #expect(source.version == .v5 && source.security == .none && source.username == nil && source.password == nil)
+        #expect(source.firstConnectionMustSucceed)
+        #expect(source.broker.port == 1_883)
     }
 
     @Test func everySettingIsApplied() throws {
-        let options = try Self.options(
-            "mqtts://h",
-            "--user",
-            "u",
-            "--password-file",
-            "p",
-            "--tls-ca",
-            "ca",
-            "--cert",
-            "c",
-            "--key",
-            "k",
-            "--v311",
-            "--retry"
-        )
-        #expect(options.version == .v311 && options.retries)
+        let arguments = [
+            "mqtts://h", "--user", "u", "--password-file", "p", "--tls-ca", "ca", "--cert", "c", "--key", "k",
+            "--v311", "--retry",
+        ]
+        let source = try BrokerArguments.parse(arguments).source("s", topics: [])
+        #expect(source.version == .v311 && !source.firstConnectionMustSucceed)
         let identity = MQTTIdentity(certificateFile: "c", keyFile: "k")
-        #expect(options.security == .tls(.authority(file: "ca"), identity: identity))
-        #expect(options.user == "u" && options.password == .file("p"))
-        #expect(options.broker.usesTLS && options.broker.port == 8_883)
-        #expect(try Self.options("mqtts://h").security == .tls(.system))
-        #expect(try Self.options("mqtts://h", "--insecure").security == .tls(.insecure))
-        let key = try Self.options("mqtts://h", "--psk-identity", "me", "--psk-env", "KEY")
+        #expect(source.security == .tls(.authority(file: "ca"), identity: identity))
+        #expect(source.username == .text("u") && source.password == .file("p"))
+        #expect(source.broker.usesTLS && source.broker.port == 8_883)
+        let publisher = try BrokerArguments.parse(arguments).publisher("s")
+        #expect(publisher.version == .v311 && !publisher.firstConnectionMustSucceed)
+        #expect(publisher.security == source.security && publisher.broker == source.broker)
+        #expect(publisher.username == source.username && publisher.password == source.password)
+        #expect(try Self.source("mqtts://h").security == .tls(.system))
+        #expect(try Self.source("mqtts://h", "--insecure").security == .tls(.insecure))
+        #expect(try Self.source("mqtts://h", "--ca", "ca").security == .tls(.authority(file: "ca")))
+        let key = try Self.source("mqtts://h", "--psk-identity", "me", "--psk-env", "KEY")
         #expect(key.security == .preSharedKey(identity: "me", key: .environment("KEY"), allowsShort: false))
-        let short = try Self.options("mqtts://h", "--psk-identity", "me", "--psk-env", "KEY", "--psk-allow-short")
+        let short = try Self.publisher("mqtts://h", "--psk-identity", "me", "--psk-env", "KEY", "--psk-allow-short")
         #expect(short.security == .preSharedKey(identity: "me", key: .environment("KEY"), allowsShort: true))
     }
 
@@ -202,15 +201,18 @@ import Testing
         ["mqtt://h", "--user", "u", "--password-env", "P", "--password-file", "p"],
         ["http://h"], ["mqtt://u:p@h"],
     ])
-    func conflictingOptionsAreRefused(_ words: [String]) throws {
-        let arguments = try BrokerArguments.parse(Array(words.dropFirst()))
-        #expect(throws: ValidationError.self) { try arguments.connectionOptions(at: words[0]) }
+    func conflictingOptionsAreRefused(_ words: [String]) {
+        #expect {
+            try BrokerArguments.parse(words).source("s", topics: [])
+        } throws: {
+            BrokerArguments.exitCode(for: $0) == .validationFailure || $0 is ValidationError
+        }
     }
 
     @Test(arguments: [
-        (MQTTQoS?.some(.atMostOnce), 0), (.some(.atLeastOnce), 1), (.none, 2), (.none, -1),
+        (MQTTQoS?.some(.atMostOnce), "0"), (.some(.atLeastOnce), "1"), (.none, "2"), (.none, "-1"), (.none, "x"),
     ])
-    func aQoSIsZeroOrOne(_ qos: MQTTQoS?, _ number: Int) {
-        #expect((try? QoSOption.parse(number)) == qos)
+    func aQoSIsZeroOrOne(_ qos: MQTTQoS?, _ text: String) {
+        #expect((try? MQTTQoS.option(text)) == qos)
     }
 }

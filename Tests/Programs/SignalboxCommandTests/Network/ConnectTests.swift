@@ -1,3 +1,4 @@
+import ArgumentParser
 import Synchronization
 import Testing
 
@@ -5,20 +6,7 @@ import Testing
 @testable import SignalboxCore
 @testable import WebSocketChat
 
-@Suite struct ConnectRequestTests {
-    private static func request(_ options: ConnectOptions, url: String? = nil) throws -> ConnectRequest {
-        ConnectRequest(
-            url: try url.map { try WebSocketURL($0) },
-            options: options,
-            config: nil,
-            source: nil,
-            count: nil,
-            timeout: nil,
-            raw: nil,
-            outgoing: OutgoingRequest()
-        )
-    }
-
+@Suite struct ConnectOptionsTests {
     private static let section = """
         { url: 'wss://h', subprotocols: [a], origin: 'https://a.example', headers: { X-A: '1', X-B: '2' },
           bearer: { env: PASSWORD }, opening_messages: [a], ping_after: 7s, reconnect: { first: 3s }, trust: system }
@@ -26,40 +14,35 @@ import Testing
 
     @Test func withoutAConfigurationEachMessageIsOneAction() throws {
         let url = try WebSocketURL("ws://h")
-        let feed = try Self.request(ConnectOptions()).plainFeed(to: url)
+        let feed = try ConnectCommand.parse(["ws://h"]).feed(from: url)
         #expect(feed.frames == WebSocketFrames(text: .action("message", .text), binary: "message"))
         #expect(feed.reconnect == nil)
-        try feed.validate(as: ConnectRequest.source)
-        var again = ConnectOptions()
-        again.reconnects = true
-        #expect(try Self.request(again).plainFeed(to: url).reconnect == WebSocketReconnect())
+        try feed.validate(as: "connection")
+        let again = try ConnectCommand.parse(["ws://h", "--reconnect"])
+        #expect(try again.feed(from: url).reconnect == WebSocketReconnect())
     }
 
     @Test func theSectionAppliesWithoutOptions() throws {
         let section = try WebSocketFixture.feedSection(Self.section)
         var expected = section
         expected.reconnect = nil
-        #expect(try Self.request(ConnectOptions()).configuredFeed(section) == expected)
+        #expect(try ConnectCommand.parse(["--config", "c"]).feed(changing: section) == expected)
     }
 
     @Test func optionsOverrideTheSection() throws {
-        var options = ConnectOptions()
-        options.subprotocols = ["b"]
-        options.origin = "https://b.example"
-        options.headers = [WebSocketHeader("x-b", .text("3"))]
-        options.bearer = .file("b")
-        options.trust = .anything
-        options.identity = WebSocketIdentity(certificateFile: "c", keyFile: "k")
-        options.openingMessages = ["b"]
-        options.ping = .never
-        options.compression = true
-        options.reconnects = true
         let section = try WebSocketFixture.feedSection(Self.section)
-        let feed = try Self.request(options, url: "wss://other").configuredFeed(section)
+        let command = try ConnectCommand.parse([
+            "wss://other", "--config", "c", "--subprotocol", "b", "--origin", "https://b.example", "--header", "x-b: 3",
+            "--bearer-file", "b",
+            "--insecure", "--cert", "c", "--key", "k", "--open-message", "b", "--ping", "never", "--compression",
+            "--reconnect",
+        ])
+        let feed = try command.feed(changing: section)
         #expect(feed.url.host == "other")
         #expect(feed.subprotocols == ["b"] && feed.origin == "https://b.example" && feed.bearer == .file("b"))
         #expect(feed.headers == [WebSocketHeader("X-A", .text("1")), WebSocketHeader("x-b", .text("3"))])
-        #expect(feed.trust == .anything && feed.identity == options.identity && feed.openingMessages == ["b"])
+        let identity = WebSocketIdentity(certificateFile: "c", keyFile: "k")
+        #expect(feed.trust == .anything && feed.identity == identity && feed.openingMessages == ["b"])
         #expect(feed.ping == .never && feed.compression)
         #expect(feed.reconnect == WebSocketReconnect(first: .seconds(3)), "--reconnect uses the section's delays")
     }
@@ -176,7 +159,7 @@ import Testing
     }
 }
 
-@Suite struct ConnectJudgementTests {
+@Suite struct MessageReportTests {
     /// The results of a connection. By default the server closed it normally, and no limit was set.
     struct Case: Sendable, CustomStringConvertible {
         let description: String
@@ -264,34 +247,17 @@ import Testing
         Case(description: "an unhandled message", shown: 2, notHandled: 1, status: .notAsExpected),
     ]
 
-    @Test(arguments: cases) func eachEndHasItsStatus(_ one: Case) {
-        let request = ConnectRequest(
-            url: nil,
-            options: ConnectOptions(),
-            config: nil,
-            source: nil,
-            count: one.count,
-            timeout: one.timeout,
-            raw: nil,
-            outgoing: OutgoingRequest()
-        )
-        let end: OrderedSource.End =
-            switch one.end {
-            case .complete: .complete
-            case .stopped: .stopped
-            case .broken: .failed(Broken())
-            }
-        let result = ConnectResult(
-            request: request,
-            end: end,
-            lost: one.lost,
-            interruption: one.interruption,
-            shown: one.shown,
-            unsent: one.unsent,
-            notHandled: one.notHandled
-        )
-        #expect(result.verdict.status == one.status)
-        #expect(result.verdict.lines.isEmpty == (one.status == .done || one.unsent > 0))
+    @Test(arguments: cases) func eachEndHasItsStatus(_ one: Case) throws {
+        var limits = try LimitArguments.parse([])
+        limits.count = one.count
+        limits.timeout = one.timeout
+        let failure = one.end == .broken ? Broken() : nil
+        let end = SupervisorSession.End(failure: failure, interruption: one.interruption, lost: one.lost)
+        var report = MessageReport(limits: limits, end: end, shown: one.shown)
+        report.unsent = one.unsent
+        report.notHandled = one.notHandled
+        #expect(report.verdict.status == one.status)
+        #expect(report.verdict.lines.isEmpty == (one.status == .done || one.unsent > 0))
     }
 }
 

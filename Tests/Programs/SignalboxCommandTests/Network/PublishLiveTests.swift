@@ -139,8 +139,7 @@ import Testing
 
 @Suite struct PublishReportTests {
     @Test func allReadLinesAreCounted() {
-        let lines = LineCounts(accepted: 0, rejected: 2, empty: 1, isComplete: false)
-        let report = PublishReport(topic: "a", lines: lines, published: 5, failed: 1)
+        let report = PublishReport(topic: "a", rejected: 2, empty: 1, isComplete: false, published: 5, failed: 1)
         #expect(
             report.messages == ["to \"a\": published 5, not published 3, empty lines 1; stdin was not read to its end"]
         )
@@ -148,23 +147,22 @@ import Testing
     }
 
     @Test func unreadableStdinHasItsOwnStatus() {
-        let report = PublishReport(topic: "a", lines: LineCounts(readError: "broken"))
+        let report = PublishReport(topic: "a", readError: "broken")
         #expect(report.messages.first == "broken")
         #expect(report.status == .unreadableFile)
     }
 
     @Test func anEmptyInputSucceeds() {
-        let report = PublishReport(topic: "a", lines: LineCounts(isComplete: true))
+        let report = PublishReport(topic: "a", isComplete: true)
         #expect(report.messages == ["to \"a\": published 0, not published 0"])
         #expect(report.status == .done)
     }
 
     @Test func deniedMessagesDetermineTheStatus() {
-        let lines = LineCounts(isComplete: true)
-        let report = PublishReport(topic: "a", lines: lines, published: 1, failed: 2, denied: 2)
+        let report = PublishReport(topic: "a", isComplete: true, published: 1, failed: 2, denied: 2)
         #expect(report.messages.first?.hasPrefix("the broker denied 2 messages to \"a\": ") == true)
         #expect(report.status == .refused)
-        #expect(PublishReport(topic: "a", lines: lines, failed: 1).status == .notAsExpected)
+        #expect(PublishReport(topic: "a", isComplete: true, failed: 1).status == .notAsExpected)
     }
 
     @Test func theRateUsesTheElapsedTime() {

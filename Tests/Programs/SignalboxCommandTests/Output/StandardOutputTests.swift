@@ -102,7 +102,7 @@ import Testing
     )
     func theRawOptionMayHaveNoValue(arguments: [String], raw: RawOutput?) throws {
         let command = try SubscribeCommand.parse(arguments)
-        #expect(command.raw == raw && command.broker == "mqtt://a")
+        #expect(command.raw == raw && command.broker.url == "mqtt://a")
     }
 
     @Test(arguments: ["--raw=alwasy", "--raw=never"]) func anUnknownKeywordIsRefused(option: String) {

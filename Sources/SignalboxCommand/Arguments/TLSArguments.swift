@@ -1,0 +1,64 @@
+import ArgumentParser
+import MQTTPush
+import SignalboxCore
+import WebSocketChat
+
+/// The options for TLS.
+struct TLSArguments: ParsableArguments {
+    @Option(
+        name: [.customLong("ca"), .customLong("tls-ca")],
+        help: ArgumentHelp("Trust only the authority in this PEM file.", valueName: "file")
+    )
+    var authority: String?
+
+    @Option(
+        name: .customLong("cert"),
+        help: ArgumentHelp("The client certificate, a PEM file; requires --key.", valueName: "file")
+    )
+    var certificate: String?
+
+    @Option(help: ArgumentHelp("The certificate's private key, a PEM file.", valueName: "file"))
+    var key: String?
+
+    @Flag(help: "Check no certificate. Anyone on the network path can then read and change all traffic.")
+    var insecure = false
+
+    /// The options that were given.
+    var given: [String] {
+        [
+            ("--ca", authority != nil), ("--cert", certificate != nil), ("--key", key != nil), ("--insecure", insecure),
+        ].filter(\.1).map(\.0)
+    }
+
+    /// The files of the client certificate.
+    var identity: (certificate: String, key: String)? {
+        guard let certificate, let key else { return nil }
+        return (certificate, key)
+    }
+
+    func validate() throws {
+        guard authority == nil || !insecure else { throw ValidationError("--ca and --insecure exclude each other") }
+        guard (certificate == nil) == (key == nil) else { throw ValidationError("use --cert and --key together") }
+    }
+
+    /// Warns on stderr about the effect of `--insecure`.
+    func warn() {
+        guard insecure else { return }
+        let danger = "anyone on the network path can read and change all traffic"
+        DiagnosticOutput.shared.report("--insecure: no certificate is checked, so \(danger)")
+    }
+}
+
+extension Secret {
+    /// Returns the secret that a variable or a file holds, or `nil` if neither option was given.
+    ///
+    /// - Parameter option: The common start of the two options' names, such as `--password`.
+    /// - Throws: `ValidationError` if both are given, or if the name of the variable is invalid.
+    static func option(_ option: String, variable: String?, file: String?) throws(ValidationError) -> Secret? {
+        guard variable == nil || file == nil else {
+            throw ValidationError("\(option)-env and \(option)-file exclude each other")
+        }
+        if let variable { return try VariableName.secret(in: variable, option: "\(option)-env") }
+        return file.map(Secret.file)
+    }
+}

@@ -1,0 +1,158 @@
+import Logging
+import Signalbox
+import SignalboxCore
+import Synchronization
+import WebSocketChat
+
+/// Runs one source and writes each of its messages as one line, until enough lines are written.
+struct MessageRun {
+    static let action: ActionName = "message"
+    /// The maximum time that a message waits for a slow reader of stdout.
+    static let outputTimeout: Duration = .seconds(3_600)
+
+    let limits: LimitArguments
+    let logger: Logger
+    let output = StandardOutput()
+    /// Returns the output for a message, with its newline.
+    let line: @Sendable (RawBody, ActionContext, _ isTerminal: Bool) -> [UInt8]
+    /// Called once, after the last message of `limits.count` is written.
+    var onCountReached: @Sendable () -> Void = {}
+
+    /// Runs the source to its end. It ends early when enough lines are written, the timeout expires, stdout is closed, or
+    /// a signal arrives.
+    ///
+    /// - Parameters:
+    ///   - stop: Yields when the source must stop for another reason.
+    ///   - meanwhile: Runs beside the source, with the number of lines written.
+    func report(
+        of adapter: any Adapter,
+        stop: (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation) = AsyncStream.makeStream(),
+        meanwhile: @escaping @Sendable (_ shown: @escaping @Sendable () -> Int) async -> Void = { _ in }
+    ) async throws -> MessageReport {
+        let isTerminal = output.isTerminal
+        let plugin = MessagePlugin(action: MessageRun.action, count: limits.count, output: output) { [line] in
+            line($0, $1, isTerminal)
+        } onCountReached: { [onCountReached] in
+            onCountReached()
+            stop.continuation.yield()
+        }
+        var bounds = SupervisorConfiguration()
+        bounds.timeout = MessageRun.outputTimeout
+        bounds.ackDeadline = MessageRun.outputTimeout
+        bounds.drainLimit = .seconds(2)
+        let supervisor = Supervisor(configuration: bounds, logger: logger)
+        try supervisor.register(plugin, from: .source(adapter.source))
+        try supervisor.add(adapter)
+        var session = SupervisorSession(supervisor: supervisor, output: output, timeout: limits.timeout)
+        session.onInterruption = { if $0 == .timeout { plugin.close() } }
+        let end = await session.run(stop: stop.stream) { await meanwhile { plugin.shown } }
+        return MessageReport(limits: limits, end: end, shown: plugin.shown)
+    }
+}
+
+/// Writes a line for each message to stdout until enough are written. Later messages are discarded.
+final class MessagePlugin: Plugin {
+    private struct State {
+        var shown = 0
+        var isClosed = false
+    }
+
+    let action: ActionName
+    private let count: Int?
+    private let output: StandardOutput
+    private let line: @Sendable (RawBody, ActionContext) -> [UInt8]
+    private let onCountReached: @Sendable () -> Void
+    private let state = Mutex(State())
+
+    /// - Parameters:
+    ///   - count: The number of messages to write, or `nil` for no limit.
+    ///   - line: Returns the output for a message, with its newline.
+    ///   - onCountReached: Called once, after the last message of `count` is written.
+    init(
+        action: ActionName,
+        count: Int?,
+        output: StandardOutput,
+        line: @escaping @Sendable (RawBody, ActionContext) -> [UInt8],
+        onCountReached: @escaping @Sendable () -> Void
+    ) {
+        self.action = action
+        self.count = count
+        self.output = output
+        self.line = line
+        self.onCountReached = onCountReached
+    }
+
+    /// The number of messages written.
+    var shown: Int { state.withLock { $0.shown } }
+
+    /// Discards all further messages.
+    func close() {
+        state.withLock { $0.isClosed = true }
+    }
+
+    func callAsAction(_ info: RawBody, context: ActionContext) async throws {
+        guard !state.withLock({ $0.isClosed }) else { return }
+        try await output.write(line(info, context))
+        let isLast = state.withLock { state in
+            state.shown += 1
+            guard !state.isClosed, state.shown == count else { return false }
+            state.isClosed = true
+            return true
+        }
+        if isLast { onCountReached() }
+    }
+}
+
+/// The result of a command that shows messages, and the exit status it leads to.
+struct MessageReport {
+    let limits: LimitArguments
+    /// How the run ended.
+    let end: SupervisorSession.End
+    /// The number of messages written.
+    let shown: Int
+    /// The number of lines that could not be sent.
+    var unsent = 0
+    /// The number of messages that were not handled.
+    var notHandled = 0
+
+    /// Reports the result on stderr.
+    ///
+    /// - Returns: The exit status.
+    func report() -> CommandStatus {
+        let (status, lines) = verdict
+        for line in lines { DiagnosticOutput.shared.report(line) }
+        return status
+    }
+
+    /// The exit status and the lines for stderr.
+    var verdict: (status: CommandStatus, lines: [String]) {
+        switch end.lost {
+        case .closed?: return (.done, [])
+        case let reason?: return (.outputFailed, ["\(reason)"])
+        case nil: break
+        }
+        let isFulfilled = shown >= limits.required
+        // After enough messages, the reason for the end is irrelevant.
+        if limits.count != nil, isFulfilled { return deliveryVerdict }
+        if let error = end.failure {
+            return (CommandStatus(connection: error), [(error as? WebSocketChatError)?.detail ?? "\(error)"])
+        }
+        let received = "\(shown) of \(limits.required) messages received"
+        switch end.interruption {
+        case .timeout?:
+            let time = limits.timeout.map { " after \(DurationText.text($0))" } ?? ""
+            return isFulfilled ? deliveryVerdict : (.timeout, ["timed out\(time): \(received)"])
+        case let signal?:
+            return !limits.isSet || isFulfilled ? deliveryVerdict : (signal, ["ended by a signal: \(received)"])
+        case nil: break
+        }
+        guard limits.count != nil else { return deliveryVerdict }
+        return (.notAsExpected, ["the server closed the connection: \(received)"])
+    }
+
+    /// The result if nothing else is wrong. Unsent lines were reported individually.
+    private var deliveryVerdict: (status: CommandStatus, lines: [String]) {
+        let lines = notHandled > 0 ? ["messages that were not handled: \(notHandled)"] : []
+        return (unsent + notHandled > 0 ? .notAsExpected : .done, lines)
+    }
+}
