@@ -1,10 +1,14 @@
 import ArgumentParser
+import BrowserBridge
+import JSBridge
 import Logging
+import NavigationChain
+import Signalbox
 import SignalboxCore
 import SignalboxRoutes
 
 /// `signalbox bridge PAGE...`.
-struct BridgeCommand: AsyncParsableCommand {
+struct BridgeCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "bridge",
         abstract: "Runs a page and shows the outcome of each message and navigation.",
@@ -35,7 +39,7 @@ struct BridgeCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("Scripts; or one HTML file, folder or URL.", valueName: "page"))
     var pages: [String]
 
-    @Option(help: "The engine: \(BridgeEngineChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(help: "The engine.")
     var engine = BridgeEngineChoice.jsc
 
     @Option(
@@ -46,29 +50,17 @@ struct BridgeCommand: AsyncParsableCommand {
     )
     var allowOrigin: [String] = []
 
-    @Option(help: ArgumentHelp("The configuration whose plugins the page may call.", valueName: "file"))
-    var config: String?
-
-    @Option(help: ArgumentHelp("The script source that the page replaces, if there are several.", valueName: "name"))
-    var source: String?
+    @OptionGroup var plugins: SourceArguments
 
     @Option(help: ArgumentHelp("jsc: the lines of an earlier run to compare with.", valueName: "file"))
     var expect: String?
 
-    @Option(help: "End the page after this many messages.")
-    var count: Int?
+    @OptionGroup var limits: LimitArguments
 
-    @Option(help: "End the page after this time: \(TimeoutOption.form).")
-    var timeout: String?
-
-    @Option(help: "Log level on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
-    var logLevel = LogChoice.info
+    @Option(help: "Log level on stderr.")
+    var logLevel = Logger.Level.info
 
     func validate() throws {
-        guard source == nil || config != nil else {
-            throw ValidationError("--source names a source of a configuration; add --config")
-        }
-        guard count.map({ $0 >= 1 }) ?? true else { throw ValidationError("--count must be at least 1") }
         if engine == .jsc {
             guard allowOrigin.isEmpty else {
                 throw ValidationError("--allow-origin applies to pages; scripts of --engine jsc have no origin")
@@ -77,52 +69,31 @@ struct BridgeCommand: AsyncParsableCommand {
             guard pages.count == 1 else { throw ValidationError("--engine \(engine.rawValue) takes exactly one page") }
             guard expect == nil else { throw ValidationError("--expect requires --engine jsc") }
         }
-        _ = try request()
+        _ = try origins()
     }
 
-    func run() async throws {
-        let status = await BridgeProgram.status(of: try request(), logger: logLevel.logger)
-        throw status.code
-    }
-
-    private func request() throws -> BridgeRequest {
-        BridgeRequest(
-            engine: engine,
-            pages: pages,
-            origins: try allowOrigin.map { text in
-                do throws(URLTextError) {
-                    return try WebOrigin(text)
-                } catch {
-                    throw ValidationError("--allow-origin: \(error)")
-                }
-            },
-            config: config,
-            source: source,
-            expect: expect,
-            timeout: try timeout.map(TimeoutOption.duration),
-            count: count
+    func perform() async throws -> CommandStatus {
+        var configuration = RunConfiguration()
+        var (section, script) = (SourceSection(name: "page", kind: .script(ScriptSection())), ScriptSection())
+        if let file = plugins.config {
+            configuration = try ConfigurationFile.read(file, for: .plugins)
+            let none = "there is no script source; add one below 'sources', such as page: { script: {} }"
+            (section, script) = try SourceChoice(kind: "script source", none: none, file: file)
+                .one(plugins.source, in: configuration, \.script)
+        }
+        let run = BridgeRun(
+            command: self,
+            configuration: configuration,
+            section: section,
+            script: script,
+            logger: Logger(level: logLevel)
         )
+        return try await run.status()
     }
-}
 
-/// The arguments of `bridge`.
-struct BridgeRequest: Sendable {
-    /// The engine that runs the page.
-    let engine: BridgeEngineChoice
-    /// The scripts to run, in this order. For an engine with documents, one page: a file, a folder or a URL.
-    let pages: [String]
-    /// The origins whose pages get the bridge, besides the page's own.
-    let origins: [WebOrigin]
-    /// The path of the configuration, if any.
-    let config: String?
-    /// The name of the script source in the configuration that the page stands for.
-    let source: String?
-    /// The path of the recorded run.
-    let expect: String?
-    /// The maximum time the page runs.
-    let timeout: Duration?
-    /// The number of messages after which the page ends.
-    let count: Int?
+    func origins() throws -> [WebOrigin] {
+        try allowOrigin.map { text in try checked("--allow-origin") { () throws(URLTextError) in try WebOrigin(text) } }
+    }
 }
 
 /// The engine that runs a page of `bridge`.

@@ -18,7 +18,10 @@ struct SiteFiles {
             throw NamedFileError(path: path, reason: "cannot be read: it does not exist")
         }
         guard isFolder.boolValue else {
-            let page = BrowserDocument(contentType: "text/html; charset=utf-8", body: try content(of: path))
+            let page = BrowserDocument(
+                contentType: "text/html; charset=utf-8",
+                body: try FileContent.bytes(of: path, limit: FileContent.documentLimit)
+            )
             return SiteFiles(documents: ["/": page])
         }
         var documents: [String: BrowserDocument] = [:]
@@ -27,7 +30,10 @@ struct SiteFiles {
                 throw NamedFileError(path: path, reason: "has more than \(fileLimit) files")
             }
             let type = contentType(of: name)
-            documents["/\(name)"] = BrowserDocument(contentType: type, body: try content(of: "\(path)/\(name)"))
+            documents["/\(name)"] = BrowserDocument(
+                contentType: type,
+                body: try FileContent.bytes(of: "\(path)/\(name)", limit: FileContent.documentLimit)
+            )
         }
         guard let first = documents["/index.html"] else {
             throw NamedFileError(path: path, reason: "has no index.html, the first page")
@@ -52,13 +58,6 @@ struct SiteFiles {
             guard names.count <= 10 * fileLimit else { break }
         }
         return names.sorted()
-    }
-
-    private static func content(of path: String) throws(NamedFileError) -> [UInt8] {
-        switch FileContent.read(path, limit: FileContent.documentLimit) {
-        case .success(let bytes): return bytes
-        case .failure(let error): throw NamedFileError(path: path, reason: "cannot be read: \(error)")
-        }
     }
 
     private static let types = [

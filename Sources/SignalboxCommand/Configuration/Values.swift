@@ -108,13 +108,8 @@ enum TimeoutOption {
     /// - Throws: `ValidationError` if the text is not a duration above zero.
     static func duration(_ text: String) throws -> Duration {
         let isNumber = text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-        let duration: Duration
-        do {
-            duration = try DurationText.duration(in: isNumber ? "\(text)s" : text)
-        } catch {
-            throw ValidationError("--timeout: \(error)")
-        }
-        guard duration > .zero else { throw ValidationError("--timeout: expected a time above zero") }
+        let duration = try DurationText.duration(in: isNumber ? "\(text)s" : text)
+        guard duration > .zero else { throw ValidationError("expected a time above zero") }
         return duration
     }
 }

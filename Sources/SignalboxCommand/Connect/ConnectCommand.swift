@@ -151,25 +151,17 @@ struct ConnectCommand: ReportingCommand {
         ) {
             stop.continuation.yield()
         }
-        var run = SingleSourceRun(
-            configuration: configuration,
-            adapter: source,
-            window: section.window,
-            output: output,
-            timeout: limits.timeout,
-            logger: logger
-        )
+        var run = SingleSourceRun(configuration: configuration, adapter: source, output: output, logger: logger)
+        run.window = section.window
+        run.timeout = limits.timeout
         run.count = limits.count
         run.onCountReached = { source.close() }
-        run.stop = stop.stream
-        return try await run.status { report in
-            var end = SupervisorSession.End(interruption: report.interruption, lost: report.lost)
-            if case .failed(let error) = report.session { end.failure = error }
-            var result = MessageReport(limits: limits, end: end, shown: report.written)
-            result.unsent = source.unsent
-            result.notHandled = report.summary.notHandled
-            return result.report()
-        }
+        run.stop = stop
+        let report = try await run.report()
+        var result = MessageReport(limits: limits, end: report.session, shown: report.written)
+        result.unsent = source.unsent
+        result.notHandled = report.summary.notHandled
+        return result.report()
     }
 
     /// Returns the line of an outcome reported by the server: an object with the member `answer`, or text.

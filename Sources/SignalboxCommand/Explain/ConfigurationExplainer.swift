@@ -124,7 +124,7 @@ extension ConfigurationExplainer {
 
     private func navigation(about link: String) async throws(CommandFailure) -> VerdictLine? {
         guard let navigation = configuration.navigation else { return nil }
-        let router = try NavigateProgram.dryRun(of: navigation, file: file)
+        let router = try navigation.dryRun(file: file)
         return VerdictLine(InputLine(link), await router.decide(link, kind: .link, frame: .main))
     }
 }

@@ -220,3 +220,29 @@ struct ExplainedFrame {
         }
     }
 }
+
+extension Arrival {
+    /// Reads one message as an adapter would.
+    ///
+    /// - Throws: ``CommandFailure`` if no arrival is made.
+    static func single(
+        _ bytes: [UInt8],
+        from origin: Origin,
+        _ envelope: Envelope,
+        payload: PayloadKind = .json,
+        limits: MessageLimits
+    ) throws(CommandFailure) -> Arrival {
+        var batch = ArrivalBatch(pool: ArrivalPool(maximumKept: 0), limits: limits)
+        bytes.withUnsafeBytes {
+            batch.append($0, token: 0, origin: origin, receivedAt: .now(), envelope: envelope, payload: payload)
+        }
+        return try batch.take().first.made()
+    }
+}
+
+extension Arrival? {
+    fileprivate func made() throws(CommandFailure) -> Arrival {
+        guard let self else { throw CommandFailure(.unavailable, "the message has no arrival") }
+        return self
+    }
+}

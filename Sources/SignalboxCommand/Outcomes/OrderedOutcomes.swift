@@ -158,21 +158,11 @@ struct ArrivalKey: Hashable {
     }
 }
 
-/// An adapter that writes the outcomes of its arrivals in order and records how its run ended.
+/// An adapter that writes the outcomes of its arrivals in order.
 final class OrderedSource: Adapter {
-    /// The end of an adapter's run.
-    enum End: Sendable {
-        /// The source had no further arrivals.
-        case complete
-        /// The run was cancelled.
-        case stopped
-        /// The run threw an error.
-        case failed(any Error)
-    }
-
     private let adapter: any Adapter
     private let outcomes: OrderedOutcomes
-    private let recordedEnd = Mutex(End.stopped)
+    private let hasEnded = Atomic(false)
 
     init(_ adapter: any Adapter, outcomes: OrderedOutcomes) {
         self.adapter = adapter
@@ -182,17 +172,12 @@ final class OrderedSource: Adapter {
     var source: SourceName { adapter.source }
     var features: AdapterFeatures { adapter.features }
 
-    /// The end of the run; `stopped` if the run never started.
-    var end: End { recordedEnd.withLock { $0 } }
+    /// Whether the run ended without an error and without being cancelled.
+    var isComplete: Bool { hasEnded.load(ordering: .relaxed) }
 
     func run(into intake: any Intake) async throws {
-        do {
-            try await adapter.run(into: OrderedIntake(intake: intake, outcomes: outcomes))
-        } catch {
-            recordedEnd.withLock { $0 = .failed(error) }
-            throw error
-        }
-        if !Task.isCancelled { recordedEnd.withLock { $0 = .complete } }
+        try await adapter.run(into: OrderedIntake(intake: intake, outcomes: outcomes))
+        if !Task.isCancelled { hasEnded.store(true, ordering: .relaxed) }
     }
 }
 

@@ -37,8 +37,8 @@ struct RecordedRun: Sendable {
     private var count = 0
     /// The number of lines that differ, are missing, or are extra.
     private(set) var differences = 0
-    /// The first differences, up to ``shownDifferences``.
-    private(set) var shown: [RunDifference] = []
+    /// The first differences, up to ``shownDifferences``: for each the expected and the actual line, aligned.
+    private(set) var shown: [String] = []
 
     /// - Parameter content: The content of a file of recorded lines.
     init(_ content: [UInt8]) {
@@ -64,29 +64,8 @@ struct RecordedRun: Sendable {
 
     private mutating func recordDifference(_ wanted: [UInt8]?, _ got: [UInt8]?) {
         differences += 1
-        guard shown.count < RecordedRun.shownDifferences else { return }
-        shown.append(RunDifference(line: count, expected: wanted, got: got))
-    }
-}
-
-/// A line that differs from the recorded run.
-struct RunDifference: Sendable, Hashable {
-    /// The line number, counted from 1.
-    let line: Int
-    /// The recorded line, or `nil` if the recorded run is shorter.
-    let expected: [UInt8]?
-    /// The line of this run, or `nil` if this run is shorter.
-    let got: [UInt8]?
-
-    /// The expected and the actual line, aligned one below the other.
-    var lines: [String] {
-        [
-            "line \(line): expected \(RunDifference.text(expected))",
-            "line \(line): got      \(RunDifference.text(got))",
-        ]
-    }
-
-    private static func text(_ line: [UInt8]?) -> String {
-        line.map { String(decoding: $0, as: UTF8.self) } ?? "no line"
+        guard differences <= RecordedRun.shownDifferences else { return }
+        let text = { (line: [UInt8]?) in line.map { String(decoding: $0, as: UTF8.self) } ?? "no line" }
+        shown += ["line \(count): expected \(text(wanted))", "line \(count): got      \(text(got))"]
     }
 }

@@ -53,6 +53,19 @@ struct NavigateCommand: AsyncParsableCommand {
 extension NavigationKind: ExpressibleByArgument {}
 extension FrameRole: ExpressibleByArgument {}
 
+extension NavigationSection {
+    /// Returns the navigation chain with openers that do nothing.
+    ///
+    /// - Parameter file: The path of the configuration, for error messages.
+    func dryRun(file: String) throws(CommandFailure) -> NavigationRouter {
+        do throws(NavigationChainError) {
+            return try dryRun()
+        } catch {
+            throw CommandFailure(.invalidConfiguration, "\(file): \(error)")
+        }
+    }
+}
+
 /// The arguments of `navigate`.
 struct NavigateRequest: Sendable {
     let input: URLInput
@@ -87,18 +100,7 @@ enum NavigateProgram {
         guard let navigation = configuration.navigation else {
             throw CommandFailure(.invalidConfiguration, "\(file): there is no navigation chain; add 'navigation'")
         }
-        return try dryRun(of: navigation, file: file)
-    }
-
-    /// Returns the navigation chain with openers that do nothing.
-    ///
-    /// - Parameter file: The path of the configuration, for error messages.
-    static func dryRun(of navigation: NavigationSection, file: String) throws(CommandFailure) -> NavigationRouter {
-        do throws(NavigationChainError) {
-            return try navigation.dryRun()
-        } catch {
-            throw CommandFailure(.invalidConfiguration, "\(file): \(error)")
-        }
+        return try navigation.dryRun(file: file)
     }
 
     private static func verdict(
