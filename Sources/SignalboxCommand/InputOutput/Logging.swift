@@ -4,17 +4,6 @@ public import Logging
 import Signalbox
 import SignalboxCore
 
-/// The log level on stderr.
-enum LogChoice: String, ExpressibleByArgument, CaseIterable {
-    case trace, debug, info, notice, warning, error, critical
-
-    /// A logger that writes to stderr.
-    var logger: Logger {
-        let level = Logger.Level(rawValue: rawValue) ?? .info
-        return Logger(label: "signalbox") { _ in LineLogHandler(level: level) }
-    }
-}
-
 extension Logger.Level: @retroactive ExpressibleByArgument {}
 
 extension Logger {

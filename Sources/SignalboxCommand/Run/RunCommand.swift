@@ -4,7 +4,7 @@ import Signalbox
 import SignalboxCore
 
 /// `signalbox run CONFIG`.
-struct RunCommand: AsyncParsableCommand {
+struct RunCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
         abstract: "Receives from the sources of a configuration and calls its plugins.",
@@ -27,99 +27,73 @@ struct RunCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The configuration, a YAML file.", valueName: "config"))
     var file: String
 
-    @Flag(help: "Write the outcome of each arrival to stdout, one JSON object per line, with dead letters.")
-    var outcomes = false
+    @OptionGroup var options: RunArguments
 
-    @Option(help: "Log level on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
-    var logLevel = LogChoice.info
-
-    func run() async throws {
-        let status = await RunProgram.status(file: file, outcomes: outcomes, logger: logLevel.logger)
-        throw status.code
+    func perform() async throws -> CommandStatus {
+        try await options.run(file)
     }
 }
 
-/// A running configuration: the supervisor with its sources and plugins.
-struct RunProgram {
-    let supervisor: Supervisor
-    let output: StandardOutput
-    let logger: Logger
-    /// Whether stdout receives a line for each outcome, dead letters included.
-    let outcomes: Bool
-    let reload: ConfigurationReload
-    let hangups: HangupWatch
-    /// Reports where chats listen, for `serve`.
-    let listening: ListenAddressReporter?
+/// The options of `run` and `serve`, and the run of a configuration.
+struct RunArguments: ParsableArguments {
+    @Flag(help: "Write the outcome of each arrival to stdout, one JSON object per line, with dead letters.")
+    var outcomes = false
 
-    /// Reads the file, runs until stopped, and returns the exit status. All diagnostics are written when it returns.
+    @Option(help: "Log level on stderr.")
+    var logLevel = Logger.Level.info
+
+    /// Reads the file, runs until stopped, and returns the exit status.
     ///
     /// - Parameter serving: The options of `serve`, or `nil` for `run`.
-    static func status(file: String, outcomes: Bool, serving: ServeRequest? = nil, logger: Logger) async
-        -> CommandStatus
-    {
+    func run(_ file: String, serving: ServeRequest? = nil) async throws -> CommandStatus {
+        let logger = Logger(level: logLevel)
         // Before anything else, because an unhandled SIGHUP ends the program.
-        let hangups = await HangupWatch.begin()
-        do {
-            var configuration = try ConfigurationFile.read(file, for: .run)
-            logger.warn(of: configuration.warnings, in: file)
-            try serving?.apply(to: &configuration, file: file)
-            let output = StandardOutput()
-            let listening = serving.map { _ in ListenAddressReporter(level: logger.logLevel) }
-            var builder = SupervisorBuilder(configuration: configuration, printing: .output(output), logger: logger)
-            if let listening { builder.onChat = { listening.expect($0) } }
-            var onOutcome: (@Sendable (SettledArrival) -> Void)?
-            if outcomes { onOutcome = { output.offer(OutcomeLine($0).runLine) } }
-            let supervisor = try builder.supervisor(onOutcome: onOutcome)
-            try builder.addSources(to: supervisor)
-            listening?.finishStartup()
-            let reload = ConfigurationReload(file: file, serving: serving, supervisor: supervisor, builder: builder)
-            let program = RunProgram(
-                supervisor: supervisor,
-                output: output,
-                logger: logger,
-                outcomes: outcomes,
-                reload: reload,
-                hangups: hangups,
-                listening: listening
-            )
-            return await program.run()
-        } catch {
-            return await CommandFailure(error).report()
-        }
-    }
-
-    private func run() async -> CommandStatus {
-        let signals = await WatchedSignals.begin()
-        let session = ServiceSession(supervisor: supervisor, output: output, logger: logger)
-        let stop = listening?.failures ?? AsyncStream { _ in }
-        let end = await session.run(signals, stop: stop) { [reload, hangups, listening] in
+        let hangups = await SignalWatch.hangups()
+        var configuration = try ConfigurationFile.read(file, for: .run)
+        logger.warn(of: configuration.warnings, in: file)
+        try serving?.apply(to: &configuration, file: file)
+        let output = StandardOutput()
+        let listening = serving.map { _ in ListenAddressReporter(level: logLevel) }
+        var builder = SupervisorBuilder(configuration: configuration, printing: .output(output), logger: logger)
+        if let listening { builder.onChat = { listening.expect($0) } }
+        var onOutcome: (@Sendable (SettledArrival) -> Void)?
+        if outcomes { onOutcome = { output.offer(OutcomeLine($0).runLine) } }
+        let supervisor = try builder.supervisor(onOutcome: onOutcome)
+        try builder.addSources(to: supervisor)
+        listening?.finishStartup()
+        let reload = ConfigurationReload(file: file, serving: serving, supervisor: supervisor, builder: builder)
+        let session = SupervisorSession(supervisor: supervisor, output: output)
+        let end = await session.run(stop: listening?.failures ?? AsyncStream { _ in }) {
             async let notes: Void? = listening?.serve()
-            await reload.serve(hangups.requests)
+            await reload.serve(hangups)
             await notes
         }
-        switch end {
-        case .finished: logger.info("drained")
-        case .failed(let error): DiagnosticOutput.shared.report("\(error)")
-        }
-        let lost = await output.finish()
-        if let lost { DiagnosticOutput.shared.report("\(lost)") }
         let report = supervisor.report
-        let lostLetters = outcomes ? 0 : report.deadLetters
-        if lostLetters > 0 { DiagnosticOutput.shared.report(RunProgram.loss(of: lostLetters)) }
         let summary = RunSummary(report: report, droppedLines: output.droppedLines, reloads: reload.counts)
-        DiagnosticOutput.shared.report(summary.description)
-        await DiagnosticOutput.shared.flush()
-        // Until here a second signal ends the program, regardless of what it waits for.
-        withExtendedLifetime((signals, hangups)) {}
-        if case .failed(let error) = end { return CommandFailure(givingUp: error).status }
-        guard lost == nil else { return .outputFailed }
-        guard report.isClean else { return .drainIncomplete }
-        return lostLetters > 0 ? .deadLettersLost : .done
+        return status(end, report, summary, logger)
     }
 
-    private static func loss(of letters: Int) -> String {
-        "\(letters) dead \(letters == 1 ? "letter was" : "letters were") kept in memory and lost with the process; "
-            + "use --outcomes to write each to stdout"
+    /// Reports the end of the run on stderr and returns its status.
+    private func status(
+        _ end: SupervisorSession.End,
+        _ report: SupervisorReport,
+        _ summary: RunSummary,
+        _ logger: Logger
+    ) -> CommandStatus {
+        if let failure = end.failure { DiagnosticOutput.shared.report("\(failure)") } else { logger.info("drained") }
+        if let lost = end.lost { DiagnosticOutput.shared.report("\(lost)") }
+        let lostLetters = outcomes ? 0 : report.deadLetters
+        if lostLetters > 0 {
+            DiagnosticOutput.shared.report(
+                "\(lostLetters) dead \(lostLetters == 1 ? "letter was" : "letters were") kept in memory and lost with the "
+                    + "process; use --outcomes to write each to stdout"
+            )
+        }
+        DiagnosticOutput.shared.report(summary.description)
+        if let failure = end.failure { return CommandFailure(givingUp: failure).status }
+        guard end.lost == nil else { return .outputFailed }
+        guard report.isClean else { return .drainIncomplete }
+        return lostLetters > 0 ? .deadLettersLost : .done
     }
 }
 

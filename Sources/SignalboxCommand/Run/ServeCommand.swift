@@ -5,7 +5,7 @@ import Synchronization
 import WebSocketChat
 
 /// `signalbox serve --config FILE`.
-struct ServeCommand: AsyncParsableCommand {
+struct ServeCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
         abstract: "Runs a configuration with a WebSocket server and shows its address.",
@@ -28,35 +28,21 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The configuration, a YAML file.", valueName: "file"))
     var config: String
 
-    @Option(help: "Listen on this numeric address; overrides that of the only chat.")
-    var address: String?
+    @OptionGroup var request: ServeRequest
 
-    @Option(help: "Listen on this port; overrides that of the only chat; 0 is any free port.")
-    var port: UInt16?
+    @OptionGroup var options: RunArguments
 
-    @Flag(help: "Write the outcome of each arrival to stdout, one JSON object per line, with dead letters.")
-    var outcomes = false
-
-    @Option(help: "Log level on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
-    var logLevel = LogChoice.info
-
-    func run() async throws {
-        let request = ServeRequest(address: address, port: port)
-        let status = await RunProgram.status(
-            file: config,
-            outcomes: outcomes,
-            serving: request,
-            logger: logLevel.logger
-        )
-        throw status.code
+    func perform() async throws -> CommandStatus {
+        try await options.run(config, serving: request)
     }
 }
 
 /// The options of `serve` that override the configuration.
-struct ServeRequest: Sendable, Hashable {
-    /// The address of the only chat, in place of the configured one.
+struct ServeRequest: ParsableArguments {
+    @Option(help: "Listen on this numeric address; overrides that of the only chat.")
     var address: String?
-    /// The port of the only chat, in place of the configured one.
+
+    @Option(help: "Listen on this port; overrides that of the only chat; 0 is any free port.")
     var port: UInt16?
 
     private var isEmpty: Bool { address == nil && port == nil }
