@@ -173,7 +173,6 @@ let package = Package(
                 "MQTTPush", "WebSocketChat", "BrowserBridge", "AdapterSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: stayOnCaller
