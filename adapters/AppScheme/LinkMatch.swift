@@ -123,7 +123,8 @@ extension Outcome.Rejection {
         Outcome.Rejection(.malformed, detail: detail)
     }
 
-    static func unreadableLink(_ error: URLTextError) -> Outcome.Rejection {
+    /// The rejection of a link that is not a URL.
+    package static func unreadableLink(_ error: URLTextError) -> Outcome.Rejection {
         malformed("the link cannot be read: \(error)")
     }
 

@@ -122,10 +122,9 @@ extension ConfigurationExplainer {
         )
     }
 
-    private func navigation(about link: String) async throws(CommandFailure) -> VerdictLine? {
+    private func navigation(about link: String) async throws(CommandFailure) -> NavigationVerdict? {
         guard let navigation = configuration.navigation else { return nil }
-        let router = try navigation.dryRun(file: file)
-        return VerdictLine(InputLine(link), await router.decide(link, kind: .link, frame: .main))
+        return await (try navigation.dryRun(file: file)).decide(link, kind: .link, frame: .main)
     }
 }
 

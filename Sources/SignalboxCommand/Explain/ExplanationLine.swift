@@ -1,5 +1,6 @@
 import AppScheme
 import MQTTPush
+import NavigationChain
 import Signalbox
 import SignalboxCore
 import SignalboxRoutes
@@ -10,7 +11,7 @@ struct ExplanationLine {
     /// The link, if one is explained.
     var link: InputLine?
     /// The navigation chain's verdict on the link.
-    var navigation: VerdictLine?
+    var navigation: NavigationVerdict?
     /// Whether the plugin would be called.
     let isCalled: Bool
     private let message: ExplainedMessage?
@@ -65,16 +66,12 @@ struct ExplanationLine {
         }
         object.add("route", message?.route)
         if let action { object.add(body(of: action)) }
-        var verdict = JSONObject()
-        verdict.add("code", code)
-        verdict.add("detail", detail)
-        object.add("verdict", json: verdict.bytes)
-        object.add("steps", stages: steps)
-        if let navigation {
-            var decision = JSONObject()
-            navigation.addDecision(to: &decision)
-            object.add("navigation", json: decision.bytes)
+        object.add("verdict") { object in
+            object.add("code", code)
+            object.add("detail", detail)
         }
+        object.add("steps", stages: steps)
+        if let navigation { object.add("navigation") { $0.add(navigation) } }
         return object.line
     }
 
@@ -92,7 +89,10 @@ struct ExplanationLine {
         // Not named `body`, because a stage has that name.
         rows.append(Row("content", action.map { TerminalText.body(body(of: $0)) }))
         rows += steps.map { Row($0.stage, $0.detail, passes: $0.passes) }
-        if let navigation { rows.append(Row("navigation", navigation.decisionText)) }
+        if let navigation {
+            let decision = "\(navigation.policy.rawValue) by \(navigation.decider): \(navigation.reason)"
+            rows.append(Row("navigation", decision))
+        }
         rows.append(Row("verdict", detail.isEmpty ? code : "\(code): \(detail)", passes: isCalled))
         return rows.flatMap(\.line)
     }

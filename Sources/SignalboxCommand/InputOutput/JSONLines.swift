@@ -18,9 +18,9 @@ extension JSONObject {
     /// Adds captures by name as an object, or nothing if there are none.
     mutating func add(_ name: String, _ captures: RouteCaptures) {
         guard !captures.isEmpty else { return }
-        var object = JSONObject()
-        for capture in captures { object.add(capture.name, capture.value) }
-        add(name, json: object.bytes)
+        add(name) { object in
+            for capture in captures { object.add(capture.name, capture.value) }
+        }
     }
 
     /// Adds the facts that distinguish push messages.

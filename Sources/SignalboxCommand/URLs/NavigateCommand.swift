@@ -3,7 +3,7 @@ public import NavigationChain
 import SignalboxRoutes
 
 /// `signalbox navigate URL...`.
-struct NavigateCommand: AsyncParsableCommand {
+struct NavigateCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "navigate",
         abstract: "Shows what the navigation chain decides for URLs.",
@@ -20,33 +20,40 @@ struct NavigateCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("URLs; write '--' before those that begin with '-'.", valueName: "url"))
-    var urls: [String] = []
-
-    @Flag(help: "Read a URL from each line of stdin; an empty line is cancelled.")
-    var stdin = false
+    @OptionGroup var input: URLArguments
 
     @Option(help: ArgumentHelp("The configuration; only its 'navigation' is required.", valueName: "file"))
     var config: String
 
-    @Option(help: "The reason for loading the URL: \(NavigationKind.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(help: "The reason for loading the URL.")
     var kind = NavigationKind.link
 
-    @Option(help: "The frame that would load it: \(FrameRole.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(help: "The frame that would load it.")
     var frame = FrameRole.main
 
-    func validate() throws {
-        _ = try URLInput(arguments: urls, standardInput: stdin)
+    func perform() async throws -> CommandStatus {
+        let configuration = try ConfigurationFile.read(config, for: .navigation)
+        guard let navigation = configuration.navigation else {
+            throw CommandFailure(.invalidConfiguration, "\(config): there is no navigation chain; add 'navigation'")
+        }
+        let router = try navigation.dryRun(file: config)
+        let output = StandardOutput()
+        return try await input.write(to: output) { line in
+            let verdict = VerdictLine(line, await verdict(about: line, router))
+            return URLArguments.Line(
+                bytes: output.isTerminal ? verdict.terminalLine : verdict.jsonLine,
+                isBad: verdict.policy == .cancel
+            )
+        }
     }
 
-    func run() async throws {
-        let request = NavigateRequest(
-            input: try URLInput(arguments: urls, standardInput: stdin),
-            config: config,
-            kind: kind,
-            frame: frame
-        )
-        throw await NavigateProgram.status(of: request).code
+    /// Returns the verdict of the chain. A line that is not valid text is no URL and therefore refused.
+    private func verdict(about line: InputLine, _ router: NavigationRouter) async -> NavigationVerdict {
+        do throws(URLTextError) {
+            return await router.decide(try line.text(), kind: kind, frame: frame)
+        } catch {
+            return NavigationVerdict(refused: "", because: error)
+        }
     }
 }
 
@@ -62,57 +69,6 @@ extension NavigationSection {
             return try dryRun()
         } catch {
             throw CommandFailure(.invalidConfiguration, "\(file): \(error)")
-        }
-    }
-}
-
-/// The arguments of `navigate`.
-struct NavigateRequest: Sendable {
-    let input: URLInput
-    /// The path of the configuration with the chain.
-    let config: String
-    let kind: NavigationKind
-    let frame: FrameRole
-}
-
-/// The `navigate` command, from the first URL to the exit status.
-enum NavigateProgram {
-    /// Prints the verdict for each URL. Opens nothing. All diagnostics are written when it returns.
-    static func status(of request: NavigateRequest) async -> CommandStatus {
-        let router: NavigationRouter
-        do {
-            router = try chain(in: request.config)
-        } catch {
-            return await error.report()
-        }
-        let output = StandardOutput()
-        return await URLLines(input: request.input, output: output).status { line in
-            let verdict = await verdict(about: line, router, request)
-            return URLLines.Line(
-                bytes: output.isTerminal ? verdict.terminalLine : verdict.jsonLine,
-                isBad: verdict.policy == .cancel
-            )
-        }
-    }
-
-    private static func chain(in file: String) throws(CommandFailure) -> NavigationRouter {
-        let configuration = try ConfigurationFile.read(file, for: .navigation)
-        guard let navigation = configuration.navigation else {
-            throw CommandFailure(.invalidConfiguration, "\(file): there is no navigation chain; add 'navigation'")
-        }
-        return try navigation.dryRun(file: file)
-    }
-
-    private static func verdict(
-        about line: InputLine,
-        _ router: NavigationRouter,
-        _ request: NavigateRequest
-    ) async -> VerdictLine {
-        do throws(URLTextError) {
-            let text = try line.text()
-            return VerdictLine(line, await router.decide(text, kind: request.kind, frame: request.frame))
-        } catch {
-            return VerdictLine(line, refused: error)
         }
     }
 }

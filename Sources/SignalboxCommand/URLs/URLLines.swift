@@ -2,9 +2,8 @@ import ArgumentParser
 import SignalboxCore
 import SignalboxRoutes
 
-/// Writes one line for each URL of a command, in order. Waits for the reader, so that memory does not grow with the
-/// number of URLs.
-struct URLLines {
+/// The URLs of a command: its arguments, or the lines of stdin.
+struct URLArguments: ParsableArguments {
     /// The line of one URL.
     struct Line {
         /// The line with its newline.
@@ -16,77 +15,53 @@ struct URLLines {
     /// The number of bytes after which lines are written, even if more are ready.
     private static let batchSize = 256 << 10
 
-    let input: URLInput
-    let output: StandardOutput
+    @Argument(help: ArgumentHelp("URLs; write '--' before those that begin with '-'.", valueName: "url"))
+    var urls: [String] = []
 
-    /// Processes URLs until the input or the output ends. All diagnostics are written when it returns.
+    @Flag(help: "Read a URL from each line of stdin; an empty line is refused.")
+    var stdin = false
+
+    func validate() throws {
+        guard urls.isEmpty == stdin else { throw ValidationError("expected either URLs or --stdin") }
+    }
+
+    /// Writes one line for each URL, in order, until the input or the output ends. Waits for the reader, so that memory
+    /// does not grow with the number of URLs.
     ///
     /// - Parameter line: Returns the line of one URL.
-    /// - Returns: `done`, `notAsExpected` if a URL was bad, or the status of an early end.
-    func status(_ line: (InputLine) async -> Line) async -> CommandStatus {
-        var bad = false
+    /// - Returns: `done`, or `notAsExpected` if a URL was bad.
+    /// - Throws: ``OutputFailure``, or ``CommandFailure`` if stdin cannot be read.
+    func write(to output: StandardOutput, _ line: (InputLine) async -> Line) async throws -> CommandStatus {
+        guard stdin else { return try await write(urls.map { InputLine(Array($0.utf8)) }, to: output, line) }
+        var status = CommandStatus.done
+        var reader = LineReader(limit: URLText.maximumLength)
         do {
-            try await input.forEachBatch { batch in
-                var lines: [UInt8] = []
-                for item in batch {
-                    let made = await line(item)
-                    lines += made.bytes
-                    bad = bad || made.isBad
-                    if lines.count >= URLLines.batchSize {
-                        try await output.write(lines)
-                        lines.removeAll(keepingCapacity: true)
-                    }
-                }
-                if !lines.isEmpty { try await output.write(lines) }
+            while let batch = try await reader.next() {
+                if try await write(batch, to: output, line) != .done { status = .notAsExpected }
             }
-        } catch let failure as OutputFailure {
-            return await CommandFailure(.outputFailed, "\(failure)").report()
-        } catch {
-            return await CommandFailure(error).report()
-        }
-        return bad ? .notAsExpected : .done
-    }
-}
-
-/// The source of a command's URLs.
-enum URLInput: Sendable, Hashable {
-    /// Command-line arguments.
-    case arguments([String])
-    /// The lines of stdin.
-    case standardInput
-
-    /// - Throws: `ValidationError` unless exactly one source is given.
-    init(arguments: [String], standardInput: Bool) throws {
-        guard arguments.isEmpty == standardInput else {
-            throw ValidationError("expected either URLs or --stdin")
-        }
-        self = standardInput ? .standardInput : .arguments(arguments)
-    }
-
-    /// Passes the lines to the closure in order, in batches of all available lines. Waits for each call.
-    ///
-    /// - Throws: ``CommandFailure`` if stdin cannot be read, and any error of the closure.
-    func forEachBatch(_ take: ([InputLine]) async throws -> Void) async throws {
-        switch self {
-        case .arguments(let texts): try await take(texts.map { InputLine(Array($0.utf8)) })
-        case .standardInput:
-            let reader = ChunkReader(.standardInput)
-            var splitter = LineSplitter(limit: URLText.maximumLength)
-            while true {
-                let chunk = try await URLInput.next(of: reader)
-                guard !chunk.isEmpty else { break }
-                try await take(splitter.lines(in: chunk))
-            }
-            if let last = splitter.lastLine() { try await take([last]) }
-        }
-    }
-
-    private static func next(of reader: ChunkReader) async throws(CommandFailure) -> [UInt8] {
-        do throws(SystemError) {
-            return try await reader.next()
-        } catch {
+        } catch let error as SystemError {
             throw CommandFailure(.unreadableFile, "stdin cannot be read: \(error)")
         }
+        return status
+    }
+
+    private func write(
+        _ batch: [InputLine],
+        to output: StandardOutput,
+        _ line: (InputLine) async -> Line
+    ) async throws -> CommandStatus {
+        var status = CommandStatus.done
+        var lines: [UInt8] = []
+        for item in batch {
+            let made = await line(item)
+            lines += made.bytes
+            if made.isBad { status = .notAsExpected }
+            guard lines.count >= URLArguments.batchSize else { continue }
+            try await output.write(lines)
+            lines.removeAll(keepingCapacity: true)
+        }
+        if !lines.isEmpty { try await output.write(lines) }
+        return status
     }
 }
 
@@ -113,11 +88,11 @@ extension JSONObject {
 
     /// Adds the error of a URL or its query as the member `error`.
     mutating func add(_ error: URLTextError) {
-        var object = JSONObject()
-        object.add("reason", error.reason.description)
-        object.add("offset", error.offset)
-        object.add("detail", error.detail)
-        add("error", json: object.bytes)
+        add("error") { object in
+            object.add("reason", error.reason.description)
+            object.add("offset", error.offset)
+            object.add("detail", error.detail)
+        }
     }
 
     /// Adds a line that is not a URL, unchanged.

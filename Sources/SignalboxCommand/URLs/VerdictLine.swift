@@ -4,44 +4,44 @@ import SignalboxRoutes
 
 /// A verdict as `navigate` prints it.
 struct VerdictLine {
-    /// The decision of the chain.
-    let policy: NavigationPolicy
     private let input: InputLine
-    private let url: URLText?
     private let verdict: NavigationVerdict
 
     /// - Parameter input: The line with the URL.
     init(_ input: InputLine, _ verdict: NavigationVerdict) {
         self.input = input
-        policy = verdict.policy
-        url = verdict.url
         self.verdict = verdict
     }
 
-    /// Creates the verdict for a line that is not valid text and therefore no URL.
-    init(_ input: InputLine, refused error: URLTextError) {
-        self.init(input, NavigationVerdict(refused: "", because: error))
-    }
+    /// The decision of the chain.
+    var policy: NavigationPolicy { verdict.policy }
 
     /// One JSON object with a newline: `url` or `input`, `policy`, `decider`, `reason`, `trace`.
     var jsonLine: [UInt8] {
         var object = JSONObject()
-        if let url { object.add("url", url.text) } else { object.add(input) }
-        addDecision(to: &object)
+        if let url = verdict.url { object.add("url", url.text) } else { object.add(input) }
+        object.add(verdict)
         return object.line
     }
 
-    /// Adds `policy`, `decider`, `reason` and `trace`.
-    func addDecision(to object: inout JSONObject) {
-        VerdictLine.addDecision(of: verdict, to: &object)
+    /// Policy, decider, URL, reason.
+    var terminalLine: [UInt8] {
+        TerminalText.line([
+            TerminalText.column(policy.rawValue, width: 8),
+            TerminalText.column(verdict.decider, width: 16),
+            TerminalText.column(verdict.url?.text ?? input.shown, width: 48),
+            LineEscape.escaped(verdict.reason),
+        ])
     }
+}
 
-    /// Adds `policy`, `decider`, `reason` and `trace` of a verdict.
-    static func addDecision(of verdict: NavigationVerdict, to object: inout JSONObject) {
-        object.add("policy", verdict.policy.rawValue)
-        object.add("decider", verdict.decider)
-        object.add("reason", verdict.reason)
-        object.add("trace", objects: verdict.trace) { step, object in
+extension JSONObject {
+    /// Adds `policy`, `decider`, `reason` and `trace`.
+    mutating func add(_ verdict: NavigationVerdict) {
+        add("policy", verdict.policy.rawValue)
+        add("decider", verdict.decider)
+        add("reason", verdict.reason)
+        add("trace", objects: verdict.trace) { step, object in
             object.add("handler", step.name)
             object.add("answer", step.answer.description)
             switch step.answer {
@@ -52,19 +52,6 @@ struct VerdictLine {
             default: break
             }
         }
-    }
-
-    /// The policy, the decider and the reason, as text.
-    var decisionText: String { "\(policy.rawValue) by \(verdict.decider): \(verdict.reason)" }
-
-    /// Policy, decider, URL, reason.
-    var terminalLine: [UInt8] {
-        TerminalText.line([
-            TerminalText.column(policy.rawValue, width: 8),
-            TerminalText.column(verdict.decider, width: 16),
-            TerminalText.column(url?.text ?? input.shown, width: 48),
-            LineEscape.escaped(verdict.reason),
-        ])
     }
 }
 
@@ -89,7 +76,7 @@ struct NavigationLine {
             object.add("kind", request.kind.rawValue)
             object.add("frame", request.frame.rawValue)
         }
-        VerdictLine.addDecision(of: verdict, to: &object)
+        object.add(verdict)
         return object.line
     }
 }

@@ -54,6 +54,13 @@ package struct JSONObject {
         text.append(json: json)
     }
 
+    /// Adds an object that the closure writes.
+    package mutating func add(_ name: String, object write: (inout JSONObject) -> Void) {
+        var object = JSONObject()
+        write(&object)
+        add(name, json: object.bytes)
+    }
+
     private mutating func begin(_ name: String) {
         text.append(text.bytes.isEmpty ? UInt8(ascii: "{") : UInt8(ascii: ","))
         text.append(string: name)
