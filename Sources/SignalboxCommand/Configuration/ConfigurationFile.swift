@@ -106,16 +106,10 @@ struct SourceChoice {
         in configuration: RunConfiguration,
         _ value: (SourceKind) -> Value?
     ) throws(CommandFailure) -> (section: SourceSection, value: Value) {
-        try one(name, of: all(in: configuration, value).map { ($0.section.name.text, $0) })
-    }
-
-    /// Returns the only source, or the source with the name.
-    ///
-    /// - Throws: ``CommandFailure`` if no source matches, or if there are several and `name` is `nil`.
-    func one<Source>(_ name: String?, of sources: [(name: String, value: Source)]) throws(CommandFailure) -> Source {
-        let found = name.map { wanted in sources.filter { $0.name == wanted } } ?? sources
-        if found.count == 1, let source = found.first { return source.value }
-        let names = sources.map(\.name)
+        let sources = all(in: configuration, value)
+        let found = name.map { wanted in sources.filter { $0.section.name.text == wanted } } ?? sources
+        if found.count == 1, let source = found.first { return source }
+        let names = sources.map(\.section.name.text)
         let list = names.joined(separator: ", ")
         let problem =
             if names.isEmpty {

@@ -24,8 +24,8 @@ struct ConfigurationExplainer {
     ///
     /// - Throws: ``CommandFailure`` if there is no such source, or if there are several and no name is given.
     func source(_ name: String?) throws(CommandFailure) -> SourceSection {
-        let sources = configuration.sources.map { ($0.name.text, $0) }
-        return try SourceChoice(kind: "source", none: "there is no source", file: file).one(name, of: sources)
+        try SourceChoice(kind: "source", none: "there is no source", file: file).one(name, in: configuration) { $0 }
+            .section
     }
 
     /// Returns the explanation of a message.
@@ -41,7 +41,7 @@ struct ConfigurationExplainer {
     /// - Throws: ``CommandFailure``, or an error from setting up the configuration.
     func line(about link: String, of name: String?) async throws -> ExplanationLine {
         let sources = try linkSources(name)
-        let takers = sources.filter { $0.links.accepts(link) }
+        let takers = sources.filter { $0.value.accepts(link) }
         if takers.count > 1 {
             let names = takers.dropFirst().map(\.section.name.text).joined(separator: ", ")
             DiagnosticOutput.shared.report("\(file): \(names) would also accept this link; choose one with --source")
@@ -98,21 +98,16 @@ struct ConfigurationExplainer {
 // MARK: - Links
 
 extension ConfigurationExplainer {
-    private typealias LinkSection = (section: SourceSection, links: LinksSection)
+    private typealias LinkSection = (section: SourceSection, value: LinksSection)
 
     private func linkSources(_ name: String?) throws(CommandFailure) -> [LinkSection] {
-        let sources = configuration.sources.compactMap { section -> (name: String, value: LinkSection)? in
-            guard case .links(let links) = section.kind else { return nil }
-            return (section.name.text, (section, links))
-        }
-        guard let name else { return sources.map(\.value) }
-        return [
-            try SourceChoice(kind: "links source", none: "there is no links source", file: file).one(name, of: sources)
-        ]
+        let choice = SourceChoice(kind: "links source", none: "there is no links source", file: file)
+        guard let name else { return choice.all(in: configuration, \.links) }
+        return [try choice.one(name, in: configuration, \.links)]
     }
 
     private func unmatched(_ link: String, _ sources: [LinkSection]) -> Outcome.Rejection {
-        guard let first = sources.first, case .failure(let rejection) = first.links.routes.match(link).reading else {
+        guard let first = sources.first, case .failure(let rejection) = first.value.routes.match(link).reading else {
             return Outcome.Rejection(.unknownAction, detail: "no source of the configuration has links")
         }
         let names = sources.map(\.section.name.text).joined(separator: ", ")

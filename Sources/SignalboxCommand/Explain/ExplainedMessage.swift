@@ -24,23 +24,21 @@ struct ExplainedMessage {
         in configuration: RunConfiguration
     ) throws(CommandFailure) {
         try ExplainedMessage.check(facts, of: source)
-        let arrival: Arrival?
+        self.source = source
+        let limits = configuration.limits
+        var route: String?
         switch source.kind {
         case .mqtt(let mqtt):
             let topic = try ExplainedMessage.topic(facts, of: source)
-            let push = mqtt.push(
-                from: source.name,
-                limits: configuration.limits,
-                ackDeadline: configuration.ackDeadline
-            )
-            arrival = push.arrival(of: bytes, on: topic, retained: facts.isRetained, qos: facts.qos ?? 1)
+            let push = mqtt.push(from: source.name, limits: limits, ackDeadline: configuration.ackDeadline)
+            arrival = try push.arrival(of: bytes, on: topic, retained: facts.retained, qos: facts.qos ?? 1).made()
             route = mqtt.allTopics.first { $0.pattern.match(topic) != nil }?.pattern.text
         case .script:
-            arrival = try ExplainedMessage.pageArrival(bytes, facts, of: source, limits: configuration.limits)
-            route = nil
+            let origin = Origin(source: source.name, facts: ExplainedMessage.page(facts))
+            let envelope = facts.handler.map(Envelope.handler) ?? .standard
+            arrival = try Arrival.single(bytes, from: origin, envelope, limits: limits)
         case .links:
-            let advice = "'\(source.name)' is a source of links; add a link with --url"
-            throw CommandFailure(.usage, advice)
+            throw CommandFailure(.usage, "'\(source.name)' is a source of links; add a link with --url")
         case .feed(let feed):
             let known = ChatFacts(
                 role: .feed,
@@ -48,17 +46,15 @@ struct ExplainedMessage {
                 subprotocol: feed.subprotocols.first,
                 tls: feed.url.isSecure
             )
-            let frame = ExplainedFrame(bytes: bytes, isBinary: facts.isBinary, frames: feed.frames)
-            arrival = try frame.arrival(from: Origin(source: source.name, facts: known), configuration.limits)
-            route = nil
+            let (envelope, payload) = try feed.frames.reading(of: bytes, isBinary: facts.binary)
+            let origin = Origin(source: source.name, facts: known)
+            arrival = try Arrival.single(bytes, from: origin, envelope, payload: payload, limits: limits)
         case .chat(let chat):
-            let frame = ExplainedFrame(bytes: bytes, isBinary: facts.isBinary, frames: chat.frames)
-            let known = try ExplainedMessage.client(facts, of: chat)
-            arrival = try frame.arrival(from: Origin(source: source.name, facts: known), configuration.limits)
-            route = nil
+            let (envelope, payload) = try chat.frames.reading(of: bytes, isBinary: facts.binary)
+            let origin = Origin(source: source.name, facts: try ExplainedMessage.client(facts, of: chat))
+            arrival = try Arrival.single(bytes, from: origin, envelope, payload: payload, limits: limits)
         }
-        self.source = source
-        self.arrival = try ExplainedMessage.made(arrival)
+        self.route = route
     }
 
     /// Creates a link.
@@ -70,24 +66,17 @@ struct ExplainedMessage {
         of source: SourceSection,
         in configuration: RunConfiguration
     ) throws(CommandFailure) {
-        let arrival = links.routes.arrival(of: link, from: source.name, limits: configuration.limits)
-        self.arrival = try ExplainedMessage.made(arrival)
+        arrival = try links.routes.arrival(of: link, from: source.name, limits: configuration.limits).made()
         self.source = source
         route = links.routes.match(link).pattern?.text
     }
 
     /// Checks that every given option applies to the kind of the source.
     private static func check(_ facts: MessageFacts, of source: SourceSection) throws(CommandFailure) {
-        let (kind, wrong) =
-            switch source.kind {
-            case .mqtt:
-                ("an MQTT source", facts.pageOptions + facts.originOptions + facts.chatOptions + facts.frameOptions)
-            case .script: ("a page", facts.brokerOptions + facts.chatOptions + facts.frameOptions)
-            case .links: ("a source of links", [String]())
-            case .feed: ("a feed", facts.brokerOptions + facts.pageOptions + facts.originOptions + facts.chatOptions)
-            case .chat: ("a chat", facts.brokerOptions + facts.pageOptions)
-            }
-        guard let option = wrong.first else { return }
+        let kind = source.kind.description
+        guard source.kind.links == nil, let option = facts.given.first(where: { !$0.kinds.contains(kind) })?.name else {
+            return
+        }
         throw CommandFailure(.usage, "\(option) does not apply to messages of '\(source.name)', which is \(kind)")
     }
 
@@ -98,7 +87,7 @@ struct ExplainedMessage {
             let advice = NameSuggestion.advice(for: principal, among: names)
             throw CommandFailure(.usage, "--principal: there is no such principal\(advice)")
         }
-        if let origin = facts.origin, !chat.origins.contains(origin) {
+        if let origin = facts.webOrigin, !chat.origins.contains(origin) {
             throw CommandFailure(
                 .usage,
                 "--origin: clients of this origin cannot connect; 'origins' lists the allowed origins"
@@ -113,16 +102,11 @@ struct ExplainedMessage {
         return ChatFacts(
             role: .server,
             peer: "127.0.0.1",
-            origin: facts.origin,
+            origin: facts.webOrigin,
             principal: facts.principal,
             subprotocol: nil,
             tls: chat.identity != nil
         )
-    }
-
-    private static func made(_ arrival: Arrival?) throws(CommandFailure) -> Arrival {
-        guard let arrival else { throw CommandFailure(.unavailable, "the message has no arrival") }
-        return arrival
     }
 
     private static func topic(_ facts: MessageFacts, of source: SourceSection) throws(CommandFailure) -> TopicName {
@@ -133,28 +117,14 @@ struct ExplainedMessage {
         return topic
     }
 
-    private static func pageArrival(
-        _ bytes: [UInt8],
-        _ facts: MessageFacts,
-        of source: SourceSection,
-        limits: MessageLimits
-    ) throws(CommandFailure) -> Arrival? {
+    private static func page(_ facts: MessageFacts) -> ScriptFacts {
         let frame: ScriptFacts.Knowledge =
             switch facts.frame {
             case .main, nil: .yes
             case .sub: .no
             case .unknown: .unknown
             }
-        let facts = (
-            known: ScriptFacts(engine: "JavaScriptCore", isMainFrame: frame, origin: facts.origin),
-            envelope: facts.handler.map(Envelope.handler) ?? .standard
-        )
-        var batch = ArrivalBatch(pool: ArrivalPool(maximumKept: 0), limits: limits)
-        let origin = Origin(source: source.name, facts: facts.known)
-        bytes.withUnsafeBytes {
-            batch.append($0, token: 0, origin: origin, receivedAt: .now(), envelope: facts.envelope)
-        }
-        return batch.take().first
+        return ScriptFacts(engine: "JavaScriptCore", isMainFrame: frame, origin: facts.webOrigin)
     }
 }
 
@@ -183,33 +153,21 @@ extension OrderKey {
     }
 }
 
-/// A WebSocket message as a source would read it.
-struct ExplainedFrame {
-    let bytes: [UInt8]
-    let isBinary: Bool
-    let frames: WebSocketFrames
-
+extension WebSocketFrames {
+    /// Returns how a message of these bytes is read.
+    ///
     /// - Throws: ``CommandFailure`` if the source would not accept the message, or would read several from it.
-    func arrival(from origin: Origin, _ limits: MessageLimits) throws(CommandFailure) -> Arrival? {
-        let (envelope, payload) = try reading()
-        var batch = ArrivalBatch(pool: ArrivalPool(maximumKept: 0), limits: limits)
-        bytes.withUnsafeBytes {
-            batch.append($0, token: 0, origin: origin, receivedAt: .now(), envelope: envelope, payload: payload)
-        }
-        return batch.take().first
-    }
-
-    private func reading() throws(CommandFailure) -> (Envelope, PayloadKind) {
+    fileprivate func reading(of bytes: [UInt8], isBinary: Bool) throws(CommandFailure) -> (Envelope, PayloadKind) {
         if isBinary {
-            guard let action = frames.binary else {
+            guard let binary else {
                 throw CommandFailure(
                     .usage,
                     "binary messages close the connection with 1003: 'frames' has no 'binary'"
                 )
             }
-            return (.route(RouteNaming(action: action)), .bytes)
+            return (.route(RouteNaming(action: binary)), .bytes)
         }
-        switch frames.text {
+        switch text {
         case .action(let action, let payload): return (.route(RouteNaming(action: action)), payload)
         case .envelope(let envelope):
             let first = bytes.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
@@ -217,6 +175,19 @@ struct ExplainedFrame {
                 throw CommandFailure(.usage, "an array is a batch of messages; pass one of them")
             }
             return (.payload(envelope), .json)
+        }
+    }
+}
+
+extension SourceKind {
+    /// The kind in messages.
+    fileprivate var description: String {
+        switch self {
+        case .mqtt: "an MQTT source"
+        case .script: "a page"
+        case .links: "a source of links"
+        case .feed: "a feed"
+        case .chat: "a chat"
         }
     }
 }

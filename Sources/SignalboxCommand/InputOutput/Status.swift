@@ -169,15 +169,6 @@ struct CommandFailure: Error, Sendable, CustomStringConvertible {
             || (error as? BrowserBridgeError)?.code == .notListening
         self.init(cannotListen ? .cannotListen : .unavailable, "\(error)")
     }
-
-    /// Reports the errors on stderr.
-    ///
-    /// - Returns: The status, after the lines are written.
-    func report() async -> CommandStatus {
-        for line in description.split(separator: "\n") { DiagnosticOutput.shared.report(String(line)) }
-        await DiagnosticOutput.shared.flush()
-        return status
-    }
 }
 
 /// A subcommand. Its errors are reported on stderr, one line each.

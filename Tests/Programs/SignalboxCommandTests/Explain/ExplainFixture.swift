@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import NavigationChain
 import SignalboxCore
@@ -70,7 +71,7 @@ enum ExplainFixture {
         topic: String? = nil,
         _ change: (inout MessageFacts) throws -> Void = { _ in }
     ) throws -> ExplanationLine {
-        var facts = MessageFacts()
+        var facts = try MessageFacts.parse([])
         facts.topic = try topic.map { try TopicName($0) }
         try change(&facts)
         let explainer = try explainer()

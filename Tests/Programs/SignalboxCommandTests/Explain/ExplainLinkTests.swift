@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import NavigationChain
 import SignalboxRoutes
@@ -133,7 +134,7 @@ import Testing
         of source: String,
         _ change: (inout MessageFacts) throws -> Void = { _ in }
     ) throws -> ExplanationLine {
-        var facts = MessageFacts()
+        var facts = try MessageFacts.parse([])
         try change(&facts)
         let explainer = try ExplainFixture.explainer(text)
         return try explainer.line(about: Array(payload.utf8), facts, of: explainer.source(source))
@@ -152,8 +153,8 @@ import Testing
         let app = try WebOrigin("https://app.example")
         let line = try Self.line("x", of: "chat") {
             $0.principal = "hall"
-            $0.isBinary = true
-            $0.origin = app
+            $0.binary = true
+            $0.origin = app.description
         }
         #expect(line.isCalled)
         #expect(line.json.contains(#""clientOrigin":"https://app.example""#), "\(line.json)")
@@ -186,10 +187,10 @@ import Testing
         Refused(source: "chat", change: { $0.principal = "kitchn" }, words: "did you mean 'kitchen'?"),
         Refused(
             source: "chat",
-            change: { $0.origin = try? WebOrigin("https://evil.example") },
+            change: { $0.origin = "https://evil.example" },
             words: "clients of this origin cannot connect"
         ),
-        Refused(source: "open", change: { $0.isBinary = true }, words: "close the connection with 1003"),
+        Refused(source: "open", change: { $0.binary = true }, words: "close the connection with 1003"),
         Refused(
             source: "chat",
             payload: " [1]",

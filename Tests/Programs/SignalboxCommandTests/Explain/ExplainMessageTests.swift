@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import Logging
 import NavigationChain
@@ -56,7 +57,7 @@ import Testing
         let configuration = try ConfigurationFixture.read(ExplainFixture.text, for: .plugins)
         let source = try ExplainFixture.explainer().source("page")
         let bytes = Array(#"{"action":"order","id":"7","body":1}"#.utf8)
-        let message = try ExplainedMessage(bytes, MessageFacts(), of: source, in: configuration)
+        let message = try ExplainedMessage(bytes, MessageFacts.parse([]), of: source, in: configuration)
         let explanation = supervisor.explain(message.arrival)
         let encoded = try JSONSerialization.jsonObject(with: JSONEncoder().encode(explanation))
         let line = ExplanationLine(message, explanation, plugins: [])
@@ -168,7 +169,7 @@ import Testing
 
     @Test func rulesUseTheFactsOfAPush() throws {
         #expect(
-            try ExplainFixture.line("{}", topic: "push/k/loading") { $0.isRetained = true }.stopping() == ["access"]
+            try ExplainFixture.line("{}", topic: "push/k/loading") { $0.retained = true }.stopping() == ["access"]
         )
         #expect(try ExplainFixture.line("{}", topic: "push/k/loading") { $0.qos = 0 }.isCalled)
     }
@@ -177,16 +178,16 @@ import Testing
         let payload = #"{"action":"loading"}"#
         let app = try WebOrigin("https://app.example")
         #expect(try ExplainFixture.line(payload, of: "page").stopping() == ["access"])
-        #expect(try ExplainFixture.line(payload, of: "page") { $0.origin = app }.isCalled)
+        #expect(try ExplainFixture.line(payload, of: "page") { $0.origin = app.description }.isCalled)
         for frame in [FrameRole.sub, FrameRole.unknown] {
             let line = try ExplainFixture.line(payload, of: "page") {
-                $0.origin = app
+                $0.origin = app.description
                 $0.frame = frame
             }
             #expect(try line.verdict()["code"] == "sourceNotAllowed")
         }
         let evil = try WebOrigin("https://app.example.evil.example")
-        #expect(try ExplainFixture.line(payload, of: "page") { $0.origin = evil }.stopping() == ["access"])
+        #expect(try ExplainFixture.line(payload, of: "page") { $0.origin = evil.description }.stopping() == ["access"])
     }
 
     @Test func aHandlerNamesTheActionOfAPage() throws {
@@ -240,10 +241,10 @@ import Testing
     }
 
     @Test func theArgumentSelectsTheInput() {
-        #expect(MessageInput(payload: "-") == .standardInput)
-        #expect(MessageInput(payload: "@a/b") == .file("a/b"))
-        #expect(MessageInput(payload: "{}") == .text("{}"))
-        #expect(MessageInput(url: "-") == .standardInput)
-        #expect(MessageInput(url: "@a") == .text("@a"))
+        #expect(InputSource(payload: "-") == .standardInput)
+        #expect(InputSource(payload: "@a/b") == .file("a/b"))
+        #expect(InputSource(payload: "{}") == .text("{}"))
+        #expect(InputSource("-") == .standardInput)
+        #expect(InputSource("@a") == .text("@a"))
     }
 }
