@@ -49,11 +49,22 @@ final class PublishLoop {
 
     /// Runs one connection. On return, its socket is closed and its unacknowledged messages are waiting again.
     private func connect() throws(MQTTPushError) -> BrokerDisconnectReason {
-        let connection = try PublishConnection(self)
+        let role = PublishingRole(configuration, queue: queue, run: number, log: log)
+        let limits = BrokerClient.Limits(
+            packetBytes: UInt32(clamping: 4 * configuration.replyBytes + 64 * 1_024),
+            sendMaximum: Int32(configuration.unacknowledgedMessages)
+        )
+        let connection = try BrokerConnection(
+            configuration,
+            limits: limits,
+            cleanStart: true,
+            bridge: bridge,
+            role: role
+        )
         let reason = connection.run()
         queue.change(number) { $0.disconnected() }
         if connection.isOpen { wasConnected = true }
-        if connection.resetsBackoff { backoff.succeeded() }
+        if role.hasPublished || connection.isStable { backoff.succeeded() }
         return reason
     }
 

@@ -1,0 +1,156 @@
+import AdapterSupport
+import CMosquitto
+
+/// The publishing side of one connection. Belongs to the publisher's thread.
+final class PublishingRole: BrokerRole {
+    private enum ReplySubscription { case none, requested, granted, refused }
+
+    private let configuration: MQTTPublisherConfiguration
+    private let queue: PublishQueue
+    private let number: Int
+    private let log: BrokerLog
+    /// Whether the broker has accepted a message.
+    private(set) var hasPublished = false
+    private var replySubscription = ReplySubscription.none
+    /// The reason code with which the broker refused the reply topic.
+    private var refusalCode = ReasonCode.notAuthorized
+    /// The numbers of unacknowledged messages, by packet identifier.
+    private var packets: [Int32: UInt64] = [:]
+    private var lastProgress = ContinuousClock.now
+    /// When a stop ends the connection although messages are waiting.
+    private var stopBy: ContinuousClock.Instant?
+
+    /// - Parameter number: The number of the queue's run.
+    init(_ configuration: MQTTPublisherConfiguration, queue: PublishQueue, run number: Int, log: BrokerLog) {
+        self.configuration = configuration
+        self.queue = queue
+        self.number = number
+        self.log = log
+    }
+
+    func opened(_ connection: BrokerConnection, sessionPresent: Bool) -> BrokerDisconnectReason? {
+        log.connected()
+        return nil
+    }
+
+    func turn(_ connection: BrokerConnection) -> BrokerDisconnectReason? {
+        if let reason = connection.isOpen ? send(connection) : connection.write() { return reason }
+        // A handshake continues when data from the broker arrives.
+        let mayWrite = connection.client.wantsWrite && connection.client.isSecured
+        _ = connection.wait(for: mayWrite ? .readableOrWritable : .readable, until: stopBy)
+        for _ in 0..<256 {
+            let (hasRead, reason) = connection.read()
+            if let reason { return reason }
+            if !hasRead { break }
+        }
+        return connection.write() ?? connection.open() ?? connection.keepAlive()
+    }
+
+    /// Disconnects once the queue is empty or the time to stop is over.
+    func stop(_ connection: BrokerConnection) -> BrokerDisconnectReason? {
+        let deadline = stopBy ?? .now + configuration.stopTimeout
+        stopBy = deadline
+        let isEmpty = queue.read(number) { $0.isEmpty } ?? true
+        guard isEmpty || .now >= deadline else { return nil }
+        return connection.finish(within: .seconds(1), flushing: .seconds(1))
+    }
+
+    func isOverdue(at now: ContinuousClock.Instant) -> Bool {
+        !packets.isEmpty && now - lastProgress > configuration.answerTimeout
+    }
+
+    // MARK: - To the broker
+
+    /// Passes the messages that may be sent to the library.
+    private func send(_ connection: BrokerConnection) -> BrokerDisconnectReason? {
+        let wantsReplies = queue.read(number) { $0.wantsReplies } ?? false
+        if wantsReplies, replySubscription == .none, let reason = subscribe(connection) { return reason }
+        if wantsReplies, replySubscription == .refused { failRequests() }
+        while let next = queue.next(number, requests: replySubscription == .granted) {
+            let (code, packet) = connection.client.publish(next.message, lifetime: next.lifetime)
+            if let error = PublishingRole.error(code) {
+                queue.change(number) { $0.fail(next.number, error, keepsEntry: false) }
+                continue
+            }
+            if packets.isEmpty { lastProgress = .now }
+            // A reused identifier belongs to a message that was never acknowledged, so the connection has failed.
+            guard packets.updateValue(next.number, forKey: packet) == nil else { return .timedOut }
+        }
+        return connection.write()
+    }
+
+    private func subscribe(_ connection: BrokerConnection) -> BrokerDisconnectReason? {
+        replySubscription = .requested
+        let topic = SubscriptionGroup(qos: .atLeastOnce, retained: .deliver, filters: [queue.replyTopic])
+        let code = connection.client.subscribe(topic).code
+        return code.isSuccess ? nil : .lost(code.text)
+    }
+
+    /// Returns the permanent error for a return code, or `nil` for success and for connection errors.
+    private static func error(_ code: MosquittoCode) -> MQTTPublishError? {
+        switch code.rawValue {
+        case MOSQ_ERR_SUCCESS.rawValue, MOSQ_ERR_NO_CONN.rawValue, MOSQ_ERR_CONN_LOST.rawValue: nil
+        case MOSQ_ERR_OVERSIZE_PACKET.rawValue, MOSQ_ERR_PAYLOAD_SIZE.rawValue:
+            MQTTPublishError(.tooLarge, "the message is larger than the broker accepts")
+        case MOSQ_ERR_QOS_NOT_SUPPORTED.rawValue:
+            MQTTPublishError(.unsupported, "the broker does not support QoS 1")
+        case MOSQ_ERR_RETAIN_NOT_SUPPORTED.rawValue:
+            MQTTPublishError(.unsupported, "the broker does not support retained messages")
+        default: .invalid("the message cannot be sent: \(code.text)")
+        }
+    }
+
+    private func failRequests() {
+        let detail = "the broker refused the subscription to the reply topic: allow it, or configure another one"
+        let error = MQTTPublishError(.denied, detail, reasonCode: Int(refusalCode.rawValue))
+        queue.change(number) { $0.failRequests(error) }
+    }
+
+    // MARK: - From the broker
+
+    func accepted(sessionPresent: Bool) {}
+
+    func answered(_ event: BrokerEvent) {
+        switch event {
+        case .published(let packet, let code):
+            guard let message = packets.removeValue(forKey: packet) else { return }
+            lastProgress = .now
+            if !code.isFailure { hasPublished = true }
+            queue.change(number) { $0.acknowledged(message, code) }
+        case .subscribed(_, let codes):
+            // The packet has one filter. A broker that sends no code for it has not granted it.
+            let code = codes.first ?? .unspecified
+            replySubscription = code.isFailure ? .refused : .granted
+            guard code.isFailure else { return }
+            refusalCode = code
+            log.replyTopicRefused(code)
+        default: break
+        }
+    }
+
+    func received(_ message: BrokerMessage) {
+        let properties = message.properties.map { PushProperties(copying: $0) }
+        // The correlation counts only on the reply topic.
+        let correlation = message.topic.elementsEqual(queue.replyTopic.utf8) ? properties?.correlationData : nil
+        let result = reply(message.payload, properties)
+        queue.change(number) { $0.replied(correlation, result) }
+    }
+
+    private func reply(
+        _ payload: UnsafeRawBufferPointer,
+        _ properties: PushProperties?
+    ) -> Result<MQTTReply, MQTTPublishError> {
+        guard payload.count <= configuration.replyBytes else {
+            return .failure(MQTTPublishError(.tooLarge, "the reply has \(payload.count) bytes: raise replyBytes"))
+        }
+        let userProperties = properties?.userProperties ?? []
+        return .success(
+            MQTTReply(
+                payload: Array(payload),
+                outcome: userProperties.first { $0.name == "outcome" }?.value,
+                contentType: properties?.contentType,
+                userProperties: userProperties.map { MQTTMessage.UserProperty(name: $0.name, value: $0.value) }
+            )
+        )
+    }
+}
