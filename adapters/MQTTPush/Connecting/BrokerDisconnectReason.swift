@@ -33,6 +33,11 @@ enum BrokerDisconnectReason: Equatable {
         }
     }
 
+    /// Whether the run ends instead of connecting again.
+    var isFinal: Bool {
+        if case .allSubscriptionsRefused = self { true } else { false }
+    }
+
     /// Whether messages were abandoned: returned by a plugin, or not started by the ack deadline.
     var isAbandonment: Bool {
         if case .abandoned = self { true } else { false }

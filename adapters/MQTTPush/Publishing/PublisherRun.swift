@@ -1,0 +1,82 @@
+import AdapterSupport
+import Logging
+
+/// One run of a publisher: its thread and its bridge.
+struct PublisherRun: Sendable {
+    private let bridge: ThreadBridge<MQTTPushError>
+    private let queue: PublishQueue
+    private let number: Int
+
+    /// - Throws: ``MQTTPushError`` `noResources`, or `invalidConfiguration` if a run is already active.
+    init(
+        _ configuration: MQTTPublisherConfiguration,
+        queue: PublishQueue,
+        logger: Logger
+    ) throws(MQTTPushError) {
+        do throws(SystemResourceError) {
+            bridge = try ThreadBridge()
+        } catch {
+            throw MQTTPushError(.noResources, error.description, source: configuration.source)
+        }
+        let log = BrokerLog(logger, configuration: configuration)
+        guard let number = queue.begin(wake: bridge.wake, log: log) else {
+            let error = MQTTPushError.invalid("the publisher is already running: wait until its run has ended")
+            throw error.about(configuration.source)
+        }
+        do throws(SystemResourceError) {
+            try bridge.start { [bridge] () throws(MQTTPushError) in
+                try PublisherRun.run(configuration, queue, number, bridge, log)
+            }
+        } catch {
+            queue.end(number)
+            throw MQTTPushError(.noResources, error.description, source: configuration.source)
+        }
+        self.queue = queue
+        self.number = number
+    }
+
+    /// Publishes until the publisher is stopped. Runs on the thread.
+    private static func run(
+        _ configuration: MQTTPublisherConfiguration,
+        _ queue: PublishQueue,
+        _ number: Int,
+        _ bridge: ThreadBridge<MQTTPushError>,
+        _ log: BrokerLog
+    ) throws(MQTTPushError) {
+        let limits = BrokerClient.Limits(
+            packetBytes: UInt32(clamping: 4 * configuration.replyBytes + 64 * 1_024),
+            sendMaximum: Int32(configuration.unacknowledgedMessages)
+        )
+        let loop = BrokerLoop(settings: configuration, bridge: bridge, log: log)
+        let wasConnected = try loop.run { _ throws(MQTTPushError) in
+            let role = PublishingRole(configuration, queue: queue, run: number, log: log)
+            let connection = try BrokerConnection(
+                configuration,
+                limits: limits,
+                cleanStart: true,
+                bridge: bridge,
+                role: role
+            )
+            let reason = connection.run()
+            // Unacknowledged messages are waiting again.
+            queue.change(number) { $0.disconnected() }
+            let resetsBackoff = role.hasPublished || connection.isStable
+            return BrokerLoop.Attempt(reason: reason, wasOpen: connection.isOpen, resetsBackoff: resetsBackoff)
+        }
+        let left = queue.read(number) { $0.counts.waiting } ?? 0
+        if wasConnected || left > 0 { log.stopped(left) }
+    }
+
+    /// Stops accepting messages; queued ones are sent within the configured time. Idempotent; any thread.
+    func stop() {
+        queue.stop(number)
+        bridge.stop()
+    }
+
+    /// Returns when the run is over and every waiter has its result. Cancellation does not end the wait.
+    func ended() async throws(MQTTPushError) {
+        let end = await bridge.ended()
+        queue.end(number)
+        if case .returned(let error?) = end { throw error }
+    }
+}
