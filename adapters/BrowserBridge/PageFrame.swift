@@ -84,21 +84,6 @@ struct PageFrame: Equatable {
     }
 }
 
-/// A call read from a page's message.
-struct PageCall {
-    let json: Range<Int>
-    /// The timeout in milliseconds, 0 for none.
-    let timeout: UInt64
-    let handler: Range<Int>?
-
-    /// The maximum timeout, to which longer ones are reduced.
-    private static let longest: UInt64 = 1 << 40
-
-    var deadline: ContinuousClock.Instant? {
-        timeout == 0 ? nil : .now + .milliseconds(Int64(min(timeout, PageCall.longest)))
-    }
-}
-
 /// The messages to browser.js: a header line, followed by JSON.
 enum ProgramFrame {
     /// Returns the outcome of a page's call.

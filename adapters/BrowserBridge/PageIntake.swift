@@ -9,7 +9,7 @@ import WebSocketChat
 /// messages itself. Only the server's thread calls it.
 final class PageIntake: Intake {
     private struct State: ~Copyable {
-        var batch: ArrivalBatch
+        var batch: PageBatch
         var settlements: PageSettlements?
         /// The latest handler name, as JSON from the page, with its envelope. A cache of one entry.
         var handler: (json: [UInt8], envelope: Envelope)?
@@ -21,15 +21,13 @@ final class PageIntake: Intake {
     private let intake: any Intake
     private let directory: PageDirectory
     private let log: AdapterLog
-    private let limits: MessageLimits
     private let state: Mutex<State>
 
     init(_ intake: any Intake, _ directory: PageDirectory, _ configuration: BrowserConfiguration, _ log: AdapterLog) {
         self.intake = intake
         self.directory = directory
         self.log = log
-        limits = configuration.limits
-        state = Mutex(State(batch: ArrivalBatch(pool: ArrivalPool(), limits: configuration.limits)))
+        state = Mutex(State(batch: PageBatch(limits: configuration.limits)))
     }
 
     func room() async throws(SourceClosed) {
@@ -84,7 +82,7 @@ final class PageIntake: Intake {
     ) -> MessageKind {
         switch arrival.reading {
         case .failure(let rejection):
-            reject(rejection, arrival.original, arrival, open, &state)
+            append(arrival.original, as: .failure(rejection), arrival, open, &state)
             return .call
         case .success(let action) where action.name == .chatClosed: return .ended
         case .success(let action) where action.name == .chatConnected: return .handled
@@ -101,25 +99,25 @@ final class PageIntake: Intake {
         let message = arrival.original
         do throws(BodyError) {
             let frame = try message.withUnsafeBytes { bytes throws(BodyError) in try PageFrame(bytes) }
+            let json = message.part(frame.json)
             switch frame.kind {
             case .answer(let number, let kind):
-                open.page.answered(number, kind, message.part(frame.json))
+                open.page.answered(number, kind, json)
                 return .handled
             case .title:
-                open.page.titleChanged(message.part(frame.json))
+                open.page.titleChanged(json)
                 return .handled
             case .large(let number):
                 settlements.expect(arrival.token, number, of: open.page)
-                let error = BodyError(.tooLarge, detail: "expected at most \(limits.bytes) bytes")
-                reject(Outcome.Rejection(.malformed, error), message.part(frame.json), arrival, open, &state)
+                append(json, as: state.batch.tooLong, arrival, open, &state)
             case .call(let number, let timeout, let handler):
                 settlements.expect(arrival.token, number, of: open.page)
-                let call = PageCall(json: frame.json, timeout: timeout, handler: handler)
-                append(call, message, arrival, open, &state)
+                let envelope = handler.map { self.envelope(of: message.part($0), &state) } ?? .success(.standard)
+                append(json, as: envelope, timeout: timeout, arrival, open, &state)
             }
         } catch {
             log.writeLimited(.warning, "frame", "a page sent a message that browser.js never sends: \(error)")
-            reject(Outcome.Rejection(.malformed, error), message, arrival, open, &state)
+            append(message, as: .failure(Outcome.Rejection(.malformed, error)), arrival, open, &state)
         }
         return .call
     }
@@ -127,44 +125,22 @@ final class PageIntake: Intake {
     // MARK: - Arrivals
 
     private func append(
-        _ call: PageCall,
-        _ message: Bytes,
+        _ json: Bytes,
+        as envelope: Result<Envelope, Outcome.Rejection>,
+        timeout: UInt64 = 0,
         _ arrival: Arrival,
         _ open: OpenPage,
         _ state: inout State
     ) {
-        switch call.handler.map({ envelope(of: message.part($0), &state) }) ?? .success(.standard) {
-        case .failure(let rejection): reject(rejection, message.part(call.json), arrival, open, &state)
-        case .success(let envelope):
-            message.part(call.json).withUnsafeBytes { json in
-                state.batch.append(
-                    json,
-                    token: arrival.token,
-                    origin: open.origin,
-                    sender: open.handle,
-                    receivedAt: arrival.receivedAt,
-                    deadline: call.deadline,
-                    envelope: envelope
-                )
-            }
-        }
-    }
-
-    private func reject(
-        _ rejection: Outcome.Rejection,
-        _ original: Bytes,
-        _ arrival: Arrival,
-        _ open: OpenPage,
-        _ state: inout State
-    ) {
-        original.withUnsafeBytes { bytes in
+        json.withUnsafeBytes { json in
             state.batch.append(
-                rejected: rejection,
-                original: bytes,
+                json,
+                as: envelope,
                 token: arrival.token,
                 origin: open.origin,
                 sender: open.handle,
-                receivedAt: arrival.receivedAt
+                timeout: Double(timeout),
+                received: arrival.receivedAt
             )
         }
     }

@@ -51,6 +51,11 @@ public struct JSBridgeError: Error, Sendable, Hashable, CustomStringConvertible 
         self.detail = detail
     }
 
+    /// Returns the error of a second run at the same time.
+    static func alreadyRunning(_ source: SourceName) -> JSBridgeError {
+        JSBridgeError(.alreadyRunning, "the engine is already running; create one engine per page", source: source)
+    }
+
     /// Returns the error of a turn that exceeded `limit`.
     static func overrun(_ limit: Duration, source: SourceName) -> JSBridgeError {
         JSBridgeError(.executionTimeLimit, "a script ran for \(limit) without returning", source: source)

@@ -70,13 +70,7 @@ public final class JavaScriptCoreEngine: Adapter {
     ///   process also `pageFailed`. After `executionTimeLimit` the page's thread may remain, if its script cannot be
     ///   ended.
     public func run(into intake: any Intake) async throws {
-        guard mailbox.begin() else {
-            throw JSBridgeError(
-                .alreadyRunning,
-                "the engine is already running; create one engine per page",
-                source: source
-            )
-        }
+        guard mailbox.begin() else { throw JSBridgeError.alreadyRunning(source) }
         defer { mailbox.end() }
         // A run cancelled before it starts sends nothing.
         guard !Task.isCancelled else { return }

@@ -75,10 +75,7 @@ final class PageCalls {
         guard isOpen, !control.isClosing else { return }
         guard !control.isStopping else { return refused.append(number) }
         guard inFlight.insert(number).inserted else { return }
-        guard !isCut else {
-            return batch.append(tooLong: json, token: number, origin: origin, sender: handle)
-        }
-        let envelope = handler.map(envelope) ?? .success(.standard)
+        let envelope = isCut ? batch.tooLong : handler.map(envelope) ?? .success(.standard)
         batch.append(json, as: envelope, token: number, origin: origin, sender: handle, timeout: timeout)
     }
 

@@ -94,13 +94,7 @@ public final class WKWebViewEngine: Adapter {
     /// - Throws: ``JSBridgeError`` `alreadyRunning`; `pageFailed` when the page's process ended, or its first page
     ///   failed to load, more often in a row than ``WebViewConfiguration/reloads``.
     public func run(into intake: any Intake) async throws {
-        guard mailbox.begin() else {
-            throw JSBridgeError(
-                .alreadyRunning,
-                "the engine is already running; create one engine per page",
-                source: source
-            )
-        }
+        guard mailbox.begin() else { throw JSBridgeError.alreadyRunning(source) }
         defer { mailbox.end() }
         // A run cancelled before it starts sends nothing.
         guard !Task.isCancelled else { return }

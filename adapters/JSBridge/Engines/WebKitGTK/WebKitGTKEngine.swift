@@ -87,13 +87,7 @@ public final class WebKitGTKEngine: Adapter {
     ///   thread left or another part of the program runs GTK; `pageFailed` when the page's process ended, or its first
     ///   page failed to load, more often in a row than ``WebViewConfiguration/reloads``.
     public func run(into intake: any Intake) async throws {
-        guard mailbox.begin() else {
-            throw JSBridgeError(
-                .alreadyRunning,
-                "the engine is already running; create one engine per page",
-                source: source
-            )
-        }
+        guard mailbox.begin() else { throw JSBridgeError.alreadyRunning(source) }
         defer { mailbox.end() }
         // A run cancelled before it starts sends nothing.
         guard !Task.isCancelled else { return }

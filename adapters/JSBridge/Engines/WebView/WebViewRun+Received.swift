@@ -49,12 +49,13 @@ extension WebViewRun {
         let limit = parts.configuration.limits.bytes
         var batch = PageBatch(limits: parts.configuration.limits, pool: pool)
         json.withUTF8 { text in
-            let bytes = UnsafeRawBufferPointer(text)
-            guard bytes.count <= limit else {
-                let beginning = UnsafeRawBufferPointer(rebasing: bytes.prefix(limit))
-                return batch.append(tooLong: beginning, token: token, origin: unknownOrigin, sender: nil)
-            }
-            batch.append(bytes, as: .success(envelope), token: token, origin: unknownOrigin, sender: nil, timeout: 0)
+            batch.append(
+                UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(text).prefix(limit)),
+                as: text.count > limit ? batch.tooLong : .success(envelope),
+                token: token,
+                origin: unknownOrigin,
+                sender: nil
+            )
         }
         return batch.take()
     }
@@ -120,18 +121,14 @@ extension WebViewRun {
         case .beyondCredit: return false
         case .settled: return true
         case .taken(let token, let origin):
-            if call.units > units {
-                batch.append(tooLong: call.json, token: token, origin: origin, sender: parts.handle)
-            } else {
-                batch.append(
-                    call.json,
-                    as: envelope(of: call.handler),
-                    token: token,
-                    origin: origin,
-                    sender: parts.handle,
-                    timeout: call.timeout
-                )
-            }
+            batch.append(
+                call.json,
+                as: call.units > units ? batch.tooLong : envelope(of: call.handler),
+                token: token,
+                origin: origin,
+                sender: parts.handle,
+                timeout: call.timeout
+            )
             return true
         }
     }
