@@ -36,7 +36,6 @@ extension ConfigurationProblem {
 /// Collects the problems of one file while it is read, so that all of them are reported together.
 final class ConfigurationProblems {
     private var found: [ConfigurationProblem] = []
-    private var masks: Set<String> = []
 
     /// Adds a problem. The path and message may quote the file; text in the form of a secret is redacted.
     ///
@@ -67,14 +66,6 @@ final class ConfigurationProblems {
     func add(_ problem: ConfigurationProblem) {
         found.append(problem)
     }
-
-    /// Ignores a duplicate key, which has been reported and renamed to `key`.
-    func mask(_ key: String) {
-        masks.insert(key)
-    }
-
-    /// Whether a key is ignored.
-    func isMasked(_ key: String) -> Bool { masks.contains(key) }
 
     /// Returns whether an error exists below one of the keys or for the whole file. Missing files do not count.
     func hasErrors(below keys: [String]) -> Bool {

@@ -237,7 +237,6 @@ struct YAMLMapping {
                 )
                 return nil
             }
-            guard !value.problems.isMasked(scalar.string) else { return nil }
             let path = value.path.isEmpty ? scalar.string : "\(value.path).\(scalar.string)"
             let make = { YAMLValue(node: $0, path: path, problems: value.problems) }
             return (make(key), renamed[scalar.string] ?? scalar.string, make(node))
