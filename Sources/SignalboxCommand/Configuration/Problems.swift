@@ -36,6 +36,8 @@ extension ConfigurationProblem {
 /// Collects the problems of one file while it is read, so that all of them are reported together.
 final class ConfigurationProblems {
     private var found: [ConfigurationProblem] = []
+    /// The keys that the reader has asked for, by the name of their mapping, for tests.
+    private(set) var known: [String: [String]] = [:]
 
     /// Adds a problem. The path and message may quote the file; text in the form of a secret is redacted.
     ///
@@ -67,6 +69,15 @@ final class ConfigurationProblems {
         found.append(problem)
     }
 
+    /// Notes the keys of a mapping.
+    ///
+    /// - Returns: Whether they are those of the mappings of the same name before it.
+    @discardableResult
+    func note(_ keys: [String], of mapping: String) -> Bool {
+        let before = known.updateValue(keys, forKey: mapping)
+        return before.map { Set($0) == Set(keys) } ?? true
+    }
+
     /// Returns whether an error exists below one of the keys or for the whole file. Missing files do not count.
     func hasErrors(below keys: [String]) -> Bool {
         found.contains { problem in
@@ -79,6 +90,9 @@ final class ConfigurationProblems {
     var sorted: [ConfigurationProblem] {
         found.sorted { ($0.line, $0.column, $0.message) < ($1.line, $1.column, $1.message) }
     }
+
+    /// The errors, in file order.
+    var errors: [ConfigurationProblem] { sorted.filter { $0.severity == .error } }
 }
 
 /// Whether a finding prevents a configuration from running.

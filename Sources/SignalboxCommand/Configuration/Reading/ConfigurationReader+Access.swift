@@ -100,7 +100,7 @@ extension ConfigurationReader {
 extension ConfigurationReader {
     func push(_ rule: YAMLMapping) -> AccessSection.Part? {
         let topic = rule.optional("topic").map {
-            $0.parsed(.badPattern) { (text) throws(TopicError) in try TopicFilter(text) }
+            $0.parsed(.badPattern) { try TopicFilter($0) }
         }
         let qos = rule.optional("qos").map { $0.integer(0...1) }
         let retained = rule.optional("retained").map { $0.flag() }
@@ -110,7 +110,7 @@ extension ConfigurationReader {
 
     func script(_ rule: YAMLMapping) -> AccessSection.Part? {
         let origin = rule.optional("origin").map {
-            $0.parsed { (text) throws(URLTextError) in try WebOrigin(text) }
+            $0.parsed { try WebOrigin($0) }
         }
         let mainFrame = rule.optional("main_frame").map { $0.flag() } ?? true
         guard origin != .some(nil), let mainFrame else { return nil }
@@ -141,7 +141,7 @@ extension ConfigurationReader {
     }
 
     private func origin(_ value: YAMLValue, among known: [WebOrigin]?) -> WebOrigin? {
-        let origin = value.parsed { (text) throws(URLTextError) in try WebOrigin(text) }
+        let origin = value.parsed { try WebOrigin($0) }
         guard let origin else { return nil }
         let names = known?.map(\.description)
         let found = listed(

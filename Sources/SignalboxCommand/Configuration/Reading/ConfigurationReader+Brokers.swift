@@ -93,14 +93,14 @@ extension ConfigurationReader {
     private func topic(_ value: YAMLValue) -> TopicSection? {
         guard let mapping = value.mapping(.topic) else { return nil }
         let kinds = PayloadKind.allCases.map(\.rawValue)
-        let payload = mapping.optional("payload").map { $0.keyword(of: kinds, meaning: "a kind of payload") } ?? "json"
+        let payload = mapping.optional("payload").map { $0.keyword(of: kinds, "a kind of payload") } ?? "json"
         let named = mapping.optional("action")
-        let action = named?.parsed(.badName) { (text) throws(NameError) in try ActionName(text) }
+        let action = named?.parsed(.badName) { try ActionName($0) }
         let envelope = mapping.optional("envelope").map { self.envelope($0) } ?? .standard
         let delivery = delivery(mapping)
         let written = mapping.required("pattern", "such as push/{device}/{action}")
         guard let written,
-            let pattern = written.parsed(.badPattern, { (text) throws(TopicError) in try TopicPattern(text) }),
+            let pattern = written.parsed(.badPattern, { try TopicPattern($0) }),
             let kind = payload.flatMap(PayloadKind.init(rawValue:)), let envelope, named == nil || action != nil
         else { return nil }
         var section = TopicSection(pattern: pattern, payload: kind, action: action, envelope: envelope)
@@ -111,7 +111,7 @@ extension ConfigurationReader {
     }
 
     func envelope(_ value: YAMLValue) -> TopicEnvelope? {
-        value.keyword(of: TopicEnvelope.allCases.map(\.rawValue), meaning: "an envelope").flatMap(
+        value.keyword(of: TopicEnvelope.allCases.map(\.rawValue), "an envelope").flatMap(
             TopicEnvelope.init(rawValue:)
         )
     }
@@ -151,7 +151,7 @@ extension ConfigurationReader {
         of broker: MQTTBroker?
     ) -> (version: MQTTVersion, security: MQTTSecurity, will: MQTTWill?) {
         let keywords = MQTTVersion.allCases.map(\.rawValue)
-        let version = mapping.optional("version")?.keyword(of: keywords, meaning: "an MQTT version")
+        let version = mapping.optional("version")?.keyword(of: keywords, "an MQTT version")
         return (
             version.flatMap(MQTTVersion.init(rawValue:)) ?? .v5, security(mapping, of: broker),
             mapping.optional("will").flatMap(will)
@@ -162,7 +162,7 @@ extension ConfigurationReader {
     func delivery(_ mapping: YAMLMapping) -> (qos: MQTTQoS, retained: MQTTRetained) {
         let keywords = MQTTRetained.allCases.map(\.rawValue)
         let meaning = "a way to treat retained messages"
-        let retained = mapping.optional("retained")?.keyword(of: keywords, meaning: meaning)
+        let retained = mapping.optional("retained")?.keyword(of: keywords, meaning)
         return (qos(mapping) ?? .atLeastOnce, retained.flatMap(MQTTRetained.init(rawValue:)) ?? .deliver)
     }
 
@@ -174,18 +174,19 @@ extension ConfigurationReader {
     private func security(_ mapping: YAMLMapping, of broker: MQTTBroker?) -> MQTTSecurity {
         let trust = mapping.optional("trust").flatMap(trust).map(MQTTServerTrust.init)
         let identity = mapping.optional("identity").flatMap(identity).map(MQTTIdentity.init)
-        let key = mapping.optional("pre_shared_key").flatMap(preSharedKey)
+        let written = mapping.optional("pre_shared_key", formerly: "shared_key")
+        let key = written.flatMap(preSharedKey)
         let certificates = ["trust", "identity"]
         if let broker, !broker.usesTLS {
-            for name in certificates + ["pre_shared_key"] {
-                mapping.optional(name)?.reportError(
+            for (name, value) in certificates.map({ ($0, mapping.optional($0)) }) + [("pre_shared_key", written)] {
+                value?.reportError(
                     "the broker's URL is mqtt://; '\(name)' requires mqtts://",
                     .conflictingKeys
                 )
             }
             return .none
         }
-        guard mapping.optional("pre_shared_key") != nil else {
+        guard written != nil else {
             return broker.map { _ in .tls(trust ?? .system, identity: identity) } ?? .none
         }
         for name in certificates {
@@ -251,7 +252,7 @@ extension ConfigurationReader {
     func publish(_ mapping: YAMLMapping, sources: SourceNames) -> PublishSection? {
         let source = mapping.required("source", "name the source that publishes").flatMap { publisher($0, sources) }
         let topic = mapping.required("topic", "name the topic, such as topic: out/{action}/{id}")?
-            .parsed(.badPattern) { (text) throws(TopicTemplateError) in try TopicTemplate(text) }
+            .parsed(.badPattern) { try TopicTemplate($0) }
         let qos = qos(mapping) ?? .atLeastOnce
         let retain = mapping.optional("retain")?.flag() ?? false
         guard let source, let topic else { return nil }
@@ -272,18 +273,18 @@ extension ConfigurationReader {
         section.clientID = mapping.optional("client_id").flatMap(client)
         section.queuedMessages = mapping.optional("queued_messages")?.integer(1...1_000_000)
         section.queuedBytes = mapping.optional("queued_bytes")?.size((1 << 10)...(1 << 30))
-        mapping.read("reply_topics", into: &section.replyTopics, filters)
+        mapping.read("reply_topics", &section.replyTopics, filters)
         section.waitingReplies = mapping.optional("waiting_replies")?.integer(1...1_000_000)
         section.sendTopic =
             mapping.optional("send_topic")?
-            .parsed(.badPattern) { (text) throws(TopicTemplateError) in try TopicTemplate(text) }?.text
+            .parsed(.badPattern) { try TopicTemplate($0) }?.text
         section.publishTimeout = mapping.optional("publish_timeout")?.duration(.milliseconds(10)...(.seconds(3_600)))
         section.stopTimeout = mapping.optional("stop_timeout")?.duration(.zero...(.seconds(3_600)))
         return section
     }
 
     private func filters(_ value: YAMLValue) -> [TopicFilter]? {
-        value.list()?.compactMap { $0.parsed(.badPattern) { (text) throws(TopicError) in try TopicFilter(text) } }
+        value.list()?.compactMap { $0.parsed(.badPattern) { try TopicFilter($0) } }
     }
 
     /// Returns the name of a source that can publish.

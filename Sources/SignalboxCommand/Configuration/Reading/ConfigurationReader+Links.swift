@@ -34,7 +34,7 @@ extension ConfigurationReader {
     /// Returns the routes in a mapping that has the keys of ``MappingKeys/routeFile``.
     func routes(_ mapping: YAMLMapping) -> (table: AppRoutes, list: [AppRoute])? {
         let fallback = mapping.optional("fallback")
-        let action = fallback?.parsed(.badName) { (text) throws(NameError) in try ActionName(text) }
+        let action = fallback?.parsed(.badName) { try ActionName($0) }
         let advice = "list at least one { pattern: …, action: … }"
         guard let written = mapping.required("routes", advice), let list = written.list() else { return nil }
         guard !list.isEmpty else {
@@ -60,11 +60,11 @@ extension ConfigurationReader {
     private func route(_ value: YAMLValue) -> AppRoute? {
         guard let mapping = value.mapping(.route) else { return nil }
         let action = mapping.optional("action")
-        let name = action?.parsed(.badName) { (text) throws(NameError) in try ActionName(text) }
+        let name = action?.parsed(.badName) { try ActionName($0) }
         let once = mapping.optional("once").map { $0.flag() }
         let written = mapping.required("pattern", "such as myapp://product/{id:int}")
         guard let written,
-            let pattern = written.parsed(.badPattern, { (text) throws(RoutePatternError) in try URLPattern(text) }),
+            let pattern = written.parsed(.badPattern, { try URLPattern($0) }),
             action == nil || name != nil, once != .some(nil)
         else { return nil }
         let route = AppRoute(pattern, action: name, once: once.flatMap { $0 } ?? false)

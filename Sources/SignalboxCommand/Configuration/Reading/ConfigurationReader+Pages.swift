@@ -16,7 +16,7 @@ extension ConfigurationReader {
         )
         section.heapLimit = mapping.optional("heap_limit")?.size(ConfigurationReader.heapSizes)
         let choices = ScriptIsolation.allCases.map(\.rawValue)
-        let choice = mapping.optional("process")?.keyword(of: choices, meaning: "a kind of process")
+        let choice = mapping.optional("process")?.keyword(of: choices, "a kind of process")
         section.process = choice.flatMap(ScriptIsolation.init(rawValue:))
         section.memoryLimit = mapping.optional("memory_limit")?.size((64 << 20)...(1 << 40))
         section.timerLimit = mapping.optional("timer_limit")?.integer(ConfigurationReader.counts)
@@ -114,7 +114,7 @@ extension ConfigurationReader {
     }
 
     func policy(_ value: YAMLValue) -> NavigationPolicy? {
-        value.keyword(of: NavigationPolicy.allCases.map(\.rawValue), meaning: "a decision").flatMap(
+        value.keyword(of: NavigationPolicy.allCases.map(\.rawValue), "a decision").flatMap(
             NavigationPolicy.init(rawValue:)
         )
     }
@@ -129,20 +129,20 @@ extension ConfigurationReader {
         case .home: home(entry)
         case .paths: paths(entry)
         case .deepLinks:
-            texts(entry.value) { (scheme) throws(NavigationChainError) in
-                _ = try DeepLinkHandler(schemes: [scheme]) { _ in false }
+            texts(entry.value) {
+                _ = try DeepLinkHandler(schemes: [$0]) { _ in false }
             }.map { .deepLinks($0) }
         case .externalBrowser: externalBrowser(entry)
         }
     }
 
     private func schemes(_ entry: NavigationEntry) -> NavigationHandlerSection.Kind? {
-        let schemes = texts(entry.value) { (scheme) throws(NavigationChainError) in
-            _ = try SchemeHandler(allowing: [scheme])
+        let schemes = texts(entry.value) {
+            _ = try SchemeHandler(allowing: [$0])
         }
         let dangerous = entry.mapping.optional("dangerous").map { value in
-            texts(value) { (scheme) throws(NavigationChainError) in
-                _ = try SchemeHandler(allowing: [], dangerous: [scheme])
+            texts(value) {
+                _ = try SchemeHandler(allowing: [], dangerous: [$0])
             }
         }
         guard let schemes, let dangerous = dangerous ?? [] else { return nil }
@@ -158,7 +158,7 @@ extension ConfigurationReader {
     }
 
     private func home(_ entry: NavigationEntry) -> NavigationHandlerSection.Kind? {
-        let url = entry.value.parsed(.badPattern) { (text) throws(URLTextError) in try URLText(text) }
+        let url = entry.value.parsed(.badPattern) { try URLText($0) }
         let kinds = entry.mapping.optional("kinds").map(kinds) ?? NavigationKind.followed
         guard let url, let kinds else { return nil }
         return .home(url, kinds: kinds)
@@ -169,8 +169,8 @@ extension ConfigurationReader {
         let hosts = written.map(hostNames)
         // Pattern checks do not depend on the hosts, which may be invalid themselves.
         let anyHosts = written == nil ? nil : ["shop.example"]
-        let patterns = texts(entry.value) { (pattern) throws(NavigationChainError) in
-            _ = try PathHandler(name: "path", patterns: [pattern], hosts: anyHosts) { _, _ in }
+        let patterns = texts(entry.value) {
+            _ = try PathHandler(name: "path", patterns: [$0], hosts: anyHosts) { _, _ in }
         }
         let kinds = entry.mapping.optional("kinds").map(kinds) ?? NavigationKind.followed
         guard let patterns, let kinds, hosts != .some(nil) else { return nil }
@@ -184,12 +184,12 @@ extension ConfigurationReader {
     }
 
     private func hostNames(_ value: YAMLValue) -> [String]? {
-        texts(value) { (host) throws(NavigationChainError) in _ = try HostHandler(hosts: [host]) }
+        texts(value) { _ = try HostHandler(hosts: [$0]) }
     }
 
     private func ports(_ value: YAMLValue) -> HostPorts? {
         guard value.isList else {
-            return value.keyword(of: ["any", "standard"], meaning: "a choice of ports or a list of ports").map {
+            return value.keyword(of: ["any", "standard"], "a choice of ports or a list of ports").map {
                 $0 == "any" ? .any : .standard
             }
         }
@@ -201,25 +201,16 @@ extension ConfigurationReader {
         let keywords = NavigationKind.allCases.map(\.rawValue)
         guard let list = value.list() else { return nil }
         let kinds = list.map {
-            $0.keyword(of: keywords, meaning: "a kind of navigation").flatMap(NavigationKind.init(rawValue:))
+            $0.keyword(of: keywords, "a kind of navigation").flatMap(NavigationKind.init(rawValue:))
         }
         return kinds.contains(nil) ? nil : Set(kinds.compactMap { $0 })
     }
 
     /// Returns a list of texts after checking each of them.
-    private func texts(_ value: YAMLValue, _ check: (String) throws(NavigationChainError) -> Void) -> [String]? {
-        guard let list = value.list() else { return nil }
-        let texts = list.map { element -> String? in
-            guard let text = element.text() else { return nil }
-            do throws(NavigationChainError) {
-                try check(text)
-                return text
-            } catch {
-                element.reportError(error.detail, .badPattern)
-                return nil
-            }
+    private func texts(_ value: YAMLValue, _ check: (String) throws -> Void) -> [String]? {
+        value.all { element in
+            element.text().flatMap { text in element.check(.badPattern) { try check(text) } ? text : nil }
         }
-        return texts.contains(nil) ? nil : texts.compactMap { $0 }
     }
 }
 

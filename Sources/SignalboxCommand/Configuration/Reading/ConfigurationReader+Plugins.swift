@@ -47,7 +47,7 @@ extension ConfigurationReader {
     /// Returns an action that a message can name, or an internal action that a plugin may handle.
     private func pluginAction(_ value: YAMLValue) -> ActionName? {
         let own = [ActionName.chatConnected, .chatClosed, .pushSessionLost].first { value.isKeyword($0.text) }
-        return own ?? value.parsed(.badName) { (text) throws(NameError) in try ActionName(text) }
+        return own ?? value.parsed(.badName) { try ActionName($0) }
     }
 
     private func options(_ mapping: YAMLMapping) -> (
@@ -65,7 +65,7 @@ extension ConfigurationReader {
 
     private func order(_ value: YAMLValue) -> OrderSection? {
         guard value.isMapping else {
-            return value.keyword(of: OrderSection.keywords, meaning: "an order or a mapping with key").map {
+            return value.keyword(of: OrderSection.keywords, "an order or a mapping with key").map {
                 $0 == "none" ? .none : .source
             }
         }
@@ -87,7 +87,7 @@ extension ConfigurationReader {
 
     private func use(_ mapping: YAMLMapping, sources: SourceNames) -> PluginUse? {
         let advice = "expected one of \(PluginUse.keywords.joined(separator: ", "))"
-        guard let keyword = mapping.required("use", advice)?.keyword(of: PluginUse.keywords, meaning: "a plugin") else {
+        guard let keyword = mapping.required("use", advice)?.keyword(of: PluginUse.keywords, "a plugin") else {
             return nil
         }
         for (key, owner) in [

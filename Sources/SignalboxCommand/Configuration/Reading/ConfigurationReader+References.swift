@@ -12,22 +12,12 @@ extension ConfigurationReader {
 
     /// Returns a broker's address. Messages never repeat it, because it may contain a password.
     func broker(_ value: YAMLValue) -> MQTTBroker? {
-        checked(value) { (url) throws(MQTTPushError) in try MQTTBroker(url: url) }
+        text(value).flatMap { value.checked($0) { try MQTTBroker(url: $0) } }
     }
 
     /// Returns the client id under which the broker keeps the session.
     func client(_ value: YAMLValue) -> MQTTClientID? {
-        checked(value) { (id) throws(MQTTPushError) in try .fixed(id) }
-    }
-
-    private func checked<Value>(_ value: YAMLValue, _ make: (String) throws(MQTTPushError) -> Value) -> Value? {
-        guard let text = text(value) else { return nil }
-        do {
-            return try make(text)
-        } catch {
-            value.reportError(error.detail)
-            return nil
-        }
+        text(value).flatMap { value.checked($0) { try MQTTClientID.fixed($0) } }
     }
 
     /// Returns a reference to a secret, after checking that the secret exists. The secret itself is not kept.

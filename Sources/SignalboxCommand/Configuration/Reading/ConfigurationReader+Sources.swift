@@ -12,7 +12,8 @@ extension ConfigurationReader {
             guard let source = entry.value.mapping(.source) else { return nil }
             let window = source.optional("window").map { self.window($0) } ?? WindowLimits()
             let rateLimit = source.optional("rate_limit").flatMap { self.rateLimit($0) }
-            let deduplication = source.optional("deduplication").map { self.deduplication($0) } ?? .automatic
+            let deduplication =
+                source.optional("deduplication", formerly: "repeats").map { self.deduplication($0) } ?? .automatic
             let kind = kind(source, of: name)
             guard let name, let kind else { return nil }
             locations.sources[name] = entry.key
@@ -32,7 +33,7 @@ extension ConfigurationReader {
     func names(_ mapping: YAMLMapping?, _ read: [SourceSection]) -> SourceNames {
         let entries = mapping?.entries ?? []
         let kinds = entries.compactMap { entry -> (String, String)? in
-            let found = SourceKind.keys.filter(entry.value.isMapping(with:))
+            let found = SourceKind.keys.filter { entry.value.keys?.contains($0) == true }
             return found.count == 1 ? (entry.name, found[0]) : nil
         }
         let targets = read.compactMap { source -> (String, LinkTargets)? in
@@ -64,13 +65,13 @@ extension ConfigurationReader {
         case "links": return links(found.value).map(SourceKind.links)
         case "feed":
             guard let section = feed(found.value), let name else { return nil }
-            validate(at: found.value) { () throws(WebSocketChatError) in try section.validate(as: name) }
+            found.value.check { try section.validate(as: name) }
             return .feed(section)
         case "chat":
             guard let section = chat(found.value), let name else { return nil }
             // An unreachable server has been reported already.
             if section.isReachable {
-                validate(at: found.value) { () throws(WebSocketChatError) in try section.validate(as: name) }
+                found.value.check { try section.validate(as: name) }
             }
             return .chat(section)
         default:
@@ -82,11 +83,7 @@ extension ConfigurationReader {
 
     /// Runs the adapter's own checks for consistent settings.
     private func validate(_ section: MQTTSection, of name: SourceName, at value: YAMLValue) {
-        do throws(MQTTPushError) {
-            try section.push(from: name, limits: MessageLimits()).validate()
-        } catch {
-            value.reportError(error.detail)
-        }
+        value.check { try section.push(from: name, limits: MessageLimits()).validate() }
     }
 
     private func sourceName(_ name: String, at key: YAMLValue) -> SourceName? {
@@ -127,7 +124,7 @@ extension ConfigurationReader {
     func deduplication(_ value: YAMLValue) -> DeduplicationPolicy {
         guard value.isMapping else {
             let meaning = "a deduplication policy or a mapping with count, time and bytes"
-            return value.keyword(of: ["automatic", "never"], meaning: meaning) == "never" ? .never : .automatic
+            return value.keyword(of: ["automatic", "never"], meaning) == "never" ? .never : .automatic
         }
         guard let mapping = value.mapping(.deduplication) else { return .automatic }
         var limits = DeduplicationLimits()

@@ -11,20 +11,20 @@ extension ConfigurationReader {
         section.address = mapping.optional("address").flatMap(text)
         section.path = mapping.optional("path")?.text()
         section.identity = mapping.optional("identity").flatMap(identity)
-        mapping.read("origins", into: &section.origins, origins)
-        mapping.read("absent_origin", into: &section.absentOrigin, absentOrigin)
-        mapping.read("principals", into: &section.principals, principals)
+        mapping.read("origins", &section.origins, origins)
+        mapping.read("absent_origin", &section.absentOrigin, absentOrigin)
+        mapping.read("principals", &section.principals, principals)
         section.principalNames = mapping.optional("principals")?.keys ?? []
-        mapping.read("query_tokens", into: &section.queryTokens) { $0.flag() }
-        mapping.read("subprotocols", into: &section.subprotocols, texts)
-        mapping.read("frames", into: &section.frames, frames)
-        mapping.read("compression", into: &section.compression) { $0.flag() }
-        mapping.read("answers", into: &section.answers) { $0.flag() }
-        mapping.read("announce_connections", into: &section.announcesConnections) { $0.flag() }
-        mapping.read("tags", into: &section.tags, texts)
+        mapping.read("query_tokens", &section.queryTokens) { $0.flag() }
+        mapping.read("subprotocols", &section.subprotocols, texts)
+        mapping.read("frames", &section.frames, frames)
+        mapping.read("compression", &section.compression) { $0.flag() }
+        mapping.read("answers", &section.answers) { $0.flag() }
+        mapping.read("announce_connections", &section.announcesConnections) { $0.flag() }
+        mapping.read("tags", &section.tags, texts)
         section.bounds = chatBounds(mapping)
-        mapping.read("pages", into: &section.pages, pages)
-        mapping.read("health_path", into: &section.health) { path in
+        mapping.read("pages", &section.pages, pages)
+        mapping.read("health_path", &section.health) { path in
             path.isKeyword("none") ? ChatSection.HealthPath.none : path.text().map(ChatSection.HealthPath.path)
         }
         checkReachability(section, mapping)
@@ -52,12 +52,12 @@ extension ConfigurationReader {
     }
 
     private func origins(_ value: YAMLValue) -> [WebOrigin]? {
-        value.list()?.compactMap { $0.parsed { (text) throws(URLTextError) in try WebOrigin(text) } }
+        value.list()?.compactMap { $0.parsed { try WebOrigin($0) } }
     }
 
     private func absentOrigin(_ value: YAMLValue) -> WebSocketAbsentOrigin? {
         let keywords = ["with_token", "allowed", "refused"]
-        return switch value.keyword(of: keywords, meaning: "a way to treat clients that send no Origin") {
+        return switch value.keyword(of: keywords, "a way to treat clients that send no Origin") {
         case "with_token": .withToken
         case "allowed": .allowed
         case "refused": .refused
@@ -125,18 +125,18 @@ extension ConfigurationReader {
         let url = mapping.required("url", "write wss://host/path or { env: NAME }").flatMap(feedURL)
         // Without a URL, the other keys are still read, so that their errors are reported too.
         guard var section = url.map({ FeedSection(url: $0) }) ?? FeedSection.unconnected else { return nil }
-        mapping.read("subprotocols", into: &section.subprotocols, texts)
+        mapping.read("subprotocols", &section.subprotocols, texts)
         section.origin = mapping.optional("origin")?.text()
-        mapping.read("headers", into: &section.headers, headers)
+        mapping.read("headers", &section.headers, headers)
         section.bearer = mapping.optional("bearer").flatMap { secret($0, "a token") }
-        mapping.read("trust", into: &section.trust, trust)
+        mapping.read("trust", &section.trust, trust)
         section.identity = mapping.optional("identity").flatMap(identity)
-        mapping.read("opening_messages", into: &section.openingMessages, openingMessages)
-        mapping.read("frames", into: &section.frames, frames)
-        mapping.read("compression", into: &section.compression) { $0.flag() }
-        mapping.read("answers", into: &section.answers) { $0.flag() }
-        mapping.read("announce_connections", into: &section.announcesConnections) { $0.flag() }
-        mapping.read("reconnect", into: &section.reconnect, reconnect)
+        mapping.read("opening_messages", &section.openingMessages, openingMessages)
+        mapping.read("frames", &section.frames, frames)
+        mapping.read("compression", &section.compression) { $0.flag() }
+        mapping.read("answers", &section.answers) { $0.flag() }
+        mapping.read("announce_connections", &section.announcesConnections) { $0.flag() }
+        mapping.read("reconnect", &section.reconnect, reconnect)
         readTimes(of: mapping, into: &section)
         if url != nil { checkTokens(section, mapping) }
         return url == nil ? nil : section
@@ -145,7 +145,7 @@ extension ConfigurationReader {
     private func readTimes(of mapping: YAMLMapping, into section: inout FeedSection) {
         let times = ConfigurationReader.connectionTimes
         section.connectTimeout = mapping.optional("connect_timeout")?.duration(.seconds(1)...(.seconds(60)))
-        mapping.read("ping_after", into: &section.ping) { value in
+        mapping.read("ping_after", &section.ping) { value in
             value.isKeyword("never") ? .never : value.duration(times).map(PingSection.after)
         }
         section.pongWithin = mapping.optional("pong_within")?.duration(times)
@@ -155,12 +155,7 @@ extension ConfigurationReader {
     /// Returns a feed's URL. Messages never repeat it, because it may contain a token.
     private func feedURL(_ value: YAMLValue) -> WebSocketURL? {
         guard let text = text(value), isWithoutSecret(text, "a URL with a secret", at: value) else { return nil }
-        do throws(WebSocketChatError) {
-            return try WebSocketURL(text)
-        } catch {
-            value.reportError(error.detail)
-            return nil
-        }
+        return value.checked(text) { try WebSocketURL($0) }
     }
 
     private func headers(_ value: YAMLValue) -> [WebSocketHeader]? {
@@ -192,7 +187,7 @@ extension ConfigurationReader {
 
     func trust(_ value: YAMLValue) -> WebSocketTrust? {
         guard value.isMapping else {
-            switch value.keyword(of: ["system", "anything"], meaning: "a trust setting or a mapping with authority") {
+            switch value.keyword(of: ["system", "anything"], "a trust setting or a mapping with authority") {
             case "system": return .system
             case "anything":
                 value.warn(
@@ -214,10 +209,10 @@ extension ConfigurationReader {
         if value.isKeyword("never") { return .some(nil) }
         guard let mapping = value.mapping(.reconnect) else { return nil }
         var reconnect = WebSocketReconnect()
-        mapping.read("first", into: &reconnect.first) { $0.duration(ConfigurationReader.waits) }
-        mapping.read("cap", into: &reconnect.cap) { $0.duration(ConfigurationReader.waits) }
-        mapping.read("slow", into: &reconnect.slow, slowWaits)
-        mapping.read("holds", into: &reconnect.holds) { $0.duration(.zero...(.seconds(3_600))) }
+        mapping.read("first", &reconnect.first) { $0.duration(ConfigurationReader.waits) }
+        mapping.read("cap", &reconnect.cap) { $0.duration(ConfigurationReader.waits) }
+        mapping.read("slow", &reconnect.slow, slowWaits)
+        mapping.read("holds", &reconnect.holds) { $0.duration(.zero...(.seconds(3_600))) }
         return reconnect
     }
 
@@ -252,9 +247,9 @@ extension ConfigurationReader {
     func frames(_ value: YAMLValue) -> WebSocketFrames? {
         guard let mapping = value.mapping(.frames) else { return nil }
         var frames = WebSocketFrames()
-        mapping.read("text", into: &frames.text, textFrames)
+        mapping.read("text", &frames.text, textFrames)
         frames.binary = mapping.optional("binary").flatMap(action(namedBy:))
-        mapping.read("batch", into: &frames.batch) { $0.integer(1...10_000) }
+        mapping.read("batch", &frames.batch) { $0.integer(1...10_000) }
         return frames
     }
 
@@ -264,7 +259,7 @@ extension ConfigurationReader {
         }
         guard let mapping = value.mapping(.textFrames) else { return nil }
         let kinds = [PayloadKind.json, .text].map(\.rawValue)
-        let payload = mapping.optional("payload").map { $0.keyword(of: kinds, meaning: "a kind of text") } ?? "json"
+        let payload = mapping.optional("payload").map { $0.keyword(of: kinds, "a kind of text") } ?? "json"
         let action = mapping.required("action", "name the action of each text, such as action: tick")
             .flatMap(action(namedBy:))
         guard let action, let kind = payload.flatMap(PayloadKind.init(rawValue:)) else { return nil }
@@ -272,7 +267,7 @@ extension ConfigurationReader {
     }
 
     private func action(namedBy value: YAMLValue) -> ActionName? {
-        let action = value.parsed(.badName) { (text) throws(NameError) in try ActionName(text) }
+        let action = value.parsed(.badName) { try ActionName($0) }
         if let action { locations.actions.append((action, value)) }
         return action
     }
@@ -297,14 +292,5 @@ extension ConfigurationReader {
     /// Returns a list of texts, without invalid elements.
     func texts(_ value: YAMLValue) -> [String]? {
         value.list()?.compactMap { $0.text() }
-    }
-
-    /// Runs the adapter's own checks for consistent settings.
-    func validate(at value: YAMLValue, _ check: () throws(WebSocketChatError) -> Void) {
-        do throws(WebSocketChatError) {
-            try check()
-        } catch {
-            value.reportError(error.detail)
-        }
     }
 }

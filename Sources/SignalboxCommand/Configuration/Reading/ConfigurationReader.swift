@@ -77,7 +77,7 @@ struct ConfigurationReader {
     ) throws(ConfigurationError) -> RouteFileContent {
         let reader = ConfigurationReader(environment: environment, use: .plugins)
         let content = try reader.checked(text, file: file, needed: "routes") { root -> RouteFileContent? in
-            if root.isMapping(with: "sources") { return .configuration(reader.configuration(in: root)) }
+            if root.keys?.contains("sources") == true { return .configuration(reader.configuration(in: root)) }
             return root.mapping(.routeFile).flatMap(reader.routes).map { .routes($0.table) }
         }
         guard let content else { throw ConfigurationError(file: file, problems: []) }
@@ -97,7 +97,7 @@ struct ConfigurationReader {
             problems.add(error)
             throw ConfigurationError(file: file, problems: problems.sorted)
         }
-        let found = problems.sorted.filter { $0.severity == .error }
+        let found = problems.errors
         guard found.isEmpty else { throw ConfigurationError(file: file, problems: found) }
         return value
     }
@@ -110,7 +110,9 @@ struct ConfigurationReader {
         if let timeout = mapping.optional("timeout")?.duration(ConfigurationReader.timeouts) {
             configuration.timeout = timeout
         }
-        if let deadline = mapping.optional("ack_deadline")?.duration(ConfigurationReader.ackDeadlines) {
+        if let deadline = mapping.optional("ack_deadline", formerly: "hold_limit")?.duration(
+            ConfigurationReader.ackDeadlines
+        ) {
             configuration.ackDeadline = deadline
         }
         if let limit = mapping.optional("drain_limit")?.duration(.zero...(.seconds(86_400))) {

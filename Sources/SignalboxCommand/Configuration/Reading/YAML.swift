@@ -1,0 +1,299 @@
+import MQTTPush
+import NavigationChain
+import WebSocketChat
+import Yams
+
+/// The only document of a configuration file.
+enum YAMLDocument {
+    /// Returns the root node.
+    ///
+    /// - Parameter needed: The required key, for the message about an empty file.
+    /// - Throws: ``ConfigurationProblem`` if the text is not a single YAML document with a root, or has a duplicate key.
+    static func root(of text: String, needed: String, problems: ConfigurationProblems) throws(ConfigurationProblem)
+        -> YAMLValue
+    {
+        do {
+            guard let node = try compose(yaml: text) else {
+                throw at(1, 1, "the file is empty; it needs '\(needed)'", .missingKey)
+            }
+            return YAMLValue(node: node, path: "", problems: problems)
+        } catch let problem as ConfigurationProblem {
+            throw problem
+        } catch let error as YamlError {
+            throw problem(error, in: text)
+        } catch {
+            throw at(1, 1, "not YAML")
+        }
+    }
+
+    private static func problem(_ error: YamlError, in text: String) -> ConfigurationProblem {
+        switch error {
+        case .duplicatedKeysInMapping(let keys, let context):
+            let message = "'\((keys.first ?? "").prefix(64))' occurs twice in one mapping, first here; keep one"
+            return at(context.mark.line, context.mark.column, message, .duplicateKey)
+        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
+            .composer(_, let problem, let mark, _):
+            return at(mark.line, mark.column, "not YAML: \(problem)")
+        case .reader(let problem, let offset, _, _):
+            let lines = text.prefix(offset ?? 0).split(separator: "\n", omittingEmptySubsequences: false)
+            return at(lines.count, (lines.last?.unicodeScalars.count ?? 0) + 1, "not YAML: \(problem)")
+        default:
+            return at(1, 1, "not YAML")
+        }
+    }
+
+    private static func at(_ line: Int, _ column: Int, _ message: String, _ code: ProblemCode = .notYAML)
+        -> ConfigurationProblem
+    {
+        ConfigurationProblem(line: line, column: column, path: "", code: code, message: message)
+    }
+}
+
+/// A YAML node with its key path, from which typed values are read.
+///
+/// A method that returns an optional adds a problem before it returns `nil`.
+struct YAMLValue {
+    let node: Node
+    /// The key path, such as `plugins[0].from`.
+    let path: String
+    let problems: ConfigurationProblems
+
+    /// Adds an error at this value.
+    ///
+    /// - Parameter suggestion: The replacement text alone, if it is known.
+    func reportError(_ message: String, _ code: ProblemCode = .invalidValue, suggestion: String? = nil) {
+        problems.add(message, code, at: node.mark, path: path, suggestion: suggestion)
+    }
+
+    /// Adds an error about a name that is not among the known ones, with the closest of them.
+    ///
+    /// - Parameter message: Returns the message, given `; did you mean 'x'?` or an empty string.
+    func reportError(
+        about name: String,
+        among known: [String],
+        _ code: ProblemCode = .invalidValue,
+        _ message: (_ advice: String) -> String
+    ) {
+        let advice = NameSuggestion.advice(for: name, among: known)
+        reportError(message(advice), code, suggestion: NameSuggestion.nearest(to: name, among: known))
+    }
+
+    /// Adds a warning: the value is valid but probably does not do what its author intended.
+    func warn(_ message: String, _ code: ProblemCode, suggestion: String? = nil) {
+        problems.add(message, code, severity: .warning, at: node.mark, path: path, suggestion: suggestion)
+    }
+
+    /// Reads a mapping whose keys are those that `read` asks for, and refuses all others.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the mapping's definition in docs/configuration.schema.json.
+    ///   - read: Asks for every key that the mapping can have, whatever the file contains, and only then returns.
+    func mapping<Target>(_ name: String, _ read: (YAMLMapping) -> Target?) -> Target? {
+        guard let mapping = anyMapping() else { return nil }
+        let target = read(mapping)
+        mapping.finish(name)
+        return target
+    }
+
+    /// Returns a mapping that has no keys other than these.
+    func mapping(_ keys: MappingKeys) -> YAMLMapping? {
+        guard let mapping = anyMapping() else { return nil }
+        mapping.restrict(to: keys)
+        return mapping
+    }
+
+    /// Returns a mapping with arbitrary keys.
+    func anyMapping() -> YAMLMapping? {
+        guard case .mapping(let mapping) = node else {
+            reportError("expected a mapping of keys to values, found \(typeDescription)")
+            return nil
+        }
+        return YAMLMapping(self, mapping)
+    }
+
+    /// Returns the elements of a list.
+    func list() -> [YAMLValue]? {
+        guard case .sequence(let sequence) = node else {
+            reportError("expected a list, found \(typeDescription)")
+            return nil
+        }
+        return sequence.enumerated().map { YAMLValue(node: $1, path: "\(path)[\($0)]", problems: problems) }
+    }
+
+    /// Returns text that is not empty. A number or a word such as `on`, which YAML gives another type, must be quoted.
+    func text() -> String? {
+        guard let text = anyText() else { return nil }
+        guard !text.isEmpty else {
+            reportError("expected text, found empty text")
+            return nil
+        }
+        return text
+    }
+
+    /// Returns text that may be empty.
+    func anyText() -> String? {
+        guard case .scalar(let scalar) = node, node.tag == Tag(.str) else {
+            let advice = if case .scalar = node, !isNull { "; quote it if it is text" } else { "" }
+            reportError("expected text, found \(typeDescription)\(advice)")
+            return nil
+        }
+        return scalar.string
+    }
+
+    /// Whether the value is a mapping.
+    var isMapping: Bool { if case .mapping = node { true } else { false } }
+
+    /// Whether the value is a list.
+    var isList: Bool { if case .sequence = node { true } else { false } }
+
+    /// The keys of a mapping, or `nil` for another type. A key that is not text is an empty string.
+    var keys: [String]? {
+        guard case .mapping(let mapping) = node else { return nil }
+        return mapping.map { $0.key.string ?? "" }
+    }
+
+    /// The line where the value begins, counted from 1.
+    var line: Int { node.mark?.line ?? 1 }
+
+    /// Whether the value is null or missing.
+    var isNull: Bool { node.tag == Tag(.null) }
+
+    /// The characters of a scalar, whatever type YAML gives it.
+    var characters: String? {
+        guard case .scalar(let scalar) = node, !isNull else { return nil }
+        return scalar.string
+    }
+
+    /// A description of the value's type. It omits text, which may be a misplaced secret.
+    var typeDescription: String {
+        switch node {
+        case .mapping: "a mapping"
+        case .sequence: "a list"
+        case .alias: "an alias"
+        case .scalar(let scalar):
+            switch Tag.Name(rawValue: node.tag.description) {
+            case .null: "nothing"
+            case .int, .float: "the number \(scalar.string.prefix(40))"
+            case .bool: "the boolean \(scalar.string.prefix(40))"
+            case .timestamp: "a date"
+            default: "text"
+            }
+        }
+    }
+}
+
+extension YAMLValue {
+    /// Returns a whole number written in decimal digits.
+    func integer(_ range: ClosedRange<Int>) -> Int? {
+        guard let number = characters.flatMap(SizeText.digits) else {
+            reportError("expected a whole number, found \(typeDescription)")
+            return nil
+        }
+        guard range.contains(number) else {
+            reportError("expected \(range.lowerBound) to \(range.upperBound), found \(number)")
+            return nil
+        }
+        return number
+    }
+
+    /// Returns a number of bytes, written as digits with an optional `KiB`, `MiB` or `GiB`.
+    func size(_ range: ClosedRange<Int>) -> Int? {
+        let bytes = quantity("a size such as 64KiB") { try SizeText.bytes(in: $0) }
+        guard let bytes, !range.contains(bytes) else { return bytes }
+        reportError("expected \(range.lowerBound) to \(range.upperBound) bytes, found \(bytes)")
+        return nil
+    }
+
+    /// Returns a duration, written as digits and a unit.
+    func duration(_ range: ClosedRange<Duration>) -> Duration? {
+        let duration = quantity("a duration such as 3s") { try DurationText.duration(in: $0) }
+        guard let duration, !range.contains(duration) else { return duration }
+        reportError("expected \(DurationText.text(range.lowerBound)) to \(DurationText.text(range.upperBound))")
+        return nil
+    }
+
+    private func quantity<Value>(_ form: String, _ make: (String) throws -> Value) -> Value? {
+        guard let characters else {
+            reportError("expected \(form), found \(typeDescription)")
+            return nil
+        }
+        return checked(characters, make: make)
+    }
+
+    /// Returns a Boolean, written as `true` or `false`; YAML's other words for them are refused.
+    func flag() -> Bool? {
+        switch characters {
+        case "true": return true
+        case "false": return false
+        default:
+            reportError("expected true or false, found \(typeDescription)")
+            return nil
+        }
+    }
+
+    /// Returns whether the value is the keyword.
+    func isKeyword(_ keyword: String) -> Bool { characters == keyword }
+
+    /// Returns the value if it is one of the keywords.
+    func keyword(of keywords: [String], _ meaning: String) -> String? {
+        let list = keywords.joined(separator: ", ")
+        guard let characters else {
+            reportError("expected \(meaning): \(list); found \(typeDescription)")
+            return nil
+        }
+        guard !keywords.contains(characters) else { return characters }
+        reportError(about: characters, among: keywords) {
+            "'\(characters.prefix(64))' is not \(meaning); expected \(list)\($0)"
+        }
+        return nil
+    }
+
+    /// Returns the case of a type whose raw values are the keywords.
+    func keyword<Choice: RawRepresentable<String> & CaseIterable>(_ meaning: String) -> Choice? {
+        keyword(of: Choice.allCases.map(\.rawValue), meaning).flatMap(Choice.init(rawValue:))
+    }
+
+    /// Returns the result of parsing text, or reports the error that `make` throws.
+    func parsed<Value>(_ code: ProblemCode = .invalidValue, _ make: (String) throws -> Value) -> Value? {
+        text().flatMap { checked($0, code, make: make) }
+    }
+
+    /// Returns the result of `make`, or reports the error that it throws.
+    func checked<Input, Value>(
+        _ input: Input,
+        _ code: ProblemCode = .invalidValue,
+        make: (Input) throws -> Value
+    ) -> Value? {
+        do {
+            return try make(input)
+        } catch {
+            reportError((error as? any DetailedError)?.detail ?? "\(error)", code)
+            return nil
+        }
+    }
+
+    /// Reports the error that `check` throws, such as that of an adapter's own checks.
+    ///
+    /// - Returns: Whether it throws none.
+    @discardableResult
+    func check(_ code: ProblemCode = .invalidValue, _ check: () throws -> Void) -> Bool {
+        checked((), code, make: check) != nil
+    }
+
+    /// Returns the elements of a list, or `nil` if one of them has an error.
+    func all<Element>(_ read: (YAMLValue) -> Element?) -> [Element]? {
+        guard let list = list() else { return nil }
+        let elements = list.compactMap(read)
+        return elements.count == list.count ? elements : nil
+    }
+}
+
+/// An error whose description names its setting first, which the key path of a problem already does.
+private protocol DetailedError: Error {
+    /// The description without the setting.
+    var detail: String { get }
+}
+
+extension MQTTPushError: DetailedError {}
+extension WebSocketChatError: DetailedError {}
+extension NavigationChainError: DetailedError {}

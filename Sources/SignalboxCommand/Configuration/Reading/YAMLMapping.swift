@@ -1,0 +1,143 @@
+import Yams
+
+/// A YAML mapping while it is read: the keys that the reader asks for are the keys that it can have.
+final class YAMLMapping {
+    let value: YAMLValue
+    /// The keys and values in file order. A key that is not text is reported and omitted.
+    let entries: [(key: YAMLValue, name: String, value: YAMLValue)]
+    /// The keys that the reader has asked for, in order.
+    private(set) var known: [String] = []
+    /// The former names of keys that the file uses.
+    private var renamed: [String] = []
+    /// The required keys that the file does not have. Of each group, one is required.
+    private var missing: [(keys: [String], advice: String)] = []
+    /// The known keys of which the file has a misspelled form.
+    private var mistyped: [String] = []
+    /// Whether the known keys are fixed before the reader asks.
+    private var isRestricted = false
+
+    init(_ value: YAMLValue, _ mapping: Node.Mapping) {
+        self.value = value
+        entries = mapping.compactMap { key, node in
+            guard case .scalar(let scalar) = key else {
+                let message = "expected text as the key, found another value"
+                value.problems.add(message, .badName, at: key.mark, path: value.path)
+                return nil
+            }
+            let path = value.path.isEmpty ? scalar.string : "\(value.path).\(scalar.string)"
+            let make = { YAMLValue(node: $0, path: path, problems: value.problems) }
+            return (make(key), scalar.string, make(node))
+        }
+    }
+
+    /// Returns the value of an optional key.
+    ///
+    /// - Parameter former: The former name of the key. It is accepted with a warning, but not beside the present name.
+    func optional(_ key: String, formerly former: String? = nil) -> YAMLValue? {
+        if !known.contains(key) { known.append(key) }
+        let found = entries.first { $0.name == key }?.value
+        guard let former, let old = entries.first(where: { $0.name == former }) else { return found }
+        if !renamed.contains(former) {
+            renamed.append(former)
+            if found == nil {
+                let message = "'\(former)' is now named '\(key)'; a later version will refuse the former name"
+                old.key.warn(message, .renamedKey, suggestion: key)
+            } else {
+                let message = "'\(former)' is the former name of '\(key)', which is also set; keep only '\(key)'"
+                old.key.reportError(message, .conflictingKeys)
+            }
+        }
+        return found ?? old.value
+    }
+
+    /// Stores the parsed value of a key, if the key exists and its value is valid.
+    func read<Value>(
+        _ key: String,
+        formerly former: String? = nil,
+        _ target: inout Value,
+        _ make: (YAMLValue) -> Value?
+    ) {
+        if let found = optional(key, formerly: former).flatMap(make) { target = found }
+    }
+
+    /// Stores the parsed value of a key in an optional property, if the key exists and its value is valid.
+    func read<Value>(
+        _ key: String,
+        formerly former: String? = nil,
+        _ target: inout Value?,
+        _ make: (YAMLValue) -> Value?
+    ) {
+        if let found = optional(key, formerly: former).flatMap(make) { target = found }
+    }
+
+    /// Returns the value of a required key.
+    ///
+    /// - Parameter advice: The text to write, for the message.
+    func required(_ key: String, _ advice: String) -> YAMLValue? {
+        let found = optional(key)
+        if found == nil { miss([key], advice) }
+        return found
+    }
+
+    /// Returns the only one of several mutually exclusive keys, with its value.
+    ///
+    /// - Parameter advice: The text to write, for the message.
+    func required(oneOf keys: [String], _ advice: String) -> (key: String, value: YAMLValue)? {
+        let found = keys.compactMap { key in optional(key).map { (key: key, value: $0) } }
+        if found.count > 1, let last = found.last {
+            let pair = YAMLMapping.list(found.map(\.key), "and")
+            last.value.reportError("\(pair) exclude each other; keep one of them", .conflictingKeys)
+        } else if found.isEmpty {
+            miss(keys, advice)
+        }
+        return found.count == 1 ? found.first : nil
+    }
+
+    private func miss(_ keys: [String], _ advice: String) {
+        missing.append((keys, advice))
+        if isRestricted { reportMissing() }
+    }
+
+    /// Returns `'a', 'b' and 'c'`.
+    private static func list(_ keys: [String], _ conjunction: String) -> String {
+        let quoted = keys.map { "'\($0)'" }
+        return [quoted.dropLast().joined(separator: ", "), quoted.last ?? ""].filter { !$0.isEmpty }
+            .joined(separator: " \(conjunction) ")
+    }
+
+    /// Reports each key that the reader has not asked for, and the missing keys.
+    ///
+    /// A missing key is not reported if a misspelled form of it has been.
+    func finish(_ name: String) {
+        let isComplete = value.problems.note(known, of: name)
+        assert(isComplete, "the reader must ask for the same keys of each '\(name)'")
+        reportUnknown(besides: renamed)
+        reportMissing()
+    }
+
+    /// Refuses other keys than these, and reports missing keys at once.
+    func restrict(to keys: MappingKeys) {
+        known = keys.keys
+        isRestricted = true
+        value.problems.note(known, of: keys.name)
+        reportUnknown(besides: Array(keys.renamed.keys))
+    }
+
+    private func reportUnknown(besides renamed: [String]) {
+        let unknown = entries.filter { !known.contains($0.name) && !renamed.contains($0.name) }
+        for entry in unknown {
+            entry.key.reportError(about: entry.name, among: known, .unknownKey) {
+                "unknown key '\(entry.name.prefix(64))'\($0); known here: \(known.joined(separator: ", "))"
+            }
+        }
+        mistyped = unknown.compactMap { NameSuggestion.nearest(to: $0.name, among: known) }
+    }
+
+    private func reportMissing() {
+        for (keys, advice) in missing where !keys.contains(where: mistyped.contains) {
+            let message = "\(YAMLMapping.list(keys, "or")) is missing; \(advice)"
+            value.reportError(message, .missingKey, suggestion: advice)
+        }
+        missing = []
+    }
+}
