@@ -82,7 +82,7 @@ struct ConfigurationExplainer {
         let (name, limits) = (source.name, configuration.limits)
         switch source.kind {
         case .mqtt(let mqtt):
-            let push = mqtt.push(from: name, limits: limits, ackDeadline: configuration.ackDeadline)
+            let push = mqtt.push(from: name, limits: limits, ackDeadline: configuration.supervisor.ackDeadline)
             return try MQTTPushAdapter(push, logger: logger).features
         case .script(let script):
             let page = script.page(from: name, scripts: [], limits: limits)

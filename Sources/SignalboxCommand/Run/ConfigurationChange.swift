@@ -72,11 +72,11 @@ struct ConfigurationChange: Sendable {
             next[keyPath: path] = old[keyPath: path]
             deferred.append(DeferredChange(key: key, reason: "it is a limit of the whole program"))
         }
-        keep("dead_letters.count", \.deadLetters.count)
-        keep("dead_letters.bytes", \.deadLetters.bytes)
-        keep("ack_deadline", \.ackDeadline)
-        keep("drain_limit", \.drainLimit)
-        keep("log_lines_per_second", \.logLinesPerSecond)
+        keep("dead_letters.count", \.supervisor.deadLetters.count)
+        keep("dead_letters.bytes", \.supervisor.deadLetters.bytes)
+        keep("ack_deadline", \.supervisor.ackDeadline)
+        keep("drain_limit", \.supervisor.drainLimit)
+        keep("log_lines_per_second", \.supervisor.logLinesPerSecond)
     }
 }
 
@@ -98,7 +98,7 @@ extension PluginSection {
     /// The section with its effective timeout.
     fileprivate func resolved(in configuration: RunConfiguration) -> PluginSection {
         var section = self
-        section.timeout = timeout ?? configuration.timeout
+        section.timeout = timeout ?? configuration.supervisor.timeout
         return section
     }
 }

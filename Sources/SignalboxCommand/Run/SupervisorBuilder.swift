@@ -38,12 +38,7 @@ struct SupervisorBuilder {
     /// - Parameter onOutcome: Called with the outcome of each arrival. Must not block.
     /// - Throws: ``AppendLogError`` or `RegistrationError` if a plugin could not be set up.
     func supervisor(onOutcome: (@Sendable (SettledArrival) -> Void)?) throws -> Supervisor {
-        var bounds = SupervisorConfiguration()
-        bounds.timeout = configuration.timeout
-        bounds.ackDeadline = configuration.ackDeadline
-        bounds.drainLimit = configuration.drainLimit
-        bounds.logLinesPerSecond = configuration.logLinesPerSecond
-        bounds.deadLetters = configuration.deadLetters
+        var bounds = configuration.supervisor
         bounds.onOutcome = onOutcome
         let supervisor = Supervisor(configuration: bounds, logger: logger)
         for plugin in configuration.plugins { try supervisor.register(try registration(of: plugin)) }
@@ -79,7 +74,7 @@ struct SupervisorBuilder {
     func registration(of section: PluginSection) throws(AppendLogError) -> Registration {
         let (action, rule) = (section.action, section.rule)
         let options = PluginOptions<RawBody>(
-            timeout: section.timeout ?? configuration.timeout,
+            timeout: section.timeout ?? configuration.supervisor.timeout,
             order: section.order.lane,
             maxConcurrent: section.maxConcurrent,
             retry: section.retry,
@@ -134,7 +129,7 @@ struct SourceAdapter {
             let push = mqtt.push(
                 from: name,
                 limits: limits,
-                ackDeadline: configuration.ackDeadline,
+                ackDeadline: configuration.supervisor.ackDeadline,
                 appendLog: configuration.firstAppendLog
             )
             let made = try MQTTPushAdapter(push, logger: logger)

@@ -74,8 +74,8 @@ extension ConfigurationReader {
             }
         }
         switch sources.kinds[source] {
-        case "links": return link(rule, sources.linkTargets[source])
-        case "chat": return chat(rule, sources.chats[source])
+        case "links": return link(rule, sources.sources[source]?.links?.targets)
+        case "chat": return chat(rule, sources.sources[source]?.chat)
         case "feed": return feed(rule)
         default: break
         }

@@ -28,11 +28,7 @@ extension ConfigurationReader {
         (section.version, section.security, section.will) = settings
         (section.announcesConnections, section.connections, section.publishing) = more
         section.maxDeliveries = mapping.optional("max_deliveries")?.integer(1...1_000) ?? section.maxDeliveries
-        section.deliveriesFile = mapping.optional("deliveries_file").flatMap { value in
-            let path = text(value)
-            if let path { checkFolderExists(of: path, named: value) }
-            return path
-        }
+        section.deliveriesFile = mapping.optional("deliveries_file").flatMap(createdFile)
         checkLogin(section, mapping)
         checkQueue(section, at: mapping.optional("receive_maximum") ?? mapping.optional("broker_queue") ?? value)
         return section
@@ -299,8 +295,9 @@ extension ConfigurationReader {
             )
             return nil
         }
-        guard sources.mayBe(name, "mqtt"), sources.brokers[name]?.publishing != nil || sources.brokers[name] == nil
-        else {
+        var canPublish = sources.mayBe(name, "mqtt")
+        if case .mqtt(let section)? = sources.sources[name] { canPublish = section.publishing != nil }
+        guard canPublish else {
             value.reportError(
                 "the source '\(name)' does not publish; add 'publishing: {}' below its 'mqtt'",
                 .missingKey

@@ -9,7 +9,7 @@ extension ConfigurationReader {
         // A setting with an error, which has been reported, counts as present.
         let listed = mapping.optional("urls").map { $0.list() } ?? []
         let urls = listed?.compactMap { $0.text() } ?? []
-        let file = mapping.optional("file").map(linkFile)
+        let file = mapping.optional("file").map(namedFile)
         let standardInput = mapping.optional("standard_input")
         let isRead = standardInput.map { $0.flag() } ?? false
         if isRead == true, let standardInput { claimStandardInput(standardInput) }
@@ -23,12 +23,6 @@ extension ConfigurationReader {
         section.file = file ?? nil
         section.standardInput = isRead ?? false
         return section
-    }
-
-    private func linkFile(_ value: YAMLValue) -> String? {
-        let path = text(value)
-        if let path { checkFileExists(path, named: value) }
-        return path
     }
 
     /// Returns the routes in a mapping that has the keys of ``MappingKeys/routeFile``.

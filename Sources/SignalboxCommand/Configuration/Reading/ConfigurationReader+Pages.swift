@@ -33,11 +33,7 @@ extension ConfigurationReader {
         if list.isEmpty, use.runsSources {
             written.reportError("'files' is empty; \(advice)", .missingKey, suggestion: advice)
         }
-        return list.compactMap { value in
-            let path = text(value)
-            if let path { checkFileExists(path, named: value) }
-            return path
-        }
+        return list.compactMap(namedFile)
     }
 }
 

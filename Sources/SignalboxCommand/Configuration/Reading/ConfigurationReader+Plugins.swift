@@ -6,31 +6,36 @@ import Yams
 
 extension ConfigurationReader {
     /// - Parameter bounds: The limits of the whole configuration, for comparison with those of each plugin.
-    func plugins(_ list: [YAMLValue], sources: SourceNames, bounds: RunConfiguration) -> [PluginSection] {
+    func plugins(_ list: [YAMLValue], sources: SourceNames, bounds: SupervisorConfiguration) -> [PluginSection] {
         var holders: [ActionName: YAMLValue] = [:]
         return list.compactMap { value in
-            guard let mapping = value.mapping(.plugin) else { return nil }
-            let action = action(mapping, at: value, &holders)
-            let use = use(mapping, sources: sources)
-            let from = access(mapping, sources: sources)
-            let options = options(mapping)
-            guard let action, let use else { return nil }
-            var section = PluginSection(action: action, use: use, from: from.map(\.rule))
-            section.timeout = options.timeout
-            section.order = options.order
-            section.maxConcurrent = options.maxConcurrent
-            section.retry = options.retry
-            section.circuitBreaker = options.circuitBreaker
-            checkAckDeadline(section, mapping, at: value, sources: sources, bounds: bounds)
-            locations.rules[action] = from.map(\.value)
-            return section
+            value.mapping("plugin") { keys in
+                let action = action(keys, at: value, &holders)
+                let use = use(keys, sources: sources)
+                let from = access(keys, sources: sources)
+                // After an error the action and the plugin are stand-ins, so that the other keys are read too.
+                var section = PluginSection(
+                    action: action ?? .pushSessionLost,
+                    use: use ?? .log,
+                    from: from.map(\.rule)
+                )
+                keys.read("timeout", &section.timeout) { $0.duration(ConfigurationReader.timeouts) }
+                keys.read("order", &section.order, order)
+                keys.read("max_concurrent", &section.maxConcurrent) { $0.integer(1...10_000) }
+                keys.read("retry", &section.retry, retry)
+                keys.read("circuit_breaker", &section.circuitBreaker, circuitBreaker)
+                guard let action, use != nil else { return nil }
+                checkAckDeadline(section, keys, sources: sources, bounds: bounds)
+                locations.rules[action] = from.map(\.value)
+                return section
+            }
         }
     }
 
-    private func action(_ mapping: YAMLMapping, at value: YAMLValue, _ holders: inout [ActionName: YAMLValue])
+    private func action(_ keys: YAMLMapping, at value: YAMLValue, _ holders: inout [ActionName: YAMLValue])
         -> ActionName?
     {
-        let written = mapping.required("action", "it names the action that the plugin handles")
+        let written = keys.required("action", "it names the action that the plugin handles")
         guard let written, let action = pluginAction(written) else { return nil }
         if let holder = holders[action] {
             written.reportError(
@@ -50,78 +55,89 @@ extension ConfigurationReader {
         return own ?? value.parsed(.badName) { try ActionName($0) }
     }
 
-    private func options(_ mapping: YAMLMapping) -> (
-        timeout: Duration?, order: OrderSection, maxConcurrent: Int, retry: RetryPolicy?,
-        circuitBreaker: CircuitBreakerPolicy?
-    ) {
-        (
-            mapping.optional("timeout")?.duration(ConfigurationReader.timeouts),
-            mapping.optional("order").flatMap(order) ?? .source,
-            mapping.optional("max_concurrent")?.integer(1...10_000) ?? 1,
-            mapping.optional("retry").flatMap(retry),
-            mapping.optional("circuit_breaker").flatMap(circuitBreaker)
-        )
-    }
-
     private func order(_ value: YAMLValue) -> OrderSection? {
         guard value.isMapping else {
             return value.keyword(of: OrderSection.keywords, "an order or a mapping with key").map {
                 $0 == "none" ? .none : .source
             }
         }
-        guard let mapping = value.mapping(.order) else { return nil }
-        let advice = "name a member of the body, such as key: customer.id"
-        guard let key = mapping.required("key", advice), let text = key.text() else { return nil }
-        let path = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        guard path.count <= ConfigurationReader.maximumPathLength, !path.contains("") else {
-            key.reportError(
-                "expected at most \(ConfigurationReader.maximumPathLength) names of members, separated by dots"
-            )
-            return nil
+        return value.mapping("order") { keys in
+            let key = keys.required("key", "name a member of the body, such as key: customer.id")
+            guard let key, let text = key.text() else { return nil }
+            let path = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+            guard path.count <= ConfigurationReader.maximumPathLength, !path.contains("") else {
+                let maximum = ConfigurationReader.maximumPathLength
+                key.reportError("expected at most \(maximum) names of members, separated by dots")
+                return nil
+            }
+            return .key(path)
         }
-        return .key(path)
     }
 
     /// The maximum number of members in the path of an ordering key.
     private static let maximumPathLength = 16
 
-    private func use(_ mapping: YAMLMapping, sources: SourceNames) -> PluginUse? {
+    private func retry(_ value: YAMLValue) -> RetryPolicy? {
+        value.mapping("retry") { keys in
+            let standard = RetryPolicy()
+            let delays: ClosedRange<Duration> = .milliseconds(1)...(.seconds(3_600))
+            let attempts = keys.optional("attempts")?.integer(1...100) ?? standard.attempts
+            let first = keys.optional("first_delay")?.duration(delays)
+            let longest = keys.optional("longest_delay")?.duration(delays)
+            if let first, let longest, longest < first {
+                keys.optional("longest_delay")?.reportError("expected at least 'first_delay'")
+                return nil
+            }
+            return RetryPolicy(
+                attempts: attempts,
+                firstDelay: first ?? min(standard.firstDelay, longest ?? standard.firstDelay),
+                longestDelay: longest ?? max(standard.longestDelay, first ?? standard.longestDelay)
+            )
+        }
+    }
+
+    private func circuitBreaker(_ value: YAMLValue) -> CircuitBreakerPolicy? {
+        value.mapping("circuitBreaker") { keys in
+            var policy = CircuitBreakerPolicy()
+            keys.read("failures", &policy.failures) { $0.integer(1...1_000_000) }
+            keys.read("open_for", &policy.openFor) { $0.duration(ConfigurationReader.timeouts) }
+            return policy
+        }
+    }
+
+    /// The keys that only some plugins can have.
+    private static let owners = [
+        ("path", ["file"]), ("value", ["reply"]), ("tag", ["broadcast", "join", "leave"]), ("source", ["publish"]),
+        ("topic", ["publish"]), ("qos", ["publish"]), ("retain", ["publish"]), ("retryable", ["fail"]),
+    ]
+
+    private func use(_ keys: YAMLMapping, sources: SourceNames) -> PluginUse? {
         let advice = "expected one of \(PluginUse.keywords.joined(separator: ", "))"
-        guard let keyword = mapping.required("use", advice)?.keyword(of: PluginUse.keywords, "a plugin") else {
-            return nil
-        }
-        for (key, owner) in [
-            ("path", "file"), ("value", "reply"), ("retryable", "fail"), ("source", "publish"), ("topic", "publish"),
-            ("qos", "publish"), ("retain", "publish"),
-        ]
-        where keyword != owner {
-            mapping.optional(key)?.reportError("only 'use: \(owner)' can have '\(key)'", .conflictingKeys)
-        }
-        if !PluginUse.withTags.contains(keyword) {
-            let owners = PluginUse.withTags.joined(separator: ", ")
-            mapping.optional("tag")?.reportError("only 'use: \(owners)' can have 'tag'", .conflictingKeys)
+        let keyword = keys.required("use", advice)?.keyword(of: PluginUse.keywords, "a plugin")
+        for (key, owners) in ConfigurationReader.owners {
+            guard let value = keys.optional(key), let keyword, !owners.contains(keyword) else { continue }
+            value.reportError("only 'use: \(owners.joined(separator: ", "))' can have '\(key)'", .conflictingKeys)
         }
         return switch keyword {
         case "log": .log
         case "print": .print
-        case "file": mapping.required("path", "name the file to append to").flatMap(appendLog)
-        case "fail": .fail(retryable: mapping.optional("retryable").flatMap { $0.flag() } ?? false)
+        case "file": keys.required("path", "name the file to append to").flatMap(createdFile).map { .file(path: $0) }
+        case "fail": .fail(retryable: keys.optional("retryable")?.flag() ?? false)
         case "suspend": .suspend
         case "reply":
-            mapping.required("value", "write the reply, such as value: { ok: true }").flatMap(reply)
-                .map(PluginUse.reply)
+            keys.required("value", "write the reply, such as value: { ok: true }").flatMap(reply).map(PluginUse.reply)
         case "echo": .echo
-        case "broadcast": tag(mapping).map { .broadcast(tag: $0) }
-        case "join": tag(mapping).map { .join(tag: $0) }
-        case "leave": tag(mapping).map { .leave(tag: $0) }
-        case "publish": publish(mapping, sources: sources).map(PluginUse.publish)
+        case "broadcast": tag(keys).map { .broadcast(tag: $0) }
+        case "join": tag(keys).map { .join(tag: $0) }
+        case "leave": tag(keys).map { .leave(tag: $0) }
+        case "publish": publish(keys, sources: sources).map(PluginUse.publish)
         default: nil
         }
     }
 
     /// - Returns: `nil` after an error, and `.some(nil)` if the body names the tag.
-    private func tag(_ mapping: YAMLMapping) -> String?? {
-        guard let value = mapping.optional("tag") else { return .some(nil) }
+    private func tag(_ keys: YAMLMapping) -> String?? {
+        guard let value = keys.optional("tag") else { return .some(nil) }
         guard let tag = value.text() else { return nil }
         guard tag.utf8.count <= ConfigurationReader.maximumTagLength else {
             value.reportError("a tag has at most \(ConfigurationReader.maximumTagLength) bytes")
@@ -132,12 +148,6 @@ extension ConfigurationReader {
 
     /// The maximum length of a tag, in bytes.
     private static let maximumTagLength = 128
-
-    private func appendLog(_ value: YAMLValue) -> PluginUse? {
-        guard let path = text(value) else { return nil }
-        checkFolderExists(of: path, named: value)
-        return .file(path: path)
-    }
 }
 
 extension ConfigurationReader {
@@ -157,16 +167,13 @@ extension ConfigurationReader {
         switch value.node {
         case .mapping:
             let members = value.anyMapping()?.entries.map { ($0.name, any($0.value)) } ?? []
-            // An error in one member invalidates the whole value. Duplicate names have been reported earlier.
+            // An error in one member invalidates the whole value.
             guard !members.contains(where: { $0.1 == nil }) else { return nil }
             return .object(
                 Dictionary(members.compactMap { name, value in value.map { (name, $0) } }) { first, _ in first }
             )
-        case .sequence:
-            let values = value.list()?.map(any) ?? []
-            return values.contains(nil) ? nil : .array(values.compactMap { $0 })
-        case .scalar, .alias:
-            return scalar(value)
+        case .sequence: return value.all(any).map(ReplyValue.array)
+        case .scalar, .alias: return scalar(value)
         }
     }
 
@@ -199,12 +206,11 @@ extension ConfigurationReader {
 
 extension ConfigurationReader {
     /// Warns if the calls of a plugin for a redelivering source may together exceed the ack deadline.
-    func checkAckDeadline(
+    private func checkAckDeadline(
         _ plugin: PluginSection,
-        _ mapping: YAMLMapping,
-        at value: YAMLValue,
+        _ keys: YAMLMapping,
         sources: SourceNames,
-        bounds: RunConfiguration
+        bounds: SupervisorConfiguration
     ) {
         guard plugin.from.flatMap(\.sources).contains(where: { sources.mayBe($0.text, "mqtt") }) else { return }
         let timeout = plugin.timeout ?? bounds.timeout
@@ -212,13 +218,10 @@ extension ConfigurationReader {
         let waits = plugin.retry?.longestWaits ?? .zero
         let longest = timeout * attempts + waits
         guard longest > bounds.ackDeadline else { return }
-        let calls =
-            attempts == 1
-            ? "a call of \(DurationText.text(timeout))" : "\(attempts) calls of \(DurationText.text(timeout))"
+        let calls = (attempts == 1 ? "a call" : "\(attempts) calls") + " of \(DurationText.text(timeout))"
         let pauses = waits == .zero ? "" : " and waits of \(DurationText.text(waits))"
         let deadline = DurationText.text(bounds.ackDeadline)
-        let key = mapping.optional("retry") ?? mapping.optional("timeout") ?? value
-        key.warn(
+        (keys.optional("retry") ?? keys.optional("timeout") ?? keys.value).warn(
             "\(calls)\(pauses) may take \(DurationText.text(longest)), but ack_deadline is \(deadline): later attempts "
                 + "are not made, and messages waiting behind them are redelivered; shorten the calls, or raise ack_deadline",
             .ackDeadlineExceeded
@@ -228,7 +231,7 @@ extension ConfigurationReader {
 
 extension RetryPolicy {
     /// The sum of the waits between attempts, each at its maximum.
-    var longestWaits: Duration {
+    fileprivate var longestWaits: Duration {
         var (total, next) = (Duration.zero, firstDelay)
         for _ in 1..<max(1, attempts) {
             total += min(next, longestDelay)

@@ -6,8 +6,7 @@ extension ConfigurationReader {
     /// Returns literal text, or the content of `{ env: NAME }` or `{ file: PATH }`.
     func text(_ value: YAMLValue) -> String? {
         guard value.isMapping else { return value.text() }
-        guard let reference = reference(value) else { return nil }
-        return content(of: reference, at: value)
+        return reference(value).flatMap { content(of: $0, at: value) }
     }
 
     /// Returns a broker's address. Messages never repeat it, because it may contain a password.
@@ -25,17 +24,13 @@ extension ConfigurationReader {
     /// - Parameter what: The noun for the secret in messages.
     func secret(_ value: YAMLValue, _ what: String) -> Secret? {
         // The keys are not repeated either, because a secret in braces, `{ WORD }`, is a mapping too.
-        guard let keys = value.keys, keys.allSatisfy(MappingKeys.reference.keys.contains) else {
+        guard let keys = value.keys, keys.allSatisfy(["env", "file"].contains) else {
             reportSecret(what, at: value)
             return nil
         }
         guard let reference = reference(value), content(of: reference, at: value) != nil else { return nil }
-        switch reference {
-        case .environment(let name): return .environment(name)
-        case .file(let path):
-            checkFilePermissions(path, at: value)
-            return .file(path)
-        }
+        if case .file(let path) = reference.source { checkFilePermissions(path, at: value) }
+        return reference
     }
 
     /// Reports a literal secret without repeating it.
@@ -48,47 +43,43 @@ extension ConfigurationReader {
         )
     }
 
-    private func reference(_ value: YAMLValue) -> ValueReference? {
-        guard let mapping = value.mapping(.reference) else { return nil }
-        switch (mapping.optional("env"), mapping.optional("file")) {
-        case (let name?, nil): return name.text().map(ValueReference.environment)
-        case (nil, let path?): return path.text().map(ValueReference.file)
-        default:
-            value.reportError("expected either { env: NAME } or { file: PATH }", .conflictingKeys)
-            return nil
+    private func reference(_ value: YAMLValue) -> Secret? {
+        value.mapping("reference") { keys in
+            switch (keys.optional("env"), keys.optional("file")) {
+            case (let name?, nil): return name.text().map(Secret.environment)
+            case (nil, let path?): return path.text().map(Secret.file)
+            default:
+                value.reportError("expected either { env: NAME } or { file: PATH }", .conflictingKeys)
+                return nil
+            }
         }
     }
 
-    private func content(of reference: ValueReference, at value: YAMLValue) -> String? {
-        switch reference {
+    private func content(of reference: Secret, at value: YAMLValue) -> String? {
+        switch reference.source {
         case .environment(let name):
-            guard let text = environment.variable(name), !text.isEmpty else {
-                value.reportError("the environment variable \(name) is not set or empty", .missingVariable)
-                return nil
-            }
-            return text
+            if let text = environment.variable(name), !text.isEmpty { return text }
+            value.reportError("the environment variable \(name) is not set or empty", .missingVariable)
         case .file(let path):
             switch environment.content(path) {
-            case .failure(let error):
-                value.reportError("cannot read the file \(path): \(error)", .missingFile)
-                return nil
+            case .failure(let error): value.reportError("cannot read the file \(path): \(error)", .missingFile)
             case .success(let bytes):
                 let line = String(validating: bytes.prefix { $0 != 0x0A && $0 != 0x0D }, as: UTF8.self)
-                guard let line, !line.isEmpty else {
-                    value.reportError("the first line of the file \(path) is empty or not UTF-8", .missingFile)
-                    return nil
-                }
-                return line
+                if let line, !line.isEmpty { return line }
+                value.reportError("the first line of the file \(path) is empty or not UTF-8", .missingFile)
             }
+        case .text(let text): return text
         }
+        return nil
     }
 }
 
 extension ConfigurationReader {
-    /// Reports a missing or unreadable file of a source, if the configuration is only checked. At run time the source
-    /// reports it.
-    func checkFileExists(_ path: String, named value: YAMLValue) {
-        guard use == .check else { return }
+    /// Returns the path of a file that a source reads. Reports a missing or unreadable file, if the configuration is
+    /// only checked. At run time the source reports it.
+    func namedFile(_ value: YAMLValue) -> String? {
+        let path = text(value)
+        guard let path, use == .check else { return path }
         switch environment.presence(path) {
         case .readable: break
         case .nothing:
@@ -99,22 +90,25 @@ extension ConfigurationReader {
         case .folder: value.reportError("\(path) is a folder; name a file", .missingFile)
         case .unreadable: value.reportError("the file \(path) is not readable", .missingFile)
         }
+        return path
     }
 
-    /// Reports a missing folder of a file that is created on demand, if the configuration is only checked.
-    func checkFolderExists(of path: String, named value: YAMLValue) {
-        guard use == .check else { return }
-        if environment.presence(path) == .folder {
-            value.reportError("\(path) is a folder; name a file", .missingFile)
-            return
-        }
+    /// Returns the path of a file that is created on demand. Reports a missing folder, if the configuration is only
+    /// checked.
+    func createdFile(_ value: YAMLValue) -> String? {
+        let path = text(value)
+        guard let path, use == .check else { return path }
         let slash = path.lastIndex(of: "/")
         let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-        guard environment.presence(folder) != .folder else { return }
-        value.reportError(
-            "the folder \(folder) of the file does not exist; paths are relative to the working directory",
-            .missingFile
-        )
+        if environment.presence(path) == .folder {
+            value.reportError("\(path) is a folder; name a file", .missingFile)
+        } else if environment.presence(folder) != .folder {
+            value.reportError(
+                "the folder \(folder) of the file does not exist; paths are relative to the working directory",
+                .missingFile
+            )
+        }
+        return path
     }
 }
 
@@ -143,12 +137,4 @@ extension ConfigurationReader {
         guard environment.isOpenToOthers(path) else { return }
         value.warn("every user of this machine can read \(path); run chmod o-r on it", .readableSecret)
     }
-}
-
-/// The storage of a value that the configuration refers to.
-enum ValueReference: Sendable, Hashable {
-    /// An environment variable.
-    case environment(String)
-    /// The first line of a file.
-    case file(String)
 }

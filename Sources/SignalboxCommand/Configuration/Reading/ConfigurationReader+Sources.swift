@@ -9,57 +9,28 @@ extension ConfigurationReader {
         if mapping.entries.isEmpty { mapping.value.reportError("name at least one source below it") }
         return mapping.entries.compactMap { entry in
             let name = sourceName(entry.name, at: entry.key)
-            guard let source = entry.value.mapping(.source) else { return nil }
-            let window = source.optional("window").map { self.window($0) } ?? WindowLimits()
-            let rateLimit = source.optional("rate_limit").flatMap { self.rateLimit($0) }
-            let deduplication =
-                source.optional("deduplication", formerly: "repeats").map { self.deduplication($0) } ?? .automatic
-            let kind = kind(source, of: name)
-            guard let name, let kind else { return nil }
-            locations.sources[name] = entry.key
-            return SourceSection(
-                name: name,
-                kind: kind,
-                window: window,
-                rateLimit: rateLimit,
-                deduplication: deduplication
-            )
+            return entry.value.mapping("source") { keys in
+                let kind = kind(keys, of: name)
+                var (window, rateLimit, policy) = (WindowLimits(), RateLimit?.none, DeduplicationPolicy.automatic)
+                keys.read("window", &window, self.window)
+                keys.read("rate_limit", &rateLimit, self.rateLimit)
+                keys.read("deduplication", formerly: "repeats", &policy, deduplication)
+                guard let name, let kind else { return nil }
+                locations.sources[name] = entry.key
+                return SourceSection(
+                    name: name,
+                    kind: kind,
+                    window: window,
+                    rateLimit: rateLimit,
+                    deduplication: policy
+                )
+            }
         }
     }
 
-    /// Returns the names below `sources`, including those of sources with errors.
-    ///
-    /// - Parameter read: The valid sources.
-    func names(_ mapping: YAMLMapping?, _ read: [SourceSection]) -> SourceNames {
-        let entries = mapping?.entries ?? []
-        let kinds = entries.compactMap { entry -> (String, String)? in
-            let found = SourceKind.keys.filter { entry.value.keys?.contains($0) == true }
-            return found.count == 1 ? (entry.name, found[0]) : nil
-        }
-        let targets = read.compactMap { source -> (String, LinkTargets)? in
-            guard case .links(let section) = source.kind else { return nil }
-            return (source.name.text, section.targets)
-        }
-        let chats = read.compactMap { source -> (String, ChatSection)? in
-            guard case .chat(let section) = source.kind else { return nil }
-            return (source.name.text, section)
-        }
-        let brokers = read.compactMap { source -> (String, MQTTSection)? in
-            guard case .mqtt(let section) = source.kind else { return nil }
-            return (source.name.text, section)
-        }
-        return SourceNames(
-            configured: entries.map(\.name),
-            kinds: Dictionary(kinds) { first, _ in first },
-            linkTargets: Dictionary(targets) { first, _ in first },
-            chats: Dictionary(chats) { first, _ in first },
-            brokers: Dictionary(brokers) { first, _ in first }
-        )
-    }
-
-    private func kind(_ source: YAMLMapping, of name: SourceName?) -> SourceKind? {
+    private func kind(_ keys: YAMLMapping, of name: SourceName?) -> SourceKind? {
         let advice = "each source has one of these keys"
-        guard let found = source.required(oneOf: SourceKind.keys, advice) else { return nil }
+        guard let found = keys.required(oneOf: SourceKind.keys, advice) else { return nil }
         switch found.key {
         case "script": return script(found.value).map(SourceKind.script)
         case "links": return links(found.value).map(SourceKind.links)
@@ -105,62 +76,37 @@ extension ConfigurationReader {
 }
 
 extension ConfigurationReader {
-    func window(_ value: YAMLValue) -> WindowLimits {
-        var window = WindowLimits()
-        guard let mapping = value.mapping(.window) else { return window }
-        window.arrivals = mapping.optional("arrivals")?.integer(1...1_000_000) ?? window.arrivals
-        window.bytes = mapping.optional("bytes")?.size(1...((1 << 40) - 1)) ?? window.bytes
-        return window
+    private func window(_ value: YAMLValue) -> WindowLimits? {
+        value.mapping("window") { keys in
+            var window = WindowLimits()
+            keys.read("arrivals", &window.arrivals) { $0.integer(1...1_000_000) }
+            keys.read("bytes", &window.bytes) { $0.size(1...((1 << 40) - 1)) }
+            return window
+        }
     }
 
-    func rateLimit(_ value: YAMLValue) -> RateLimit? {
-        guard let mapping = value.mapping(.rateLimit) else { return nil }
-        let advice = "set the rate, such as per_second: 100"
-        let perSecond = mapping.required("per_second", advice)?.integer(1...10_000_000)
-        let burst = mapping.optional("burst")?.integer(1...10_000_000)
-        return perSecond.map { RateLimit(perSecond: $0, burst: burst) }
+    private func rateLimit(_ value: YAMLValue) -> RateLimit? {
+        value.mapping("rateLimit") { keys in
+            let advice = "set the rate, such as per_second: 100"
+            let perSecond = keys.required("per_second", advice)?.integer(1...10_000_000)
+            let burst = keys.optional("burst")?.integer(1...10_000_000)
+            return perSecond.map { RateLimit(perSecond: $0, burst: burst) }
+        }
     }
 
-    func deduplication(_ value: YAMLValue) -> DeduplicationPolicy {
+    private func deduplication(_ value: YAMLValue) -> DeduplicationPolicy? {
         guard value.isMapping else {
             let meaning = "a deduplication policy or a mapping with count, time and bytes"
-            return value.keyword(of: ["automatic", "never"], meaning) == "never" ? .never : .automatic
+            return value.keyword(of: ["automatic", "never"], meaning).map { $0 == "never" ? .never : .automatic }
         }
-        guard let mapping = value.mapping(.deduplication) else { return .automatic }
-        var limits = DeduplicationLimits()
-        limits.count = mapping.optional("count")?.integer(1...10_000_000) ?? limits.count
-        limits.time = mapping.optional("time")?.duration(ConfigurationReader.deduplicationTimes) ?? limits.time
-        limits.bytes = mapping.optional("bytes")?.size(0...(1 << 40)) ?? limits.bytes
-        return .within(limits)
-    }
-
-    func retry(_ value: YAMLValue) -> RetryPolicy? {
-        guard let mapping = value.mapping(.retry) else { return nil }
-        let standard = RetryPolicy()
-        let attempts = mapping.optional("attempts")?.integer(1...100) ?? standard.attempts
-        let first = mapping.optional("first_delay")?.duration(ConfigurationReader.delays)
-        let longest = mapping.optional("longest_delay")?.duration(ConfigurationReader.delays)
-        if let first, let longest, longest < first {
-            mapping.optional("longest_delay")?.reportError("expected at least 'first_delay'")
-            return nil
+        return value.mapping("deduplication") { keys in
+            var limits = DeduplicationLimits()
+            keys.read("count", &limits.count) { $0.integer(1...10_000_000) }
+            keys.read("time", &limits.time) { $0.duration(.milliseconds(1)...(.seconds(30 * 86_400))) }
+            keys.read("bytes", &limits.bytes) { $0.size(0...(1 << 40)) }
+            return .within(limits)
         }
-        return RetryPolicy(
-            attempts: attempts,
-            firstDelay: first ?? min(standard.firstDelay, longest ?? standard.firstDelay),
-            longestDelay: longest ?? max(standard.longestDelay, first ?? standard.longestDelay)
-        )
     }
-
-    func circuitBreaker(_ value: YAMLValue) -> CircuitBreakerPolicy? {
-        guard let mapping = value.mapping(.circuitBreaker) else { return nil }
-        var policy = CircuitBreakerPolicy()
-        policy.failures = mapping.optional("failures")?.integer(1...1_000_000) ?? policy.failures
-        policy.openFor = mapping.optional("open_for")?.duration(ConfigurationReader.timeouts) ?? policy.openFor
-        return policy
-    }
-
-    private static let deduplicationTimes: ClosedRange<Duration> = .milliseconds(1)...(.seconds(30 * 86_400))
-    private static let delays: ClosedRange<Duration> = .milliseconds(1)...(.seconds(3_600))
 }
 
 /// The source names that a rule of `from` may use, whatever errors the sources have.
@@ -169,15 +115,25 @@ struct SourceNames {
     let configured: [String]
     /// The key of ``SourceKind`` below each name that has exactly one.
     let kinds: [String: String]
-    /// The schemes and hosts of each valid links source.
-    let linkTargets: [String: LinkTargets]
-    /// The valid chat sources.
-    let chats: [String: ChatSection]
-    /// The valid broker sources.
-    let brokers: [String: MQTTSection]
+    /// The valid sources.
+    let sources: [String: SourceKind]
 
     /// Every name that a rule may use.
     var all: [String] { configured + [SourceSection.internalName.text] }
+
+    /// - Parameters:
+    ///   - mapping: The value of `sources`.
+    ///   - valid: The sources without errors.
+    init(_ mapping: YAMLMapping?, _ valid: [SourceSection]) {
+        let entries = mapping?.entries ?? []
+        let kinds = entries.compactMap { entry -> (String, String)? in
+            let found = SourceKind.keys.filter { entry.value.keys?.contains($0) == true }
+            return found.count == 1 ? (entry.name, found[0]) : nil
+        }
+        configured = entries.map(\.name)
+        self.kinds = Dictionary(kinds) { first, _ in first }
+        sources = Dictionary(valid.map { ($0.name.text, $0.kind) }) { first, _ in first }
+    }
 
     /// Returns whether the source is of the kind, or of an unknown kind.
     func mayBe(_ source: String, _ kind: String) -> Bool {

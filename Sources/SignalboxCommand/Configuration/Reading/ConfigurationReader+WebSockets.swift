@@ -282,13 +282,6 @@ extension ConfigurationReader {
         return WebSocketIdentity(certificateFile: certificate, keyFile: key)
     }
 
-    /// Returns the path of a file that a source reads.
-    func namedFile(_ value: YAMLValue) -> String? {
-        let path = text(value)
-        if let path { checkFileExists(path, named: value) }
-        return path
-    }
-
     /// Returns a list of texts, without invalid elements.
     func texts(_ value: YAMLValue) -> [String]? {
         value.list()?.compactMap { $0.text() }

@@ -3,6 +3,8 @@ import Signalbox
 import SignalboxCore
 
 /// Reads a configuration file. Continues after an error, so that one run reports all of them.
+///
+/// After an error a method may return a default, because ``read(_:file:for:environment:)`` then returns no configuration.
 struct ConfigurationReader {
     let environment: Environment
     /// The purpose, which decides what the file must contain.
@@ -12,7 +14,6 @@ struct ConfigurationReader {
     let locations = ConfigurationLocations()
 
     static let timeouts: ClosedRange<Duration> = .milliseconds(1)...(.seconds(86_400))
-    static let ackDeadlines: ClosedRange<Duration> = .milliseconds(10)...(.seconds(3_600))
 
     /// Returns the configuration in a file.
     ///
@@ -28,9 +29,10 @@ struct ConfigurationReader {
         environment: Environment = .process
     ) throws(ConfigurationError) -> RunConfiguration {
         let reader = ConfigurationReader(environment: environment, use: use)
-        var configuration = try reader.checked(text, file: file, needed: reader.neededKey, reader.configuration)
-        configuration.warnings = reader.problems.sorted.filter { $0.code.logMessage != nil }
-        return configuration
+        let found = reader.read(text, needed: use == .navigation ? "navigation" : "sources", reader.configuration)
+        guard var found else { throw ConfigurationError(file: file, problems: reader.problems.errors) }
+        found.warnings = reader.problems.sorted.filter { $0.code.logMessage != nil }
+        return found
     }
 
     /// Returns every error and warning of a configuration file, in file order.
@@ -50,22 +52,15 @@ struct ConfigurationReader {
         environment: Environment = .process
     ) -> (configuration: RunConfiguration?, findings: [ConfigurationProblem]) {
         let reader = ConfigurationReader(environment: environment, use: .check)
-        var found: RunConfiguration?
-        do throws(ConfigurationProblem) {
-            let root = try YAMLDocument.root(of: text, needed: reader.neededKey, problems: reader.problems)
-            let configuration = reader.configuration(in: root)
+        let found = reader.read(text, needed: "sources") { root -> RunConfiguration? in
+            guard let configuration = reader.configuration(in: root) else { return nil }
             if !reader.problems.hasErrors(below: ["sources", "plugins"]) {
                 ConfigurationLint(configuration: configuration, locations: reader.locations).run()
             }
-            found = configuration
-        } catch {
-            reader.problems.add(error)
+            return configuration
         }
-        let findings = reader.problems.sorted
-        return (findings.contains { $0.severity == .error } ? nil : found, findings)
+        return (found, reader.problems.sorted)
     }
-
-    private var neededKey: String { use == .navigation ? "navigation" : "sources" }
 
     /// Returns the routes of a route file, or a whole configuration.
     ///
@@ -76,86 +71,74 @@ struct ConfigurationReader {
         environment: Environment = .process
     ) throws(ConfigurationError) -> RouteFileContent {
         let reader = ConfigurationReader(environment: environment, use: .plugins)
-        let content = try reader.checked(text, file: file, needed: "routes") { root -> RouteFileContent? in
-            if root.keys?.contains("sources") == true { return .configuration(reader.configuration(in: root)) }
+        let found = reader.read(text, needed: "routes") { root -> RouteFileContent? in
+            if root.keys?.contains("sources") == true {
+                return reader.configuration(in: root).map(RouteFileContent.configuration)
+            }
             return root.mapping(.routeFile).flatMap(reader.routes).map { .routes($0.table) }
         }
-        guard let content else { throw ConfigurationError(file: file, problems: []) }
-        return content
+        guard let found else { throw ConfigurationError(file: file, problems: reader.problems.errors) }
+        return found
     }
 
-    private func checked<Value>(
-        _ text: String,
-        file: String,
-        needed: String,
-        _ read: (YAMLValue) -> Value
-    ) throws(ConfigurationError) -> Value {
-        let value: Value
-        do {
-            value = read(try YAMLDocument.root(of: text, needed: needed, problems: problems))
+    /// Returns the result of `read`, or `nil` after any error, whatever `read` returned.
+    private func read<Value>(_ text: String, needed: String, _ read: (YAMLValue) -> Value?) -> Value? {
+        do throws(ConfigurationProblem) {
+            let value = read(try YAMLDocument.root(of: text, needed: needed, problems: problems))
+            return problems.errors.isEmpty ? value : nil
         } catch {
             problems.add(error)
-            throw ConfigurationError(file: file, problems: problems.sorted)
+            return nil
         }
-        let found = problems.errors
-        guard found.isEmpty else { throw ConfigurationError(file: file, problems: found) }
-        return value
     }
 
-    private func configuration(in root: YAMLValue) -> RunConfiguration {
-        var configuration = RunConfiguration()
-        guard let mapping = root.mapping(.configuration) else { return configuration }
-        if let limits = mapping.optional("limits") { configuration.limits = messageLimits(limits) }
-        if let letters = mapping.optional("dead_letters") { configuration.deadLetters = deadLetterLimits(letters) }
-        if let timeout = mapping.optional("timeout")?.duration(ConfigurationReader.timeouts) {
-            configuration.timeout = timeout
+    private func configuration(in root: YAMLValue) -> RunConfiguration? {
+        root.mapping("configuration") { keys in
+            var configuration = RunConfiguration()
+            let isWithoutSources = [keys.optional("sources"), keys.optional("plugins")].allSatisfy { $0 == nil }
+            keys.read("limits", &configuration.limits, messageLimits)
+            keys.read("dead_letters", &configuration.supervisor.deadLetters, deadLetterLimits)
+            keys.read("timeout", &configuration.supervisor.timeout) { $0.duration(ConfigurationReader.timeouts) }
+            keys.read("ack_deadline", formerly: "hold_limit", &configuration.supervisor.ackDeadline) {
+                $0.duration(.milliseconds(10)...(.seconds(3_600)))
+            }
+            keys.read("drain_limit", &configuration.supervisor.drainLimit) { $0.duration(.zero...(.seconds(86_400))) }
+            keys.read("log_lines_per_second", &configuration.supervisor.logLinesPerSecond) { $0.integer(1...1_000_000) }
+            keys.read("navigation", &configuration.navigation, navigation)
+            if use == .navigation {
+                _ = keys.required("navigation", "add a chain and a fallback, which decide about URLs")
+                if isWithoutSources { return configuration }
+            }
+            readSources(of: keys, into: &configuration)
+            return configuration
         }
-        if let deadline = mapping.optional("ack_deadline", formerly: "hold_limit")?.duration(
-            ConfigurationReader.ackDeadlines
-        ) {
-            configuration.ackDeadline = deadline
-        }
-        if let limit = mapping.optional("drain_limit")?.duration(.zero...(.seconds(86_400))) {
-            configuration.drainLimit = limit
-        }
-        if let lines = mapping.optional("log_lines_per_second")?.integer(1...1_000_000) {
-            configuration.logLinesPerSecond = lines
-        }
-        readNavigation(of: mapping, into: &configuration)
-        let mayBeMissing = use == .navigation && ["sources", "plugins"].allSatisfy { mapping.optional($0) == nil }
-        if !mayBeMissing { readSources(of: mapping, into: &configuration) }
-        return configuration
     }
 
-    private func readSources(of mapping: YAMLMapping, into configuration: inout RunConfiguration) {
-        let sources = mapping.required("sources", "name at least one source below it")?.anyMapping()
+    private func readSources(of keys: YAMLMapping, into configuration: inout RunConfiguration) {
+        let sources = keys.required("sources", "name at least one source below it")?.anyMapping()
         configuration.sources = sources.map { self.sources($0) } ?? []
-        if let list = mapping.required("plugins", "name at least one plugin below it")?.list() {
-            let names = names(sources, configuration.sources)
-            configuration.plugins = plugins(list, sources: names, bounds: configuration)
+        if let list = keys.required("plugins", "name at least one plugin below it")?.list() {
+            let names = SourceNames(sources, configuration.sources)
+            configuration.plugins = plugins(list, sources: names, bounds: configuration.supervisor)
         }
     }
 
-    private func readNavigation(of mapping: YAMLMapping, into configuration: inout RunConfiguration) {
-        let advice = "add a chain and a fallback, which decide about URLs"
-        let value = use == .navigation ? mapping.required("navigation", advice) : mapping.optional("navigation")
-        configuration.navigation = value.flatMap(navigation)
+    private func messageLimits(_ value: YAMLValue) -> MessageLimits? {
+        value.mapping("limits") { keys in
+            var limits = MessageLimits()
+            keys.read("message_bytes", &limits.bytes) { $0.size(1...(1 << 26)) }
+            keys.read("depth", &limits.depth) { $0.integer(1...512) }
+            return limits
+        }
     }
 
-    private func messageLimits(_ value: YAMLValue) -> MessageLimits {
-        var limits = MessageLimits()
-        guard let mapping = value.mapping(.limits) else { return limits }
-        limits.bytes = mapping.optional("message_bytes")?.size(1...(1 << 26)) ?? limits.bytes
-        limits.depth = mapping.optional("depth")?.integer(1...512) ?? limits.depth
-        return limits
-    }
-
-    private func deadLetterLimits(_ value: YAMLValue) -> DeadLetterLimits {
-        var limits = DeadLetterLimits()
-        guard let mapping = value.mapping(.deadLetters) else { return limits }
-        limits.count = mapping.optional("count")?.integer(1...10_000_000) ?? limits.count
-        limits.bytes = mapping.optional("bytes")?.size(1...(1 << 40)) ?? limits.bytes
-        return limits
+    private func deadLetterLimits(_ value: YAMLValue) -> DeadLetterLimits? {
+        value.mapping("deadLetters") { keys in
+            var limits = DeadLetterLimits()
+            keys.read("count", &limits.count) { $0.integer(1...10_000_000) }
+            keys.read("bytes", &limits.bytes) { $0.size(1...(1 << 40)) }
+            return limits
+        }
     }
 }
 

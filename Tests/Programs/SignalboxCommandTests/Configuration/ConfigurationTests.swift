@@ -64,9 +64,9 @@ import Testing
     @Test func keysOutsideSourcesAreRead() throws {
         let configuration = try ConfigurationFixture.read(ConfigurationTests.full)
         #expect(configuration.limits == MessageLimits(bytes: 128 << 10, depth: 10))
-        #expect(configuration.deadLetters == DeadLetterLimits(count: 5, bytes: 1_024))
-        #expect(configuration.timeout == .seconds(4))
-        #expect(configuration.drainLimit == .seconds(60))
+        #expect(configuration.supervisor.deadLetters == DeadLetterLimits(count: 5, bytes: 1_024))
+        #expect(configuration.supervisor.timeout == .seconds(4))
+        #expect(configuration.supervisor.drainLimit == .seconds(60))
         #expect(configuration.plugins.map(\.action) == ["loading", "record"])
         #expect(configuration.plugins.map(\.use) == [.print, .file(path: "actions.jsonl")])
         #expect(configuration.plugins.map(\.timeout) == [.milliseconds(500), nil])
@@ -82,8 +82,8 @@ import Testing
         let configuration = try ConfigurationFixture.read(ConfigurationFixture.lines.joined(separator: "\n"))
         let source = try #require(configuration.sources.first)
         #expect(configuration.limits == MessageLimits(bytes: 65_536, depth: 64))
-        #expect(configuration.deadLetters == DeadLetterLimits(count: 1_000, bytes: 16 << 20))
-        #expect(configuration.drainLimit == .seconds(10))
+        #expect(configuration.supervisor.deadLetters == DeadLetterLimits(count: 1_000, bytes: 16 << 20))
+        #expect(configuration.supervisor.drainLimit == .seconds(10))
         #expect(source.window == WindowLimits(arrivals: 1_000, bytes: 16 << 20))
         guard case .mqtt(let mqtt) = source.kind else {
             Issue.record("the source is not an MQTT source")

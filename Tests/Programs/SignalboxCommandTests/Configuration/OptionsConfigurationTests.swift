@@ -77,9 +77,9 @@ import Testing
     @Test func theGlobalLimitsAreRead() throws {
         let text = OptionsConfigurationTests.file(rest: "ack_deadline: 20s\nlog_lines_per_second: 7")
         let configuration = try ConfigurationFixture.read(text)
-        #expect(configuration.ackDeadline == .seconds(20))
-        #expect(configuration.logLinesPerSecond == 7)
-        #expect(try ConfigurationFixture.read(OptionsConfigurationTests.file()).ackDeadline == .seconds(5))
+        #expect(configuration.supervisor.ackDeadline == .seconds(20))
+        #expect(configuration.supervisor.logLinesPerSecond == 7)
+        #expect(try ConfigurationFixture.read(OptionsConfigurationTests.file()).supervisor.ackDeadline == .seconds(5))
     }
 
     @Test func theFailPluginReadsRetryable() throws {

@@ -34,9 +34,9 @@ import Testing
         let present = try ConfigurationFixture.read(
             Self.file(source: "deduplication: { count: 5 }", rest: "ack_deadline: 20s")
         )
-        #expect(former.sources == present.sources && former.ackDeadline == present.ackDeadline)
+        #expect(former.sources == present.sources && former.supervisor.ackDeadline == present.supervisor.ackDeadline)
         #expect(former.sources.first?.deduplication == .within(DeduplicationLimits(count: 5)))
-        #expect(former.ackDeadline == .seconds(20))
+        #expect(former.supervisor.ackDeadline == .seconds(20))
         #expect(former.warnings.map(\.suggestion) == ["deduplication", "ack_deadline"])
         #expect(present.warnings.isEmpty)
     }

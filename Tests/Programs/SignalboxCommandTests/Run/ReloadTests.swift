@@ -257,7 +257,7 @@ import Testing
     @Test func deferredChangesAreReportedUntilTheRestart() throws {
         let new = Self.base.replacing("plugins:", with: "ack_deadline: 9s\nplugins:")
         let first = try Self.change(to: new)
-        #expect(first.next.ackDeadline == .seconds(5))
+        #expect(first.next.supervisor.ackDeadline == .seconds(5))
         let again = ConfigurationChange(from: first.next, to: try ConfigurationFixture.read(new), hasReadInput: false)
         #expect(Self.text(of: again) == "!ack_deadline")
     }
