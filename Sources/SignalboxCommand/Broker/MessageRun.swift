@@ -41,7 +41,7 @@ struct MessageRun {
         bounds.ackDeadline = MessageRun.outputTimeout
         bounds.drainLimit = .seconds(2)
         let supervisor = Supervisor(configuration: bounds, logger: logger)
-        try supervisor.register(plugin, from: .source(adapter.source))
+        try supervisor.register(Registration(plugin, from: .source(adapter.source)))
         try supervisor.add(adapter)
         var session = SupervisorSession(supervisor: supervisor, output: output, timeout: limits.timeout)
         session.onInterruption = { if $0 == .timeout { plugin.close() } }

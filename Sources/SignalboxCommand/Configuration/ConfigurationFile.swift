@@ -122,12 +122,3 @@ struct SourceChoice {
         throw CommandFailure(.invalidConfiguration, "\(file): \(problem)")
     }
 }
-
-extension SourceKind {
-    /// The section of a source of links.
-    var links: LinksSection? { if case .links(let links) = self { links } else { nil } }
-    /// The section of a feed.
-    var feed: FeedSection? { if case .feed(let feed) = self { feed } else { nil } }
-    /// The section of a page.
-    var script: ScriptSection? { if case .script(let script) = self { script } else { nil } }
-}
