@@ -102,7 +102,7 @@ struct InboundRoute {
         case links(scheme: String?, host: String?)
         case page
         case feed(isSecure: Bool)
-        case chat(ChatSection)
+        case chat(WebSocketServerConfiguration)
         case program
     }
 
@@ -155,8 +155,8 @@ struct InboundRoute {
                 InboundRoute(source: source.name, kind: .feed(isSecure: feed.url.isSecure), naming: $0)
             }
         case .chat(let chat):
-            namings(of: chat.frames, announcesConnections: chat.announcesConnections).map {
-                InboundRoute(source: source.name, kind: .chat(chat), naming: $0)
+            namings(of: chat.server.frames, announcesConnections: chat.server.announcesConnections).map {
+                InboundRoute(source: source.name, kind: .chat(chat.server), naming: $0)
             }
         }
     }
@@ -251,7 +251,7 @@ extension AccessSection.Part {
         case (.scheme(let scheme), .links(let found, _)): scheme == found ? .always : .never
         case (.host(let host), .links(_, let found)): host == found ? .always : .never
         case (.feed(let tls), .feed(let isSecure)): tls == isSecure ? .always : .never
-        case (.chat(let chat), .chat(let section)): chat.verdict(section)
+        case (.chat(let chat), .chat(let server)): chat.verdict(server)
         default: .never
         }
     }
@@ -259,12 +259,12 @@ extension AccessSection.Part {
 
 extension AccessSection.ChatPart {
     /// If the server has principals, every client is one of them.
-    fileprivate func verdict(_ section: ChatSection) -> RuleVerdict {
-        let hasPrincipals = !section.principals.isEmpty
+    fileprivate func verdict(_ server: WebSocketServerConfiguration) -> RuleVerdict {
+        let hasPrincipals = !server.principals.isEmpty
         if authenticated.map({ $0 != hasPrincipals }) ?? false { return .never }
-        if let principal, !section.principals.contains(where: { $0.name == principal }) { return .never }
-        if let origin, !section.origins.contains(origin) { return .never }
-        let isOnlyPrincipal = principal == nil || section.principals.count == 1
+        if let principal, !server.principals.contains(where: { $0.name == principal }) { return .never }
+        if let origin, !server.origins.contains(origin) { return .never }
+        let isOnlyPrincipal = principal == nil || server.principals.count == 1
         return isOnlyPrincipal && origin == nil ? .always : .sometimes
     }
 }

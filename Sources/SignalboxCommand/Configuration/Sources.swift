@@ -1,5 +1,6 @@
 import Signalbox
 import SignalboxCore
+import WebSocketChat
 
 /// An entry of `sources`.
 struct SourceSection: Sendable, Hashable {
@@ -27,18 +28,43 @@ enum SourceKind: Sendable, Hashable {
     /// URLs from a list, a file or stdin.
     case links(LinksSection)
     /// A client of a WebSocket server.
-    case feed(FeedSection)
+    case feed(WebSocketFeedConfiguration)
     /// A WebSocket server in this process.
-    case chat(ChatSection)
+    case chat(ChatSource)
 
     /// The keys, in the order in which messages list them.
     static let keys = ["mqtt", "script", "links", "feed", "chat"]
+}
+
+/// A WebSocket server.
+struct ChatSource: Sendable, Hashable {
+    /// The configuration, with empty documents.
+    var server: WebSocketServerConfiguration
+    /// The file of each document, by path, relative to the working directory.
+    var files: [String: String] = [:]
+
+    /// Reads the documents, which happens when the source starts.
+    ///
+    /// - Returns: The configuration with the content of the documents.
+    /// - Throws: ``NamedFileError`` for the first document that is missing or too large.
+    func withDocuments() throws(NamedFileError) -> WebSocketServerConfiguration {
+        var server = server
+        for (path, file) in files.sorted(by: { $0.key < $1.key }) {
+            switch FileContent.read(file, limit: FileContent.documentLimit) {
+            case .success(let body):
+                server.pages[path] = server.pages[path].map { WebSocketPage(contentType: $0.contentType, body: body) }
+            case .failure(let error):
+                throw NamedFileError(path: file, reason: "cannot be read: \(error)")
+            }
+        }
+        return server
+    }
 }
 
 extension SourceKind {
     var mqtt: MQTTSection? { if case .mqtt(let mqtt) = self { mqtt } else { nil } }
     var script: ScriptSection? { if case .script(let script) = self { script } else { nil } }
     var links: LinksSection? { if case .links(let links) = self { links } else { nil } }
-    var feed: FeedSection? { if case .feed(let feed) = self { feed } else { nil } }
-    var chat: ChatSection? { if case .chat(let chat) = self { chat } else { nil } }
+    var feed: WebSocketFeedConfiguration? { if case .feed(let feed) = self { feed } else { nil } }
+    var chat: ChatSource? { if case .chat(let chat) = self { chat } else { nil } }
 }

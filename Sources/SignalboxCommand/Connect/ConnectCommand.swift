@@ -60,7 +60,7 @@ struct ConnectCommand: ReportingCommand {
         }
         do {
             let feed = try feed(from: try url ?? WebSocketURL("ws://localhost/"))
-            if plugins.config == nil { try feed.validate(as: "connection") }
+            if plugins.config == nil { try feed.validate() }
         } catch let error as WebSocketChatError {
             throw ValidationError(error.detail)
         }
@@ -92,8 +92,9 @@ struct ConnectCommand: ReportingCommand {
     }
 
     /// Returns the feed without a configuration: every message is the same action, regardless of its content.
-    func feed(from url: WebSocketURL) throws -> FeedSection {
-        var feed = FeedSection(url: url)
+    func feed(from url: WebSocketURL) throws -> WebSocketFeedConfiguration {
+        var feed = WebSocketFeedConfiguration(source: "connection", url: url)
+        feed.limits = ConnectCommand.messageLimits
         feed.frames = WebSocketFrames(text: .action(MessageRun.action, .text), binary: MessageRun.action)
         // A line may be as long as a message.
         feed.waitingBytes = ConnectCommand.messageLimits.bytes * 2
@@ -102,14 +103,14 @@ struct ConnectCommand: ReportingCommand {
     }
 
     /// Returns the feed of a configuration, changed by the options.
-    func feed(changing section: FeedSection) throws -> FeedSection {
+    func feed(changing section: WebSocketFeedConfiguration) throws -> WebSocketFeedConfiguration {
         var feed = section
         feed.url = try url() ?? section.url
         try connection.apply(to: &feed)
         return feed
     }
 
-    private func show(_ feed: FeedSection, _ logger: Logger) async throws -> CommandStatus {
+    private func show(_ feed: WebSocketFeedConfiguration, _ logger: Logger) async throws -> CommandStatus {
         let stop = AsyncStream.makeStream(of: Void.self)
         // Silences the supervisor's warnings, because the command itself reports how the connection ended.
         let quiet = Logger(level: logger.logLevel >= .notice ? .critical : logger.logLevel)
@@ -118,8 +119,6 @@ struct ConnectCommand: ReportingCommand {
         }
         let source = try ConnectSource(
             feed,
-            source: "connection",
-            limits: ConnectCommand.messageLimits,
             outgoing: outgoing,
             logger: logger,
             onAnswer: nil,
@@ -142,8 +141,6 @@ struct ConnectCommand: ReportingCommand {
         let stop = AsyncStream.makeStream(of: Void.self)
         let source = try ConnectSource(
             try self.feed(changing: feed),
-            source: section.name,
-            limits: configuration.limits,
             outgoing: outgoing,
             logger: logger,
             onAnswer: { output.offer(ConnectCommand.line(for: $0, isTerminal: output.isTerminal)) },

@@ -13,26 +13,24 @@ final class ConnectSource: Adapter {
     private let outgoing: OutgoingLines
 
     /// - Parameters:
-    ///   - section: The configuration of the connection.
+    ///   - configuration: The configuration of the connection.
     ///   - onAnswer: Receives the outcomes of sent messages. If `nil`, outcomes are treated like other messages.
     ///   - discardsMessages: Returns whether further messages are discarded.
     ///   - stop: Requests the end of the run.
     /// - Throws: `WebSocketChatError` `invalidConfiguration`.
     init(
-        _ section: FeedSection,
-        source: SourceName,
-        limits: MessageLimits,
+        _ configuration: WebSocketFeedConfiguration,
         outgoing options: OutgoingArguments,
         logger: Logger,
         onAnswer: (@Sendable (Bytes) -> Void)?,
         discardsMessages: @escaping @Sendable () -> Bool,
         stop: @escaping @Sendable () -> Void
     ) throws(WebSocketChatError) {
-        var configuration = section.feed(from: source, limits: limits)
-        configuration.announcesConnections = true
-        configuration.firstConnectionMustSucceed = section.reconnect == nil
-        feed = try WebSocketFeed(configuration, logger: logger)
-        keepsConnections = !section.announcesConnections
+        var watched = configuration
+        watched.announcesConnections = true
+        watched.firstConnectionMustSucceed = configuration.reconnect == nil
+        feed = try WebSocketFeed(watched, logger: logger)
+        keepsConnections = !configuration.announcesConnections
         self.onAnswer = onAnswer
         self.discardsMessages = discardsMessages
         outgoing = OutgoingLines(options, watch: watch, stop: stop)

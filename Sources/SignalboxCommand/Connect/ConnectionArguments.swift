@@ -39,8 +39,8 @@ struct ConnectionArguments: ParsableArguments {
     @Option(help: "A subprotocol to offer; may be repeated, in order of preference.")
     var subprotocol: [String] = []
 
-    @Option(help: "Ping the server after this period of silence, such as 30s, or never.", transform: PingSection.option)
-    var ping: PingSection?
+    @Option(help: "Ping the server after this period of silence, such as 30s, or never.", transform: ConnectionArguments.ping)
+    var ping: Duration??
 
     @Flag(help: "Offer compression (RFC 7692).")
     var compression = false
@@ -52,7 +52,7 @@ struct ConnectionArguments: ParsableArguments {
 
     /// Applies the options to a feed. Absent options leave its values unchanged, except that it reconnects only if an
     /// option requests it.
-    func apply(to feed: inout FeedSection) throws {
+    func apply(to feed: inout WebSocketFeedConfiguration) throws {
         if !subprotocol.isEmpty { feed.subprotocols = subprotocol }
         feed.origin = origin ?? feed.origin
         let headers = try headers()
@@ -62,7 +62,7 @@ struct ConnectionArguments: ParsableArguments {
         feed.trust = tls.insecure ? .anything : tls.authority.map { .authority(file: $0) } ?? feed.trust
         feed.identity = tls.identity.map { WebSocketIdentity(certificateFile: $0, keyFile: $1) } ?? feed.identity
         if !openMessage.isEmpty { feed.openingMessages = openMessage }
-        feed.ping = ping ?? feed.ping
+        feed.pingAfter = ping ?? feed.pingAfter
         feed.compression = compression || feed.compression
         feed.reconnect = reconnect ? feed.reconnect ?? WebSocketReconnect() : nil
     }
@@ -96,12 +96,12 @@ struct ConnectionArguments: ParsableArguments {
     }
 }
 
-extension PingSection {
-    /// Parses the option `--ping`.
-    fileprivate static func option(_ text: String) throws -> PingSection {
-        guard text != "never" else { return .never }
+extension ConnectionArguments {
+    /// Parses the option `--ping`: a duration, or `nil` for no pings.
+    private static func ping(_ text: String) throws -> Duration? {
+        guard text != "never" else { return nil }
         do throws(ValueTextError) {
-            return .after(try DurationText.duration(in: text))
+            return try DurationText.duration(in: text)
         } catch {
             throw ValidationError("\(error), or 'never'")
         }

@@ -88,9 +88,8 @@ struct ConfigurationExplainer {
             let page = script.page(from: name, scripts: [], limits: limits)
             return try JavaScriptCoreEngine(page, logger: logger).features
         case .links(let links): return LinkAdapter(links, source: name, limits: limits, logger: logger).features
-        case .feed(let feed): return try WebSocketFeed(feed.feed(from: name, limits: limits), logger: logger).features
-        case .chat(let chat):
-            return try WebSocketServer(chat.server(from: name, limits: limits), logger: logger).features
+        case .feed(let feed): return try WebSocketFeed(feed, logger: logger).features
+        case .chat(let chat): return try WebSocketServer(chat.server, logger: logger).features
         }
     }
 }

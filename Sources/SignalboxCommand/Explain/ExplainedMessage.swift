@@ -51,8 +51,8 @@ struct ExplainedMessage {
             let origin = Origin(source: source.name, facts: known)
             arrival = try Arrival.single(bytes, from: origin, envelope, payload: payload, limits: limits)
         case .chat(let chat):
-            let (envelope, payload) = try chat.frames.reading(of: bytes, isBinary: facts.binary)
-            let origin = Origin(source: source.name, facts: try ExplainedMessage.client(facts, of: chat))
+            let (envelope, payload) = try chat.server.frames.reading(of: bytes, isBinary: facts.binary)
+            let origin = Origin(source: source.name, facts: try ExplainedMessage.client(facts, of: chat.server))
             arrival = try Arrival.single(bytes, from: origin, envelope, payload: payload, limits: limits)
         }
         self.route = route
@@ -82,7 +82,9 @@ struct ExplainedMessage {
     }
 
     /// Returns the facts of a client that the server would accept.
-    private static func client(_ facts: MessageFacts, of chat: ChatSection) throws(CommandFailure) -> ChatFacts {
+    private static func client(_ facts: MessageFacts, of chat: WebSocketServerConfiguration) throws(CommandFailure)
+        -> ChatFacts
+    {
         let names = chat.principals.map(\.name)
         if let principal = facts.principal, !names.contains(principal) {
             let advice = NameSuggestion.advice(for: principal, among: names)

@@ -59,20 +59,20 @@ struct ServeRequest: ParsableArguments {
             throw CommandFailure(.invalidConfiguration, "\(file): there is no chat; \(advice)")
         }
         guard !isEmpty else { return }
-        guard indices.count == 1, case .chat(var section) = configuration.sources[index].kind else {
+        guard indices.count == 1, case .chat(var chat) = configuration.sources[index].kind else {
             let names = indices.map { configuration.sources[$0].name.text }.joined(separator: ", ")
             let message =
                 "--address and --port apply to a single chat, but there are several: \(names); set them in the configuration"
             throw CommandFailure(.usage, message)
         }
-        section.address = address ?? section.address
-        section.port = port ?? section.port
+        chat.server.address = address ?? chat.server.address
+        chat.server.port = port ?? chat.server.port
         do throws(WebSocketChatError) {
-            try section.validate(as: configuration.sources[index].name)
+            try chat.server.validate()
         } catch {
             throw CommandFailure(.usage, "\(error)")
         }
-        configuration.sources[index].kind = .chat(section)
+        configuration.sources[index].kind = .chat(chat)
     }
 }
 

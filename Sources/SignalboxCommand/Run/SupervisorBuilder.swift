@@ -143,10 +143,9 @@ struct SourceAdapter {
             if let file = links.file { try InputDescriptor.checkReadable(file) }
             adapter = LinkAdapter(links, source: name, limits: limits, logger: logger)
         case .feed(let feed):
-            adapter = try WebSocketFeed(feed.feed(from: name, limits: limits), thread: thread, logger: logger)
+            adapter = try WebSocketFeed(feed, thread: thread, logger: logger)
         case .chat(let chat):
-            let pages = try chat.documents()
-            let made = try WebSocketServer(chat.server(from: name, pages: pages, limits: limits), logger: logger)
+            let made = try WebSocketServer(chat.withDocuments(), logger: logger)
             adapter = made
             server = made
         }

@@ -2,7 +2,7 @@ import AdapterSupport
 public import SignalboxCore
 
 /// The configuration of a feed. ``WebSocketFeed`` validates it.
-public struct WebSocketFeedConfiguration: Sendable {
+public struct WebSocketFeedConfiguration: Sendable, Hashable {
     /// The configured source that arrivals belong to.
     public var source: SourceName
     /// The URL of the server.

@@ -59,11 +59,7 @@ extension WebSocketServerConfiguration {
 
     private func validateAccess() throws(WebSocketChatError) {
         // A server that only serves documents is useful too.
-        if !origins.isEmpty || pagesHost != nil || !pages.isEmpty { return }
-        switch absentOrigin {
-        case .allowed: return
-        case .withToken where !principals.isEmpty: return
-        case .withToken, .refused:
+        guard isReachable || pagesHost != nil || !pages.isEmpty else {
             throw .invalid(
                 "no client can connect: set the origins of the allowed pages, or principals with tokens for other clients, "
                     + "or allow clients without an origin"
@@ -180,6 +176,16 @@ extension Duration {
 }
 
 extension WebSocketServerConfiguration {
+    /// Whether the origins, the principals or the policy for clients without an origin allow any client to connect.
+    package var isReachable: Bool {
+        if !origins.isEmpty { return true }
+        return switch absentOrigin {
+        case .withToken: !principals.isEmpty
+        case .allowed: true
+        case .refused: false
+        }
+    }
+
     /// Returns whether a numeric address is a loopback address.
     package static func isLocal(_ address: String) -> Bool { NumericAddress(address)?.isLoopback ?? false }
 }

@@ -8,7 +8,7 @@ public import SignalboxRoutes
 ///
 /// The `Host` header is not checked. A page that reaches ``pages`` or ``healthPath`` through its own name for this
 /// address (DNS rebinding) can read nothing secret. Its scripts cannot connect: browsers send the page's own `Origin`.
-public struct WebSocketServerConfiguration: Sendable {
+public struct WebSocketServerConfiguration: Sendable, Hashable {
     /// The configured source that arrivals belong to.
     public var source: SourceName
     /// The numeric address to listen on, IPv6 without brackets; `::` is every address of the machine. The default

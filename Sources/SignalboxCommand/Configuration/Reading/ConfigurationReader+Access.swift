@@ -75,7 +75,7 @@ extension ConfigurationReader {
         }
         switch sources.kinds[source] {
         case "links": return link(rule, sources.sources[source]?.links?.targets)
-        case "chat": return chat(rule, sources.sources[source]?.chat)
+        case "chat": return chat(rule, sources.sources[source]?.chat?.server)
         case "feed": return feed(rule)
         default: break
         }
@@ -122,10 +122,10 @@ extension ConfigurationReader {
         return tls.flag().map { .feed(tls: $0) }
     }
 
-    func chat(_ rule: YAMLMapping, _ section: ChatSection?) -> AccessSection.Part? {
-        let principal = rule.optional("principal").map { self.principal($0, among: section?.principalNames) }
+    func chat(_ rule: YAMLMapping, _ server: WebSocketServerConfiguration?) -> AccessSection.Part? {
+        let principal = rule.optional("principal").map { self.principal($0, among: server?.principals.map(\.name)) }
         let authenticated = rule.optional("authenticated").map { $0.flag() }
-        let origin = rule.optional("origin").map { self.origin($0, among: section?.origins) }
+        let origin = rule.optional("origin").map { self.origin($0, among: server?.origins) }
         guard principal != .some(nil), authenticated != .some(nil), origin != .some(nil) else { return nil }
         let part = AccessSection.ChatPart(
             principal: principal ?? nil,

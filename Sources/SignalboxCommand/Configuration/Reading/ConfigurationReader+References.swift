@@ -124,10 +124,10 @@ extension ConfigurationReader {
     }
 
     /// Warns about tokens sent to the server unencrypted. A header whose value is a reference counts as a secret.
-    func checkTokens(_ section: FeedSection, _ mapping: YAMLMapping) {
-        guard !section.url.isSecure, !section.url.isLocal else { return }
-        let headers = section.headers.contains { !$0.value.isInline } ? mapping.optional("headers") : nil
-        for value in [mapping.optional("bearer"), headers] {
+    func checkTokens(_ feed: WebSocketFeedConfiguration, _ keys: YAMLMapping) {
+        guard !feed.url.isSecure, !feed.url.isLocal else { return }
+        let headers = feed.headers.contains { !$0.value.isInline } ? keys.optional("headers") : nil
+        for value in [keys.optional("bearer"), headers] {
             value?.warn("it is sent to the server unencrypted; use wss://", .credentialsInClear)
         }
     }

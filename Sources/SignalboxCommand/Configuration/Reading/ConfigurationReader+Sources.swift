@@ -5,12 +5,12 @@ import SignalboxRoutes
 import WebSocketChat
 
 extension ConfigurationReader {
-    func sources(_ mapping: YAMLMapping) -> [SourceSection] {
+    func sources(_ mapping: YAMLMapping, _ limits: MessageLimits) -> [SourceSection] {
         if mapping.entries.isEmpty { mapping.value.reportError("name at least one source below it") }
         return mapping.entries.compactMap { entry in
             let name = sourceName(entry.name, at: entry.key)
             return entry.value.mapping("source") { keys in
-                let kind = kind(keys, of: name)
+                let kind = kind(keys, of: name, limits)
                 var (window, rateLimit, policy) = (WindowLimits(), RateLimit?.none, DeduplicationPolicy.automatic)
                 keys.read("window", &window, self.window)
                 keys.read("rate_limit", &rateLimit, self.rateLimit)
@@ -28,23 +28,16 @@ extension ConfigurationReader {
         }
     }
 
-    private func kind(_ keys: YAMLMapping, of name: SourceName?) -> SourceKind? {
+    private func kind(_ keys: YAMLMapping, of name: SourceName?, _ limits: MessageLimits) -> SourceKind? {
         let advice = "each source has one of these keys"
         guard let found = keys.required(oneOf: SourceKind.keys, advice) else { return nil }
+        // A source with an invalid name is read too, for its other errors.
+        let source = name ?? SourceSection.internalName
         switch found.key {
         case "script": return script(found.value).map(SourceKind.script)
         case "links": return links(found.value).map(SourceKind.links)
-        case "feed":
-            guard let section = feed(found.value), let name else { return nil }
-            found.value.check { try section.validate(as: name) }
-            return .feed(section)
-        case "chat":
-            guard let section = chat(found.value), let name else { return nil }
-            // An unreachable server has been reported already.
-            if section.isReachable {
-                found.value.check { try section.validate(as: name) }
-            }
-            return .chat(section)
+        case "feed": return feed(found.value, of: source, limits).map(SourceKind.feed)
+        case "chat": return chat(found.value, of: source, limits).map(SourceKind.chat)
         default:
             guard let section = mqtt(found.value), let name else { return nil }
             validate(section, of: name, at: found.value)

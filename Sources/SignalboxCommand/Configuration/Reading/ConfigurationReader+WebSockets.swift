@@ -4,56 +4,61 @@ import SignalboxRoutes
 import WebSocketChat
 
 extension ConfigurationReader {
-    func chat(_ value: YAMLValue) -> ChatSection? {
-        guard let mapping = value.mapping(.chat) else { return nil }
-        let port = mapping.required("port", "0 lets the system choose")?.integer(0...Int(UInt16.max))
-        var section = ChatSection(port: port.flatMap(UInt16.init(exactly:)) ?? 0)
-        section.address = mapping.optional("address").flatMap(text)
-        section.path = mapping.optional("path")?.text()
-        section.identity = mapping.optional("identity").flatMap(identity)
-        mapping.read("origins", &section.origins, origins)
-        mapping.read("absent_origin", &section.absentOrigin, absentOrigin)
-        mapping.read("principals", &section.principals, principals)
-        section.principalNames = mapping.optional("principals")?.keys ?? []
-        mapping.read("query_tokens", &section.queryTokens) { $0.flag() }
-        mapping.read("subprotocols", &section.subprotocols, texts)
-        mapping.read("frames", &section.frames, frames)
-        mapping.read("compression", &section.compression) { $0.flag() }
-        mapping.read("answers", &section.answers) { $0.flag() }
-        mapping.read("announce_connections", &section.announcesConnections) { $0.flag() }
-        mapping.read("tags", &section.tags, texts)
-        section.bounds = chatBounds(mapping)
-        mapping.read("pages", &section.pages, pages)
-        mapping.read("health_path", &section.health) { path in
-            path.isKeyword("none") ? ChatSection.HealthPath.none : path.text().map(ChatSection.HealthPath.path)
+    func chat(_ value: YAMLValue, of name: SourceName, _ limits: MessageLimits) -> ChatSource? {
+        value.mapping("chat") { keys in
+            var server = WebSocketServerConfiguration(source: name, port: 0)
+            server.limits = limits
+            keys.read("address", &server.address, text)
+            let port = keys.required("port", "0 lets the system choose")?.integer(0...Int(UInt16.max))
+            server.port = port.flatMap(UInt16.init(exactly:)) ?? 0
+            keys.read("path", &server.path) { $0.text() }
+            keys.read("identity", &server.identity, identity)
+            keys.read("origins", &server.origins) { $0.list()?.compactMap(origin) }
+            keys.read("absent_origin", &server.absentOrigin, absentOrigin)
+            keys.read("principals", &server.principals, principals)
+            keys.read("query_tokens", &server.queryTokens) { $0.flag() }
+            keys.read("subprotocols", &server.subprotocols, texts)
+            keys.read("frames", &server.frames, frames)
+            keys.read("compression", &server.compression) { $0.flag() }
+            keys.read("answers", &server.answers) { $0.flag() }
+            keys.read("announce_connections", &server.announcesConnections) { $0.flag() }
+            readBounds(of: keys, into: &server)
+            var chat = ChatSource(server: server)
+            for document in keys.optional("pages").flatMap(documents) ?? [] {
+                chat.files[document.path] = document.file
+                chat.server.pages[document.path] = WebSocketPage(contentType: document.type, body: [])
+            }
+            keys.read("health_path", &chat.server.healthPath) {
+                $0.isKeyword("none") ? .some(nil) : $0.text().map(Optional.some)
+            }
+            let isReachable = checkReachability(chat.server, keys)
+            guard port != nil else { return nil }
+            // An unreachable server has been reported already.
+            if isReachable { value.check { try chat.server.validate() } }
+            return chat
         }
-        checkReachability(section, mapping)
-        return port == nil ? nil : section
     }
 
-    private func chatBounds(_ mapping: YAMLMapping) -> ChatBounds {
-        let times = ConfigurationReader.connectionTimes
-        var bounds = ChatBounds()
-        bounds.connections = mapping.optional("connections")?.integer(1...1_000_000)
-        bounds.httpConnections = mapping.optional("http_connections")?.integer(1...1_000_000)
-        bounds.httpConnectionsPerAddress = mapping.optional("http_connections_per_address")?.integer(1...1_000_000)
-        bounds.httpRequests = mapping.optional("http_requests")?.integer(1...1_000_000)
-        bounds.httpTimeout = mapping.optional("http_timeout")?.duration(times)
-        bounds.connectionWindow = mapping.optional("connection_window")?.integer(1...10_000)
-        bounds.handshakeTimeout = mapping.optional("handshake_timeout")?.duration(times)
-        bounds.messageTimeout = mapping.optional("message_timeout")?.duration(times)
-        bounds.idleTimeout = mapping.optional("idle_timeout")?.duration(.seconds(1)...(.seconds(7 * 86_400)))
-        bounds.pingAfter = mapping.optional("ping_after")?.duration(times)
-        bounds.silenceLimit = mapping.optional("silence_limit")?.duration(.seconds(1)...(.seconds(2 * 3_600)))
-        bounds.waitingBytes = mapping.optional("waiting_bytes")?.size(ConfigurationReader.waitingSizes)
-        bounds.allWaitingBytes = mapping.optional("all_waiting_bytes")?.size((1 << 10)...(64 << 30))
-        bounds.tagsPerConnection = mapping.optional("tags_per_connection")?.integer(1...1_000)
-        return bounds
+    private func readBounds(of keys: YAMLMapping, into server: inout WebSocketServerConfiguration) {
+        let (times, counts) = (ConfigurationReader.connectionTimes, 1...1_000_000)
+        keys.read("connections", &server.connections) { $0.integer(counts) }
+        keys.read("http_connections", &server.httpConnections) { $0.integer(counts) }
+        keys.read("http_connections_per_address", &server.httpConnectionsPerAddress) { $0.integer(counts) }
+        keys.read("http_requests", &server.httpRequests) { $0.integer(counts) }
+        keys.read("http_timeout", &server.httpTimeout) { $0.duration(times) }
+        keys.read("connection_window", &server.connectionWindow) { $0.integer(1...10_000) }
+        keys.read("handshake_timeout", &server.handshakeTimeout) { $0.duration(times) }
+        keys.read("message_timeout", &server.messageTimeout) { $0.duration(times) }
+        keys.read("idle_timeout", &server.idleTimeout) { $0.duration(.seconds(1)...(.seconds(7 * 86_400))) }
+        keys.read("ping_after", &server.pingAfter) { $0.duration(times) }
+        keys.read("silence_limit", &server.silenceLimit) { $0.duration(.seconds(1)...(.seconds(2 * 3_600))) }
+        keys.read("waiting_bytes", &server.waitingBytes) { $0.size(ConfigurationReader.waitingSizes) }
+        keys.read("all_waiting_bytes", &server.allWaitingBytes) { $0.size((1 << 10)...(64 << 30)) }
+        keys.read("tags", &server.tags) { texts($0).map(Set.init) }
+        keys.read("tags_per_connection", &server.tagsPerConnection) { $0.integer(1...1_000) }
     }
 
-    private func origins(_ value: YAMLValue) -> [WebOrigin]? {
-        value.list()?.compactMap { $0.parsed { try WebOrigin($0) } }
-    }
+    private func origin(_ value: YAMLValue) -> WebOrigin? { value.parsed { try WebOrigin($0) } }
 
     private func absentOrigin(_ value: YAMLValue) -> WebSocketAbsentOrigin? {
         let keywords = ["with_token", "allowed", "refused"]
@@ -66,51 +71,60 @@ extension ConfigurationReader {
     }
 
     private func principals(_ value: YAMLValue) -> [WebSocketPrincipal]? {
-        value.anyMapping()?.entries.compactMap { entry in
-            secret(entry.value, "a token").map { WebSocketPrincipal(entry.name, token: $0) }
+        value.anyMapping()?.entries.map { entry in
+            // After an error the token is a stand-in, because rules of `from` may name the principal.
+            WebSocketPrincipal(entry.name, token: secret(entry.value, "a token") ?? .environment(""))
         }
     }
 
-    private func pages(_ value: YAMLValue) -> [String: DocumentSection]? {
-        let entries = value.anyMapping()?.entries.compactMap { entry -> (String, DocumentSection)? in
-            guard let mapping = entry.value.mapping(.document) else { return nil }
-            let file = mapping.required("file", "name the file of the document").flatMap(namedFile)
-            let type = mapping.required("type", "such as type: text/html; charset=utf-8")?.text()
-            guard let file, let type else { return nil }
-            return (entry.name, DocumentSection(file: file, contentType: type))
+    private func documents(_ value: YAMLValue) -> [(path: String, file: String, type: String)]? {
+        value.anyMapping()?.entries.compactMap { entry in
+            entry.value.mapping("document") { keys in
+                let file = keys.required("file", "name the file of the document").flatMap(namedFile)
+                let type = keys.required("type", "such as type: text/html; charset=utf-8")?.text()
+                guard let file, let type else { return nil }
+                return (entry.name, file, type)
+            }
         }
-        return entries.map { Dictionary($0) { first, _ in first } }
     }
 
     /// Reports a server that no client can reach, and warns about one that is open to unintended clients.
-    private func checkReachability(_ section: ChatSection, _ mapping: YAMLMapping) {
+    ///
+    /// - Returns: Whether a client can reach the server.
+    private func checkReachability(_ server: WebSocketServerConfiguration, _ keys: YAMLMapping) -> Bool {
         let hasMistakes = ["origins", "absent_origin", "principals"].contains { key in
-            problems.hasErrors(below: ["\(mapping.value.path).\(key)"])
+            problems.hasErrors(below: ["\(keys.value.path).\(key)"])
         }
-        if !hasMistakes, !section.isReachable {
+        if !hasMistakes, !server.isReachable {
             let advice = "principals: { NAME: { env: VARIABLE } }"
-            mapping.value.reportError(
+            keys.value.reportError(
                 "no client can connect; add clients, such as \(advice), or the 'origins' whose pages may connect",
                 .nobodyCanConnect,
                 suggestion: advice
             )
         }
-        if section.queryTokens {
-            mapping.optional("query_tokens")?.warn(
+        if server.queryTokens {
+            keys.optional("query_tokens")?.warn(
                 "logs and proxies may store tokens in URLs; let clients send the header Authorization",
                 .tokenInURL,
                 suggestion: "false"
             )
         }
-        guard !section.isLocal, let address = mapping.optional("address") else { return }
-        if section.identity == nil {
+        if !WebSocketServerConfiguration.isLocal(server.address), let address = keys.optional("address") {
+            warnOfOpenAddress(server, at: address)
+        }
+        return server.isReachable
+    }
+
+    private func warnOfOpenAddress(_ server: WebSocketServerConfiguration, at address: YAMLValue) {
+        if server.identity == nil {
             address.warn(
                 "other machines can reach it, and without 'identity' anyone on the network path can read all traffic and "
                     + "tokens; add the server's certificate, or let a proxy on this machine terminate TLS",
                 .openAddress
             )
         }
-        if section.principals.isEmpty {
+        if server.principals.isEmpty {
             address.warn(
                 "other machines can reach it without a token, and any program can state an allowed origin; add 'principals'",
                 .openAddress
@@ -120,37 +134,43 @@ extension ConfigurationReader {
 }
 
 extension ConfigurationReader {
-    func feed(_ value: YAMLValue) -> FeedSection? {
-        guard let mapping = value.mapping(.feed) else { return nil }
-        let url = mapping.required("url", "write wss://host/path or { env: NAME }").flatMap(feedURL)
-        // Without a URL, the other keys are still read, so that their errors are reported too.
-        guard var section = url.map({ FeedSection(url: $0) }) ?? FeedSection.unconnected else { return nil }
-        mapping.read("subprotocols", &section.subprotocols, texts)
-        section.origin = mapping.optional("origin")?.text()
-        mapping.read("headers", &section.headers, headers)
-        section.bearer = mapping.optional("bearer").flatMap { secret($0, "a token") }
-        mapping.read("trust", &section.trust, trust)
-        section.identity = mapping.optional("identity").flatMap(identity)
-        mapping.read("opening_messages", &section.openingMessages, openingMessages)
-        mapping.read("frames", &section.frames, frames)
-        mapping.read("compression", &section.compression) { $0.flag() }
-        mapping.read("answers", &section.answers) { $0.flag() }
-        mapping.read("announce_connections", &section.announcesConnections) { $0.flag() }
-        mapping.read("reconnect", &section.reconnect, reconnect)
-        readTimes(of: mapping, into: &section)
-        if url != nil { checkTokens(section, mapping) }
-        return url == nil ? nil : section
+    func feed(_ value: YAMLValue, of name: SourceName, _ limits: MessageLimits) -> WebSocketFeedConfiguration? {
+        value.mapping("feed") { keys in
+            let url = keys.required("url", "write wss://host/path or { env: NAME }").flatMap(feedURL)
+            // Without a URL, the other keys are still read, so that their errors are reported too.
+            guard let address = url ?? ConfigurationReader.anyURL else { return nil }
+            var feed = WebSocketFeedConfiguration(source: name, url: address)
+            feed.limits = limits
+            keys.read("subprotocols", &feed.subprotocols, texts)
+            keys.read("origin", &feed.origin) { $0.text() }
+            keys.read("headers", &feed.headers, headers)
+            keys.read("bearer", &feed.bearer) { secret($0, "a token") }
+            keys.read("trust", &feed.trust, trust)
+            keys.read("identity", &feed.identity, identity)
+            keys.read("opening_messages", &feed.openingMessages, openingMessages)
+            keys.read("frames", &feed.frames, frames)
+            keys.read("compression", &feed.compression) { $0.flag() }
+            keys.read("answers", &feed.answers) { $0.flag() }
+            keys.read("announce_connections", &feed.announcesConnections) { $0.flag() }
+            keys.read("reconnect", &feed.reconnect) {
+                $0.isKeyword("never") ? .some(nil) : reconnect($0).map(Optional.some)
+            }
+            keys.read("connect_timeout", &feed.connectTimeout) { $0.duration(.seconds(1)...(.seconds(60))) }
+            let times = ConfigurationReader.connectionTimes
+            keys.read("ping_after", &feed.pingAfter) {
+                $0.isKeyword("never") ? .some(nil) : $0.duration(times).map(Optional.some)
+            }
+            keys.read("pong_within", &feed.pongWithin) { $0.duration(times) }
+            keys.read("waiting_bytes", &feed.waitingBytes) { $0.size(ConfigurationReader.waitingSizes) }
+            guard url != nil else { return nil }
+            checkTokens(feed, keys)
+            value.check { try feed.validate() }
+            return feed
+        }
     }
 
-    private func readTimes(of mapping: YAMLMapping, into section: inout FeedSection) {
-        let times = ConfigurationReader.connectionTimes
-        section.connectTimeout = mapping.optional("connect_timeout")?.duration(.seconds(1)...(.seconds(60)))
-        mapping.read("ping_after", &section.ping) { value in
-            value.isKeyword("never") ? .never : value.duration(times).map(PingSection.after)
-        }
-        section.pongWithin = mapping.optional("pong_within")?.duration(times)
-        section.waitingBytes = mapping.optional("waiting_bytes")?.size(ConfigurationReader.waitingSizes)
-    }
+    /// A stand-in for an invalid URL.
+    private static let anyURL = try? WebSocketURL("ws://127.0.0.1/")
 
     /// Returns a feed's URL. Messages never repeat it, because it may contain a token.
     private func feedURL(_ value: YAMLValue) -> WebSocketURL? {
@@ -200,86 +220,87 @@ extension ConfigurationReader {
             default: return nil
             }
         }
-        guard let mapping = value.mapping(.trust) else { return nil }
-        return mapping.required("authority", "name the file of its certificate (PEM)").flatMap(namedFile)
-            .map { .authority(file: $0) }
+        return value.mapping("trust") { keys in
+            keys.required("authority", "name the file of its certificate (PEM)").flatMap(namedFile)
+                .map { .authority(file: $0) }
+        }
     }
 
-    private func reconnect(_ value: YAMLValue) -> WebSocketReconnect?? {
-        if value.isKeyword("never") { return .some(nil) }
-        guard let mapping = value.mapping(.reconnect) else { return nil }
-        var reconnect = WebSocketReconnect()
-        mapping.read("first", &reconnect.first) { $0.duration(ConfigurationReader.waits) }
-        mapping.read("cap", &reconnect.cap) { $0.duration(ConfigurationReader.waits) }
-        mapping.read("slow", &reconnect.slow, slowWaits)
-        mapping.read("holds", &reconnect.holds) { $0.duration(.zero...(.seconds(3_600))) }
-        return reconnect
+    private func reconnect(_ value: YAMLValue) -> WebSocketReconnect? {
+        value.mapping("reconnect") { keys in
+            var reconnect = WebSocketReconnect()
+            keys.read("first", &reconnect.first) { $0.duration(ConfigurationReader.waits) }
+            keys.read("cap", &reconnect.cap) { $0.duration(ConfigurationReader.waits) }
+            keys.read("slow", &reconnect.slow, slowWaits)
+            keys.read("holds", &reconnect.holds) { $0.duration(.zero...(.seconds(3_600))) }
+            return reconnect
+        }
     }
 
     private func slowWaits(_ value: YAMLValue) -> ClosedRange<Duration>? {
-        guard let mapping = value.mapping(.waits) else { return nil }
-        let advice = "set the range of waits, such as { from: 30s, to: 60s }"
-        let from = mapping.required("from", advice)?.duration(ConfigurationReader.waits)
-        let to = mapping.required("to", advice)?.duration(ConfigurationReader.waits)
-        guard let from, let to else { return nil }
-        guard from <= to else {
-            value.reportError("'from' is greater than 'to'; swap them")
-            return nil
+        value.mapping("waits") { keys in
+            let advice = "set the range of waits, such as { from: 30s, to: 60s }"
+            let from = keys.required("from", advice)?.duration(ConfigurationReader.waits)
+            let to = keys.required("to", advice)?.duration(ConfigurationReader.waits)
+            guard let from, let to else { return nil }
+            guard from <= to else {
+                value.reportError("'from' is greater than 'to'; swap them")
+                return nil
+            }
+            return from...to
         }
-        return from...to
     }
 
     private static let waits: ClosedRange<Duration> = .milliseconds(1)...(.seconds(3_600))
 }
 
-extension FeedSection {
-    /// A stand-in for a section with an invalid URL.
-    fileprivate static let unconnected = (try? WebSocketURL("ws://127.0.0.1/")).map { FeedSection(url: $0) }
-}
-
 /// Settings that feeds and chats share.
 extension ConfigurationReader {
     /// The range of a WebSocket connection's timeouts.
-    static let connectionTimes: ClosedRange<Duration> = .seconds(1)...(.seconds(3_600))
+    private static let connectionTimes: ClosedRange<Duration> = .seconds(1)...(.seconds(3_600))
     /// The range of the number of unsent bytes on one connection.
-    static let waitingSizes = (1 << 10)...(1 << 30)
+    private static let waitingSizes = (1 << 10)...(1 << 30)
 
-    func frames(_ value: YAMLValue) -> WebSocketFrames? {
-        guard let mapping = value.mapping(.frames) else { return nil }
-        var frames = WebSocketFrames()
-        mapping.read("text", &frames.text, textFrames)
-        frames.binary = mapping.optional("binary").flatMap(action(namedBy:))
-        mapping.read("batch", &frames.batch) { $0.integer(1...10_000) }
-        return frames
+    private func frames(_ value: YAMLValue) -> WebSocketFrames? {
+        value.mapping("frames") { keys in
+            var frames = WebSocketFrames()
+            keys.read("text", &frames.text, textFrames)
+            keys.read("binary", &frames.binary, action(namedBy:))
+            keys.read("batch", &frames.batch) { $0.integer(1...10_000) }
+            return frames
+        }
     }
 
     private func textFrames(_ value: YAMLValue) -> WebSocketFrames.Text? {
-        guard value.isMapping else {
-            return envelope(value).map { .envelope($0.payloadEnvelope) }
+        guard value.isMapping else { return envelope(value).map { .envelope($0.payloadEnvelope) } }
+        return value.mapping("textFrames") { keys in
+            let advice = "name the action of each text, such as action: tick"
+            let action = keys.required("action", advice).flatMap(action(namedBy:))
+            var kind = PayloadKind.json
+            keys.read("payload", &kind) { value in
+                value.keyword(of: [PayloadKind.json, .text].map(\.rawValue), "a kind of text")
+                    .flatMap(PayloadKind.init(rawValue:))
+            }
+            return action.map { .action($0, kind) }
         }
-        guard let mapping = value.mapping(.textFrames) else { return nil }
-        let kinds = [PayloadKind.json, .text].map(\.rawValue)
-        let payload = mapping.optional("payload").map { $0.keyword(of: kinds, "a kind of text") } ?? "json"
-        let action = mapping.required("action", "name the action of each text, such as action: tick")
-            .flatMap(action(namedBy:))
-        guard let action, let kind = payload.flatMap(PayloadKind.init(rawValue:)) else { return nil }
-        return .action(action, kind)
     }
 
-    private func action(namedBy value: YAMLValue) -> ActionName? {
+    /// Returns the name of an action, for which a plugin should exist.
+    func action(namedBy value: YAMLValue) -> ActionName? {
         let action = value.parsed(.badName) { try ActionName($0) }
         if let action { locations.actions.append((action, value)) }
         return action
     }
 
     func identity(_ value: YAMLValue) -> WebSocketIdentity? {
-        guard let mapping = value.mapping(.identity) else { return nil }
-        let certificate = mapping.required("certificate", "name the file of the certificate (PEM)").flatMap(namedFile)
-        let keyValue = mapping.required("key", "name the file of its private key (PEM)")
-        let key = keyValue.flatMap(namedFile)
-        if let key, let keyValue { checkFilePermissions(key, at: keyValue) }
-        guard let certificate, let key else { return nil }
-        return WebSocketIdentity(certificateFile: certificate, keyFile: key)
+        value.mapping("identity") { keys in
+            let certificate = keys.required("certificate", "name the file of the certificate (PEM)").flatMap(namedFile)
+            let keyValue = keys.required("key", "name the file of its private key (PEM)")
+            let key = keyValue.flatMap(namedFile)
+            if let key, let keyValue { checkFilePermissions(key, at: keyValue) }
+            guard let certificate, let key else { return nil }
+            return WebSocketIdentity(certificateFile: certificate, keyFile: key)
+        }
     }
 
     /// Returns a list of texts, without invalid elements.

@@ -116,7 +116,7 @@ struct ConfigurationReader {
 
     private func readSources(of keys: YAMLMapping, into configuration: inout RunConfiguration) {
         let sources = keys.required("sources", "name at least one source below it")?.anyMapping()
-        configuration.sources = sources.map { self.sources($0) } ?? []
+        configuration.sources = sources.map { self.sources($0, configuration.limits) } ?? []
         if let list = keys.required("plugins", "name at least one plugin below it")?.list() {
             let names = SourceNames(sources, configuration.sources)
             configuration.plugins = plugins(list, sources: names, bounds: configuration.supervisor)

@@ -9,7 +9,7 @@ import Testing
     private static let open = "{ port: 0, absent_origin: allowed }"
 
     @Test func everyKeyIsRead() throws {
-        let section = try WebSocketFixture.chatSection(
+        let section = try WebSocketFixture.chatSource(
             """
             { address: '::1', port: 8080, path: /chat, identity: { certificate: c.pem, key: k.pem },
               origins: ['https://app.example'], absent_origin: refused,
@@ -19,9 +19,10 @@ import Testing
               handshake_timeout: 12s, message_timeout: 13s, idle_timeout: 14s, ping_after: 15s, silence_limit: 16s,
               waiting_bytes: 2KiB, all_waiting_bytes: 3KiB, tags_per_connection: 4, tags: [lobby],
               pages: { /: { file: index.html, type: text/html } }, health_path: /up }
-            """
+            """,
+            rest: "limits: { message_bytes: 9 }"
         )
-        let server = section.server(from: "chat", limits: MessageLimits(bytes: 9))
+        let server = section.server
         #expect(server.address == "::1" && server.port == 8080 && server.path == "/chat")
         #expect(server.identity == WebSocketIdentity(certificateFile: "c.pem", keyFile: "k.pem"))
         #expect(server.origins == [try WebOrigin("https://app.example")] && server.absentOrigin == .refused)
@@ -40,22 +41,21 @@ import Testing
         #expect(server.idleTimeout == .seconds(14))
         #expect(server.pingAfter == .seconds(15) && server.silenceLimit == .seconds(16))
         #expect(server.waitingBytes == 2_048 && server.allWaitingBytes == 3_072 && server.tagsPerConnection == 4)
-        #expect(section.pages == ["/": DocumentSection(file: "index.html", contentType: "text/html")])
+        #expect(server.pages == ["/": WebSocketPage(contentType: "text/html", body: [])])
+        #expect(section.files == ["/": "index.html"])
         #expect(server.healthPath == "/up" && server.tags == ["lobby"])
     }
 
     @Test func omittedKeysHaveTheAdaptersDefaults() throws {
-        let section = try WebSocketFixture.chatSection(Self.open)
+        let section = try WebSocketFixture.chatSource(Self.open)
         var standard = WebSocketServerConfiguration(source: "chat", port: 0)
         standard.absentOrigin = .allowed
-        #expect(
-            String(describing: section.server(from: "chat", limits: MessageLimits())) == String(describing: standard)
-        )
+        #expect(section.server == standard)
     }
 
     @Test func theHealthPathCanBeDisabled() throws {
-        let section = try WebSocketFixture.chatSection("{ port: 0, absent_origin: allowed, health_path: none }")
-        #expect(section.server(from: "chat", limits: MessageLimits()).healthPath == nil)
+        let section = try WebSocketFixture.chatSource("{ port: 0, absent_origin: allowed, health_path: none }")
+        #expect(section.server.healthPath == nil)
     }
 
     @Test(arguments: [

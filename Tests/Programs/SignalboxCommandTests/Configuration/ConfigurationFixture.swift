@@ -1,3 +1,5 @@
+import WebSocketChat
+
 @testable import SignalboxCommand
 
 /// Reads configurations with the test's own environment and files.
@@ -74,16 +76,16 @@ enum WebSocketFixture {
         """
     }
 
-    static func feedSection(_ feed: String) throws -> FeedSection {
-        let configuration = try ConfigurationFixture.read(self.feed(feed))
+    static func feedConfiguration(_ feed: String, rest: String = "") throws -> WebSocketFeedConfiguration {
+        let configuration = try ConfigurationFixture.read("\(self.feed(feed))\n\(rest)")
         guard case .feed(let section)? = configuration.sources.first?.kind else {
             throw FileReadError(description: "the source is not a feed")
         }
         return section
     }
 
-    static func chatSection(_ chat: String) throws -> ChatSection {
-        let configuration = try ConfigurationFixture.read(self.chat(chat))
+    static func chatSource(_ chat: String, rest: String = "") throws -> ChatSource {
+        let configuration = try ConfigurationFixture.read("\(self.chat(chat))\n\(rest)")
         guard case .chat(let section)? = configuration.sources.first?.kind else {
             throw FileReadError(description: "the source is not a chat")
         }

@@ -6,7 +6,7 @@ import WebSocketChat
 
 @Suite struct FeedConfigurationTests {
     @Test func everyKeyIsRead() throws {
-        let section = try WebSocketFixture.feedSection(
+        let feed = try WebSocketFixture.feedConfiguration(
             """
             { url: 'wss://feed.example/v1', subprotocols: [a, b], origin: 'https://app.example',
               headers: { X-Client: kiosk, X-Token: { env: PASSWORD } }, bearer: { env: PASSWORD },
@@ -16,9 +16,9 @@ import WebSocketChat
               announce_connections: true,
               reconnect: { first: 1s, cap: 2m, slow: { from: 1m, to: 2m }, holds: 5s },
               connect_timeout: 3s, ping_after: 4s, pong_within: 5s, waiting_bytes: 2MiB }
-            """
+            """,
+            rest: "limits: { message_bytes: 9 }"
         )
-        let feed = section.feed(from: "feed", limits: MessageLimits(bytes: 9))
         #expect(feed.url.description == "wss://feed.example:443")
         #expect(feed.subprotocols == ["a", "b"])
         #expect(feed.origin == "https://app.example")
@@ -48,23 +48,21 @@ import WebSocketChat
     }
 
     @Test func omittedKeysHaveTheAdaptersDefaults() throws {
-        let section = try WebSocketFixture.feedSection("{ url: 'ws://127.0.0.1:9' }")
-        let feed = section.feed(from: "feed", limits: MessageLimits())
+        let feed = try WebSocketFixture.feedConfiguration("{ url: 'ws://127.0.0.1:9' }")
         let standard = WebSocketFeedConfiguration(source: "feed", url: try WebSocketURL("ws://127.0.0.1:9"))
-        #expect(String(describing: feed) == String(describing: standard))
+        #expect(feed == standard)
         #expect(feed.reconnect == WebSocketReconnect())
     }
 
     @Test func neverDisablesReconnectAndPing() throws {
-        let section = try WebSocketFixture.feedSection("{ url: 'ws://h', reconnect: never, ping_after: never }")
-        let feed = section.feed(from: "feed", limits: MessageLimits())
+        let feed = try WebSocketFixture.feedConfiguration("{ url: 'ws://h', reconnect: never, ping_after: never }")
         #expect(feed.reconnect == nil && feed.pingAfter == nil)
     }
 
     @Test func textFramesMayBeOneAction() throws {
-        let section = try WebSocketFixture.feedSection("{ url: 'ws://h', frames: { text: { action: tick } } }")
+        let section = try WebSocketFixture.feedConfiguration("{ url: 'ws://h', frames: { text: { action: tick } } }")
         #expect(section.frames.text == .action("tick", .json))
-        let plain = try WebSocketFixture.feedSection(
+        let plain = try WebSocketFixture.feedConfiguration(
             "{ url: 'ws://h', frames: { text: { action: tick, payload: text } } }"
         )
         #expect(plain.frames.text == .action("tick", .text))

@@ -17,20 +17,20 @@ import Testing
         let feed = try ConnectCommand.parse(["ws://h"]).feed(from: url)
         #expect(feed.frames == WebSocketFrames(text: .action("message", .text), binary: "message"))
         #expect(feed.reconnect == nil)
-        try feed.validate(as: "connection")
+        try feed.validate()
         let again = try ConnectCommand.parse(["ws://h", "--reconnect"])
         #expect(try again.feed(from: url).reconnect == WebSocketReconnect())
     }
 
     @Test func theSectionAppliesWithoutOptions() throws {
-        let section = try WebSocketFixture.feedSection(Self.section)
+        let section = try WebSocketFixture.feedConfiguration(Self.section)
         var expected = section
         expected.reconnect = nil
         #expect(try ConnectCommand.parse(["--config", "c"]).feed(changing: section) == expected)
     }
 
     @Test func optionsOverrideTheSection() throws {
-        let section = try WebSocketFixture.feedSection(Self.section)
+        let section = try WebSocketFixture.feedConfiguration(Self.section)
         let command = try ConnectCommand.parse([
             "wss://other", "--config", "c", "--subprotocol", "b", "--origin", "https://b.example", "--header", "x-b: 3",
             "--bearer-file", "b",
@@ -43,7 +43,7 @@ import Testing
         #expect(feed.headers == [WebSocketHeader("X-A", .text("1")), WebSocketHeader("x-b", .text("3"))])
         let identity = WebSocketIdentity(certificateFile: "c", keyFile: "k")
         #expect(feed.trust == .anything && feed.identity == identity && feed.openingMessages == ["b"])
-        #expect(feed.ping == .never && feed.compression)
+        #expect(feed.pingAfter == nil && feed.compression)
         #expect(feed.reconnect == WebSocketReconnect(first: .seconds(3)), "--reconnect uses the section's delays")
     }
 }
