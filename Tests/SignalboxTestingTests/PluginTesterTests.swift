@@ -24,7 +24,9 @@ import Testing
     }
 
     @Test func aDeclinedActionIsRejectedWithItsReason() async throws {
-        let tester = PluginTester("pay", as: Int.self) { _, _ in throw PluginDeclined("it is too much") }
+        let tester = PluginTester(
+            Registration("pay", as: Int.self, from: .anyOrigin) { _, _ in throw PluginDeclined("it is too much") }
+        )
         guard case .rejected(let rejection) = await tester.outcome(of: "10") else {
             Issue.record("the action was not rejected")
             return

@@ -95,7 +95,7 @@ extension PluginSection {
 /// A route by which messages arrive: a topic, a link route, a page, a WebSocket source, or the program itself.
 struct InboundRoute {
     enum Kind {
-        case topic(TopicSection)
+        case topic(MQTTTopic)
         /// Events about a broker connection, such as a lost session.
         case session
         /// Links of a route or of the fallback, by the scheme or host that a rule may name.
@@ -146,7 +146,7 @@ struct InboundRoute {
         switch source.kind {
         case .mqtt(let mqtt):
             mqtt.allTopics.map { InboundRoute(source: source.name, kind: .topic($0), naming: naming(of: $0)) }
-                + (mqtt.announcesConnections
+                + (mqtt.push.announcesConnections
                     ? [InboundRoute(source: source.name, kind: .session, naming: .fixed(.pushSessionLost))] : [])
         case .script: [InboundRoute(source: source.name, kind: .page, naming: .sender)]
         case .links(let links): routes(of: links, from: source.name)
@@ -172,7 +172,7 @@ struct InboundRoute {
         return namings
     }
 
-    private static func naming(of topic: TopicSection) -> Naming {
+    private static func naming(of topic: MQTTTopic) -> Naming {
         if let action = topic.action { return .fixed(action) }
         return isNumber(topic.pattern.text) ? .nothing : .sender
     }

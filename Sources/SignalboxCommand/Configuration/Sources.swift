@@ -1,3 +1,4 @@
+import MQTTPush
 import Signalbox
 import SignalboxCore
 import WebSocketChat
@@ -22,7 +23,7 @@ struct SourceSection: Sendable, Hashable {
 /// The kind of a source, which is the key below its name.
 enum SourceKind: Sendable, Hashable {
     /// Topics of a broker.
-    case mqtt(MQTTSection)
+    case mqtt(MQTTSource)
     /// A headless page.
     case script(ScriptSection)
     /// URLs from a list, a file or stdin.
@@ -34,6 +35,31 @@ enum SourceKind: Sendable, Hashable {
 
     /// The keys, in the order in which messages list them.
     static let keys = ["mqtt", "script", "links", "feed", "chat"]
+}
+
+/// A broker's source.
+struct MQTTSource: Sendable, Hashable {
+    /// The configuration without its ack deadline and deliveries, which depend on other parts of the file.
+    var push: MQTTPushConfiguration
+    /// The broker's configured queue limit for this client, in messages; 0 for no limit. Only a check uses it.
+    var brokerQueue = 1_000
+    /// The maximum number of deliveries of a message if the process dies while handling it.
+    var maxDeliveries = 5
+    /// The file that counts deliveries; `nil` for one beside the append log of the first `file` plugin, if there is
+    /// one.
+    var deliveriesFile: String?
+
+    /// The subscriptions of all connections, in matching order.
+    var allTopics: [MQTTTopic] { push.topics + push.connections.flatMap(\.topics) }
+
+    /// Returns the adapter's configuration of this source.
+    func push(in configuration: RunConfiguration) -> MQTTPushConfiguration {
+        var push = push
+        push.ackDeadline = configuration.supervisor.ackDeadline
+        let file = deliveriesFile ?? configuration.firstAppendLog.map { "\($0).deliveries.\(push.source)" }
+        push.deliveries = file.map { MQTTDeliveryLimit(file: $0, deliveries: maxDeliveries) }
+        return push
+    }
 }
 
 /// A WebSocket server.
@@ -62,7 +88,7 @@ struct ChatSource: Sendable, Hashable {
 }
 
 extension SourceKind {
-    var mqtt: MQTTSection? { if case .mqtt(let mqtt) = self { mqtt } else { nil } }
+    var mqtt: MQTTSource? { if case .mqtt(let mqtt) = self { mqtt } else { nil } }
     var script: ScriptSection? { if case .script(let script) = self { script } else { nil } }
     var links: LinksSection? { if case .links(let links) = self { links } else { nil } }
     var feed: WebSocketFeedConfiguration? { if case .feed(let feed) = self { feed } else { nil } }

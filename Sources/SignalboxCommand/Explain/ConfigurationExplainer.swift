@@ -81,9 +81,7 @@ struct ConfigurationExplainer {
     private func features(of source: SourceSection) throws -> AdapterFeatures {
         let (name, limits) = (source.name, configuration.limits)
         switch source.kind {
-        case .mqtt(let mqtt):
-            let push = mqtt.push(from: name, limits: limits, ackDeadline: configuration.supervisor.ackDeadline)
-            return try MQTTPushAdapter(push, logger: logger).features
+        case .mqtt(let mqtt): return try MQTTPushAdapter(mqtt.push, logger: logger).features
         case .script(let script):
             let page = script.page(from: name, scripts: [], limits: limits)
             return try JavaScriptCoreEngine(page, logger: logger).features

@@ -3,7 +3,6 @@ import AppScheme
 import JSBridge
 import MQTTPush
 import NavigationChain
-import Signalbox
 import SignalboxCore
 import SignalboxRoutes
 import WebSocketChat
@@ -31,8 +30,7 @@ struct ExplainedMessage {
         switch source.kind {
         case .mqtt(let mqtt):
             let topic = try ExplainedMessage.topic(facts, of: source)
-            let push = mqtt.push(from: source.name, limits: limits, ackDeadline: configuration.supervisor.ackDeadline)
-            arrival = try push.arrival(of: bytes, on: topic, retained: facts.retained, qos: facts.qos ?? 1).made()
+            arrival = try mqtt.push.arrival(of: bytes, on: topic, retained: facts.retained, qos: facts.qos ?? 1).made()
             route = mqtt.allTopics.first { $0.pattern.match(topic) != nil }?.pattern.text
         case .script:
             let origin = Origin(source: source.name, facts: ExplainedMessage.page(facts))

@@ -126,13 +126,7 @@ struct SourceAdapter {
         var publisher: MQTTPublisher?
         switch section.kind {
         case .mqtt(let mqtt):
-            let push = mqtt.push(
-                from: name,
-                limits: limits,
-                ackDeadline: configuration.supervisor.ackDeadline,
-                appendLog: configuration.firstAppendLog
-            )
-            let made = try MQTTPushAdapter(push, logger: logger)
+            let made = try MQTTPushAdapter(mqtt.push(in: configuration), logger: logger)
             adapter = made
             publisher = made.publisher
         case .script(let script):

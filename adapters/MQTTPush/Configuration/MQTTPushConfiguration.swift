@@ -4,7 +4,7 @@ import SignalboxRoutes
 /// The configuration of a push source. ``MQTTPushAdapter`` validates it.
 ///
 /// Supports MQTT 5 and 3.1.1 at QoS 0 and 1, but not QoS 2, for which libmosquitto cannot guarantee delivery.
-public struct MQTTPushConfiguration: Sendable {
+public struct MQTTPushConfiguration: Sendable, Hashable {
     /// The maximum size of an MQTT packet, in bytes (MQTT 5.0, 2.1.4).
     static let largestPacket = 268_435_455
 

@@ -125,7 +125,7 @@ extension MQTTPublisherConfiguration {
 /// It uses a second connection with its own client id, because acknowledgements on the receiving connection could not
 /// be held back while something else is sent there. Broker, version, security, credentials, keep-alive and back-off are
 /// the source's.
-public struct MQTTPublishing: Sendable {
+public struct MQTTPublishing: Sendable, Hashable {
     /// The second connection's client id. If `nil` (default), it is the source's with `-tx` appended, or a random one
     /// if the source's is random.
     public var clientID: MQTTClientID?

@@ -1,59 +1,72 @@
 import MQTTPush
+import Signalbox
 import SignalboxCore
 import SignalboxRoutes
 import WebSocketChat
 
 extension ConfigurationReader {
-    func mqtt(_ value: YAMLValue) -> MQTTSection? {
-        guard let mapping = value.mapping(.mqtt) else { return nil }
-        let broker = mapping.required("broker", "write mqtt://host:port or { env: NAME }").flatMap(broker)
-        let client = mapping.required("client_id", "the broker keeps the session under this name").flatMap(client)
-        let topics = mapping.required("topics", "list at least one { pattern: … }").flatMap(topics)
-        let expiry = mapping.optional("session_expiry")?.duration(.zero...(.seconds(4_294_967_294)))
-        let keepalive = mapping.optional("keepalive")?.duration(.zero...(.seconds(65_535)))
-        let user = mapping.optional("username").flatMap(text)
-        let password = mapping.optional("password").flatMap { secret($0, "a password") }
-        let clean = mapping.optional("clean_start")?.flag()
-        let maximum = mapping.optional("receive_maximum")?.integer(1...65_535)
-        let queue = mapping.optional("broker_queue")?.integer(0...1_000_000_000)
-        let settings = connectionSettings(mapping, of: broker)
-        let more = brokerAdditions(mapping)
-        guard let broker, let client, let topics else { return nil }
-        var section = MQTTSection(broker: broker, clientID: client, username: user, password: password, topics: topics)
-        section.cleanStart = clean ?? section.cleanStart
-        section.sessionExpiry = expiry ?? section.sessionExpiry
-        section.keepalive = keepalive ?? section.keepalive
-        section.receiveMaximum = maximum ?? section.receiveMaximum
-        section.brokerQueue = queue ?? section.brokerQueue
-        (section.version, section.security, section.will) = settings
-        (section.announcesConnections, section.connections, section.publishing) = more
-        section.maxDeliveries = mapping.optional("max_deliveries")?.integer(1...1_000) ?? section.maxDeliveries
-        section.deliveriesFile = mapping.optional("deliveries_file").flatMap(createdFile)
-        checkLogin(section, mapping)
-        checkQueue(section, at: mapping.optional("receive_maximum") ?? mapping.optional("broker_queue") ?? value)
-        return section
+    func mqtt(_ value: YAMLValue, of name: SourceName, _ limits: MessageLimits) -> MQTTSource? {
+        value.mapping("mqtt") { keys in
+            let broker = keys.required("broker", "write mqtt://host:port or { env: NAME }").flatMap(broker)
+            let client = keys.required("client_id", "the broker keeps the session under this name").flatMap(client)
+            // Without a broker, the other keys are still read, so that their errors are reported too.
+            guard let address = broker ?? ConfigurationReader.anyBroker else { return nil }
+            var push = MQTTPushConfiguration(source: name, broker: address, topics: [], clientID: client ?? .random())
+            push.limits = limits
+            keys.read("clean_start", &push.cleanStart) { $0.flag() }
+            keys.read("session_expiry", &push.sessionExpiry) { $0.duration(.zero...(.seconds(4_294_967_294))) }
+            keys.read("keepalive", &push.keepalive) { $0.duration(.zero...(.seconds(65_535))) }
+            keys.read("username", &push.username) { text($0).map(Secret.text) }
+            keys.read("password", &push.password) { secret($0, "a password") }
+            let topics = keys.required("topics", "list at least one { pattern: … }").flatMap(topics)
+            push.topics = topics ?? []
+            keys.read("receive_maximum", &push.receiveMaximum) { $0.integer(1...65_535) }
+            push.batchMessages = min(push.batchMessages, push.receiveMaximum)
+            var source = MQTTSource(push: push)
+            keys.read("broker_queue", &source.brokerQueue) { $0.integer(0...1_000_000_000) }
+            readConnection(of: keys, to: broker, into: &source.push)
+            keys.read("max_deliveries", &source.maxDeliveries) { $0.integer(1...1_000) }
+            keys.read("deliveries_file", &source.deliveriesFile, createdFile)
+            guard broker != nil, client != nil, topics != nil else { return nil }
+            checkLogin(source.push, keys)
+            checkQueue(source, keys)
+            value.check { try source.push(in: RunConfiguration()).validate() }
+            return source
+        }
+    }
+
+    /// A stand-in for a broker whose address is invalid.
+    private static let anyBroker = try? MQTTBroker(host: "127.0.0.1")
+
+    /// - Parameter broker: The broker, or `nil` if its address is invalid, which has been reported.
+    private func readConnection(of keys: YAMLMapping, to broker: MQTTBroker?, into push: inout MQTTPushConfiguration) {
+        keys.read("version", &push.version) { $0.keyword("an MQTT version") }
+        push.security = security(keys, of: broker)
+        keys.read("will", &push.will, will)
+        keys.read("announce_connections", &push.announcesConnections) { $0.flag() }
+        keys.read("connections", &push.connections) { $0.list()?.compactMap(connection) }
+        keys.read("publishing", &push.publishing, publishing)
     }
 
     /// Warns if unacknowledged messages, which count toward the broker's queue limit, leave too little room for others.
-    private func checkQueue(_ section: MQTTSection, at value: YAMLValue) {
-        let most = section.brokerQueue / 4
-        guard section.brokerQueue > 0, section.receiveMaximum > most else { return }
-        value.warn(
-            "receive_maximum \(section.receiveMaximum) is more than a quarter of broker_queue \(section.brokerQueue): the "
-                + "broker may drop waiting messages without notice; write \(max(1, most)) or less, or let the broker queue more",
+    private func checkQueue(_ source: MQTTSource, _ keys: YAMLMapping) {
+        let (maximum, queue) = (source.push.receiveMaximum, source.brokerQueue)
+        guard queue > 0, maximum > queue / 4 else { return }
+        (keys.optional("receive_maximum") ?? keys.optional("broker_queue") ?? keys.value).warn(
+            "receive_maximum \(maximum) is more than a quarter of broker_queue \(queue): the broker may drop waiting "
+                + "messages without notice; write \(max(1, queue / 4)) or less, or let the broker queue more",
             .receiveMaximum,
-            suggestion: "\(max(1, most))"
+            suggestion: "\(max(1, queue / 4))"
         )
     }
 
-    func topics(_ value: YAMLValue) -> [TopicSection]? {
+    private func topics(_ value: YAMLValue) -> [MQTTTopic]? {
         guard let list = value.list() else { return nil }
         if list.isEmpty { value.reportError("list at least one { pattern: … }", .missingKey) }
         // An error in one topic makes a comparison of all of them meaningless.
-        let topics = list.map(topic)
-        guard !topics.isEmpty, !topics.contains(where: { $0 == nil }) else { return nil }
-        let found = topics.compactMap { $0 }
-        return checkShadowing(zip(found, list).map { ($0.pattern, $1) }) ? found : nil
+        let topics = list.compactMap(topic)
+        guard !topics.isEmpty, topics.count == list.count else { return nil }
+        return checkShadowing(zip(topics, list).map { ($0.pattern, $1) }) ? topics : nil
     }
 
     /// Reports topics that an earlier topic shadows.
@@ -86,133 +99,170 @@ extension ConfigurationReader {
     /// The maximum number of topics to compare pairwise. A source with more topics is invalid anyway.
     private static let maximumCompared = 1_000
 
-    private func topic(_ value: YAMLValue) -> TopicSection? {
-        guard let mapping = value.mapping(.topic) else { return nil }
-        let kinds = PayloadKind.allCases.map(\.rawValue)
-        let payload = mapping.optional("payload").map { $0.keyword(of: kinds, "a kind of payload") } ?? "json"
-        let named = mapping.optional("action")
-        let action = named?.parsed(.badName) { try ActionName($0) }
-        let envelope = mapping.optional("envelope").map { self.envelope($0) } ?? .standard
-        let delivery = delivery(mapping)
-        let written = mapping.required("pattern", "such as push/{device}/{action}")
-        guard let written,
-            let pattern = written.parsed(.badPattern, { try TopicPattern($0) }),
-            let kind = payload.flatMap(PayloadKind.init(rawValue:)), let envelope, named == nil || action != nil
-        else { return nil }
-        var section = TopicSection(pattern: pattern, payload: kind, action: action, envelope: envelope)
-        (section.qos, section.retained) = delivery
-        guard namesAction(section, mapping, at: value) else { return nil }
-        if let action, let named { locations.actions.append((action, named)) }
-        return section
+    private func topic(_ value: YAMLValue) -> MQTTTopic? {
+        value.mapping("topic") { keys in
+            let written = keys.required("pattern", "such as push/{device}/{action}")
+            let pattern = written?.parsed(.badPattern) { try TopicPattern($0) }
+            guard var topic = (pattern ?? ConfigurationReader.anyPattern).map({ MQTTTopic($0) }) else { return nil }
+            keys.read("payload", &topic.payload) { $0.keyword("a kind of payload") }
+            keys.read("action", &topic.action, action(namedBy:))
+            keys.read("envelope", &topic.envelope, envelope)
+            let isValid = pattern != nil && !problems.hasErrors(below: [value.path])
+            keys.read("qos", &topic.qos, qos)
+            keys.read("retained", &topic.retained) { $0.keyword("a way to treat retained messages") }
+            return isValid && namesAction(topic, keys) ? topic : nil
+        }
     }
 
-    func envelope(_ value: YAMLValue) -> TopicEnvelope? {
-        value.keyword(of: TopicEnvelope.allCases.map(\.rawValue), "an envelope").flatMap(
-            TopicEnvelope.init(rawValue:)
-        )
+    /// A stand-in for an invalid pattern.
+    private static let anyPattern = try? TopicPattern("+")
+
+    /// The keywords of the envelopes.
+    static let envelopes = ["standard", "apns", "cloud_events"]
+
+    func envelope(_ value: YAMLValue) -> PayloadEnvelope? {
+        switch value.keyword(of: ConfigurationReader.envelopes, "an envelope") {
+        case "standard": .standard
+        case "apns": .apns
+        case "cloud_events": .cloudEvents
+        default: nil
+        }
     }
 
     /// Returns whether exactly one setting names the action of the topic's messages.
-    private func namesAction(_ topic: TopicSection, _ mapping: YAMLMapping, at value: YAMLValue) -> Bool {
+    private func namesAction(_ topic: MQTTTopic, _ keys: YAMLMapping) -> Bool {
         let captures = topic.pattern.captureNames.contains("action")
-        if captures, let action = mapping.optional("action") {
+        if captures, let action = keys.optional("action") {
             action.reportError("the pattern already has an {action}; keep one of the two", .conflictingKeys)
-            return false
-        }
-        if captures || topic.action != nil, let envelope = mapping.optional("envelope") {
+        } else if captures || topic.action != nil, let envelope = keys.optional("envelope") {
             let namer = captures ? "the pattern's {action}" : "'action'"
             envelope.reportError(
                 "\(namer) names the action, so no envelope is read; keep one of the two",
                 .conflictingKeys
             )
-            return false
-        }
-        if !captures, topic.action == nil, topic.payload != .json {
+        } else if !captures, topic.action == nil, topic.payload != .json {
             let kind = topic.payload.rawValue
-            value.reportError(
+            keys.value.reportError(
                 "a \(kind) payload cannot name an action; add 'action', or {action} to the pattern",
                 .missingKey
             )
-            return false
+        } else {
+            return true
         }
-        return true
+        return false
     }
 }
 
-/// The connection settings of a broker source, except its address.
+/// The security, the will and the further connections of a broker source, and the `publish` plugin.
 extension ConfigurationReader {
-    /// - Parameter broker: The broker, or `nil` if its address is invalid, which has been reported.
-    func connectionSettings(
-        _ mapping: YAMLMapping,
-        of broker: MQTTBroker?
-    ) -> (version: MQTTVersion, security: MQTTSecurity, will: MQTTWill?) {
-        let keywords = MQTTVersion.allCases.map(\.rawValue)
-        let version = mapping.optional("version")?.keyword(of: keywords, "an MQTT version")
-        return (
-            version.flatMap(MQTTVersion.init(rawValue:)) ?? .v5, security(mapping, of: broker),
-            mapping.optional("will").flatMap(will)
+    private func qos(_ value: YAMLValue) -> MQTTQoS? { value.integer(0...1).flatMap(MQTTQoS.init(rawValue:)) }
+
+    private func security(_ keys: YAMLMapping, of broker: MQTTBroker?) -> MQTTSecurity {
+        let (trust, identity) = (keys.optional("trust"), keys.optional("identity"))
+        let key = keys.optional("pre_shared_key", formerly: "shared_key")
+        let tls = MQTTSecurity.tls(
+            trust.flatMap(self.trust).map(MQTTServerTrust.init) ?? .system,
+            identity: identity.flatMap(self.identity).map(MQTTIdentity.init)
         )
-    }
-
-    /// Returns the QoS of a topic and its policy for retained messages.
-    func delivery(_ mapping: YAMLMapping) -> (qos: MQTTQoS, retained: MQTTRetained) {
-        let keywords = MQTTRetained.allCases.map(\.rawValue)
-        let meaning = "a way to treat retained messages"
-        let retained = mapping.optional("retained")?.keyword(of: keywords, meaning)
-        return (qos(mapping) ?? .atLeastOnce, retained.flatMap(MQTTRetained.init(rawValue:)) ?? .deliver)
-    }
-
-    /// Returns the value of the key `qos`.
-    func qos(_ mapping: YAMLMapping) -> MQTTQoS? {
-        mapping.optional("qos")?.integer(0...1).flatMap(MQTTQoS.init(rawValue:))
-    }
-
-    private func security(_ mapping: YAMLMapping, of broker: MQTTBroker?) -> MQTTSecurity {
-        let trust = mapping.optional("trust").flatMap(trust).map(MQTTServerTrust.init)
-        let identity = mapping.optional("identity").flatMap(identity).map(MQTTIdentity.init)
-        let written = mapping.optional("pre_shared_key", formerly: "shared_key")
-        let key = written.flatMap(preSharedKey)
-        let certificates = ["trust", "identity"]
+        let preShared = key.flatMap(preSharedKey)
         if let broker, !broker.usesTLS {
-            for (name, value) in certificates.map({ ($0, mapping.optional($0)) }) + [("pre_shared_key", written)] {
-                value?.reportError(
-                    "the broker's URL is mqtt://; '\(name)' requires mqtts://",
-                    .conflictingKeys
-                )
+            for (name, value) in [("trust", trust), ("identity", identity), ("pre_shared_key", key)] {
+                value?.reportError("the broker's URL is mqtt://; '\(name)' requires mqtts://", .conflictingKeys)
             }
             return .none
         }
-        guard written != nil else {
-            return broker.map { _ in .tls(trust ?? .system, identity: identity) } ?? .none
-        }
-        for name in certificates {
-            mapping.optional(name)?.reportError(
-                "'pre_shared_key' replaces certificates; remove '\(name)'",
-                .conflictingKeys
-            )
+        guard key != nil else { return broker == nil ? .none : tls }
+        for (name, value) in [("trust", trust), ("identity", identity)] {
+            value?.reportError("'pre_shared_key' replaces certificates; remove '\(name)'", .conflictingKeys)
         }
         // After an error, returns valid settings so that the adapter does not report the same error again.
-        return key ?? .tls()
+        return preShared ?? .tls()
     }
 
     private func preSharedKey(_ value: YAMLValue) -> MQTTSecurity? {
-        guard let mapping = value.mapping(.preSharedKey) else { return nil }
-        let identity = mapping.required("identity", "it identifies the client to the broker").flatMap(text)
-        let advice = "reference the key, such as key: { env: BROKER_KEY }"
-        let key = mapping.required("key", advice).flatMap { secret($0, "a key") }
-        let allowsShort = mapping.optional("allow_short")?.flag() ?? false
-        guard let identity, let key else { return nil }
-        return .preSharedKey(identity: identity, key: key, allowsShort: allowsShort)
+        value.mapping("preSharedKey") { keys in
+            let identity = keys.required("identity", "it identifies the client to the broker").flatMap(text)
+            let advice = "reference the key, such as key: { env: BROKER_KEY }"
+            let key = keys.required("key", advice).flatMap { secret($0, "a key") }
+            let allowsShort = keys.optional("allow_short")?.flag() ?? false
+            guard let identity, let key else { return nil }
+            return .preSharedKey(identity: identity, key: key, allowsShort: allowsShort)
+        }
     }
 
     private func will(_ value: YAMLValue) -> MQTTWill? {
-        guard let mapping = value.mapping(.will) else { return nil }
-        let topic = mapping.required("topic", "name the topic of the message, such as topic: kiosk/gone")?.text()
-        let payload = mapping.optional("payload").map { $0.anyText() } ?? ""
-        let qos = qos(mapping) ?? .atLeastOnce
-        let retain = mapping.optional("retain")?.flag() ?? false
-        guard let topic, let payload else { return nil }
-        return MQTTWill(topic: topic, payload: Array(payload.utf8), qos: qos, retain: retain)
+        value.mapping("will") { keys in
+            let advice = "name the topic of the message, such as topic: kiosk/gone"
+            let topic = keys.required("topic", advice)?.text()
+            var will = MQTTWill(topic: topic ?? "", payload: [])
+            keys.read("payload", &will.payload) { $0.anyText().map { Array($0.utf8) } }
+            keys.read("qos", &will.qos, qos)
+            keys.read("retain", &will.retain) { $0.flag() }
+            return topic == nil ? nil : will
+        }
+    }
+
+    private func connection(_ value: YAMLValue) -> MQTTConnection? {
+        value.mapping("connection") { keys in
+            let name = keys.required("name", "the client id of the connection ends with it")?.text()
+            let topics = keys.required("topics", "list at least one { pattern: … }").flatMap(topics)
+            guard let name, let topics else { return nil }
+            return MQTTConnection(name: name, topics: topics)
+        }
+    }
+
+    private func publishing(_ value: YAMLValue) -> MQTTPublishing? {
+        value.mapping("publishing") { keys in
+            var publishing = MQTTPublishing()
+            keys.read("client_id", &publishing.clientID, client)
+            keys.read("queued_messages", &publishing.queuedMessages) { $0.integer(1...1_000_000) }
+            keys.read("queued_bytes", &publishing.queuedBytes) { $0.size((1 << 10)...(1 << 30)) }
+            keys.read("reply_topics", &publishing.replyTopics) { value in
+                value.list()?.compactMap { $0.parsed(.badPattern) { try TopicFilter($0) } }
+            }
+            keys.read("waiting_replies", &publishing.waitingReplies) { $0.integer(1...1_000_000) }
+            keys.read("send_topic", &publishing.sendTopic) { $0.parsed(.badPattern) { try TopicTemplate($0).text } }
+            keys.read("publish_timeout", &publishing.publishTimeout) {
+                $0.duration(.milliseconds(10)...(.seconds(3_600)))
+            }
+            keys.read("stop_timeout", &publishing.stopTimeout) { $0.duration(.zero...(.seconds(3_600))) }
+            return publishing
+        }
+    }
+
+    /// Returns the settings of a `publish` plugin.
+    func publish(_ keys: YAMLMapping, sources: SourceNames) -> PublishSection? {
+        let source = keys.required("source", "name the source that publishes").flatMap { publisher($0, sources) }
+        let topic = keys.required("topic", "name the topic, such as topic: out/{action}/{id}")?
+            .parsed(.badPattern) { try TopicTemplate($0) }
+        let qos = keys.optional("qos").flatMap(qos) ?? .atLeastOnce
+        let retain = keys.optional("retain")?.flag() ?? false
+        guard let source, let topic else { return nil }
+        return PublishSection(source: source, topic: topic, qos: qos, retain: retain)
+    }
+
+    /// Returns the name of a source that can publish.
+    private func publisher(_ value: YAMLValue, _ sources: SourceNames) -> SourceName? {
+        guard let name = value.text() else { return nil }
+        guard sources.configured.contains(name) else {
+            let known = sources.configured
+            value.reportError(
+                "there is no source '\(name.prefix(64))'\(NameSuggestion.advice(for: name, among: known))",
+                .unknownSource,
+                suggestion: NameSuggestion.nearest(to: name, among: known)
+            )
+            return nil
+        }
+        var canPublish = sources.mayBe(name, "mqtt")
+        if let source = sources.sources[name]?.mqtt { canPublish = source.push.publishing != nil }
+        guard canPublish else {
+            value.reportError(
+                "the source '\(name)' does not publish; add 'publishing: {}' below its 'mqtt'",
+                .missingKey
+            )
+            return nil
+        }
+        return try? SourceName(name)
     }
 }
 
@@ -229,81 +279,5 @@ extension MQTTServerTrust {
 extension MQTTIdentity {
     fileprivate init(_ identity: WebSocketIdentity) {
         self.init(certificateFile: identity.certificateFile, keyFile: identity.keyFile)
-    }
-}
-
-/// The further connections of a broker source, and the `publish` plugin.
-extension ConfigurationReader {
-    func brokerAdditions(_ mapping: YAMLMapping) -> (
-        announcesConnections: Bool, connections: [ConnectionSection], publishing: PublishingSection?
-    ) {
-        (
-            mapping.optional("announce_connections")?.flag() ?? false,
-            mapping.optional("connections")?.list()?.compactMap(connection) ?? [],
-            mapping.optional("publishing").flatMap(publishing)
-        )
-    }
-
-    /// Returns the settings of a `publish` plugin.
-    func publish(_ mapping: YAMLMapping, sources: SourceNames) -> PublishSection? {
-        let source = mapping.required("source", "name the source that publishes").flatMap { publisher($0, sources) }
-        let topic = mapping.required("topic", "name the topic, such as topic: out/{action}/{id}")?
-            .parsed(.badPattern) { try TopicTemplate($0) }
-        let qos = qos(mapping) ?? .atLeastOnce
-        let retain = mapping.optional("retain")?.flag() ?? false
-        guard let source, let topic else { return nil }
-        return PublishSection(source: source, topic: topic, qos: qos, retain: retain)
-    }
-
-    private func connection(_ value: YAMLValue) -> ConnectionSection? {
-        guard let mapping = value.mapping(.connection) else { return nil }
-        let name = mapping.required("name", "the client id of the connection ends with it")?.text()
-        let topics = mapping.required("topics", "list at least one { pattern: … }").flatMap(topics)
-        guard let name, let topics else { return nil }
-        return ConnectionSection(name: name, topics: topics)
-    }
-
-    private func publishing(_ value: YAMLValue) -> PublishingSection? {
-        guard let mapping = value.mapping(.publishing) else { return nil }
-        var section = PublishingSection()
-        section.clientID = mapping.optional("client_id").flatMap(client)
-        section.queuedMessages = mapping.optional("queued_messages")?.integer(1...1_000_000)
-        section.queuedBytes = mapping.optional("queued_bytes")?.size((1 << 10)...(1 << 30))
-        mapping.read("reply_topics", &section.replyTopics, filters)
-        section.waitingReplies = mapping.optional("waiting_replies")?.integer(1...1_000_000)
-        section.sendTopic =
-            mapping.optional("send_topic")?
-            .parsed(.badPattern) { try TopicTemplate($0) }?.text
-        section.publishTimeout = mapping.optional("publish_timeout")?.duration(.milliseconds(10)...(.seconds(3_600)))
-        section.stopTimeout = mapping.optional("stop_timeout")?.duration(.zero...(.seconds(3_600)))
-        return section
-    }
-
-    private func filters(_ value: YAMLValue) -> [TopicFilter]? {
-        value.list()?.compactMap { $0.parsed(.badPattern) { try TopicFilter($0) } }
-    }
-
-    /// Returns the name of a source that can publish.
-    private func publisher(_ value: YAMLValue, _ sources: SourceNames) -> SourceName? {
-        guard let name = value.text() else { return nil }
-        guard sources.configured.contains(name) else {
-            let known = sources.configured
-            value.reportError(
-                "there is no source '\(name.prefix(64))'\(NameSuggestion.advice(for: name, among: known))",
-                .unknownSource,
-                suggestion: NameSuggestion.nearest(to: name, among: known)
-            )
-            return nil
-        }
-        var canPublish = sources.mayBe(name, "mqtt")
-        if case .mqtt(let section)? = sources.sources[name] { canPublish = section.publishing != nil }
-        guard canPublish else {
-            value.reportError(
-                "the source '\(name)' does not publish; add 'publishing: {}' below its 'mqtt'",
-                .missingKey
-            )
-            return nil
-        }
-        return try? SourceName(name)
     }
 }

@@ -115,9 +115,9 @@ extension ConfigurationReader {
 /// Warnings about secrets that other users can read.
 extension ConfigurationReader {
     /// Warns about a login sent to the broker unencrypted, even without a password: the user name may be a token.
-    func checkLogin(_ section: MQTTSection, _ mapping: YAMLMapping) {
-        guard !section.broker.usesTLS, !section.broker.isLocal else { return }
-        (mapping.optional("password") ?? mapping.optional("username"))?.warn(
+    func checkLogin(_ push: MQTTPushConfiguration, _ keys: YAMLMapping) {
+        guard !push.broker.usesTLS, !push.broker.isLocal else { return }
+        (keys.optional("password") ?? keys.optional("username"))?.warn(
             "it is sent to the broker unencrypted; use mqtts://",
             .credentialsInClear
         )

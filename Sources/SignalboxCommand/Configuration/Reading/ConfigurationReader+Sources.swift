@@ -38,16 +38,8 @@ extension ConfigurationReader {
         case "links": return links(found.value).map(SourceKind.links)
         case "feed": return feed(found.value, of: source, limits).map(SourceKind.feed)
         case "chat": return chat(found.value, of: source, limits).map(SourceKind.chat)
-        default:
-            guard let section = mqtt(found.value), let name else { return nil }
-            validate(section, of: name, at: found.value)
-            return .mqtt(section)
+        default: return mqtt(found.value, of: source, limits).map(SourceKind.mqtt)
         }
-    }
-
-    /// Runs the adapter's own checks for consistent settings.
-    private func validate(_ section: MQTTSection, of name: SourceName, at value: YAMLValue) {
-        value.check { try section.push(from: name, limits: MessageLimits()).validate() }
     }
 
     private func sourceName(_ name: String, at key: YAMLValue) -> SourceName? {

@@ -272,7 +272,7 @@ extension ConfigurationReader {
     }
 
     private func textFrames(_ value: YAMLValue) -> WebSocketFrames.Text? {
-        guard value.isMapping else { return envelope(value).map { .envelope($0.payloadEnvelope) } }
+        guard value.isMapping else { return envelope(value).map { .envelope($0) } }
         return value.mapping("textFrames") { keys in
             let advice = "name the action of each text, such as action: tick"
             let action = keys.required("action", advice).flatMap(action(namedBy:))

@@ -20,7 +20,7 @@ import Testing
         """
     }
 
-    private static func section(_ keys: String, topic: String = "") throws -> MQTTSection {
+    private static func section(_ keys: String, topic: String = "") throws -> MQTTSource {
         let configuration = try ConfigurationFixture.read(text(keys))
         guard case .mqtt(let section)? = configuration.sources.first?.kind else {
             throw ValueTextError(description: "none")
@@ -29,37 +29,37 @@ import Testing
     }
 
     @Test func omittedKeysHaveTheirDefaults() throws {
-        let section = try Self.section("broker: mqtt://h")
+        let section = try Self.section("broker: mqtt://h").push
         #expect(section.version == .v5 && section.security == .none && section.will == nil)
         #expect(!section.announcesConnections && section.connections.isEmpty && section.publishing == nil)
         #expect(section.topics.map(\.qos) == [.atLeastOnce] && section.topics.map(\.retained) == [.deliver])
-        #expect(try Self.section("broker: mqtts://h").security == .tls())
+        #expect(try Self.section("broker: mqtts://h").push.security == .tls())
     }
 
     @Test(arguments: [("3.1.1", MQTTVersion.v311), ("'3.1.1'", .v311), ("5", .v5), ("'5'", .v5)])
     func aVersionIsANumberOrText(_ written: String, _ version: MQTTVersion) throws {
-        #expect(try Self.section("broker: mqtt://h, version: \(written)".asLines).version == version)
+        #expect(try Self.section("broker: mqtt://h, version: \(written)".asLines).push.version == version)
     }
 
     @Test func certificatesAndPreSharedKeysAreRead() throws {
         let trust = "broker: mqtts://h, trust: { authority: a.pem }, identity: { certificate: c.pem, key: k.pem }"
         let identity = MQTTIdentity(certificateFile: "c.pem", keyFile: "k.pem")
-        #expect(try Self.section(trust.asLines).security == .tls(.authority(file: "a.pem"), identity: identity))
+        #expect(try Self.section(trust.asLines).push.security == .tls(.authority(file: "a.pem"), identity: identity))
         let anything = try Self.section("broker: mqtts://h, trust: anything".asLines)
-        #expect(anything.security == .tls(.insecure))
+        #expect(anything.push.security == .tls(.insecure))
         let key = "broker: mqtts://h, pre_shared_key: { identity: me, key: { env: PASSWORD } }"
         #expect(
-            try Self.section(key.asLines).security == .preSharedKey(identity: "me", key: .environment("PASSWORD"))
+            try Self.section(key.asLines).push.security == .preSharedKey(identity: "me", key: .environment("PASSWORD"))
         )
         let short = try Self.section(key.replacing("PASSWORD }", with: "PASSWORD }, allow_short: true").asLines)
         let allowed = MQTTSecurity.preSharedKey(identity: "me", key: .environment("PASSWORD"), allowsShort: true)
-        #expect(short.security == allowed)
+        #expect(short.push.security == allowed)
     }
 
     @Test func theFormerNameOfThePreSharedKeyIsRead() throws {
         let keys = "broker: mqtts://h, pre_shared_key: { identity: me, key: { env: PASSWORD } }".asLines
         let former = keys.replacing("pre_shared_key", with: "shared_key")
-        #expect(try Self.section(former).security == Self.section(keys).security)
+        #expect(try Self.section(former).push.security == Self.section(keys).push.security)
         let warnings = try ConfigurationFixture.read(Self.text(former)).warnings
         #expect(warnings.map(\.path) == ["sources.push.mqtt.shared_key"])
         #expect(warnings.map(\.suggestion) == ["pre_shared_key"])
@@ -75,7 +75,7 @@ import Testing
             publishing: { queued_messages: 7, queued_bytes: 1MiB, reply_topics: [ 'r/#' ], send_topic: 'out/{action}', stop_timeout: 0s }
             """.indented
         )
-        let push = section.push(from: "push", limits: MessageLimits())
+        let push = section.push
         #expect(push.will == MQTTWill(topic: "gone", payload: Array("bye".utf8), qos: .atMostOnce, retain: true))
         #expect(push.announcesConnections)
         let urgent = try #require(push.connections.first)
@@ -205,7 +205,7 @@ extension String {
             """
     }
 
-    private static func section(_ configuration: RunConfiguration) throws -> MQTTSection {
+    private static func section(_ configuration: RunConfiguration) throws -> MQTTSource {
         guard case .mqtt(let section)? = configuration.sources.first?.kind else {
             throw ValueTextError(description: "the source is not an MQTT source")
         }
@@ -216,7 +216,7 @@ extension String {
     private static func limit(_ keys: String..., uses: [String]) throws -> MQTTDeliveryLimit? {
         let configuration = try ConfigurationFixture.read(text(keys, uses))
         let section = try Self.section(configuration)
-        return section.push(from: "push", limits: MessageLimits(), appendLog: configuration.firstAppendLog).deliveries
+        return section.push(in: configuration).deliveries
     }
 
     @Test func theDefaultFileIsNextToTheFirstAppendLog() throws {

@@ -152,7 +152,7 @@ private struct LinkAdapterDouble: Adapter {
             return properties[key]?["enum"] as? [String]
         }
         #expect(try words("plugin", "use") == PluginUse.keywords)
-        #expect(try words("topic", "envelope") == TopicEnvelope.allCases.map(\.rawValue))
+        #expect(try words("topic", "envelope") == ConfigurationReader.envelopes)
         #expect(try words("topic", "payload") == ["json", "text", "bytes"])
     }
 }

@@ -45,7 +45,8 @@ import Testing
             Issue.record("the source is not an MQTT source")
             return
         }
-        let push = section.push(from: source.name, limits: MessageLimits(bytes: 128 << 10, depth: 10))
+        let push = section.push
+        #expect(push.limits == MessageLimits(bytes: 128 << 10, depth: 10))
         #expect(push.source == "push")
         #expect(push.broker.description == "127.0.0.1:1883")
         #expect(push.cleanStart)
@@ -89,10 +90,10 @@ import Testing
             Issue.record("the source is not an MQTT source")
             return
         }
-        #expect(mqtt.sessionExpiry == .seconds(3_600))
-        #expect(mqtt.keepalive == .seconds(30))
-        #expect(mqtt.receiveMaximum == 250)
-        #expect(!mqtt.cleanStart)
+        #expect(mqtt.push.sessionExpiry == .seconds(3_600))
+        #expect(mqtt.push.keepalive == .seconds(30))
+        #expect(mqtt.push.receiveMaximum == 250)
+        #expect(!mqtt.push.cleanStart)
     }
 
     @Test func theTourConfigurationIsValid() throws {

@@ -1,3 +1,4 @@
+import MQTTPush
 import Signalbox
 import SignalboxCore
 import SignalboxRoutes
@@ -168,9 +169,9 @@ import Testing
                 "{ pattern: a, action: b, envelope: standard }", nil,
                 "'action' names the action, so no envelope is read; keep one"
             ),
-        ] as [(String, TopicEnvelope?, String?)]
+        ] as [(String, PayloadEnvelope?, String?)]
     )
-    func anEnvelopeExcludesAnActionInTheTopic(_ topic: String, _ envelope: TopicEnvelope?, _ words: String?) throws {
+    func anEnvelopeExcludesAnActionInTheTopic(_ topic: String, _ envelope: PayloadEnvelope?, _ words: String?) throws {
         let text = """
             sources: { push: { mqtt: { broker: 'mqtt://h', client_id: c, topics: [ \(topic) ] } } }
             plugins: [ { action: work, use: log, from: [ { source: push } ] } ]
@@ -183,7 +184,7 @@ import Testing
             Issue.record("the source is not an MQTT source")
             return
         }
-        #expect(mqtt.topics.map(\.envelope) == [envelope])
+        #expect(mqtt.push.topics.map(\.envelope) == [envelope])
     }
 
     @Test(arguments: [
