@@ -74,7 +74,8 @@ struct BridgeCommand: ReportingCommand {
 
     func perform() async throws -> CommandStatus {
         var configuration = RunConfiguration()
-        var (section, script) = (SourceSection(name: "page", kind: .script(ScriptSection())), ScriptSection())
+        var script = ScriptSource(page: JavaScriptCoreConfiguration(source: "page", scripts: []))
+        var section = SourceSection(name: "page", kind: .script(script))
         if let file = plugins.config {
             configuration = try ConfigurationFile.read(file, for: .plugins)
             let none = "there is no script source; add one below 'sources', such as page: { script: {} }"

@@ -12,7 +12,7 @@ struct BridgeRun {
     let configuration: RunConfiguration
     /// The source that the page stands for.
     let section: SourceSection
-    let script: ScriptSection
+    let script: ScriptSource
     let output = StandardOutput()
     let logger: Logger
 
@@ -24,7 +24,7 @@ struct BridgeRun {
             let recorded = try command.expect.map { path throws(NamedFileError) in
                 RecordedRun(try FileContent.bytes(of: path, limit: FileContent.recordLimit))
             }
-            var page = script.page(from: section.name, scripts: scripts, limits: configuration.limits, isolation: .own)
+            var page = script.page(running: scripts, isolation: .own)
             page.endsWhenIdle = true
             let engine = try JavaScriptCoreEngine(page, logger: logger.withoutSecrets)
             return try await status(of: engine, recorded: recorded) { engine.scriptErrors }
@@ -102,8 +102,8 @@ extension BridgeRun {
         view.display = .window(width: 1_024, height: 768)
         view.limits = configuration.limits
         view.bytesInFlight = max(view.bytesInFlight, view.limits.bytes)
-        view.messagesToPage = script.messagesToPage ?? view.messagesToPage
-        view.messagesWithoutListener = script.messagesWithoutListener ?? view.messagesWithoutListener
+        view.messagesToPage = script.page.messagesToPage
+        view.messagesWithoutListener = script.page.messagesWithoutListener
         let engine = try WebKitGTKEngine(view, logger: logger.withoutSecrets) { [output] request, verdict in
             output.offer(NavigationLine(request, verdict).line(isTerminal: output.isTerminal))
         }
@@ -119,7 +119,7 @@ extension BridgeRun {
         }
         var configurator = BridgeConfigurator()
         if let own = url.origin { configurator.set(origins: [own] + (try command.origins())) }
-        configurator.set(title: script.title)
+        configurator.set(title: script.page.title)
         // The page gets a handler for each action that it may call.
         for plugin in configuration.plugins.prefix(BridgeConfigurator.maximumHandlers) {
             configurator.add(handler: BridgeHandler(plugin.action))
@@ -146,8 +146,8 @@ extension BridgeRun {
         browser.allowsInlineCode = true
         browser.origins = try command.origins()
         browser.limits = configuration.limits
-        browser.messagesToPage = script.messagesToPage ?? browser.messagesToPage
-        browser.messagesWithoutListener = script.messagesWithoutListener ?? browser.messagesWithoutListener
+        browser.messagesToPage = script.page.messagesToPage
+        browser.messagesWithoutListener = script.page.messagesWithoutListener
         let engine = try BrowserEngine(browser, logger: logger.withoutSecrets)
         // Written to stderr and not logged, because the address grants access.
         let address = Task {

@@ -1,3 +1,4 @@
+import JSBridge
 import MQTTPush
 import Signalbox
 import SignalboxCore
@@ -25,7 +26,7 @@ enum SourceKind: Sendable, Hashable {
     /// Topics of a broker.
     case mqtt(MQTTSource)
     /// A headless page.
-    case script(ScriptSection)
+    case script(ScriptSource)
     /// URLs from a list, a file or stdin.
     case links(LinksSection)
     /// A client of a WebSocket server.
@@ -62,6 +63,41 @@ struct MQTTSource: Sendable, Hashable {
     }
 }
 
+/// A headless page.
+struct ScriptSource: Sendable, Hashable {
+    /// The configuration without its scripts and its process, which are set at the start.
+    var page: JavaScriptCoreConfiguration
+    /// The scripts for `run`, in execution order, relative to the working directory.
+    var files: [String] = []
+    /// The process that runs the scripts. If `nil`, `bridge` starts a separate process and `run` does not.
+    var process: ScriptIsolation?
+    /// The maximum resident memory of a separate process, in bytes.
+    var memoryLimit: Int?
+
+    /// Returns the engine's configuration of this page.
+    ///
+    /// - Parameters:
+    ///   - scripts: The scripts to run; they may differ from ``files``.
+    ///   - isolation: The process to use if the source does not specify one.
+    func page(running scripts: [PageScript], isolation: ScriptIsolation = .shared) -> JavaScriptCoreConfiguration {
+        var page = page
+        page.scripts = scripts
+        if (process ?? isolation) == .own {
+            page.process = PageWorker.process
+            page.process?.memoryLimit = memoryLimit ?? PageWorker.process.memoryLimit
+        }
+        return page
+    }
+}
+
+/// The process that runs the scripts of a page.
+enum ScriptIsolation: String, Sendable, Hashable, CaseIterable {
+    /// The command's process.
+    case shared
+    /// A separate process, which can be killed whatever the scripts do.
+    case own
+}
+
 /// A WebSocket server.
 struct ChatSource: Sendable, Hashable {
     /// The configuration, with empty documents.
@@ -89,7 +125,7 @@ struct ChatSource: Sendable, Hashable {
 
 extension SourceKind {
     var mqtt: MQTTSource? { if case .mqtt(let mqtt) = self { mqtt } else { nil } }
-    var script: ScriptSection? { if case .script(let script) = self { script } else { nil } }
+    var script: ScriptSource? { if case .script(let script) = self { script } else { nil } }
     var links: LinksSection? { if case .links(let links) = self { links } else { nil } }
     var feed: WebSocketFeedConfiguration? { if case .feed(let feed) = self { feed } else { nil } }
     var chat: ChatSource? { if case .chat(let chat) = self { chat } else { nil } }

@@ -82,9 +82,7 @@ struct ConfigurationExplainer {
         let (name, limits) = (source.name, configuration.limits)
         switch source.kind {
         case .mqtt(let mqtt): return try MQTTPushAdapter(mqtt.push, logger: logger).features
-        case .script(let script):
-            let page = script.page(from: name, scripts: [], limits: limits)
-            return try JavaScriptCoreEngine(page, logger: logger).features
+        case .script(let script): return try JavaScriptCoreEngine(script.page(running: []), logger: logger).features
         case .links(let links): return LinkAdapter(links, source: name, limits: limits, logger: logger).features
         case .feed(let feed): return try WebSocketFeed(feed, logger: logger).features
         case .chat(let chat): return try WebSocketServer(chat.server, logger: logger).features

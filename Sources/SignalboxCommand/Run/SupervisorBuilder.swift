@@ -131,8 +131,7 @@ struct SourceAdapter {
             publisher = made.publisher
         case .script(let script):
             let scripts = try ScriptFiles.read(script.files)
-            let page = script.page(from: name, scripts: scripts, limits: limits)
-            adapter = try JavaScriptCoreEngine(page, logger: logger.withoutSecrets)
+            adapter = try JavaScriptCoreEngine(script.page(running: scripts), logger: logger.withoutSecrets)
         case .links(let links):
             if let file = links.file { try InputDescriptor.checkReadable(file) }
             adapter = LinkAdapter(links, source: name, limits: limits, logger: logger)

@@ -1,34 +1,32 @@
+import JSBridge
 import NavigationChain
+import SignalboxCore
 import SignalboxRoutes
 
 extension ConfigurationReader {
-    private static let counts = 1...1_000_000
-    private static let executionTimes: ClosedRange<Duration> = .milliseconds(1)...(.seconds(3_600))
-    private static let heapSizes = (1 << 20)...(1 << 40)
-
-    func script(_ value: YAMLValue) -> ScriptSection? {
-        guard let mapping = value.mapping(.script) else { return nil }
-        var section = ScriptSection()
-        section.files = files(mapping)
-        section.title = mapping.optional("title").flatMap(text)
-        section.executionTimeLimit = mapping.optional("execution_time_limit")?.duration(
-            ConfigurationReader.executionTimes
-        )
-        section.heapLimit = mapping.optional("heap_limit")?.size(ConfigurationReader.heapSizes)
-        let choices = ScriptIsolation.allCases.map(\.rawValue)
-        let choice = mapping.optional("process")?.keyword(of: choices, "a kind of process")
-        section.process = choice.flatMap(ScriptIsolation.init(rawValue:))
-        section.memoryLimit = mapping.optional("memory_limit")?.size((64 << 20)...(1 << 40))
-        section.timerLimit = mapping.optional("timer_limit")?.integer(ConfigurationReader.counts)
-        section.messagesToPage = mapping.optional("messages_to_page")?.integer(ConfigurationReader.counts)
-        section.messagesWithoutListener =
-            mapping.optional("messages_without_listener")?.integer(ConfigurationReader.counts)
-        return section
+    func script(_ value: YAMLValue, of name: SourceName, _ limits: MessageLimits) -> ScriptSource? {
+        value.mapping("script") { keys in
+            let counts = 1...1_000_000
+            var source = ScriptSource(page: JavaScriptCoreConfiguration(source: name, scripts: []))
+            source.page.limits = limits
+            source.files = files(keys)
+            keys.read("title", &source.page.title, text)
+            keys.read("execution_time_limit", &source.page.executionTimeLimit) {
+                $0.duration(.milliseconds(1)...(.seconds(3_600)))
+            }
+            keys.read("heap_limit", &source.page.heapLimit) { $0.size((1 << 20)...(1 << 40)) }
+            keys.read("timer_limit", &source.page.timerLimit) { $0.integer(counts) }
+            keys.read("messages_to_page", &source.page.messagesToPage) { $0.integer(counts) }
+            keys.read("messages_without_listener", &source.page.messagesWithoutListener) { $0.integer(counts) }
+            keys.read("process", &source.process) { $0.keyword("a kind of process") }
+            keys.read("memory_limit", &source.memoryLimit) { $0.size((64 << 20)...(1 << 40)) }
+            return source
+        }
     }
 
-    private func files(_ mapping: YAMLMapping) -> [String] {
+    private func files(_ keys: YAMLMapping) -> [String] {
         let advice = "list the scripts that 'run' executes, such as files: [page.js]"
-        let written = use.runsSources ? mapping.required("files", advice) : mapping.optional("files")
+        let written = use.runsSources ? keys.required("files", advice) : keys.optional("files")
         guard let written, let list = written.list() else { return [] }
         if list.isEmpty, use.runsSources {
             written.reportError("'files' is empty; \(advice)", .missingKey, suggestion: advice)

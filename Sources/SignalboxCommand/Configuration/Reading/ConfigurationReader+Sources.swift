@@ -34,7 +34,7 @@ extension ConfigurationReader {
         // A source with an invalid name is read too, for its other errors.
         let source = name ?? SourceSection.internalName
         switch found.key {
-        case "script": return script(found.value).map(SourceKind.script)
+        case "script": return script(found.value, of: source, limits).map(SourceKind.script)
         case "links": return links(found.value).map(SourceKind.links)
         case "feed": return feed(found.value, of: source, limits).map(SourceKind.feed)
         case "chat": return chat(found.value, of: source, limits).map(SourceKind.chat)

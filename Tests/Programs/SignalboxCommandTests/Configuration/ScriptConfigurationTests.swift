@@ -5,19 +5,24 @@ import Testing
 @testable import SignalboxCommand
 
 @Suite struct ScriptConfigurationTests {
-    private static func file(script: String, rule: String = "{ source: page }") -> String {
+    private static func file(script: String, rule: String = "{ source: page }", rest: String = "") -> String {
         """
         sources:
           page: { script: \(script), window: { arrivals: 5 } }
         plugins: [ { action: a, use: log, from: [ \(rule) ] } ]
+        \(rest)
         """
     }
 
-    private static func section(_ script: String, for use: ConfigurationUse = .run) throws -> ScriptSection {
-        let configuration = try ConfigurationFixture.read(file(script: script), for: use)
+    private static func section(
+        _ script: String,
+        for use: ConfigurationUse = .run,
+        rest: String = ""
+    ) throws -> ScriptSource {
+        let configuration = try ConfigurationFixture.read(file(script: script, rest: rest), for: use)
         guard case .script(let section)? = configuration.sources.first?.kind else {
             Issue.record("the source is not a page")
-            return ScriptSection()
+            return ScriptSource(page: JavaScriptCoreConfiguration(source: "none", scripts: []))
         }
         return section
     }
@@ -27,11 +32,12 @@ import Testing
             """
             { files: [a.js, { env: BROKER }], title: Kiosk, execution_time_limit: 500ms, heap_limit: 8MiB,
               timer_limit: 3, messages_to_page: 4, messages_without_listener: 5 }
-            """
+            """,
+            rest: "limits: { message_bytes: 100, depth: 3 }"
         )
         #expect(section.files == ["a.js", "mqtt://127.0.0.1:1883"])
         let limits = MessageLimits(bytes: 100, depth: 3)
-        let page = section.page(from: "page", scripts: [PageScript(name: "n", source: "s")], limits: limits)
+        let page = section.page(running: [PageScript(name: "n", source: "s")])
         #expect(page.source == "page")
         #expect(page.scripts == [PageScript(name: "n", source: "s")])
         #expect(page.title == "Kiosk")
@@ -46,7 +52,7 @@ import Testing
 
     @Test func omittedKeysHaveThePagesDefaults() throws {
         let section = try ScriptConfigurationTests.section("{}", for: .plugins)
-        let page = section.page(from: "page", scripts: [], limits: MessageLimits())
+        let page = section.page(running: [])
         let standard = JavaScriptCoreConfiguration(source: "page", scripts: [])
         #expect(section.files.isEmpty)
         #expect(page.title == nil)

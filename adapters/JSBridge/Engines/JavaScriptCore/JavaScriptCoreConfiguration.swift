@@ -1,7 +1,7 @@
 public import SignalboxCore
 
 /// The scripts and limits of a headless page.
-public struct JavaScriptCoreConfiguration: Sendable {
+public struct JavaScriptCoreConfiguration: Sendable, Hashable {
     /// The configured source of the arrivals.
     public var source: SourceName
     /// The scripts, run in this order in one global scope when the page begins.

@@ -1,0 +1,35 @@
+import Foundation
+import JSBridge
+
+/// Reads the scripts of a page.
+enum ScriptFiles {
+    /// Returns the scripts in the order of `paths`.
+    ///
+    /// - Throws: ``NamedFileError`` for the first script that is missing, too large or not UTF-8.
+    static func read(_ paths: [String]) throws(NamedFileError) -> [PageScript] {
+        var scripts: [PageScript] = []
+        for path in paths {
+            let source = try FileContent.text(of: path, limit: FileContent.scriptLimit)
+            scripts.append(PageScript(name: path, source: source))
+        }
+        return scripts
+    }
+}
+
+/// This program as the worker process of a page.
+enum PageWorker {
+    private static let argument = "page-worker"
+
+    /// Whether the program was started as a worker. The argument is internal and therefore not a command.
+    static var isRequested: Bool { CommandLine.arguments.dropFirst().elementsEqual([argument]) }
+
+    static var process: ScriptProcess {
+        #if os(Linux)
+        // Names the running program even if its file has been replaced.
+        let program = "/proc/self/exe"
+        #else
+        let program = Bundle.main.executablePath ?? CommandLine.arguments[0]
+        #endif
+        return ScriptProcess(program: program, arguments: [argument])
+    }
+}
