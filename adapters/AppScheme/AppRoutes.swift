@@ -29,8 +29,11 @@ public struct AppRoutes: Sendable {
     /// The action for links that match no route although their scheme, or the host of a universal link, occurs in one;
     /// `nil` for none. Its body is `{"url": text}` with the link in normal form.
     public let fallback: ActionName?
+    /// The routes, as given.
+    package let routes: [AppRoute]
     private let table: RouteTable<AppRoute>
-    private let known: Set<LinkFacts>
+    /// The schemes of the routes, and the hosts of universal links.
+    package let targets: Set<LinkFacts>
     /// Whether any route sets ``AppRoute/once``.
     let hasOnce: Bool
 
@@ -51,8 +54,9 @@ public struct AppRoutes: Sendable {
         } catch {
             throw AppSchemeError(.ambiguousRoutes, "routes of links: \(error.detail)")
         }
-        known = Set(routes.compactMap(\.facts))
+        targets = Set(routes.compactMap(\.facts))
         hasOnce = routes.contains(where: \.once)
+        self.routes = routes
         self.fallback = fallback
     }
 
@@ -70,11 +74,24 @@ public struct AppRoutes: Sendable {
         if let found = table.match(url) {
             return LinkMatch(facts: facts, pattern: found.pattern, reading: found.reading(of: url))
         }
-        guard let fallback, known.contains(facts) else {
+        guard let fallback, targets.contains(facts) else {
             return LinkMatch(facts: facts, reading: .failure(.noRoute(for: url)))
         }
         let text = RouteNaming.Capture(name: "url", value: url.text)
         return LinkMatch(facts: facts, reading: .success(LinkAction(name: fallback, captures: [text])))
+    }
+}
+
+extension AppRoutes: Hashable {
+    /// Returns whether both have the same routes in the same order, and the same fallback.
+    public static func == (left: AppRoutes, right: AppRoutes) -> Bool {
+        left.routes == right.routes && left.fallback == right.fallback
+    }
+
+    /// Hashes the routes and the fallback.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(routes)
+        hasher.combine(fallback)
     }
 }
 
@@ -133,7 +150,7 @@ public struct AppRoute: Sendable, Hashable {
     }
 
     /// The pattern's scheme, and for a universal link its host.
-    var facts: LinkFacts? {
+    package var facts: LinkFacts? {
         guard let scheme = pattern.scheme else { return nil }
         guard LinkFacts.isUniversal(scheme: scheme) else { return LinkFacts(scheme: scheme, universalHost: nil) }
         // Such a pattern has a literal host: captures are not allowed there.

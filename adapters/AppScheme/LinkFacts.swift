@@ -30,8 +30,17 @@ public struct LinkFacts: UntrustedOrigin {
         universalHost = url.port.map { "\(host):\($0)" } ?? host
     }
 
-    static func isUniversal(scheme: String) -> Bool {
+    /// Returns whether links of the scheme are universal links.
+    package static func isUniversal(scheme: String) -> Bool {
         scheme == "https" || scheme == "http"
+    }
+
+    /// Returns the host of a universal link in normal form, or `nil` unless the text is a host with an optional port.
+    package static func universalHost(_ text: String) -> String? {
+        guard let url = try? URLText("https://\(text)"), url.path == "/", url.query == nil, url.fragment == nil,
+            !text.hasSuffix("/")
+        else { return nil }
+        return LinkFacts(url).universalHost
     }
 }
 

@@ -98,8 +98,8 @@ struct InboundRoute {
         case topic(MQTTTopic)
         /// Events about a broker connection, such as a lost session.
         case session
-        /// Links of a route or of the fallback, by the scheme or host that a rule may name.
-        case links(scheme: String?, host: String?)
+        /// Links of a route or of the fallback.
+        case links(LinkFacts)
         case page
         case feed(isSecure: Bool)
         case chat(WebSocketServerConfiguration)
@@ -149,7 +149,7 @@ struct InboundRoute {
                 + (mqtt.push.announcesConnections
                     ? [InboundRoute(source: source.name, kind: .session, naming: .fixed(.pushSessionLost))] : [])
         case .script: [InboundRoute(source: source.name, kind: .page, naming: .sender)]
-        case .links(let links): routes(of: links, from: source.name)
+        case .links(let links): routes(of: links.routes, from: source.name)
         case .feed(let feed):
             namings(of: feed.frames, announcesConnections: feed.announcesConnections).map {
                 InboundRoute(source: source.name, kind: .feed(isSecure: feed.url.isSecure), naming: $0)
@@ -177,18 +177,13 @@ struct InboundRoute {
         return isNumber(topic.pattern.text) ? .nothing : .sender
     }
 
-    private static func routes(of links: LinksSection, from source: SourceName) -> [InboundRoute] {
-        var routes: [InboundRoute] = []
-        for link in links.list {
+    private static func routes(of links: AppRoutes, from source: SourceName) -> [InboundRoute] {
+        let routes = links.routes.compactMap { link -> InboundRoute? in
             let naming = link.action.map(Naming.fixed) ?? (isNumber(link.pattern.text) ? .nothing : .sender)
-            routes += kinds(LinkTargets([link])).map { InboundRoute(source: source, kind: $0, naming: naming) }
+            return link.facts.map { InboundRoute(source: source, kind: .links($0), naming: naming) }
         }
-        guard let fallback = links.routes.fallback else { return routes }
-        return routes + kinds(links.targets).map { InboundRoute(source: source, kind: $0, naming: .fixed(fallback)) }
-    }
-
-    private static func kinds(_ targets: LinkTargets) -> [Kind] {
-        targets.schemes.map { .links(scheme: $0, host: nil) } + targets.hosts.map { .links(scheme: nil, host: $0) }
+        guard let fallback = links.fallback else { return routes }
+        return routes + links.targets.map { InboundRoute(source: source, kind: .links($0), naming: .fixed(fallback)) }
     }
 
     /// Returns whether the action's capture accepts only integers, which are never action names.
@@ -248,8 +243,9 @@ extension AccessSection.Part {
         case (.all, _): .always
         case (.push(let push), .topic): push.verdict(route.shape(of: action))
         case (.script(let script), .page): script.origin == nil ? .always : .sometimes
-        case (.scheme(let scheme), .links(let found, _)): scheme == found ? .always : .never
-        case (.host(let host), .links(_, let found)): host == found ? .always : .never
+        case (.scheme(let scheme), .links(let facts)):
+            facts.universalHost == nil && facts.scheme == scheme ? .always : .never
+        case (.host(let host), .links(let facts)): facts.universalHost == host ? .always : .never
         case (.feed(let tls), .feed(let isSecure)): tls == isSecure ? .always : .never
         case (.chat(let chat), .chat(let server)): chat.verdict(server)
         default: .never

@@ -1,3 +1,4 @@
+import AppScheme
 import JSBridge
 import MQTTPush
 import Signalbox
@@ -28,7 +29,7 @@ enum SourceKind: Sendable, Hashable {
     /// A headless page.
     case script(ScriptSource)
     /// URLs from a list, a file or stdin.
-    case links(LinksSection)
+    case links(LinksSource)
     /// A client of a WebSocket server.
     case feed(WebSocketFeedConfiguration)
     /// A WebSocket server in this process.
@@ -98,6 +99,25 @@ enum ScriptIsolation: String, Sendable, Hashable, CaseIterable {
     case own
 }
 
+/// A source of links.
+struct LinksSource: Sendable, Hashable {
+    /// The routes that map links to actions.
+    let routes: AppRoutes
+    /// The limits of one link.
+    let limits: MessageLimits
+    /// The links to submit first.
+    var urls: [String] = []
+    /// A file of links to submit next, relative to the working directory.
+    var file: String?
+    /// Whether to read further links from stdin, after `urls` and `file`.
+    var standardInput = false
+
+    /// The application schemes of the routes, which a rule of `from` may name, sorted.
+    var schemes: [String] { Set(routes.targets.filter { $0.universalHost == nil }.map(\.scheme)).sorted() }
+    /// The hosts of `https` and `http` links, with the port unless it is the scheme's default, sorted.
+    var hosts: [String] { Set(routes.targets.compactMap(\.universalHost)).sorted() }
+}
+
 /// A WebSocket server.
 struct ChatSource: Sendable, Hashable {
     /// The configuration, with empty documents.
@@ -126,7 +146,7 @@ struct ChatSource: Sendable, Hashable {
 extension SourceKind {
     var mqtt: MQTTSource? { if case .mqtt(let mqtt) = self { mqtt } else { nil } }
     var script: ScriptSource? { if case .script(let script) = self { script } else { nil } }
-    var links: LinksSection? { if case .links(let links) = self { links } else { nil } }
+    var links: LinksSource? { if case .links(let links) = self { links } else { nil } }
     var feed: WebSocketFeedConfiguration? { if case .feed(let feed) = self { feed } else { nil } }
     var chat: ChatSource? { if case .chat(let chat) = self { chat } else { nil } }
 }

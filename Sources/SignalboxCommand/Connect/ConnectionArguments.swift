@@ -39,7 +39,10 @@ struct ConnectionArguments: ParsableArguments {
     @Option(help: "A subprotocol to offer; may be repeated, in order of preference.")
     var subprotocol: [String] = []
 
-    @Option(help: "Ping the server after this period of silence, such as 30s, or never.", transform: ConnectionArguments.ping)
+    @Option(
+        help: "Ping the server after this period of silence, such as 30s, or never.",
+        transform: ConnectionArguments.ping
+    )
     var ping: Duration??
 
     @Flag(help: "Offer compression (RFC 7692).")

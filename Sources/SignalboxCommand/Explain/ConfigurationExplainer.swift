@@ -79,11 +79,10 @@ struct ConfigurationExplainer {
 
     /// Returns the features of the source's adapter, which is created but not run. A page has no scripts.
     private func features(of source: SourceSection) throws -> AdapterFeatures {
-        let (name, limits) = (source.name, configuration.limits)
         switch source.kind {
         case .mqtt(let mqtt): return try MQTTPushAdapter(mqtt.push, logger: logger).features
         case .script(let script): return try JavaScriptCoreEngine(script.page(running: []), logger: logger).features
-        case .links(let links): return LinkAdapter(links, source: name, limits: limits, logger: logger).features
+        case .links(let links): return LinkAdapter(links, source: source.name, logger: logger).features
         case .feed(let feed): return try WebSocketFeed(feed, logger: logger).features
         case .chat(let chat): return try WebSocketServer(chat.server, logger: logger).features
         }
@@ -93,7 +92,7 @@ struct ConfigurationExplainer {
 // MARK: - Links
 
 extension ConfigurationExplainer {
-    private typealias LinkSection = (section: SourceSection, value: LinksSection)
+    private typealias LinkSection = (section: SourceSection, value: LinksSource)
 
     private func linkSources(_ name: String?) throws(CommandFailure) -> [LinkSection] {
         let choice = SourceChoice(kind: "links source", none: "there is no links source", file: file)
@@ -118,7 +117,7 @@ extension ConfigurationExplainer {
     }
 }
 
-extension LinksSection {
+extension LinksSource {
     /// Returns whether a route matches the link or the fallback accepts it.
     fileprivate func accepts(_ link: String) -> Bool {
         let match = routes.match(link)

@@ -61,7 +61,7 @@ struct ExplainedMessage {
     /// - Throws: ``CommandFailure`` if no arrival is made.
     init(
         link: String,
-        _ links: LinksSection,
+        _ links: LinksSource,
         of source: SourceSection,
         in configuration: RunConfiguration
     ) throws(CommandFailure) {

@@ -25,10 +25,7 @@ struct ConfigurationChange: Sendable {
         var (next, deferred) = (new, [DeferredChange]())
         if hasReadInput { ConfigurationChange.keepInput(of: old, in: &next, &deferred) }
         ConfigurationChange.keepBounds(of: old, in: &next, &deferred)
-        sources = NameChanges(
-            from: old.sources.map { ($0.name, RunningSource(section: $0, limits: old.limits(of: $0, next))) },
-            to: next.sources.map { ($0.name, RunningSource(section: $0, limits: next.limits)) }
-        )
+        sources = NameChanges(from: old.sources.map { ($0.name, $0) }, to: next.sources.map { ($0.name, $0) })
         plugins = NameChanges(
             from: old.plugins.map { ($0.action, $0.resolved(in: old)) },
             to: next.plugins.map { ($0.action, $0.resolved(in: next)) }
@@ -48,8 +45,7 @@ struct ConfigurationChange: Sendable {
     ) {
         next.sources = next.sources.compactMap { source in
             let before = old.sources.first { $0.name == source.name }
-            guard source.readsInput else { return source }
-            if before == source, old.limits == next.limits { return source }
+            guard source.readsInput, before != source else { return source }
             let advice = "stdin can be read only once"
             deferred.append(
                 DeferredChange(
@@ -77,20 +73,6 @@ struct ConfigurationChange: Sendable {
         keep("ack_deadline", \.supervisor.ackDeadline)
         keep("drain_limit", \.supervisor.drainLimit)
         keep("log_lines_per_second", \.supervisor.logLinesPerSecond)
-    }
-}
-
-/// A source with everything it is started with.
-private struct RunningSource: Hashable {
-    let section: SourceSection
-    let limits: MessageLimits
-}
-
-extension RunConfiguration {
-    /// The limits used to compare a running source. A source of stdin that is kept takes those of the next
-    /// configuration, so that it compares as unchanged.
-    fileprivate func limits(of source: SourceSection, _ next: RunConfiguration) -> MessageLimits {
-        source.readsInput && next.sources.contains(source) ? next.limits : limits
     }
 }
 

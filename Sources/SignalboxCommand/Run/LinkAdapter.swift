@@ -10,13 +10,18 @@ struct LinkAdapter: Adapter {
     private let adapter: AppSchemeAdapter<LinkFeed>
 
     /// - Parameters:
-    ///   - section: The source's routes and the location of its links.
+    ///   - section: The source's routes, their limits and the location of its links.
     ///   - source: The name of the source.
-    ///   - limits: The limits of one link.
     ///   - logger: Receives the number of links, never their content.
-    init(_ section: LinksSection, source: SourceName, limits: MessageLimits, logger: Logger) {
+    init(_ section: LinksSource, source: SourceName, logger: Logger) {
         feed = LinkFeed(section)
-        adapter = AppSchemeAdapter(source: source, routes: section.routes, links: feed, limits: limits, logger: logger)
+        adapter = AppSchemeAdapter(
+            source: source,
+            routes: section.routes,
+            links: feed,
+            limits: section.limits,
+            logger: logger
+        )
     }
 
     var source: SourceName { adapter.source }
@@ -33,11 +38,11 @@ struct LinkAdapter: Adapter {
 ///
 /// Reads only after the previous links were accepted, so that a slow supervisor slows the writer.
 final class LinkFeed: AsyncSequence, Sendable {
-    private let section: LinksSection
+    private let section: LinksSource
     private let recordedFailure = Mutex<NamedFileError?>(nil)
 
     /// - Parameter section: The location of the links.
-    init(_ section: LinksSection) {
+    init(_ section: LinksSource) {
         self.section = section
     }
 

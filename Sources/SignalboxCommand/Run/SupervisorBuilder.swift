@@ -121,7 +121,6 @@ struct SourceAdapter {
     /// - Throws: ``NamedFileError``, `JSBridgeError`, `MQTTPushError` or `WebSocketChatError` if set-up fails.
     init(_ section: SourceSection, configuration: RunConfiguration, thread: WebSocketThread, logger: Logger) throws {
         self.section = section
-        let (name, limits) = (section.name, configuration.limits)
         var server: WebSocketServer?
         var publisher: MQTTPublisher?
         switch section.kind {
@@ -134,7 +133,7 @@ struct SourceAdapter {
             adapter = try JavaScriptCoreEngine(script.page(running: scripts), logger: logger.withoutSecrets)
         case .links(let links):
             if let file = links.file { try InputDescriptor.checkReadable(file) }
-            adapter = LinkAdapter(links, source: name, limits: limits, logger: logger)
+            adapter = LinkAdapter(links, source: section.name, logger: logger)
         case .feed(let feed):
             adapter = try WebSocketFeed(feed, thread: thread, logger: logger)
         case .chat(let chat):

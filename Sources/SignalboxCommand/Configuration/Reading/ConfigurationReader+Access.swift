@@ -1,3 +1,4 @@
+import AppScheme
 import SignalboxCore
 import SignalboxRoutes
 import WebSocketChat
@@ -74,7 +75,7 @@ extension ConfigurationReader {
             }
         }
         switch sources.kinds[source] {
-        case "links": return link(rule, sources.sources[source]?.links?.targets)
+        case "links": return link(rule, sources.sources[source]?.links)
         case "chat": return chat(rule, sources.sources[source]?.chat?.server)
         case "feed": return feed(rule)
         default: break
@@ -154,11 +155,11 @@ extension ConfigurationReader {
         return found == nil ? nil : origin
     }
 
-    func link(_ rule: YAMLMapping, _ targets: LinkTargets?) -> AccessSection.Part? {
+    func link(_ rule: YAMLMapping, _ source: LinksSource?) -> AccessSection.Part? {
         switch (rule.optional("scheme"), rule.optional("host")) {
         case (nil, nil): return .all
-        case (let scheme?, nil): return self.scheme(scheme, targets).map { .scheme($0) }
-        case (nil, let host?): return self.host(host, targets).map { .host($0) }
+        case (let scheme?, nil): return self.scheme(scheme, source).map { .scheme($0) }
+        case (nil, let host?): return self.host(host, source).map { .host($0) }
         case (_?, let host?):
             host.reportError(
                 "'scheme' and 'host' exclude each other; write two rules, because one that allows is enough",
@@ -168,9 +169,9 @@ extension ConfigurationReader {
         }
     }
 
-    private func scheme(_ value: YAMLValue, _ targets: LinkTargets?) -> String? {
+    private func scheme(_ value: YAMLValue, _ source: LinksSource?) -> String? {
         guard let scheme = value.text()?.lowercased() else { return nil }
-        guard !LinkTargets.isUniversal(scheme) else {
+        guard !LinkFacts.isUniversal(scheme: scheme) else {
             value.reportError(
                 "a rule for links of \(scheme) names their host; write host: shop.example instead of 'scheme'"
             )
@@ -179,22 +180,22 @@ extension ConfigurationReader {
         return listed(
             scheme,
             value,
-            among: targets?.schemes,
+            among: source?.schemes,
             "no route has the scheme",
             "schemes with routes are"
         )
     }
 
-    private func host(_ value: YAMLValue, _ targets: LinkTargets?) -> String? {
+    private func host(_ value: YAMLValue, _ source: LinksSource?) -> String? {
         guard let text = value.text() else { return nil }
-        guard let host = LinkTargets.host(text) else {
+        guard let host = LinkFacts.universalHost(text) else {
             value.reportError("expected only a host, such as shop.example or shop.example:8443")
             return nil
         }
         return listed(
             host,
             value,
-            among: targets?.hosts,
+            among: source?.hosts,
             "no https or http route has the host",
             "hosts with routes are"
         )

@@ -35,7 +35,7 @@ extension ConfigurationReader {
         let source = name ?? SourceSection.internalName
         switch found.key {
         case "script": return script(found.value, of: source, limits).map(SourceKind.script)
-        case "links": return links(found.value).map(SourceKind.links)
+        case "links": return links(found.value, limits).map(SourceKind.links)
         case "feed": return feed(found.value, of: source, limits).map(SourceKind.feed)
         case "chat": return chat(found.value, of: source, limits).map(SourceKind.chat)
         default: return mqtt(found.value, of: source, limits).map(SourceKind.mqtt)

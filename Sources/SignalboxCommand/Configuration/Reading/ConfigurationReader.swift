@@ -75,7 +75,7 @@ struct ConfigurationReader {
             if root.keys?.contains("sources") == true {
                 return reader.configuration(in: root).map(RouteFileContent.configuration)
             }
-            return root.mapping(.routeFile).flatMap(reader.routes).map { .routes($0.table) }
+            return root.mapping("routeFile", reader.routes).map(RouteFileContent.routes)
         }
         guard let found else { throw ConfigurationError(file: file, problems: reader.problems.errors) }
         return found

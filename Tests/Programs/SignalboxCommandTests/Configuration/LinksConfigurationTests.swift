@@ -18,7 +18,7 @@ import Testing
         """
     }
 
-    private static func section(_ links: String, for use: ConfigurationUse = .run) throws -> LinksSection {
+    private static func section(_ links: String, for use: ConfigurationUse = .run) throws -> LinksSource {
         let configuration = try ConfigurationFixture.read(file(links: links), for: use)
         guard case .links(let section)? = configuration.sources.first?.kind else {
             throw FileReadError(description: "the source is not a links source")
@@ -38,8 +38,8 @@ import Testing
         #expect(section.standardInput)
         #expect(section.routes.fallback == "other")
         #expect(try section.routes.match("myapp://product/1").reading.get().name == "open")
-        #expect(section.targets.schemes == ["myapp"])
-        #expect(section.targets.hosts == ["shop.example"])
+        #expect(section.schemes == ["myapp"])
+        #expect(section.hosts == ["shop.example"])
     }
 
     @Test func omittedKeysHaveTheDocumentedDefaults() throws {
