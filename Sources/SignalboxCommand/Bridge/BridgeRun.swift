@@ -124,9 +124,7 @@ extension BridgeRun {
         for plugin in configuration.plugins.prefix(BridgeConfigurator.maximumHandlers) {
             configurator.add(handler: BridgeHandler(plugin.action))
         }
-        if let navigation = configuration.navigation, let file = command.plugins.config {
-            configurator.set(navigation: try navigation.dryRun(file: file))
-        }
+        if let navigation = configuration.navigation { configurator.set(navigation: navigation) }
         return try configurator.build(url: url)
     }
     #else

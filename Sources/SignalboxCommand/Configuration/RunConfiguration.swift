@@ -1,3 +1,4 @@
+import NavigationChain
 import Signalbox
 import SignalboxCore
 
@@ -11,8 +12,9 @@ struct RunConfiguration: Sendable {
     var limits = MessageLimits()
     /// The limits and timeouts of the whole program.
     var supervisor = SupervisorConfiguration()
-    /// The chain that decides which URLs a page may load, if configured.
-    var navigation: NavigationSection?
+    /// The chain that decides which URLs a page may load, if configured. It opens nothing: its reasons name what would be
+    /// opened.
+    var navigation: NavigationRouter?
     /// The warnings that `run` logs too: secrets that other users can read, and former names of keys.
     var warnings: [ConfigurationProblem] = []
 }

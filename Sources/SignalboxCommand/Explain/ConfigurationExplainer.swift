@@ -54,7 +54,7 @@ struct ConfigurationExplainer {
             answer = ExplanationLine(unmatched: unmatched(link, sources))
         }
         answer.link = InputLine(link)
-        answer.navigation = try await navigation(about: link)
+        answer.navigation = await navigation(about: link)
         return answer
     }
 
@@ -111,9 +111,9 @@ extension ConfigurationExplainer {
         )
     }
 
-    private func navigation(about link: String) async throws(CommandFailure) -> NavigationVerdict? {
-        guard let navigation = configuration.navigation else { return nil }
-        return await (try navigation.dryRun(file: file)).decide(link, kind: .link, frame: .main)
+    private func navigation(about link: String) async -> NavigationVerdict? {
+        guard let router = configuration.navigation else { return nil }
+        return await router.decide(link, kind: .link, frame: .main)
     }
 }
 

@@ -33,10 +33,9 @@ struct NavigateCommand: ReportingCommand {
 
     func perform() async throws -> CommandStatus {
         let configuration = try ConfigurationFile.read(config, for: .navigation)
-        guard let navigation = configuration.navigation else {
+        guard let router = configuration.navigation else {
             throw CommandFailure(.invalidConfiguration, "\(config): there is no navigation chain; add 'navigation'")
         }
-        let router = try navigation.dryRun(file: config)
         let output = StandardOutput()
         return try await input.write(to: output) { line in
             let verdict = VerdictLine(line, await verdict(about: line, router))
@@ -59,16 +58,3 @@ struct NavigateCommand: ReportingCommand {
 
 extension NavigationKind: ExpressibleByArgument {}
 extension FrameRole: ExpressibleByArgument {}
-
-extension NavigationSection {
-    /// Returns the navigation chain with openers that do nothing.
-    ///
-    /// - Parameter file: The path of the configuration, for error messages.
-    func dryRun(file: String) throws(CommandFailure) -> NavigationRouter {
-        do throws(NavigationChainError) {
-            return try dryRun()
-        } catch {
-            throw CommandFailure(.invalidConfiguration, "\(file): \(error)")
-        }
-    }
-}

@@ -36,145 +36,129 @@ extension ConfigurationReader {
 }
 
 extension ConfigurationReader {
-    private static let deadlines: ClosedRange<Duration> = .milliseconds(1)...NavigationRouter.maximumDeadline
-
-    func navigation(_ value: YAMLValue) -> NavigationSection? {
-        guard let mapping = value.mapping(.navigation) else { return nil }
-        let deadline = mapping.optional("handler_deadline")?.duration(ConfigurationReader.deadlines)
-        let advice = "choose the decision for URLs that no handler decides: cancel, allow or download"
-        let fallback = mapping.required("fallback", advice).flatMap(policy)
-        guard let chain = mapping.required("chain", "list the handlers in order")?.list() else { return nil }
-        var names: [String: YAMLValue] = [:]
-        let handlers = chain.compactMap { handler($0, &names) }
-        guard let fallback, handlers.count == chain.count else { return nil }
-        let section = NavigationSection(
-            chain: handlers,
-            fallback: fallback,
-            handlerDeadline: deadline ?? .seconds(2)
-        )
-        do throws(NavigationChainError) {
-            _ = try section.dryRun()
-            return section
-        } catch {
-            value.reportError(error.detail)
-            return nil
+    /// Returns a chain that opens nothing; its reasons name what would be opened.
+    func navigation(_ value: YAMLValue) -> NavigationRouter? {
+        value.mapping("navigation") { keys in
+            let list = keys.required("chain", "list the handlers in order")?.list()
+            let advice = "choose the decision for URLs that no handler decides: cancel, allow or download"
+            let fallback: NavigationPolicy? = keys.required("fallback", advice)?.keyword("a decision")
+            var deadline: Duration = .seconds(2)
+            keys.read("handler_deadline", &deadline) {
+                $0.duration(.milliseconds(1)...NavigationRouter.maximumDeadline)
+            }
+            var names: [String: YAMLValue] = [:]
+            guard let handlers = list?.map({ handler($0, &names) }), let fallback,
+                !handlers.contains(where: { $0 == nil })
+            else { return nil }
+            return value.checked {
+                try NavigationRouter(
+                    handlers.compactMap { $0 },
+                    fallback: NavigationDecision(fallback, reason: "no handler decided"),
+                    handlerDeadline: deadline,
+                    clock: UntimedClock()
+                )
+            }
         }
     }
 
-    private func handler(_ value: YAMLValue, _ names: inout [String: YAMLValue]) -> NavigationHandlerSection? {
-        guard let entry = NavigationEntry(value) else { return nil }
-        let kind = kind(entry).flatMap { isBuildable($0, at: entry.value) ? $0 : nil }
-        let name = name(of: entry, at: value, &names)
-        guard let kind, let name else { return nil }
-        return NavigationHandlerSection(kind: kind, name: name)
+    private func handler(_ value: YAMLValue, _ names: inout [String: YAMLValue]) -> (any NavigationHandler)? {
+        value.mapping("navigationHandler") { keys in
+            guard let entry = NavigationEntry(keys) else { return nil }
+            let name = name(of: entry, &names)
+            // With an invalid name, the other settings are still checked.
+            let handler = handler(entry, named: name ?? "handler")
+            return name == nil ? nil : handler
+        }
     }
 
-    private func name(of entry: NavigationEntry, at value: YAMLValue, _ names: inout [String: YAMLValue]) -> String? {
-        let written = entry.mapping.optional("name")
-        let given = written.map { $0.text() } ?? entry.kind.standardName
-        guard let name = given, isName(name, at: written ?? value) else { return nil }
+    private func name(of entry: NavigationEntry, _ names: inout [String: YAMLValue]) -> String? {
+        let value = entry.name ?? entry.keys.value
+        let given = entry.name.map { $0.text() } ?? entry.kind.standardName
+        guard let name = given, isName(name, at: value) else { return nil }
         if let holder = names[name] {
             let advice = "choose another name for this one"
-            (written ?? value).reportError(
+            value.reportError(
                 "\(holder.path) in line \(holder.line) already has the name '\(name)'; \(advice)",
                 .badName
             )
             return nil
         }
-        names[name] = value
+        names[name] = entry.keys.value
         return name
     }
 
-    /// Returns whether the handler accepts its settings.
-    private func isBuildable(_ kind: NavigationHandlerSection.Kind, at value: YAMLValue) -> Bool {
-        do throws(NavigationChainError) {
-            _ = try NavigationHandlerSection(kind: kind, name: "handler").dryRun()
-            return true
-        } catch {
-            value.reportError(error.detail)
-            return false
-        }
-    }
-
     private func isName(_ name: String, at value: YAMLValue) -> Bool {
-        do throws(NavigationChainError) {
+        value.check {
             let handler = try SchemeHandler(allowing: [], name: name)
             _ = try NavigationRouter([handler], fallback: .cancel("unused"))
-            return true
-        } catch {
-            value.reportError(error.detail)
-            return false
         }
-    }
-
-    func policy(_ value: YAMLValue) -> NavigationPolicy? {
-        value.keyword(of: NavigationPolicy.allCases.map(\.rawValue), "a decision").flatMap(
-            NavigationPolicy.init(rawValue:)
-        )
     }
 }
 
+/// The handlers of a navigation chain.
 extension ConfigurationReader {
-    /// Returns the kind of handler of an entry, with its settings.
-    func kind(_ entry: NavigationEntry) -> NavigationHandlerSection.Kind? {
+    private func handler(_ entry: NavigationEntry, named name: String) -> (any NavigationHandler)? {
         switch entry.kind {
-        case .schemes: schemes(entry)
-        case .hosts: hosts(entry)
-        case .home: home(entry)
-        case .paths: paths(entry)
-        case .deepLinks:
-            texts(entry.value) {
-                _ = try DeepLinkHandler(schemes: [$0]) { _ in false }
-            }.map { .deepLinks($0) }
-        case .externalBrowser: externalBrowser(entry)
+        case .schemes: schemes(entry, name)
+        case .hosts: hosts(entry, name)
+        case .home: home(entry, name)
+        case .paths: paths(entry, name)
+        case .deepLinks: deepLinks(entry, name)
+        case .externalBrowser: externalBrowser(entry, name)
         }
     }
 
-    private func schemes(_ entry: NavigationEntry) -> NavigationHandlerSection.Kind? {
-        let schemes = texts(entry.value) {
-            _ = try SchemeHandler(allowing: [$0])
-        }
-        let dangerous = entry.mapping.optional("dangerous").map { value in
-            texts(value) {
-                _ = try SchemeHandler(allowing: [], dangerous: [$0])
-            }
+    private func schemes(_ entry: NavigationEntry, _ name: String) -> (any NavigationHandler)? {
+        let schemes = texts(entry.value) { _ = try SchemeHandler(allowing: [$0]) }
+        let dangerous = entry.keys.optional("dangerous").map { value in
+            texts(value) { _ = try SchemeHandler(allowing: [], dangerous: [$0]) }
         }
         guard let schemes, let dangerous = dangerous ?? [] else { return nil }
-        return .schemes(schemes, dangerous: dangerous)
+        return entry.value.checked { try SchemeHandler(allowing: schemes, dangerous: dangerous, name: name) }
     }
 
-    private func hosts(_ entry: NavigationEntry) -> NavigationHandlerSection.Kind? {
+    private func hosts(_ entry: NavigationEntry, _ name: String) -> (any NavigationHandler)? {
         let hosts = hostNames(entry.value)
-        let ports = entry.mapping.optional("ports").map(ports) ?? .any
-        let policy = entry.mapping.optional("decision").map(policy) ?? .allow
+        let ports = entry.keys.optional("ports").map(ports) ?? .any
+        let policy: NavigationPolicy? = entry.keys.optional("decision").map { $0.keyword("a decision") } ?? .allow
         guard let hosts, let ports, let policy else { return nil }
-        return .hosts(hosts, ports: ports, policy: policy)
+        let decision = NavigationDecision(policy, reason: "the host is listed")
+        return entry.value.checked { try HostHandler(hosts: hosts, ports: ports, decision: decision, name: name) }
     }
 
-    private func home(_ entry: NavigationEntry) -> NavigationHandlerSection.Kind? {
+    private func home(_ entry: NavigationEntry, _ name: String) -> (any NavigationHandler)? {
         let url = entry.value.parsed(.badPattern) { try URLText($0) }
-        let kinds = entry.mapping.optional("kinds").map(kinds) ?? NavigationKind.followed
-        guard let url, let kinds else { return nil }
-        return .home(url, kinds: kinds)
+        guard let kinds = kinds(entry), let url else { return nil }
+        return entry.value.checked { DryRunHandler(try HomePageHandler(home: url, kinds: kinds, name: name) {}) }
     }
 
-    private func paths(_ entry: NavigationEntry) -> NavigationHandlerSection.Kind? {
-        let written = entry.mapping.optional("hosts")
+    private func paths(_ entry: NavigationEntry, _ name: String) -> (any NavigationHandler)? {
+        let written = entry.keys.optional("hosts")
         let hosts = written.map(hostNames)
         // Pattern checks do not depend on the hosts, which may be invalid themselves.
         let anyHosts = written == nil ? nil : ["shop.example"]
         let patterns = texts(entry.value) {
             _ = try PathHandler(name: "path", patterns: [$0], hosts: anyHosts) { _, _ in }
         }
-        let kinds = entry.mapping.optional("kinds").map(kinds) ?? NavigationKind.followed
-        guard let patterns, let kinds, hosts != .some(nil) else { return nil }
-        return .paths(patterns, hosts: hosts.flatMap { $0 }, kinds: kinds)
+        guard let kinds = kinds(entry), let patterns, hosts != .some(nil) else { return nil }
+        return entry.value.checked {
+            let handler = try PathHandler(name: name, patterns: patterns, hosts: hosts ?? nil, kinds: kinds) { _, _ in }
+            return DryRunHandler(handler)
+        }
     }
 
-    private func externalBrowser(_ entry: NavigationEntry) -> NavigationHandlerSection.Kind? {
-        guard let mapping = entry.value.mapping(.externalBrowser) else { return nil }
-        let advice = "list your own hosts, such as [shop.example]"
-        return mapping.required("own_hosts", advice).flatMap(hostNames).map { .externalBrowser(ownHosts: $0) }
+    private func deepLinks(_ entry: NavigationEntry, _ name: String) -> (any NavigationHandler)? {
+        let schemes = texts(entry.value) { _ = try DeepLinkHandler(schemes: [$0]) { _ in false } }
+        guard let schemes else { return nil }
+        return entry.value.checked { DryRunHandler(try DeepLinkHandler(schemes: schemes, name: name) { _ in true }) }
+    }
+
+    private func externalBrowser(_ entry: NavigationEntry, _ name: String) -> (any NavigationHandler)? {
+        let hosts = entry.value.mapping("externalBrowser") { keys in
+            keys.required("own_hosts", "list your own hosts, such as [shop.example]").flatMap(hostNames)
+        }
+        guard let hosts else { return nil }
+        return entry.value.checked { DryRunHandler(try ExternalBrowserHandler(ownHosts: hosts, name: name) { _ in }) }
     }
 
     private func hostNames(_ value: YAMLValue) -> [String]? {
@@ -187,17 +171,12 @@ extension ConfigurationReader {
                 $0 == "any" ? .any : .standard
             }
         }
-        let ports = value.list()?.map { $0.integer(0...Int(UInt16.max)) } ?? []
-        return ports.contains(nil) ? nil : .only(Set(ports.compactMap { $0.flatMap(UInt16.init(exactly:)) }))
+        return value.all { $0.integer(0...Int(UInt16.max)).flatMap(UInt16.init(exactly:)) }.map { .only(Set($0)) }
     }
 
-    private func kinds(_ value: YAMLValue) -> Set<NavigationKind>? {
-        let keywords = NavigationKind.allCases.map(\.rawValue)
-        guard let list = value.list() else { return nil }
-        let kinds = list.map {
-            $0.keyword(of: keywords, "a kind of navigation").flatMap(NavigationKind.init(rawValue:))
-        }
-        return kinds.contains(nil) ? nil : Set(kinds.compactMap { $0 })
+    private func kinds(_ entry: NavigationEntry) -> Set<NavigationKind>? {
+        guard let value = entry.keys.optional("kinds") else { return NavigationKind.followed }
+        return value.all { $0.keyword("a kind of navigation") }.map { Set($0) }
     }
 
     /// Returns a list of texts after checking each of them.
@@ -246,26 +225,29 @@ struct NavigationEntry {
     let kind: Kind
     /// The value of the key that names the kind.
     let value: YAMLValue
-    let mapping: YAMLMapping
+    /// The value of the key `name`, if the entry has it.
+    let name: YAMLValue?
+    let keys: YAMLMapping
 
     /// - Returns: `nil` after an error.
-    init?(_ entry: YAMLValue) {
+    init?(_ keys: YAMLMapping) {
         let kinds = Kind.allCases.map(\.rawValue)
-        let known = MappingKeys.navigationHandler.keys
-        guard let mapping = entry.mapping(.navigationHandler) else { return nil }
+        let written = (kinds + ["dangerous", "ports", "decision", "kinds"]).compactMap { key in
+            keys.optional(key).map { (key: key, value: $0) }
+        }
+        name = keys.optional("name")
         // With `paths`, the key `hosts` restricts the paths.
-        let choices = mapping.optional("paths") == nil ? kinds : kinds.filter { $0 != Kind.hosts.rawValue }
-        guard let found = mapping.required(oneOf: choices, "each entry is one handler"),
+        let choices = keys.optional("paths") == nil ? kinds : kinds.filter { $0 != Kind.hosts.rawValue }
+        guard let found = keys.required(oneOf: choices, "each entry is one handler"),
             let kind = Kind(rawValue: found.key)
         else { return nil }
         self.kind = kind
-        self.mapping = mapping
+        self.keys = keys
         value = found.value
-        let allowed = [kind.rawValue, "name"] + kind.companions
-        for other in mapping.entries where known.contains(other.name) && !allowed.contains(other.name) {
-            let owners = Kind.allCases.filter { $0.companions.contains(other.name) }.map { "'\($0.rawValue)'" }
+        for other in written where other.key != kind.rawValue && !kind.companions.contains(other.key) {
+            let owners = Kind.allCases.filter { $0.companions.contains(other.key) }.map { "'\($0.rawValue)'" }
             other.value.reportError(
-                "only \(owners.joined(separator: " and ")) can have '\(other.name)'; remove it",
+                "only \(owners.joined(separator: " and ")) can have '\(other.key)'; remove it",
                 .conflictingKeys
             )
         }

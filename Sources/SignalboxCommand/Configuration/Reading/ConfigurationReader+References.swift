@@ -11,12 +11,12 @@ extension ConfigurationReader {
 
     /// Returns a broker's address. Messages never repeat it, because it may contain a password.
     func broker(_ value: YAMLValue) -> MQTTBroker? {
-        text(value).flatMap { value.checked($0) { try MQTTBroker(url: $0) } }
+        text(value).flatMap { text in value.checked { try MQTTBroker(url: text) } }
     }
 
     /// Returns the client id under which the broker keeps the session.
     func client(_ value: YAMLValue) -> MQTTClientID? {
-        text(value).flatMap { value.checked($0) { try MQTTClientID.fixed($0) } }
+        text(value).flatMap { text in value.checked { try MQTTClientID.fixed(text) } }
     }
 
     /// Returns a reference to a secret, after checking that the secret exists. The secret itself is not kept.

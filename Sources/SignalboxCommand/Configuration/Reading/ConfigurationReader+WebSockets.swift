@@ -175,7 +175,7 @@ extension ConfigurationReader {
     /// Returns a feed's URL. Messages never repeat it, because it may contain a token.
     private func feedURL(_ value: YAMLValue) -> WebSocketURL? {
         guard let text = text(value), isWithoutSecret(text, "a URL with a secret", at: value) else { return nil }
-        return value.checked(text) { try WebSocketURL($0) }
+        return value.checked { try WebSocketURL(text) }
     }
 
     private func headers(_ value: YAMLValue) -> [WebSocketHeader]? {

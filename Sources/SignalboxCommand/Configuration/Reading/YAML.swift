@@ -217,7 +217,7 @@ extension YAMLValue {
             reportError("expected \(form), found \(typeDescription)")
             return nil
         }
-        return checked(characters, make: make)
+        return checked { try make(characters) }
     }
 
     /// Returns a Boolean, written as `true` or `false`; YAML's other words for them are refused.
@@ -255,17 +255,13 @@ extension YAMLValue {
 
     /// Returns the result of parsing text, or reports the error that `make` throws.
     func parsed<Value>(_ code: ProblemCode = .invalidValue, _ make: (String) throws -> Value) -> Value? {
-        text().flatMap { checked($0, code, make: make) }
+        text().flatMap { text in checked(code) { try make(text) } }
     }
 
     /// Returns the result of `make`, or reports the error that it throws.
-    func checked<Input, Value>(
-        _ input: Input,
-        _ code: ProblemCode = .invalidValue,
-        make: (Input) throws -> Value
-    ) -> Value? {
+    func checked<Value>(_ code: ProblemCode = .invalidValue, _ make: () throws -> Value) -> Value? {
         do {
-            return try make(input)
+            return try make()
         } catch {
             reportError((error as? any DetailedError)?.detail ?? "\(error)", code)
             return nil
@@ -277,7 +273,7 @@ extension YAMLValue {
     /// - Returns: Whether it throws none.
     @discardableResult
     func check(_ code: ProblemCode = .invalidValue, _ check: () throws -> Void) -> Bool {
-        checked((), code, make: check) != nil
+        checked(code, check) != nil
     }
 
     /// Returns the elements of a list, or `nil` if one of them has an error.
