@@ -108,22 +108,28 @@ struct DeduplicationKey: Sendable, Hashable {
 /// The running and handled ids of one source: the state behind the lock of ``SourceDeduplication``.
 ///
 /// An id is remembered once the access rule permits its action. An entry is never forgotten while its action runs,
-/// because duplicates may wait in it; the source's window bounds the number of such entries. Handled entries form a
-/// list by age and are forgotten oldest first. Any other outcome is forgotten at once. Slots are reused.
+/// because duplicates may wait in it; the source's window bounds the number of such entries. Handled entries are
+/// forgotten oldest first. Any other outcome is forgotten at once.
 struct DeduplicationTable: Sendable {
     let count: Int
     let ticks: UInt64
     let bytes: Int
-    var slots: [DeduplicationKey: Int32] = [:]
-    var entries: [DeduplicationEntry] = []
-    var firstFree = DeduplicationEntry.none
-    /// The ends of the list of handled entries, and of the list of those with a reply.
-    var oldest = DeduplicationEntry.none
-    var youngest = DeduplicationEntry.none
-    var oldestWithReply = DeduplicationEntry.none
-    var youngestWithReply = DeduplicationEntry.none
+    private(set) var entries: [DeduplicationKey: DeduplicationEntry] = [:]
+    /// The handled ids, oldest first. The byte limit leaves records of forgotten ids, which have no effect.
+    private(set) var handled = Fifo<Record>()
+    /// The handled ids with a reply that is not empty, oldest first. An empty reply takes no bytes.
+    private(set) var replies = Fifo<Record>()
     /// The size of the stored replies, in bytes.
-    var replyBytes = 0
+    private(set) var replyBytes = 0
+    /// The number of ids handled so far.
+    private var serial: UInt64 = 0
+
+    /// A handled id. The serial number distinguishes it from the same id that was forgotten and handled again.
+    struct Record: Sendable {
+        let key: DeduplicationKey
+        let serial: UInt64
+        let tick: UInt64
+    }
 
     /// - Parameters:
     ///   - count: The maximum number of ids.
@@ -144,19 +150,26 @@ struct DeduplicationTable: Sendable {
         at now: UInt64
     ) -> DeduplicationDecision {
         forgetExpired(at: now)
-        if let slot = slots[key].map(Int.init) {
-            guard entries[slot].content == content else { return .conflict }
-            if entries[slot].running == nil { return .duplicate(reply: entries[slot].reply) }
-            entries[slot].coalesced.append(CoalescedDelivery(arrival: arrival, sink: sink))
-            return .coalesced
+        if let index = entries.index(forKey: key) {
+            let decision = entries.values[index].decision(for: content)
+            if decision == .coalesced {
+                entries.values[index].coalesced.append(CoalescedDelivery(arrival: arrival, sink: sink))
+            }
+            return decision
         }
-        if slots.count >= count {
+        while entries.count >= count {
             // If every entry is running, this id is not remembered.
-            guard oldest != DeduplicationEntry.none else { return .first }
-            forget(oldest)
+            guard let oldest = handled.popFirst() else { return .first }
+            forget(upTo: oldest)
         }
-        insert(DeduplicationEntry(key, content: content, running: arrival))
+        entries[key] = DeduplicationEntry(content: content, running: arrival)
         return .first
+    }
+
+    /// Looks up an id without changing anything.
+    func peek(_ key: DeduplicationKey, content: UInt64, at now: UInt64) -> DeduplicationDecision {
+        guard let entry = entries[key], entry.running != nil || entry.handledTick + ticks > now else { return .first }
+        return entry.decision(for: content)
     }
 
     /// Records the outcome of an arrival, if it is the one running for its id.
@@ -170,127 +183,88 @@ struct DeduplicationTable: Sendable {
         reply: Bytes?,
         at now: UInt64
     ) -> [CoalescedDelivery] {
-        guard let slot = slots[key], let running = entries[Int(slot)].running, running.isSame(as: arrival) else {
-            return []
-        }
-        let coalesced = entries[Int(slot)].coalesced
+        guard let index = entries.index(forKey: key), let running = entries.values[index].running,
+            running.isSame(as: arrival)
+        else { return [] }
+        let coalesced = entries.values[index].coalesced
         let replyCount = reply?.count ?? 0
         // A reply that exceeds the limit alone must not evict all others.
         guard isHandled, replyCount <= bytes else {
-            remove(slot)
+            entries.remove(at: index)
             return coalesced
         }
-        entries[Int(slot)].running = nil
-        entries[Int(slot)].coalesced = []
-        entries[Int(slot)].handledTick = now
-        entries[Int(slot)].reply = reply
-        appendToAges(slot)
+        serial += 1
+        entries.values[index].end(serial, at: now, reply: reply)
+        let record = Record(key: key, serial: serial, tick: now)
+        handled.append(record)
+        if replyCount > 0 { replies.append(record) }
         replyBytes += replyCount
-        while replyBytes > bytes, oldestWithReply != DeduplicationEntry.none { forget(oldestWithReply) }
+        while replyBytes > bytes, let oldest = replies.popFirst() { forget(oldest) }
+        dropStaleRecords()
         return coalesced
     }
 
     /// Forgets the expired ids.
     mutating func forgetExpired(at now: UInt64) {
         // An addition: `now` may be a tick behind another thread's, and a difference would underflow.
-        while oldest != DeduplicationEntry.none, entries[Int(oldest)].handledTick + ticks <= now { forget(oldest) }
+        while let oldest = handled.front, oldest.tick + ticks <= now {
+            _ = handled.popFirst()
+            forget(upTo: oldest)
+        }
     }
-}
 
-// MARK: - Slots
+    /// Forgets the oldest handled id, which has been removed from the list.
+    private mutating func forget(upTo oldest: Record) {
+        forget(oldest)
+        while let reply = replies.front, reply.serial <= oldest.serial { _ = replies.popFirst() }
+    }
 
-extension DeduplicationTable {
-    private mutating func insert(_ entry: DeduplicationEntry) {
-        guard firstFree != DeduplicationEntry.none else {
-            slots[entry.key] = Int32(entries.count)
-            entries.append(entry)
+    /// Forgets a handled id, unless it was forgotten before.
+    private mutating func forget(_ record: Record) {
+        guard let index = entries.index(forKey: record.key), entries.values[index].serial == record.serial else {
             return
         }
-        let slot = firstFree
-        firstFree = entries[Int(slot)].younger
-        entries[Int(slot)] = entry
-        slots[entry.key] = slot
+        replyBytes -= entries.remove(at: index).value.reply?.count ?? 0
     }
 
-    /// Frees a slot that is in no list.
-    mutating func remove(_ slot: Int32) {
-        slots[entries[Int(slot)].key] = nil
-        entries[Int(slot)].running = nil
-        entries[Int(slot)].coalesced = []
-        entries[Int(slot)].reply = nil
-        entries[Int(slot)].younger = firstFree
-        firstFree = slot
+    /// Drops the records of forgotten ids before they outnumber the others. An old id without a reply may keep them
+    /// from the front of the list.
+    private mutating func dropStaleRecords() {
+        guard handled.count > 2 * count else { return }
+        let entries = entries
+        handled.removeAll { entries[$0.key]?.serial != $0.serial }
     }
-}
-
-extension DeduplicationTable {
-    /// Looks up an id without changing anything.
-    func peek(_ key: DeduplicationKey, content: UInt64, at now: UInt64) -> DeduplicationDecision {
-        guard let entry = slots[key].map({ entries[Int($0)] }) else { return .first }
-        guard entry.running != nil || entry.handledTick + ticks > now else { return .first }
-        guard entry.content == content else { return .conflict }
-        return entry.running == nil ? .duplicate(reply: entry.reply) : .coalesced
-    }
-}
-
-/// The list of handled entries by age, and the list of those with a reply.
-extension DeduplicationTable {
-    mutating func appendToAges(_ slot: Int32) {
-        entries[Int(slot)].older = youngest
-        entries[Int(slot)].younger = DeduplicationEntry.none
-        entries[Int(slot)].youngerWithReply = DeduplicationEntry.none
-        if youngest == DeduplicationEntry.none { oldest = slot } else { entries[Int(youngest)].younger = slot }
-        youngest = slot
-        guard hasReply(slot) else { return }
-        if youngestWithReply == DeduplicationEntry.none {
-            oldestWithReply = slot
-        } else {
-            entries[Int(youngestWithReply)].youngerWithReply = slot
-        }
-        youngestWithReply = slot
-    }
-
-    /// Forgets the oldest entry, or the oldest one with a reply. Each is the first of its list.
-    mutating func forget(_ slot: Int32) {
-        let (older, younger) = (entries[Int(slot)].older, entries[Int(slot)].younger)
-        if older == DeduplicationEntry.none { oldest = younger } else { entries[Int(older)].younger = younger }
-        if younger == DeduplicationEntry.none { youngest = older } else { entries[Int(younger)].older = older }
-        if hasReply(slot) {
-            oldestWithReply = entries[Int(slot)].youngerWithReply
-            if oldestWithReply == DeduplicationEntry.none { youngestWithReply = DeduplicationEntry.none }
-            replyBytes -= entries[Int(slot)].reply?.count ?? 0
-        }
-        remove(slot)
-    }
-
-    /// Returns whether a slot has a reply that is not empty. An empty one takes no bytes, so it is not listed.
-    private func hasReply(_ slot: Int32) -> Bool { (entries[Int(slot)].reply?.count ?? 0) > 0 }
 }
 
 /// The state of one id.
 struct DeduplicationEntry: Sendable {
-    /// The index that marks the end of a list.
-    static let none: Int32 = -1
-
-    var key: DeduplicationKey
     /// A hash of name and body.
-    var content: UInt64
+    let content: UInt64
     /// The running arrival, or `nil` after it was handled.
-    var running: Arrival?
+    private(set) var running: Arrival?
     /// The duplicates that wait for its outcome.
     var coalesced: [CoalescedDelivery] = []
+    /// The serial number of its record, or 0 while it runs.
+    private(set) var serial: UInt64 = 0
     /// The tick at which it was handled, and its reply.
-    var handledTick: UInt64 = 0
-    var reply: Bytes?
-    /// The neighbours among the handled entries by age, and the next younger one with a reply. In a free slot,
-    /// `younger` is the next free slot.
-    var older = none
-    var younger = none
-    var youngerWithReply = none
+    private(set) var handledTick: UInt64 = 0
+    private(set) var reply: Bytes?
 
-    init(_ key: DeduplicationKey, content: UInt64, running: Arrival) {
-        self.key = key
+    init(content: UInt64, running: Arrival) {
         self.content = content
         self.running = running
+    }
+
+    func decision(for content: UInt64) -> DeduplicationDecision {
+        guard self.content == content else { return .conflict }
+        return running == nil ? .duplicate(reply: reply) : .coalesced
+    }
+
+    mutating func end(_ serial: UInt64, at now: UInt64, reply: Bytes?) {
+        running = nil
+        coalesced = []
+        self.serial = serial
+        handledTick = now
+        self.reply = reply
     }
 }

@@ -38,7 +38,7 @@ import Testing
         }
 
         /// Returns the given ids that the table remembers.
-        func remembered(_ ids: [String]) -> [String] { ids.filter { table.slots[key($0)] != nil } }
+        func remembered(_ ids: [String]) -> [String] { ids.filter { table.entries[key($0)] != nil } }
 
         private func key(_ id: String) -> DeduplicationKey {
             Array(id.utf8).withUnsafeBytes { DeduplicationKey($0, DeduplicationTableTests.hash) }
@@ -153,7 +153,31 @@ import Testing
         #expect(trial.table.replyBytes == 4)
     }
 
-    /// The table's lists stay consistent as entries are forgotten, and free entries are reused.
+    @Test func anIDHandledAgainIsNotForgottenWithItsFirstReply() {
+        var trial = Trial(ticks: 10, bytes: 10)
+        trial.handle("none")
+        trial.handle("a", reply: "123456")
+        trial.handle("b", reply: "123456")
+        #expect(trial.remembered(["none", "a", "b"]) == ["none", "b"])
+        trial.now = 5
+        trial.handle("a")
+        trial.now = 10
+        trial.table.forgetExpired(at: 10)
+        #expect(trial.remembered(["none", "a", "b"]) == ["a"])
+        #expect(trial.table.replyBytes == 0 && trial.table.replies.isEmpty)
+    }
+
+    @Test func theByteLimitDoesNotLeaveRecordsWithoutBound() {
+        var trial = Trial(count: 10, ticks: 1_000_000, bytes: 10)
+        trial.handle("none")
+        for number in 0..<1_000 {
+            trial.handle("\(number)", reply: "123456")
+            #expect(trial.table.handled.count <= 21 && trial.table.replies.count == 1)
+        }
+        #expect(trial.remembered(["none", "998", "999"]) == ["none", "999"])
+    }
+
+    /// The table's lists stay consistent as entries are forgotten.
     @Test func randomUseStaysWithinTheLimits() {
         var trial = Trial(count: 50, ticks: 40, bytes: 200)
         var random = SeededRandom(seed: 7)
@@ -166,15 +190,13 @@ import Testing
                 let reply = String(repeating: "r", count: Int.random(in: 0..<40, using: &random))
                 _ = trial.settle(last, isHandled: Int.random(in: 0..<4, using: &random) > 0, reply: reply)
             }
-            #expect(trial.table.slots.count <= 50 && trial.table.replyBytes <= 200)
+            #expect(trial.table.entries.count <= 50 && trial.table.replyBytes <= 200)
         }
-        #expect(trial.table.entries.count <= 50)
+        #expect(trial.table.handled.count <= 101 && trial.table.replies.count <= 50)
         trial.table.forgetExpired(at: trial.now + 100)
-        #expect(trial.table.slots.count == running.count)
+        #expect(trial.table.entries.count == running.count)
         #expect(trial.table.replyBytes == 0)
-        #expect(
-            trial.table.oldest == DeduplicationEntry.none && trial.table.youngestWithReply == DeduplicationEntry.none
-        )
+        #expect(trial.table.handled.isEmpty && trial.table.replies.isEmpty)
     }
 
     @Test func aHandledIDDoesNotRetainItsBatch() {
