@@ -7,12 +7,20 @@
 public struct AccessRule: Sendable, CustomStringConvertible {
     /// A description of the rule for errors and explanations.
     public let description: String
-    let permits: @Sendable (Origin) -> Bool
-    /// Whether the rule permits and names the origin. Decides alone for an origin that must be named.
-    let permitsByName: @Sendable (Origin) -> Bool
-    /// How the rule is composed. ``allows(_:)`` does not use it.
-    let connective: AccessConnective
-    let parts: [AccessRule]
+    private let form: Form
+
+    private indirect enum Form: Sendable {
+        /// The first closure returns whether the rule permits an origin, the second whether it also names the origin.
+        case own(@Sendable (Origin) -> Bool, byName: @Sendable (Origin) -> Bool)
+        case any([AccessRule])
+        case all([AccessRule])
+        case not(AccessRule)
+    }
+
+    private init(_ description: String, _ form: Form) {
+        self.description = description
+        self.form = form
+    }
 
     /// Creates a rule about origins of any kind.
     ///
@@ -24,7 +32,7 @@ public struct AccessRule: Sendable, CustomStringConvertible {
     ///   - description: A description of the rule, such as `lines of orders.txt`.
     ///   - permits: A closure called often and on any thread. Its result must depend only on the origin.
     public init(_ description: String, permits: @escaping @Sendable (Origin) -> Bool) {
-        self.init(description, permits: permits, permitsByName: { _ in false })
+        self.init(description, .own(permits, byName: { _ in false }))
     }
 
     /// Creates a rule about one adapter's facts. It names what it permits, even an ``UntrustedOrigin``. It never allows
@@ -44,7 +52,7 @@ public struct AccessRule: Sendable, CustomStringConvertible {
             guard let facts = origin.facts as? Facts else { return false }
             return permits(origin.source, facts)
         }
-        self.init(description, permits: named, permitsByName: named)
+        self.init(description, .own(named, byName: named))
     }
 
     package init(
@@ -52,61 +60,42 @@ public struct AccessRule: Sendable, CustomStringConvertible {
         permits: @escaping @Sendable (Origin) -> Bool,
         permitsByName: @escaping @Sendable (Origin) -> Bool
     ) {
-        self.init(description, .none, of: [], permits: permits, permitsByName: permitsByName)
-    }
-
-    private init(
-        _ description: String,
-        _ connective: AccessConnective,
-        of parts: [AccessRule],
-        permits: @escaping @Sendable (Origin) -> Bool,
-        permitsByName: @escaping @Sendable (Origin) -> Bool
-    ) {
-        self.description = description
-        self.connective = connective
-        self.parts = parts
-        self.permits = permits
-        self.permitsByName = permitsByName
+        self.init(description, .own(permits, byName: permitsByName))
     }
 
     /// Returns whether an arrival from this origin may call the plugin.
     public func allows(_ origin: Origin) -> Bool {
-        origin.mustBeNamed ? permitsByName(origin) : permits(origin)
+        allows(origin, byName: origin.mustBeNamed)
+    }
+
+    /// - Parameter byName: Whether to allow only what the rule names.
+    private func allows(_ origin: Origin, byName: Bool) -> Bool {
+        switch form {
+        case .own(let permits, let permitsByName): byName ? permitsByName(origin) : permits(origin)
+        case .any(let rules): rules.contains { $0.allows(origin, byName: byName) }
+        case .all(let rules):
+            !rules.isEmpty && rules.allSatisfy { $0.allows(origin, byName: false) }
+                && (!byName || rules.contains { $0.allows(origin, byName: true) })
+        case .not(let rule): !byName && !rule.allows(origin, byName: false)
+        }
     }
 
     /// Returns a rule that allows every arrival of one configured source.
     public static func source(_ name: SourceName) -> AccessRule {
         let isSource: @Sendable (Origin) -> Bool = { $0.source == name }
-        return AccessRule("source \(name)", permits: isSource, permitsByName: isSource)
+        return AccessRule("source \(name)", .own(isSource, byName: isSource))
     }
 
     /// Returns a rule that allows an origin if at least one of `rules` does. An empty list allows none.
     public static func any(_ rules: [AccessRule]) -> AccessRule {
-        let (permits, names) = (rules.map(\.permits), rules.map(\.permitsByName))
-        return AccessRule(
-            "any of (\(list(rules)))",
-            .any,
-            of: rules,
-            permits: { origin in permits.contains { $0(origin) } },
-            permitsByName: { origin in names.contains { $0(origin) } }
-        )
+        AccessRule("any of (\(list(rules)))", .any(rules))
     }
 
     /// Returns a rule that allows an origin if all of `rules` do. An empty list allows none.
     ///
     /// An ``UntrustedOrigin`` is allowed if at least one rule names it and no other rule excludes it.
     public static func all(_ rules: [AccessRule]) -> AccessRule {
-        let (permits, names) = (rules.map(\.permits), rules.map(\.permitsByName))
-        let permitsAll: @Sendable (Origin) -> Bool = { origin in
-            !permits.isEmpty && permits.allSatisfy { $0(origin) }
-        }
-        return AccessRule(
-            "all of (\(list(rules)))",
-            .all,
-            of: rules,
-            permits: permitsAll,
-            permitsByName: { origin in permitsAll(origin) && names.contains { $0(origin) } }
-        )
+        AccessRule("all of (\(list(rules)))", .all(rules))
     }
 
     /// Returns a rule that allows an origin if `rule` does not. It names no origin, so it never allows an
@@ -114,8 +103,7 @@ public struct AccessRule: Sendable, CustomStringConvertible {
     ///
     /// To allow such an origin except where `rule` holds, put this rule and one that names the origin in ``all(_:)``.
     public static func not(_ rule: AccessRule) -> AccessRule {
-        let permits = rule.permits
-        return AccessRule("not (\(rule))", permits: { !permits($0) }, permitsByName: { _ in false })
+        AccessRule("not (\(rule))", .not(rule))
     }
 
     private static func list(_ rules: [AccessRule]) -> String {
@@ -143,14 +131,6 @@ extension AccessRule {
             (source == nil || from == source) && permits(facts)
         }
     }
-}
-
-/// How a rule combines its parts. Used to find the part that decided.
-enum AccessConnective: Sendable {
-    /// The rule has no parts.
-    case none
-    case any
-    case all
 }
 
 /// An access rule's decision about one origin, with the part of the rule that decided.
@@ -181,29 +161,21 @@ extension AccessRule {
 
     /// - Parameter byName: Whether to allow only what the rule names.
     private func decision(for origin: Origin, byName: Bool) -> AccessDecision {
-        let isAllowed = isAllowed(origin, byName)
-        if connective != .none, parts.count == 1 { return parts[0].decision(for: origin, byName: byName) }
-        switch connective {
-        case .none:
-            return decided(isAllowed, lacksName: byName && permits(origin))
-        case .any:
-            if let first = parts.first(where: { $0.isAllowed(origin, byName) }) {
+        switch form {
+        case .any(let rules) where rules.count == 1, .all(let rules) where rules.count == 1:
+            return rules[0].decision(for: origin, byName: byName)
+        case .any(let rules):
+            if let first = rules.first(where: { $0.allows(origin, byName: byName) }) {
                 return first.decision(for: origin, byName: byName)
             }
-            return decided(false, lacksName: byName && parts.contains { $0.permits(origin) })
-        case .all:
-            if let first = parts.first(where: { !$0.permits(origin) }) {
+        case .all(let rules):
+            if let first = rules.first(where: { !$0.allows(origin, byName: false) }) {
                 return first.decision(for: origin, byName: false)
             }
-            return decided(isAllowed, lacksName: byName && !parts.isEmpty)
+        case .own, .not: break
         }
-    }
-
-    private func isAllowed(_ origin: Origin, _ byName: Bool) -> Bool {
-        byName ? permitsByName(origin) : permits(origin)
-    }
-
-    private func decided(_ isAllowed: Bool, lacksName: Bool) -> AccessDecision {
-        AccessDecision(isAllowed: isAllowed, decidedBy: description, lacksName: !isAllowed && lacksName)
+        let isAllowed = allows(origin, byName: byName)
+        let lacksName = byName && !isAllowed && allows(origin, byName: false)
+        return AccessDecision(isAllowed: isAllowed, decidedBy: description, lacksName: lacksName)
     }
 }
