@@ -76,26 +76,14 @@ struct LaneState: Sendable {
 // MARK: - Queues
 
 extension LaneState {
-    /// - Returns: `false` if the plugin is unavailable to the slice's source.
-    mutating func enqueue(_ slice: BatchSlice) -> Bool {
-        let group = group(of: slice.settler)
-        guard !isStalled, !groups[group].isStalled else {
-            unreported += slice.range.count
-            return false
-        }
-        groups[group].waiting.append(slice)
-        list(group)
-        return true
-    }
-
-    /// Adds an action whose key is known.
+    /// Adds a slice to the group of its source, or an action to the group of its key.
     ///
-    /// - Returns: `false` if the plugin is unavailable for the key.
-    mutating func enqueue(_ slice: BatchSlice, key: LaneKey) -> Bool {
-        let group = group(of: key)
+    /// - Returns: `false` if the plugin is unavailable for the group.
+    mutating func enqueue(_ slice: BatchSlice, key: LaneKey? = nil) -> Bool {
+        let group = if let key { self.group(of: key) } else { self.group(of: slice.settler) }
         guard !isStalled, !groups[group].isStalled else {
             unreported += slice.range.count
-            release(group)
+            if key != nil { release(group) }
             return false
         }
         groups[group].waiting.append(slice)

@@ -190,12 +190,7 @@ extension UInt8 {
 
     /// Whether the byte is one of `, ; : . ! ?`.
     var isPunctuation: Bool {
-        switch self {
-        case UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: ":"), UInt8(ascii: "."), UInt8(ascii: "!"),
-            UInt8(ascii: "?"):
-            true
-        default: false
-        }
+        ",;:.!?".utf8.contains(self)
     }
 
     /// Whether the byte cannot be part of an unquoted value.
@@ -205,11 +200,6 @@ extension UInt8 {
 
     /// Whether the byte ends a URL's authority, whatever text surrounds the URL.
     var endsAuthority: Bool {
-        switch self {
-        case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: "\\"), UInt8(ascii: "\""),
-            UInt8(ascii: "<"), UInt8(ascii: ">"):
-            true
-        default: false
-        }
+        #"/?#\"<>"#.utf8.contains(self)
     }
 }

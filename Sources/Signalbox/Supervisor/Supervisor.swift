@@ -51,7 +51,7 @@ public final class Supervisor: Service, Sendable {
         self.init(configuration: configuration, logger: logger, clock: clock, simulation: nil)
     }
 
-    /// Creates a supervisor whose task executor and random seed are given, so that a run can be repeated.
+    /// Creates a supervisor whose task executor and random numbers may be given, so that a run can be repeated.
     package init(
         configuration: SupervisorConfiguration,
         logger: Logger,

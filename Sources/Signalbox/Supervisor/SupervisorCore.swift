@@ -14,12 +14,12 @@ final class SupervisorCore: Sendable {
 
     /// The executor of the lanes' tasks, or `nil` for the default executor.
     let executor: (any TaskExecutor)?
-    private let random: Mutex<SeededRandom>
+    private let random: Mutex<any RandomNumberGenerator & Sendable>
 
     init(configuration: SupervisorConfiguration, logger: Logger, simulation: SimulationEnvironment?) {
         configuration.check()
         executor = simulation?.executor
-        random = Mutex(SeededRandom(seed: simulation?.seed ?? .random(in: .min ... .max)))
+        random = Mutex(simulation?.random ?? SystemRandomNumberGenerator())
         self.configuration = configuration
         self.logger = logger
         ticksBetweenReports = TickCount.ticks(in: .seconds(1), of: configuration.tick)
@@ -49,31 +49,16 @@ final class SupervisorCore: Sendable {
     func advance() -> UInt64 { ticks.wrappingAdd(1, ordering: .relaxed).newValue }
 }
 
-/// The inputs that make a run repeatable: the executor of the lanes' tasks and the random seed.
+/// The inputs that make a run repeatable: the executor of the lanes' tasks and the random numbers.
 package struct SimulationEnvironment: Sendable {
     /// The executor of the lanes' tasks.
     package let executor: any TaskExecutor
-    /// The seed for the waits between attempts.
-    package let seed: UInt64
+    /// The generator for the waits between attempts.
+    package let random: any RandomNumberGenerator & Sendable
 
-    package init(executor: any TaskExecutor, seed: UInt64) {
+    package init(executor: any TaskExecutor, random: any RandomNumberGenerator & Sendable) {
         self.executor = executor
-        self.seed = seed
-    }
-}
-
-/// SplitMix64 (Steele, Lea, Flood, 2014): small, repeatable, adequate for jitter, unsuitable for secrets.
-struct SeededRandom: RandomNumberGenerator, Sendable {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
+        self.random = random
     }
 }
 

@@ -137,29 +137,17 @@ extension Outcome {
         /// What happens to the action after its last attempt. Set by the plugin's error; `deadLetter` by default.
         public let whenExhausted: RetryExhaustion
 
-        /// Creates a failure that is not retryable.
-        ///
-        /// - Parameters:
-        ///   - reason: The kind of failure.
-        ///   - detail: A description of the failure.
-        public init(_ reason: Reason, detail: String) {
-            self.init(reason, detail: detail, isRetryable: false)
-        }
-
-        /// - Parameters:
-        ///   - reason: The kind of failure.
-        ///   - detail: A description of the failure.
-        ///   - isRetryable: Whether the same call may succeed later.
-        public init(_ reason: Reason, detail: String, isRetryable: Bool) {
-            self.init(reason, detail: detail, isRetryable: isRetryable, whenExhausted: .deadLetter)
-        }
-
         /// - Parameters:
         ///   - reason: The kind of failure.
         ///   - detail: A description of the failure.
         ///   - isRetryable: Whether the same call may succeed later.
         ///   - whenExhausted: What happens to the action after its last attempt.
-        public init(_ reason: Reason, detail: String, isRetryable: Bool, whenExhausted: RetryExhaustion) {
+        public init(
+            _ reason: Reason,
+            detail: String,
+            isRetryable: Bool = false,
+            whenExhausted: RetryExhaustion = .deadLetter
+        ) {
             self.reason = reason
             self.detail = detail
             self.isRetryable = isRetryable

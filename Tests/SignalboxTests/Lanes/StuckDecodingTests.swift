@@ -33,7 +33,7 @@ import Testing
             configuration: configuration,
             logger: Supervisor.quiet,
             clock: clock,
-            simulation: SimulationEnvironment(executor: QueueExecutor(), seed: 1)
+            simulation: SimulationEnvironment(executor: QueueExecutor(), random: SimulationRandom(seed: 1))
         )
         let options = PluginOptions<Order>(order: .key(\.customer), maxConcurrent: 2)
         let rule = AccessRule.any([.source("push"), .source("page")])

@@ -47,13 +47,19 @@ final class SeededExecutor: TaskExecutor {
     }
 }
 
-/// The generator of all random choices of a simulation.
+/// The generator of all random choices of a simulation: SplitMix64 (Steele, Lea, Flood, 2014), which is repeatable.
 struct SimulationRandom: RandomNumberGenerator, Sendable {
-    private var random: SeededRandom
+    private var state: UInt64
 
-    init(seed: UInt64) { random = SeededRandom(seed: seed) }
+    init(seed: UInt64) { state = seed }
 
-    mutating func next() -> UInt64 { random.next() }
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+        return mixed ^ (mixed >> 31)
+    }
 
     mutating func number(in range: ClosedRange<Int>) -> Int {
         range.lowerBound + Int(next() % UInt64(range.count))

@@ -60,7 +60,7 @@ final class Simulation: Sendable {
             configuration: configuration,
             logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() },
             clock: world.clock,
-            simulation: SimulationEnvironment(executor: executor, seed: scenario.seed)
+            simulation: SimulationEnvironment(executor: executor, random: SimulationRandom(seed: scenario.seed))
         )
     }
 
