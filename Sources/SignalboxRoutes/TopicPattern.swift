@@ -21,7 +21,7 @@ public struct TopicPattern: Sendable {
     /// The filter to subscribe to: the pattern with `+` and `#` in place of its captures. It matches every topic that
     /// the pattern matches, and more if a capture has a kind.
     public let filter: TopicFilter
-    private let slots: [TopicSlot]
+    package let slots: [TopicSlot]
 
     /// Creates a pattern from a configuration. A pattern has at most ``TopicName/maximumLength`` bytes.
     ///
@@ -160,10 +160,10 @@ struct TopicPatternCompiler {
 }
 
 /// The position of a capture in a pattern.
-struct TopicSlot: Sendable {
-    let name: String
+package struct TopicSlot: Sendable {
+    package let name: String
     /// The level in the topic, counted from 0. `$share/NAME` does not count.
-    let level: Int
+    package let level: Int
     /// A capture of kind `rest` extends from this level to the end.
-    let kind: CaptureKind
+    package let kind: CaptureKind
 }

@@ -7,8 +7,8 @@ import WebSocketChat
 
 /// An entry of a plugin's `from`, or a part of one.
 indirect enum AccessSection: Sendable, Hashable {
-    /// A source, or a subset of its arrivals.
-    case origin(SourceName, Part)
+    /// The arrivals of a source that meet all conditions.
+    case origin(SourceName, [Condition])
     /// At least one of the rules must allow.
     case any([AccessSection])
     /// All of the rules must allow.
@@ -16,39 +16,24 @@ indirect enum AccessSection: Sendable, Hashable {
     /// The rule must not allow.
     case not(AccessSection)
 
-    /// The arrivals of the source that a rule matches.
-    enum Part: Sendable, Hashable {
-        case all
-        case push(PushPart)
-        case script(ScriptPart)
-        /// Links with an application scheme.
+    /// A condition on the arrivals of one source.
+    enum Condition: Sendable, Hashable {
+        // Conditions on a broker's message.
+        case topic(TopicFilter)
+        case qos(Int)
+        case retained(Bool)
+        /// The document that sent a page's message: its origin, and whether messages from subframes are excluded.
+        case page(WebOrigin?, mainFrame: Bool)
+        // Conditions on the client that sent a chat's message.
+        case principal(String)
+        case authenticated(Bool)
+        case client(WebOrigin)
+        /// Whether a feed's connection uses TLS.
+        case tls(Bool)
+        /// The application scheme of a link.
         case scheme(String)
-        /// `https` and `http` links to this host.
+        /// The host of a link of `https` or `http`.
         case host(String)
-        case chat(ChatPart)
-        /// Messages of a feed whose connection uses TLS, or of one without TLS.
-        case feed(tls: Bool)
-    }
-
-    /// Conditions on a broker's message. All conditions that are not `nil` must hold.
-    struct PushPart: Sendable, Hashable {
-        var topic: TopicFilter?
-        var qos: Int?
-        var retained: Bool?
-    }
-
-    /// Conditions on the page that sent a message. All conditions that are given must hold.
-    struct ScriptPart: Sendable, Hashable {
-        var origin: WebOrigin?
-        /// Whether messages from subframes are excluded.
-        var mainFrame: Bool
-    }
-
-    /// Conditions on the client that sent a message. All conditions that are not `nil` must hold.
-    struct ChatPart: Sendable, Hashable {
-        var principal: String?
-        var authenticated: Bool?
-        var origin: WebOrigin?
     }
 
     /// The sources that the rule names, from left to right.
@@ -69,7 +54,12 @@ extension PluginSection {
 extension AccessSection {
     fileprivate var rule: AccessRule {
         switch self {
-        case .origin(let source, let part): part.rule(of: source)
+        case .origin(let source, let conditions):
+            switch conditions.count {
+            case 0: .source(source)
+            case 1: conditions[0].rule(of: source)
+            default: .all(conditions.map { $0.rule(of: source) })
+            }
         case .any(let rules): .any(rules.map(\.rule))
         case .all(let rules): .all(rules.map(\.rule))
         case .not(let rule): .not(rule.rule)
@@ -77,43 +67,20 @@ extension AccessSection {
     }
 }
 
-extension AccessSection.Part {
+extension AccessSection.Condition {
     fileprivate func rule(of source: SourceName) -> AccessRule {
         switch self {
-        case .all: .source(source)
-        case .push(let push): push.rule(of: source)
-        case .script(let script): script.rule(of: source)
+        case .topic(let topic): .topic(topic, source: source)
+        case .qos(let qos): .push(qos: qos, source: source)
+        case .retained(let retained): .push(retained: retained, source: source)
+        case .page(let origin?, let mainFrame): .script(origin: origin, mainFrameOnly: mainFrame, source: source)
+        case .page(nil, let mainFrame): mainFrame ? .script(source: source) : .source(source)
+        case .principal(let principal): .chat(principal: principal, source: source)
+        case .authenticated(let authenticated): .chat(authenticated: authenticated, source: source)
+        case .client(let origin): .chat(origin: origin, source: source)
+        case .tls(let tls): .feed(tls: tls, source: source)
         case .scheme(let scheme): .link(scheme: scheme, source: source)
         case .host(let host): .universalLink(host: host, source: source)
-        case .chat(let chat): chat.rule(of: source)
-        case .feed(let tls): .feed(tls: tls, source: source)
         }
-    }
-}
-
-extension AccessSection.PushPart {
-    fileprivate func rule(of source: SourceName) -> AccessRule {
-        var rules: [AccessRule] = []
-        if let topic { rules.append(.topic(topic, source: source)) }
-        if let qos { rules.append(.push(qos: qos, source: source)) }
-        if let retained { rules.append(.push(retained: retained, source: source)) }
-        return rules.count == 1 ? rules[0] : .all(rules)
-    }
-}
-
-extension AccessSection.ChatPart {
-    fileprivate func rule(of source: SourceName) -> AccessRule {
-        var rules: [AccessRule] = []
-        if let principal { rules.append(.chat(principal: principal, source: source)) }
-        if let authenticated { rules.append(.chat(authenticated: authenticated, source: source)) }
-        if let origin { rules.append(.chat(origin: origin, source: source)) }
-        return rules.count == 1 ? rules[0] : .all(rules)
-    }
-}
-
-extension AccessSection.ScriptPart {
-    fileprivate func rule(of source: SourceName) -> AccessRule {
-        if let origin { return .script(origin: origin, mainFrameOnly: mainFrame, source: source) }
-        return mainFrame ? .script(source: source) : .source(source)
     }
 }

@@ -95,95 +95,82 @@ extension PluginSection {
 /// A route by which messages arrive: a topic, a link route, a page, a WebSocket source, or the program itself.
 struct InboundRoute {
     enum Kind {
-        case topic(MQTTTopic)
-        /// Events about a broker connection, such as a lost session.
-        case session
+        case topic(TopicPattern)
         /// Links of a route or of the fallback.
         case links(LinkFacts)
         case page
         case feed(isSecure: Bool)
         case chat(WebSocketServerConfiguration)
-        case program
-    }
-
-    /// The actions that its messages can name.
-    enum Naming {
-        case fixed(ActionName)
-        /// Any action; the sender names it.
-        case sender
-        /// No action that a plugin could have.
-        case nothing
+        /// Events about a broker connection, such as a lost session, or messages of the program.
+        case other
     }
 
     let source: SourceName
     let kind: Kind
-    let naming: Naming
+    /// The action of all its messages; `nil` if the sender names it.
+    var action: ActionName?
+    /// Whether no action that a plugin could have is named by the sender.
+    var namesNothing = false
 
     /// Returns whether a message on this route can have the action.
     func canName(_ action: ActionName) -> Bool {
-        switch naming {
-        case .fixed(let name): name == action
+        if let fixed = self.action { return fixed == action }
         // Peers cannot name internal actions.
-        case .sender: ![.chatConnected, .chatClosed, .pushSessionLost].contains(action)
-        case .nothing: false
-        }
+        return !namesNothing && ![.chatConnected, .chatClosed, .pushSessionLost].contains(action)
     }
 
     /// Returns the topics of its messages with the action, or of all its messages if `action` is `nil`.
     func shape(of action: ActionName?) -> TopicShape? {
-        guard case .topic(let topic) = kind else { return nil }
-        return TopicShape(topic.pattern, action: action)
+        if case .topic(let pattern) = kind { TopicShape(pattern, action: action) } else { nil }
     }
 
     /// Returns every route into a program with these sources.
     static func all(into configuration: RunConfiguration) -> [InboundRoute] {
-        configuration.sources.flatMap(routes) + [
-            InboundRoute(source: SourceSection.internalName, kind: .program, naming: .sender)
-        ]
+        configuration.sources.flatMap(routes) + [InboundRoute(source: SourceSection.internalName, kind: .other)]
     }
 
     private static func routes(of source: SourceSection) -> [InboundRoute] {
+        let name = source.name
         switch source.kind {
         case .mqtt(let mqtt):
-            mqtt.allTopics.map { InboundRoute(source: source.name, kind: .topic($0), naming: naming(of: $0)) }
-                + (mqtt.push.announcesConnections
-                    ? [InboundRoute(source: source.name, kind: .session, naming: .fixed(.pushSessionLost))] : [])
-        case .script: [InboundRoute(source: source.name, kind: .page, naming: .sender)]
-        case .links(let links): routes(of: links.routes, from: source.name)
+            let topics = mqtt.allTopics.map { topic in
+                let isNumber = isNumber(topic.pattern.text)
+                return InboundRoute(
+                    source: name,
+                    kind: .topic(topic.pattern),
+                    action: topic.action,
+                    namesNothing: isNumber
+                )
+            }
+            guard mqtt.push.announcesConnections else { return topics }
+            return topics + [InboundRoute(source: name, kind: .other, action: .pushSessionLost)]
+        case .script: return [InboundRoute(source: name, kind: .page)]
+        case .links(let links): return routes(of: links.routes, from: name)
         case .feed(let feed):
-            namings(of: feed.frames, announcesConnections: feed.announcesConnections).map {
-                InboundRoute(source: source.name, kind: .feed(isSecure: feed.url.isSecure), naming: $0)
+            return actions(of: feed.frames, announcesConnections: feed.announcesConnections).map {
+                InboundRoute(source: name, kind: .feed(isSecure: feed.url.isSecure), action: $0)
             }
         case .chat(let chat):
-            namings(of: chat.server.frames, announcesConnections: chat.server.announcesConnections).map {
-                InboundRoute(source: source.name, kind: .chat(chat.server), naming: $0)
+            return actions(of: chat.server.frames, announcesConnections: chat.server.announcesConnections).map {
+                InboundRoute(source: name, kind: .chat(chat.server), action: $0)
             }
         }
     }
 
-    private static func namings(of frames: WebSocketFrames, announcesConnections: Bool) -> [Naming] {
-        var namings: [Naming] =
-            switch frames.text {
-            case .envelope: [.sender]
-            case .action(let action, _): [.fixed(action)]
-            }
-        if let action = frames.binary { namings.append(.fixed(action)) }
-        if announcesConnections { namings += [.fixed(.chatConnected), .fixed(.chatClosed)] }
-        return namings
-    }
-
-    private static func naming(of topic: MQTTTopic) -> Naming {
-        if let action = topic.action { return .fixed(action) }
-        return isNumber(topic.pattern.text) ? .nothing : .sender
+    private static func actions(of frames: WebSocketFrames, announcesConnections: Bool) -> [ActionName?] {
+        var actions: [ActionName?] = if case .action(let action, _) = frames.text { [action] } else { [nil] }
+        if let action = frames.binary { actions.append(action) }
+        return actions + (announcesConnections ? [.chatConnected, .chatClosed] : [])
     }
 
     private static func routes(of links: AppRoutes, from source: SourceName) -> [InboundRoute] {
         let routes = links.routes.compactMap { link -> InboundRoute? in
-            let naming = link.action.map(Naming.fixed) ?? (isNumber(link.pattern.text) ? .nothing : .sender)
-            return link.facts.map { InboundRoute(source: source, kind: .links($0), naming: naming) }
+            guard let facts = link.facts else { return nil }
+            let isNumber = isNumber(link.pattern.text)
+            return InboundRoute(source: source, kind: .links(facts), action: link.action, namesNothing: isNumber)
         }
         guard let fallback = links.fallback else { return routes }
-        return routes + links.targets.map { InboundRoute(source: source, kind: .links($0), naming: .fixed(fallback)) }
+        return routes + links.targets.map { InboundRoute(source: source, kind: .links($0), action: fallback) }
     }
 
     /// Returns whether the action's capture accepts only integers, which are never action names.
@@ -222,8 +209,9 @@ extension AccessSection {
 
     private func verdicts(on route: InboundRoute, _ action: ActionName?) -> (permits: RuleVerdict, named: RuleVerdict) {
         switch self {
-        case .origin(let source, let part):
-            let verdict = source == route.source ? part.verdict(on: route, action) : .never
+        case .origin(let source, let conditions):
+            let met = conditions.map { $0.verdict(on: route, action) }.min() ?? .always
+            let verdict = source == route.source ? met : .never
             return (verdict, verdict)
         case .any(let rules):
             let verdicts = rules.map { $0.verdicts(on: route, action) }
@@ -237,39 +225,27 @@ extension AccessSection {
     }
 }
 
-extension AccessSection.Part {
+extension AccessSection.Condition {
     fileprivate func verdict(on route: InboundRoute, _ action: ActionName?) -> RuleVerdict {
         switch (self, route.kind) {
-        case (.all, _): .always
-        case (.push(let push), .topic): push.verdict(route.shape(of: action))
-        case (.script(let script), .page): script.origin == nil ? .always : .sometimes
+        case (.topic(let topic), .topic(let pattern)):
+            let (wanted, shape) = (TopicShape(topic), TopicShape(pattern, action: action))
+            guard wanted.overlaps(shape) else { return .never }
+            return wanted.covers(shape) ? .always : .sometimes
+        case (.qos, .topic), (.retained, .topic): return .sometimes
+        case (.page(let origin, _), .page): return origin == nil ? .always : .sometimes
         case (.scheme(let scheme), .links(let facts)):
-            facts.universalHost == nil && facts.scheme == scheme ? .always : .never
-        case (.host(let host), .links(let facts)): facts.universalHost == host ? .always : .never
-        case (.feed(let tls), .feed(let isSecure)): tls == isSecure ? .always : .never
-        case (.chat(let chat), .chat(let server)): chat.verdict(server)
-        default: .never
+            return facts.universalHost == nil && facts.scheme == scheme ? .always : .never
+        case (.host(let host), .links(let facts)): return facts.universalHost == host ? .always : .never
+        case (.tls(let tls), .feed(let isSecure)): return tls == isSecure ? .always : .never
+        // If the server has principals, every client is one of them.
+        case (.authenticated(let authenticated), .chat(let server)):
+            return authenticated == server.principals.isEmpty ? .never : .always
+        case (.principal(let name), .chat(let server)):
+            guard server.principals.contains(where: { $0.name == name }) else { return .never }
+            return server.principals.count == 1 ? .always : .sometimes
+        case (.client(let origin), .chat(let server)): return server.origins.contains(origin) ? .sometimes : .never
+        default: return .never
         }
-    }
-}
-
-extension AccessSection.ChatPart {
-    /// If the server has principals, every client is one of them.
-    fileprivate func verdict(_ server: WebSocketServerConfiguration) -> RuleVerdict {
-        let hasPrincipals = !server.principals.isEmpty
-        if authenticated.map({ $0 != hasPrincipals }) ?? false { return .never }
-        if let principal, !server.principals.contains(where: { $0.name == principal }) { return .never }
-        if let origin, !server.origins.contains(origin) { return .never }
-        let isOnlyPrincipal = principal == nil || server.principals.count == 1
-        return isOnlyPrincipal && origin == nil ? .always : .sometimes
-    }
-}
-
-extension AccessSection.PushPart {
-    fileprivate func verdict(_ shape: TopicShape?) -> RuleVerdict {
-        guard let topic, let shape else { return .sometimes }
-        let wanted = TopicShape(topic)
-        guard wanted.overlaps(shape) else { return .never }
-        return wanted.covers(shape) && qos == nil && retained == nil ? .always : .sometimes
     }
 }

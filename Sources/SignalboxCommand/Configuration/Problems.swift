@@ -72,7 +72,6 @@ final class ConfigurationProblems {
     /// Notes the keys of a mapping.
     ///
     /// - Returns: Whether they are those of the mappings of the same name before it.
-    @discardableResult
     func note(_ keys: [String], of mapping: String) -> Bool {
         let before = known.updateValue(keys, forKey: mapping)
         return before.map { Set($0) == Set(keys) } ?? true

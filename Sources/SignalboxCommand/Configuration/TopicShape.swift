@@ -1,4 +1,3 @@
-import Foundation
 import SignalboxCore
 import SignalboxRoutes
 
@@ -8,49 +7,44 @@ import SignalboxRoutes
 struct TopicShape: Sendable, Hashable {
     enum Level: Sendable, Hashable {
         case literal([UInt8])
-        case any
-        case int
-        case uuid
-        case rest
+        /// A wildcard or a capture: `+` is any text, `#` the rest.
+        case any(CaptureKind)
     }
 
-    private let levels: [Level]
+    private var levels: [Level]
+
+    /// The topics that a filter matches.
+    init(_ filter: TopicFilter) {
+        let texts = filter.text.split(separator: "/", omittingEmptySubsequences: false)
+        levels = texts.dropFirst(filter.isShared ? 2 : 0).map { level in
+            switch level {
+            case "+": .any(.text)
+            case "#": .any(.rest)
+            default: .literal(Array(level.utf8))
+            }
+        }
+    }
 
     /// The topics that a pattern matches.
     ///
     /// - Parameter action: The value of `{action}`; `nil` for any.
     init(_ pattern: TopicPattern, action: ActionName? = nil) {
-        levels = TopicShape.withoutShare(pattern.text).map { level in
-            guard level.hasPrefix("{"), level.hasSuffix("}") else { return TopicShape.filterLevel(level) }
-            let capture = level.dropFirst().dropLast()
-            let name = capture.prefix { $0 != ":" && $0 != "." }
-            let form: Level =
-                if capture.hasSuffix("...") {
-                    .rest
-                } else if capture.hasSuffix(":int") {
-                    .int
-                } else {
-                    capture.hasSuffix(":uuid") ? .uuid : .any
-                }
-            guard name == "action", let action else { return form }
+        self.init(pattern.filter)
+        for slot in pattern.slots {
+            levels[slot.level] = .any(slot.kind)
+            guard slot.name == "action", let action, slot.kind.accepts(action.text.utf8) else { continue }
             // An action name has no slash, so `{action...}` matches a single level.
-            let literal = Level.literal(Array(action.text.utf8))
-            return form == .rest || TopicShape.overlaps(form, literal) ? literal : form
+            levels[slot.level] = .literal(Array(action.text.utf8))
         }
-    }
-
-    /// The topics that a filter matches.
-    init(_ filter: TopicFilter) {
-        levels = TopicShape.withoutShare(filter.text).map(TopicShape.filterLevel)
     }
 
     /// Returns whether every topic of `other` also has this shape.
     func covers(_ other: TopicShape) -> Bool {
         guard !other.isSystem || !startsWithWildcard else { return false }
         // Every topic has at least one level, so `+/#` and `#` match the same topics.
-        let mine = levels.starts(with: [.any, .rest]) ? [.rest] : levels
+        let mine = levels.starts(with: [.any(.text), .any(.rest)]) ? [.any(.rest)] : levels
         for (position, level) in mine.enumerated() {
-            if level == .rest { return true }
+            if level == .any(.rest) { return true }
             guard position < other.levels.count else { return false }
             guard TopicShape.covers(level, other.levels[position]) else { return false }
         }
@@ -61,12 +55,12 @@ struct TopicShape: Sendable, Hashable {
     func overlaps(_ other: TopicShape) -> Bool {
         if isSystem && other.startsWithWildcard || other.isSystem && startsWithWildcard { return false }
         for (mine, theirs) in zip(levels, other.levels) {
-            if mine == .rest || theirs == .rest { return true }
+            if mine == .any(.rest) || theirs == .any(.rest) { return true }
             guard TopicShape.overlaps(mine, theirs) else { return false }
         }
         let longer = levels.count > other.levels.count ? levels : other.levels
         let common = min(levels.count, other.levels.count)
-        return longer.count == common || longer[common] == .rest
+        return longer.count == common || longer[common] == .any(.rest)
     }
 
     /// Whether the topics begin with `$`, which a leading wildcard does not match.
@@ -78,43 +72,20 @@ struct TopicShape: Sendable, Hashable {
         if case .literal? = levels.first { false } else { true }
     }
 
-    private static func withoutShare(_ text: String) -> [Substring] {
-        let levels = text.split(separator: "/", omittingEmptySubsequences: false)
-        return levels.first == "$share" && levels.count > 2 ? Array(levels.dropFirst(2)) : levels
-    }
-
-    private static func filterLevel(_ text: Substring) -> Level {
-        switch text {
-        case "+": .any
-        case "#": .rest
-        default: .literal(Array(text.utf8))
-        }
-    }
-
     private static func covers(_ level: Level, _ other: Level) -> Bool {
         switch (level, other) {
-        case (_, .rest): false
-        case (.any, _): true
-        case (.int, .literal), (.uuid, .literal): overlaps(level, other)
+        case (_, .any(.rest)): false
+        case (.any(.text), _): true
+        case (.any(let kind), .literal(let text)): kind.accepts(text)
         default: level == other
         }
     }
 
     private static func overlaps(_ level: Level, _ other: Level) -> Bool {
         switch (level, other) {
-        case (.any, _), (_, .any): true
-        case (.int, .literal(let text)), (.literal(let text), .int): isInteger(text)
-        case (.uuid, .literal(let text)), (.literal(let text), .uuid): isUUID(text)
+        case (.any(.text), _), (_, .any(.text)): true
+        case (.any(let kind), .literal(let text)), (.literal(let text), .any(let kind)): kind.accepts(text)
         default: level == other
         }
-    }
-
-    private static func isInteger(_ text: [UInt8]) -> Bool {
-        let text = String(decoding: text, as: UTF8.self)
-        return text == "-0" || Int64(text).map { String($0) == text } ?? false
-    }
-
-    private static func isUUID(_ text: [UInt8]) -> Bool {
-        text.count == 36 && UUID(uuidString: String(decoding: text, as: UTF8.self)) != nil
     }
 }

@@ -109,7 +109,7 @@ public struct CaptureKind: Sendable, Hashable, CustomStringConvertible {
     public var description: String { code.rawValue }
 
     /// Returns whether the text has the form of the kind. Reads it at most once, up to the maximum length of that form.
-    func accepts(_ text: some Collection<UInt8>) -> Bool {
+    package func accepts(_ text: some Collection<UInt8>) -> Bool {
         switch code {
         case .text, .rest: true
         case .int: ScalarText.int64(text) != nil

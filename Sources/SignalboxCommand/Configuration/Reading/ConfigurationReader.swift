@@ -82,7 +82,7 @@ struct ConfigurationReader {
     }
 
     /// Returns the result of `read`, or `nil` after any error, whatever `read` returned.
-    private func read<Value>(_ text: String, needed: String, _ read: (YAMLValue) -> Value?) -> Value? {
+    func read<Value>(_ text: String, needed: String, _ read: (YAMLValue) -> Value?) -> Value? {
         do throws(ConfigurationProblem) {
             let value = read(try YAMLDocument.root(of: text, needed: needed, problems: problems))
             return problems.errors.isEmpty ? value : nil
@@ -92,7 +92,7 @@ struct ConfigurationReader {
         }
     }
 
-    private func configuration(in root: YAMLValue) -> RunConfiguration? {
+    func configuration(in root: YAMLValue) -> RunConfiguration? {
         root.mapping("configuration") { keys in
             var configuration = RunConfiguration()
             let isWithoutSources = [keys.optional("sources"), keys.optional("plugins")].allSatisfy { $0 == nil }

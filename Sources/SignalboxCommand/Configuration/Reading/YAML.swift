@@ -95,13 +95,6 @@ struct YAMLValue {
         return target
     }
 
-    /// Returns a mapping that has no keys other than these.
-    func mapping(_ keys: MappingKeys) -> YAMLMapping? {
-        guard let mapping = anyMapping() else { return nil }
-        mapping.restrict(to: keys)
-        return mapping
-    }
-
     /// Returns a mapping with arbitrary keys.
     func anyMapping() -> YAMLMapping? {
         guard case .mapping(let mapping) = node else {

@@ -6,15 +6,11 @@ final class YAMLMapping {
     /// The keys and values in file order. A key that is not text is reported and omitted.
     let entries: [(key: YAMLValue, name: String, value: YAMLValue)]
     /// The keys that the reader has asked for, in order.
-    private(set) var known: [String] = []
+    private var known: [String] = []
     /// The former names of keys that the file uses.
     private var renamed: [String] = []
     /// The required keys that the file does not have. Of each group, one is required.
     private var missing: [(keys: [String], advice: String)] = []
-    /// The known keys of which the file has a misspelled form.
-    private var mistyped: [String] = []
-    /// Whether the known keys are fixed before the reader asks.
-    private var isRestricted = false
 
     init(_ value: YAMLValue, _ mapping: Node.Mapping) {
         self.value = value
@@ -75,7 +71,7 @@ final class YAMLMapping {
     /// - Parameter advice: The text to write, for the message.
     func required(_ key: String, _ advice: String) -> YAMLValue? {
         let found = optional(key)
-        if found == nil { miss([key], advice) }
+        if found == nil { missing.append(([key], advice)) }
         return found
     }
 
@@ -88,14 +84,9 @@ final class YAMLMapping {
             let pair = YAMLMapping.list(found.map(\.key), "and")
             last.value.reportError("\(pair) exclude each other; keep one of them", .conflictingKeys)
         } else if found.isEmpty {
-            miss(keys, advice)
+            missing.append((keys, advice))
         }
         return found.count == 1 ? found.first : nil
-    }
-
-    private func miss(_ keys: [String], _ advice: String) {
-        missing.append((keys, advice))
-        if isRestricted { reportMissing() }
     }
 
     /// Returns `'a', 'b' and 'c'`.
@@ -111,33 +102,16 @@ final class YAMLMapping {
     func finish(_ name: String) {
         let isComplete = value.problems.note(known, of: name)
         assert(isComplete, "the reader must ask for the same keys of each '\(name)'")
-        reportUnknown(besides: renamed)
-        reportMissing()
-    }
-
-    /// Refuses other keys than these, and reports missing keys at once.
-    func restrict(to keys: MappingKeys) {
-        known = keys.keys
-        isRestricted = true
-        value.problems.note(known, of: keys.name)
-        reportUnknown(besides: Array(keys.renamed.keys))
-    }
-
-    private func reportUnknown(besides renamed: [String]) {
         let unknown = entries.filter { !known.contains($0.name) && !renamed.contains($0.name) }
         for entry in unknown {
             entry.key.reportError(about: entry.name, among: known, .unknownKey) {
                 "unknown key '\(entry.name.prefix(64))'\($0); known here: \(known.joined(separator: ", "))"
             }
         }
-        mistyped = unknown.compactMap { NameSuggestion.nearest(to: $0.name, among: known) }
-    }
-
-    private func reportMissing() {
+        let mistyped = unknown.compactMap { NameSuggestion.nearest(to: $0.name, among: known) }
         for (keys, advice) in missing where !keys.contains(where: mistyped.contains) {
             let message = "\(YAMLMapping.list(keys, "or")) is missing; \(advice)"
             value.reportError(message, .missingKey, suggestion: advice)
         }
-        missing = []
     }
 }

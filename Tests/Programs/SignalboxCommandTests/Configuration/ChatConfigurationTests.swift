@@ -128,17 +128,17 @@ import Testing
 
     @Test func aRuleMayNameAPrincipalAndAnOrigin() throws {
         let app = try WebOrigin("https://app.example")
-        let expected: [(String, AccessSection.Part)] = [
-            ("{ source: chat }", .all),
-            ("{ source: chat, principal: hall }", .chat(AccessSection.ChatPart(principal: "hall"))),
-            ("{ source: chat, authenticated: true }", .chat(AccessSection.ChatPart(authenticated: true))),
+        let expected: [(String, [AccessSection.Condition])] = [
+            ("{ source: chat }", []),
+            ("{ source: chat, principal: hall }", [.principal("hall")]),
+            ("{ source: chat, authenticated: true }", [.authenticated(true)]),
             (
                 "{ source: chat, principal: hall, origin: 'https://app.example' }",
-                .chat(AccessSection.ChatPart(principal: "hall", origin: app))
+                [.principal("hall"), .client(app)]
             ),
         ]
-        for (rule, part) in expected {
-            #expect(try WebSocketFixture.rule(Self.withRule(rule)) == .origin("chat", part))
+        for (rule, conditions) in expected {
+            #expect(try WebSocketFixture.rule(Self.withRule(rule)) == .origin("chat", conditions))
         }
     }
 

@@ -11,6 +11,24 @@ import WebSocketChat
 
 @testable import SignalboxCommand
 
+/// The keys that the reader asks for in Tests/Schema/every-key.yaml. Tests/Schema/schema.py ensures that the file has
+/// every key of the schema.
+enum KnownKeys {
+    /// Returns the keys by the name of their mapping.
+    static func all() throws -> [String: [String]] {
+        let root = "/" + #filePath.split(separator: "/").dropLast(5).joined(separator: "/")
+        let bytes = try FileContent.read("\(root)/Tests/Schema/every-key.yaml", limit: 1 << 20).get()
+        let reader = ConfigurationReader(environment: ConfigurationFixture.environment, use: .plugins)
+        _ = reader.read(String(decoding: bytes, as: UTF8.self), needed: "sources", reader.configuration)
+        return reader.problems.known
+    }
+
+    /// Returns each key with its mapping, such as `mqtt.broker`.
+    static func paths() throws -> Set<String> {
+        Set(try all().flatMap { mapping, keys in keys.map { "\(mapping).\($0)" } })
+    }
+}
+
 /// Swift code can compose a configuration with the same names.
 @Suite struct SwiftNameTests {
     /// Returns the Swift options, keyed by the mapping that has the same keys. Labels without their own type are listed
@@ -97,18 +115,18 @@ import WebSocketChat
 
     @Test func eachKeyHasASwiftOptionOrADocumentedException() throws {
         let (options, exceptions) = (try SwiftNameTests.options(), try SwiftNameTests.exceptions())
-        for mapping in MappingKeys.all {
-            let known = Set((options[mapping.name] ?? []).map { $0.lowercased() })
-            for key in mapping.keys {
+        for (mapping, keys) in try KnownKeys.all() {
+            let known = Set((options[mapping] ?? []).map { $0.lowercased() })
+            for key in keys {
                 let isNamed = known.contains(key.replacing("_", with: "").lowercased())
-                let isException = exceptions.contains("\(mapping.name).\(key)")
-                #expect(isNamed != isException, "\(mapping.name).\(key) is named \(isNamed), excepted \(isException)")
+                let isException = exceptions.contains("\(mapping).\(key)")
+                #expect(isNamed != isException, "\(mapping).\(key) is named \(isNamed), excepted \(isException)")
             }
         }
     }
 
     @Test func eachExceptionIsAKey() throws {
-        let keys = MappingKeys.all.flatMap { mapping in mapping.keys.map { "\(mapping.name).\($0)" } }
+        let keys = try KnownKeys.paths()
         let exceptions = try SwiftNameTests.exceptions()
         #expect(exceptions.count > 20)
         #expect(exceptions.filter { !keys.contains($0) }.isEmpty)
@@ -132,17 +150,16 @@ private struct LinkAdapterDouble: Adapter {
 
     @Test func theSchemaHasTheReadersKeys() throws {
         let definitions = try SchemaTests.definitions()
-        for mapping in MappingKeys.all {
-            let properties = try #require(definitions[mapping.name]?["properties"] as? [String: Any], "\(mapping.name)")
-            #expect(Set(properties.keys) == Set(mapping.keys), "\(mapping.name)")
-            #expect(definitions[mapping.name]?["additionalProperties"] as? Bool == false, "\(mapping.name)")
+        for (mapping, keys) in try KnownKeys.all() {
+            let properties = try #require(definitions[mapping]?["properties"] as? [String: Any], "\(mapping)")
+            #expect(Set(properties.keys) == Set(keys), "\(mapping)")
+            #expect(definitions[mapping]?["additionalProperties"] as? Bool == false, "\(mapping)")
         }
     }
 
     @Test func theReaderHasEachMappingOfTheSchema() throws {
         let described = try SchemaTests.definitions().filter { $0.value["properties"] != nil }.map(\.key)
-        #expect(Set(described) == Set(MappingKeys.all.map(\.name)))
-        #expect(MappingKeys.all.count == described.count)
+        #expect(Set(described) == Set(try KnownKeys.all().keys))
     }
 
     @Test func theSchemaHasTheReadersKeywords() throws {

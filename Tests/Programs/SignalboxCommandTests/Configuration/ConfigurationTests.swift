@@ -73,8 +73,8 @@ import Testing
         #expect(configuration.plugins.map(\.timeout) == [.milliseconds(500), nil])
         #expect(
             configuration.plugins.map(\.from) == [
-                [.origin("push", .push(AccessSection.PushPart(topic: try TopicFilter("push/+/loading"))))],
-                [.origin("push", .all)],
+                [.origin("push", [.topic(try TopicFilter("push/+/loading"))])],
+                [.origin("push", [])],
             ]
         )
     }

@@ -149,9 +149,9 @@ import WebSocketChat
     }
 
     @Test(arguments: [
-        ("{ source: feed }", AccessSection.origin("feed", .all)),
-        ("{ source: feed, tls: true }", .origin("feed", .feed(tls: true))),
-        ("{ source: feed, tls: false }", .origin("feed", .feed(tls: false))),
+        ("{ source: feed }", AccessSection.origin("feed", [])),
+        ("{ source: feed, tls: true }", .origin("feed", [.tls(true)])),
+        ("{ source: feed, tls: false }", .origin("feed", [.tls(false)])),
     ])
     func aRuleMayRequireTLS(_ rule: String, _ expected: AccessSection) throws {
         #expect(try WebSocketFixture.rule(WebSocketFixture.feed("{ url: 'wss://h' }", rule: rule)) == expected)

@@ -96,17 +96,16 @@ import Testing
             { source: page, origin: 'https://APP.example:443', main_frame: false }, { source: page, main_frame: true }
             """
         let found = try ConfigurationFixture.read(OptionsConfigurationTests.file(from: from)).plugins.first?.from
-        let push = AccessSection.PushPart(topic: nil, qos: 1, retained: false)
-        let topic = AccessSection.PushPart(topic: try TopicFilter("a/#"))
-        let app = AccessSection.ScriptPart(origin: try WebOrigin("https://app.example"), mainFrame: false)
+        let topic = try TopicFilter("a/#")
+        let app = try WebOrigin("https://app.example")
         #expect(
             found == [
                 .any([
-                    .origin("page", .all),
-                    .all([.origin("push", .push(push)), .not(.origin("push", .push(topic)))]),
+                    .origin("page", []),
+                    .all([.origin("push", [.qos(1), .retained(false)]), .not(.origin("push", [.topic(topic)]))]),
                 ]),
-                .origin("page", .script(app)),
-                .origin("page", .script(AccessSection.ScriptPart(origin: nil, mainFrame: true))),
+                .origin("page", [.page(app, mainFrame: false)]),
+                .origin("page", [.page(nil, mainFrame: true)]),
             ]
         )
     }

@@ -115,7 +115,7 @@ import Testing
 
     @Test func aRuleMayNameTheInternalSource() throws {
         let file = ScriptConfigurationTests.file(script: "{ files: [a] }", rule: "{ source: internal }")
-        #expect(try ConfigurationFixture.read(file).plugins.first?.from == [.origin("internal", .all)])
+        #expect(try ConfigurationFixture.read(file).plugins.first?.from == [.origin("internal", [])])
     }
 
     @Test func internalIsAReservedSourceName() {
