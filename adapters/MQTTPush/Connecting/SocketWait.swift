@@ -52,19 +52,13 @@ struct SocketWait {
     /// Sends bytes at once and completely, without raising `SIGPIPE`.
     ///
     /// - Returns: `false` if the connection is unusable: it is closed, or accepted only a part.
-    static func send(_ bytes: [UInt8], to socket: Int32) -> Bool {
+    static func sendAtOnce(_ bytes: [UInt8], to socket: Int32) -> Bool {
         #if os(Linux)
         let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
         #else
         let flags = MSG_DONTWAIT
         #endif
-        #if canImport(Darwin)
-        let sent = Darwin.send(socket, bytes, bytes.count, flags)
-        #elseif canImport(Musl)
-        let sent = Musl.send(socket, bytes, bytes.count, flags)
-        #else
-        let sent = Glibc.send(socket, bytes, bytes.count, flags)
-        #endif
+        let sent = send(socket, bytes, bytes.count, flags)
         return sent == bytes.count || (sent < 0 && (errno == EAGAIN || errno == EINTR))
     }
 }

@@ -240,7 +240,7 @@ final class BrokerClient {
     func disconnectPastQueue() { _ = sendPastQueue([0xE0, 0x00]) }
 
     private func sendPastQueue(_ packet: [UInt8]) -> Bool {
-        guard tls != nil else { return SocketWait.send(packet, to: socket) }
+        guard tls != nil else { return SocketWait.sendAtOnce(packet, to: socket) }
         guard let connection = mosquitto_ssl_get(raw) else { return false }
         return cssl_send(connection, packet, Int32(packet.count)) == 1
     }
