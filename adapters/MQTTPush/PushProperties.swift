@@ -8,13 +8,8 @@ import CMosquitto
 /// total. A property that does not fit is omitted entirely and sets ``truncated``. Content type, response topic and
 /// correlation data take precedence over user properties.
 public struct PushProperties: Sendable, Hashable {
-    /// A user property. Names may repeat, and the publisher's order is kept.
-    public struct UserProperty: Sendable, Hashable, Encodable {
-        /// The property's name, possibly empty.
-        public let name: String
-        /// The property's value, possibly empty.
-        public let value: String
-    }
+    /// A user property. Name and value may be empty.
+    public typealias UserProperty = MQTTMessage.UserProperty
 
     /// The maximum number of user properties kept per message: 64.
     public static let userPropertyLimit = 64

@@ -7,7 +7,7 @@ import SignalboxRoutes
 /// message that has one fails with `invalidMessage`.
 public struct MQTTMessage: Sendable, Hashable {
     /// A user property. Names may repeat, and the order is kept.
-    public struct UserProperty: Sendable, Hashable {
+    public struct UserProperty: Sendable, Hashable, Encodable {
         /// The property's name.
         public var name: String
         /// The property's value.

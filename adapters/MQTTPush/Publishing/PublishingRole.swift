@@ -149,7 +149,7 @@ final class PublishingRole: BrokerRole {
                 payload: Array(payload),
                 outcome: userProperties.first { $0.name == "outcome" }?.value,
                 contentType: properties?.contentType,
-                userProperties: userProperties.map { MQTTMessage.UserProperty(name: $0.name, value: $0.value) }
+                userProperties: userProperties
             )
         )
     }
