@@ -25,7 +25,7 @@ import Testing
     @Test(arguments: [
         "", "broker", "mqtt:broker", "http://broker", "mqtt://", "mqtt://:1883", "mqtt://broker:", "mqtt://broker:0",
         "mqtt://broker:65536", "mqtt://broker:+1", "mqtt://broker:1a", "mqtt://broker/path", "mqtt://broker?x",
-        "mqtt://b c",
+        "mqtt://b c", "mqtt://broker:/", "mqtts://[::1]:", "mqtt://broker#x", "mqtt://broker//", " mqtt://broker",
         "mqtt://[::1", "mqtt://[x]", "mqtt://a:b:1", "mqtt://b\u{E9}", "mqtt://b\u{0}", "mqtt://[::1]x",
     ])
     func aMalformedURLIsRefused(url: String) {

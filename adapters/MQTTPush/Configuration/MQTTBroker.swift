@@ -1,4 +1,5 @@
 import AdapterSupport
+import SignalboxRoutes
 
 /// The address of an MQTT broker.
 public struct MQTTBroker: Sendable, Hashable, CustomStringConvertible {
@@ -40,19 +41,14 @@ public struct MQTTBroker: Sendable, Hashable, CustomStringConvertible {
     ///
     /// - Throws: ``MQTTPushError`` `invalidBroker` if the URL has another scheme, a user name, a password, a path or a
     ///   query. The error never quotes the URL, which may hold a password.
-    public init(url: String) throws(MQTTPushError) {
-        guard let separator = url.firstRange(of: "://") else { throw MQTTBroker.malformed }
-        let usesTLS: Bool
-        switch url[..<separator.lowerBound].lowercased() {
-        case "mqtt": usesTLS = false
-        case "mqtts": usesTLS = true
-        default: throw MQTTBroker.malformed
-        }
-        var authority = url[separator.upperBound...]
-        guard !authority.contains("@") else { throw MQTTPushError(.invalidBroker, MQTTBroker.noUserInfo) }
-        if authority.last == "/" { authority.removeLast() }
-        let (host, port) = try MQTTBroker.split(authority)
-        try self.init(host: host, port: port, usesTLS: usesTLS)
+    public init(url text: String) throws(MQTTPushError) {
+        guard !text.contains("@") else { throw MQTTBroker.hasUserInfo }
+        // A colon needs a port after it here, although in other URLs it does not.
+        guard let url = try? URLText(text), ["mqtt", "mqtts"].contains(url.scheme), ["", "/"].contains(url.path),
+            url.query == nil, url.fragment == nil, !text.hasSuffix(":"), !text.hasSuffix(":/"), var host = url.host
+        else { throw MQTTBroker.malformed }
+        if host.first == "[" { host = String(host.dropFirst().dropLast()) }
+        try self.init(host: host, port: url.port.map(Int.init), usesTLS: url.scheme == "mqtts")
     }
 
     /// The address as `host:port`, as in logs and facts, with an IPv6 address in brackets.
@@ -60,34 +56,15 @@ public struct MQTTBroker: Sendable, Hashable, CustomStringConvertible {
         host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 
-    private static func split(_ authority: Substring) throws(MQTTPushError) -> (host: String, port: Int?) {
-        let hostEnd: Substring.Index
-        var host: Substring
-        if authority.first == "[" {
-            guard let bracket = authority.firstIndex(of: "]") else { throw malformed }
-            host = authority[authority.index(after: authority.startIndex)..<bracket]
-            guard host.contains(":") else { throw malformed }
-            hostEnd = authority.index(after: bracket)
-        } else {
-            hostEnd = authority.firstIndex(of: ":") ?? authority.endIndex
-            host = authority[..<hostEnd]
-        }
-        let rest = authority[hostEnd...]
-        guard !rest.isEmpty else { return (String(host), nil) }
-        let digits = rest.dropFirst()
-        guard rest.first == ":", digits.utf8.count <= 5, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
-            let port = Int(digits)
-        else { throw malformed }
-        return (String(host), port)
-    }
-
     private static let malformed = MQTTPushError(
         .invalidBroker,
         "a broker's URL must be mqtt://host or mqtts://host, with an optional port and without path or query"
     )
-    private static let noUserInfo =
+    private static let hasUserInfo = MQTTPushError(
+        .invalidBroker,
         "a broker's URL must not contain a user name or password, because logs and process lists show URLs; "
-        + "pass them through an environment variable or a file"
+            + "pass them through an environment variable or a file"
+    )
 }
 
 extension MQTTBroker {
