@@ -15,12 +15,12 @@ final class ReceivingRole: BrokerRole {
     private(set) var hasAcknowledged = false
     /// Whether the broker has granted a filter.
     private(set) var isGranted = false
-    /// The broker's answers that are not handled yet.
-    private var answers: [BrokerEvent] = []
     /// The pending SUBSCRIBEs.
     private var requests = SubscriptionRequests()
+    private var acknowledgements: [SubscriptionRequests.Acknowledgement] = []
     /// The filters of pending UNSUBSCRIBEs, by packet identifier.
     private var pendingUnsubscribes: [Int32: String] = [:]
+    private var unsubscribedFilters: [String] = []
     /// When the oldest unanswered SUBSCRIBE or UNSUBSCRIBE was first noticed.
     private var unacknowledgedSince: ContinuousClock.Instant?
     /// The subscriptions' revision that was last applied at the broker.
@@ -47,8 +47,15 @@ final class ReceivingRole: BrokerRole {
         receiver.received(message)
     }
 
+    /// Keeps the answers for ``handleAnswers(_:)``. Answers without a request are dropped, so their number is bounded.
     func answered(_ event: BrokerEvent) {
-        answers.append(event)
+        switch event {
+        case .subscribed(let packet, let codes):
+            if let acknowledgement = requests.acknowledged(packet, codes) { acknowledgements.append(acknowledgement) }
+        case .unsubscribed(let packet):
+            if let filter = pendingUnsubscribes.removeValue(forKey: packet) { unsubscribedFilters.append(filter) }
+        default: break
+        }
     }
 
     // MARK: - Turns
@@ -217,20 +224,11 @@ extension ReceivingRole {
 
     /// Handles the broker's answers to SUBSCRIBEs and UNSUBSCRIBEs.
     private func handleAnswers(_ connection: BrokerConnection) -> BrokerDisconnectReason? {
-        guard !answers.isEmpty else { return nil }
-        defer { answers = [] }
-        for event in answers {
-            switch event {
-            case .subscribed(let packet, let codes):
-                guard let acknowledgement = requests.acknowledged(packet, codes) else { continue }
-                if let reason = handle(acknowledgement, connection) { return reason }
-            case .unsubscribed(let packet):
-                if let filter = pendingUnsubscribes.removeValue(forKey: packet) {
-                    loop.subscriptions.unsubscribed([filter])
-                }
-            default: break
-            }
+        while !acknowledgements.isEmpty {
+            if let reason = handle(acknowledgements.removeFirst(), connection) { return reason }
         }
+        if !unsubscribedFilters.isEmpty { loop.subscriptions.unsubscribed(unsubscribedFilters) }
+        unsubscribedFilters = []
         return nil
     }
 
