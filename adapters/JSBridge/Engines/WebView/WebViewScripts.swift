@@ -68,18 +68,9 @@ struct WebViewScripts: Sendable {
         return text
     }
 
+    /// Returns an array of string literals: JSON is JavaScript.
     private static func list(_ texts: [String]) -> String {
-        "[\(texts.map(quoted).joined(separator: ","))]"
-    }
-
-    /// Returns a JavaScript string literal.
-    private static func quoted(_ text: String) -> String {
-        var quoted = "\""
-        for scalar in text.unicodeScalars {
-            let isPlain = (0x20..<0x7F).contains(scalar.value) && scalar != "\"" && scalar != "\\"
-            quoted += isPlain ? String(scalar) : "\\u{\(String(scalar.value, radix: 16))}"
-        }
-        return quoted + "\""
+        "[\(texts.map(JSONText.quoted).joined(separator: ","))]"
     }
 }
 
