@@ -57,6 +57,14 @@ extension WebOrigin: CustomStringConvertible {
     }
 }
 
+extension WebOrigin: Encodable {
+    /// Encodes the origin as a browser sends it.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}
+
 extension URLText {
     /// The origin of a page at this URL, or `nil` if it is opaque: for files and for every non-special scheme.
     public var origin: WebOrigin? {

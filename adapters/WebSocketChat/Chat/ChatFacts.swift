@@ -2,6 +2,8 @@ public import SignalboxCore
 public import SignalboxRoutes
 
 /// The facts a WebSocket source has about the origin of a message.
+///
+/// All public facts are encoded. The origin has the form that browsers send; absent facts are omitted.
 public struct ChatFacts: OriginFacts {
     /// `chat`.
     public static let kind = "chat"
@@ -13,6 +15,9 @@ public struct ChatFacts: OriginFacts {
         /// The source accepted a client's connection.
         case server
     }
+
+    // All but `isOwnPage`, which is not public.
+    private enum CodingKeys: String, CodingKey { case role, peer, origin, principal, subprotocol, tls }
 
     /// The source's role in the connection.
     public let role: Role
@@ -46,21 +51,6 @@ public struct ChatFacts: OriginFacts {
         self.subprotocol = subprotocol
         self.tls = tls
         self.isOwnPage = isOwnPage
-    }
-}
-
-extension ChatFacts {
-    private enum CodingKeys: String, CodingKey { case role, peer, origin, principal, subprotocol, tls }
-
-    /// Encodes all facts. The origin has the form that browsers send; absent facts are omitted.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(role, forKey: .role)
-        try container.encode(peer, forKey: .peer)
-        try container.encodeIfPresent(origin?.description, forKey: .origin)
-        try container.encodeIfPresent(principal, forKey: .principal)
-        try container.encodeIfPresent(subprotocol, forKey: .subprotocol)
-        try container.encode(tls, forKey: .tls)
     }
 }
 
