@@ -261,40 +261,33 @@ public enum NavigationChainBuilder {
 public struct NavigationChainError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error. Later versions may add more.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
-        private enum Name: String {
-            case invalidName, duplicateName, unknownName, tooManyHandlers, invalidPosition, invalidOrder,
-                invalidDeadline
-            case invalidScheme, dangerousScheme, invalidHost, invalidPattern, invalidHome
-        }
-        private let name: Name
-
         /// A handler's name is empty, too long or reserved, or contains control characters.
-        public static let invalidName = Code(name: .invalidName)
+        public static let invalidName = Code(description: "invalidName")
         /// Two handlers have the same name.
-        public static let duplicateName = Code(name: .duplicateName)
+        public static let duplicateName = Code(description: "duplicateName")
         /// The chain has no handler of this name.
-        public static let unknownName = Code(name: .unknownName)
+        public static let unknownName = Code(description: "unknownName")
         /// The chain has more than ``NavigationRouter/maximumHandlers`` handlers.
-        public static let tooManyHandlers = Code(name: .tooManyHandlers)
+        public static let tooManyHandlers = Code(description: "tooManyHandlers")
         /// A position is out of range.
-        public static let invalidPosition = Code(name: .invalidPosition)
+        public static let invalidPosition = Code(description: "invalidPosition")
         /// An order does not contain each handler exactly once.
-        public static let invalidOrder = Code(name: .invalidOrder)
+        public static let invalidOrder = Code(description: "invalidOrder")
         /// A deadline is not more than zero, or exceeds ``NavigationRouter/maximumDeadline``.
-        public static let invalidDeadline = Code(name: .invalidDeadline)
+        public static let invalidDeadline = Code(description: "invalidDeadline")
         /// A text is not a scheme, or no scheme is given.
-        public static let invalidScheme = Code(name: .invalidScheme)
+        public static let invalidScheme = Code(description: "invalidScheme")
         /// A list of harmless schemes contains one that runs script, reads files or opens other programs.
-        public static let dangerousScheme = Code(name: .dangerousScheme)
+        public static let dangerousScheme = Code(description: "dangerousScheme")
         /// A text is not a host, or the number of hosts is out of range.
-        public static let invalidHost = Code(name: .invalidHost)
+        public static let invalidHost = Code(description: "invalidHost")
         /// A pattern is malformed, conflicts with another, or lacks a host; or their number is out of range.
-        public static let invalidPattern = Code(name: .invalidPattern)
+        public static let invalidPattern = Code(description: "invalidPattern")
         /// A home page is not the root of a site.
-        public static let invalidHome = Code(name: .invalidHome)
+        public static let invalidHome = Code(description: "invalidHome")
 
         /// The code's name in logs, such as `duplicateName`.
-        public var description: String { name.rawValue }
+        public let description: String
     }
 
     /// The kind of error.

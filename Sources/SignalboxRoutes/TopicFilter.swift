@@ -2,10 +2,13 @@
 ///
 /// MQTT 5.0, section 4.7. A level may be empty, and `+` matches an empty level. `a/#` also matches `a`. A filter that
 /// begins with a wildcard matches no topic that begins with `$`. A shared subscription, `$share/NAME/FILTER` (section
-/// 4.8.2), matches like `FILTER`. The comparison is bytewise and case-sensitive.
-public struct TopicFilter: Sendable {
+/// 4.8.2), matches like `FILTER`. The comparison is bytewise and case-sensitive. Filters are
+/// equal if they have the same bytes; different filters may match the same topics.
+public struct TopicFilter: Sendable, Hashable {
+    private let bytes: ByteText
+
     /// The filter as given and as sent to a broker.
-    public let text: String
+    public var text: String { bytes.text }
     private let filter: [UInt8]
 
     /// Creates a filter from a configuration or a client. The cost is linear in the length.
@@ -14,11 +17,11 @@ public struct TopicFilter: Sendable {
     ///   in its level, a `#` is not last, or `$share/` lacks a name or a filter.
     public init(_ text: String) throws(TopicError) {
         try TopicGrammar.checkLength(text.utf8)
-        let bytes = Array(text.utf8)
-        let start = try TopicGrammar.filterStart(in: bytes)
-        try TopicGrammar.checkWildcards(in: bytes, from: start)
-        self.text = text
-        filter = Array(bytes[start...])
+        let content = Array(text.utf8)
+        let start = try TopicGrammar.filterStart(in: content)
+        try TopicGrammar.checkWildcards(in: content, from: start)
+        bytes = ByteText(text)
+        filter = Array(content[start...])
     }
 
     /// Whether the subscription is shared, so that a broker distributes its messages among several clients.
@@ -38,18 +41,6 @@ public struct TopicFilter: Sendable {
     public func matches(_ topic: String) -> Bool {
         guard let name = try? TopicName(topic) else { return false }
         return matches(name)
-    }
-}
-
-extension TopicFilter: Hashable {
-    /// Returns whether both filters have the same bytes. Different filters may match the same topics.
-    public static func == (left: TopicFilter, right: TopicFilter) -> Bool {
-        left.text.utf8.elementsEqual(right.text.utf8)
-    }
-
-    /// Hashes the bytes.
-    public func hash(into hasher: inout Hasher) {
-        TopicGrammar.hash(text, into: &hasher)
     }
 }
 

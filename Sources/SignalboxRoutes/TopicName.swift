@@ -1,12 +1,14 @@
 /// The topic of a published message, without wildcards: MQTT 5.0, section 4.7.
 ///
 /// Topics are compared byte by byte: the composed and decomposed forms of `é` are different topics.
-public struct TopicName: Sendable {
+public struct TopicName: Sendable, Hashable {
     /// The maximum length of a topic name, filter or pattern in UTF-8 bytes.
     public static let maximumLength = 65_535
 
+    private let bytes: ByteText
+
     /// The topic as given.
-    public let text: String
+    public var text: String { bytes.text }
 
     /// Creates a topic from a broker's message or a configuration. The cost is linear in the length.
     ///
@@ -21,19 +23,7 @@ public struct TopicName: Sendable {
             if TopicGrammar.isWildcard(byte) { throw TopicError(.wildcardInName, at: offset) }
             offset += 1
         }
-        self.text = text
-    }
-}
-
-extension TopicName: Hashable {
-    /// Returns whether both topics have the same bytes.
-    public static func == (left: TopicName, right: TopicName) -> Bool {
-        left.text.utf8.elementsEqual(right.text.utf8)
-    }
-
-    /// Hashes the bytes.
-    public func hash(into hasher: inout Hasher) {
-        TopicGrammar.hash(text, into: &hasher)
+        bytes = ByteText(text)
     }
 }
 
@@ -57,12 +47,6 @@ enum TopicGrammar {
     static func checkLength(_ bytes: String.UTF8View) throws(TopicError) {
         if bytes.isEmpty { throw TopicError(.empty, at: 0) }
         if bytes.count > TopicName.maximumLength { throw TopicError(.tooLong, at: TopicName.maximumLength) }
-    }
-
-    /// Appends 0xFF, which no UTF-8 text contains, so that adjacent texts cannot run together.
-    static func hash(_ text: String, into hasher: inout Hasher) {
-        for byte in text.utf8 { hasher.combine(byte) }
-        hasher.combine(0xFF as UInt8)
     }
 
     /// Returns the start of the filter proper: the position after `$share/NAME/`, or 0 for an unshared subscription.
@@ -100,63 +84,57 @@ enum TopicGrammar {
 public struct TopicError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error. Later versions may add more.
     public struct Reason: Sendable, Hashable, CustomStringConvertible {
-        private enum Code: String {
-            case empty, tooLong, nullCharacter, wildcardInName, wildcardNotAlone, multiLevelNotLast
-            case invalidShareName, missingSharedFilter
-            case captureNotAlone, invalidCaptureName, unknownKind, duplicateCapture, tooManyCaptures, restNotLast
-        }
-        private let code: Code
-
         /// The topic is empty (MQTT 5.0, 4.7.3-1).
-        public static let empty = Reason(code: .empty)
+        public static let empty = Reason("empty", "a topic must not be empty")
         /// The topic has more than ``TopicName/maximumLength`` UTF-8 bytes (MQTT 5.0, 4.7.3-3).
-        public static let tooLong = Reason(code: .tooLong)
+        public static let tooLong = Reason(
+            "tooLong",
+            "a topic must not be longer than \(TopicName.maximumLength) bytes"
+        )
         /// The topic contains U+0000 (MQTT 5.0, 4.7.3-2).
-        public static let nullCharacter = Reason(code: .nullCharacter)
+        public static let nullCharacter = Reason("nullCharacter", "a topic must not contain U+0000")
         /// A topic name for publishing contains `+` or `#` (MQTT 5.0, 4.7.1-1).
-        public static let wildcardInName = Reason(code: .wildcardInName)
+        public static let wildcardInName = Reason("wildcardInName", "a topic name must not contain + or #")
         /// A `+` or `#` shares its level with other characters (MQTT 5.0, 4.7.1-1 and 4.7.1-2).
-        public static let wildcardNotAlone = Reason(code: .wildcardNotAlone)
+        public static let wildcardNotAlone = Reason("wildcardNotAlone", "+ and # must be alone in their level")
         /// A `#` is followed by another level (MQTT 5.0, 4.7.1-1).
-        public static let multiLevelNotLast = Reason(code: .multiLevelNotLast)
+        public static let multiLevelNotLast = Reason("multiLevelNotLast", "# must be the last level")
         /// The name after `$share/` is empty or contains a wildcard or a capture (MQTT 5.0, 4.8.2-1 and 4.8.2-2).
-        public static let invalidShareName = Reason(code: .invalidShareName)
+        public static let invalidShareName = Reason(
+            "invalidShareName",
+            "the share name must not be empty and must not contain +, # or a capture"
+        )
         /// Nothing follows `$share/NAME` (MQTT 5.0, 4.8.2-2).
-        public static let missingSharedFilter = Reason(code: .missingSharedFilter)
+        public static let missingSharedFilter = Reason("missingSharedFilter", "a topic filter must follow $share/NAME/")
         /// A `{` or `}` in a pattern does not enclose a whole level.
-        public static let captureNotAlone = Reason(code: .captureNotAlone)
+        public static let captureNotAlone = Reason(
+            "captureNotAlone",
+            "a capture {name} must be a whole level, and { and } have no other use"
+        )
         /// A capture's name is not `[A-Za-z][A-Za-z0-9_]*` of at most ``TopicPattern/maximumNameLength`` bytes.
-        public static let invalidCaptureName = Reason(code: .invalidCaptureName)
+        public static let invalidCaptureName = Reason(
+            "invalidCaptureName",
+            "a capture's name must be [A-Za-z][A-Za-z0-9_]*, at most \(TopicPattern.maximumNameLength) bytes"
+        )
         /// The text after the colon in a capture is not `int` or `uuid`.
-        public static let unknownKind = Reason(code: .unknownKind)
+        public static let unknownKind = Reason("unknownKind", "the kinds of a capture are {name:int} and {name:uuid}")
         /// Two captures of the pattern have the same name.
-        public static let duplicateCapture = Reason(code: .duplicateCapture)
+        public static let duplicateCapture = Reason("duplicateCapture", "capture names must be unique")
         /// The pattern has more than ``TopicPattern/maximumCaptures`` captures.
-        public static let tooManyCaptures = Reason(code: .tooManyCaptures)
+        public static let tooManyCaptures = Reason(
+            "tooManyCaptures",
+            "a pattern must not have more than \(TopicPattern.maximumCaptures) captures"
+        )
         /// A `{name...}` is followed by another level.
-        public static let restNotLast = Reason(code: .restNotLast)
+        public static let restNotLast = Reason("restNotLast", "{name...} must be the last level")
 
         /// The reason's name in logs and JSON, such as `wildcardNotAlone`.
-        public var description: String { code.rawValue }
+        public let description: String
+        fileprivate let sentence: String
 
-        fileprivate var sentence: String {
-            switch code {
-            case .empty: "a topic must not be empty"
-            case .tooLong: "a topic must not be longer than \(TopicName.maximumLength) bytes"
-            case .nullCharacter: "a topic must not contain U+0000"
-            case .wildcardInName: "a topic name must not contain + or #"
-            case .wildcardNotAlone: "+ and # must be alone in their level"
-            case .multiLevelNotLast: "# must be the last level"
-            case .invalidShareName: "the share name must not be empty and must not contain +, # or a capture"
-            case .missingSharedFilter: "a topic filter must follow $share/NAME/"
-            case .captureNotAlone: "a capture {name} must be a whole level, and { and } have no other use"
-            case .invalidCaptureName:
-                "a capture's name must be [A-Za-z][A-Za-z0-9_]*, at most \(TopicPattern.maximumNameLength) bytes"
-            case .unknownKind: "the kinds of a capture are {name:int} and {name:uuid}"
-            case .duplicateCapture: "capture names must be unique"
-            case .tooManyCaptures: "a pattern must not have more than \(TopicPattern.maximumCaptures) captures"
-            case .restNotLast: "{name...} must be the last level"
-            }
+        private init(_ name: String, _ sentence: String) {
+            description = name
+            self.sentence = sentence
         }
     }
 

@@ -9,15 +9,17 @@
 /// A name is `[A-Za-z][A-Za-z0-9_]*` and unique in the pattern. Braces have no other use.
 ///
 /// Brokers do not support kinds. The subscription has `+` in place of such a capture, so it also delivers topics that
-/// the pattern does not match.
-public struct TopicPattern: Sendable {
+/// the pattern does not match. Patterns are equal if they have the same bytes.
+public struct TopicPattern: Sendable, Hashable {
     /// The maximum number of captures in a pattern.
     public static let maximumCaptures = URLPattern.maximumCaptures
     /// The maximum length of a capture's name in bytes.
     public static let maximumNameLength = URLPattern.maximumNameLength
 
+    private let bytes: ByteText
+
     /// The pattern as given.
-    public let text: String
+    public var text: String { bytes.text }
     /// The filter to subscribe to: the pattern with `+` and `#` in place of its captures. It matches every topic that
     /// the pattern matches, and more if a capture has a kind.
     public let filter: TopicFilter
@@ -33,7 +35,7 @@ public struct TopicPattern: Sendable {
         for level in text.utf8.split(separator: TopicGrammar.separator, omittingEmptySubsequences: false) {
             try compiler.add(level)
         }
-        self.text = text
+        bytes = ByteText(text)
         filter = try compiler.makeFilter()
         slots = compiler.slots
     }
@@ -76,18 +78,6 @@ public struct TopicPattern: Sendable {
     private static func nextLevel(in topic: String.UTF8View, after position: String.Index) -> String.Index {
         guard let slash = topic[position...].firstIndex(of: TopicGrammar.separator) else { return topic.endIndex }
         return topic.index(after: slash)
-    }
-}
-
-extension TopicPattern: Hashable {
-    /// Returns whether both patterns have the same bytes.
-    public static func == (left: TopicPattern, right: TopicPattern) -> Bool {
-        left.text.utf8.elementsEqual(right.text.utf8)
-    }
-
-    /// Hashes the bytes.
-    public func hash(into hasher: inout Hasher) {
-        TopicGrammar.hash(text, into: &hasher)
     }
 }
 
@@ -160,7 +150,7 @@ struct TopicPatternCompiler {
 }
 
 /// The position of a capture in a pattern.
-package struct TopicSlot: Sendable {
+package struct TopicSlot: Sendable, Hashable {
     package let name: String
     /// The level in the topic, counted from 0. `$share/NAME` does not count.
     package let level: Int

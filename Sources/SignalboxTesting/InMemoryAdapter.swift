@@ -188,12 +188,9 @@ public struct InMemoryFacts: OriginFacts {
 
 /// The reason an ``InMemoryAdapter`` did not start a run. More codes may be added.
 public struct InMemoryAdapterError: Error, Sendable, Hashable, CustomStringConvertible {
-    private enum Code: String { case alreadyRunning }
-    private let code: Code
-
     /// A run is in progress. An adapter has one run at a time.
-    public static let alreadyRunning = InMemoryAdapterError(code: .alreadyRunning)
+    public static let alreadyRunning = InMemoryAdapterError(description: "alreadyRunning")
 
     /// The name used in logs.
-    public var description: String { code.rawValue }
+    public let description: String
 }

@@ -40,7 +40,7 @@ public struct RouteCaptures: Sendable, Hashable, RandomAccessCollection {
 }
 
 /// A named part of a URL or topic, found by a ``URLPattern`` or ``TopicPattern``.
-public struct RouteCapture: Sendable {
+public struct RouteCapture: Sendable, Hashable {
     /// The name in the pattern's braces.
     public let name: String
     /// The matched text. A URL's text is decoded exactly once.
@@ -48,28 +48,15 @@ public struct RouteCapture: Sendable {
     /// The text is untrusted: anyone who opens a URL or publishes a message controls it. Text from a URL may contain a
     /// `/` that was escaped as `%2F`, and so `../` or a leading `//`. Do not use it as a file name. In a capture of
     /// kind `rest`, each `/` is unescaped in the URL. A topic's level may be empty.
-    public let value: String
+    public var value: String { bytes.text }
     /// The kind that the pattern requires. The value has that form.
     public let kind: CaptureKind
+    private let bytes: ByteText
 
     package init(name: String, value: String, kind: CaptureKind = .text) {
         self.name = name
-        self.value = value
+        bytes = ByteText(value)
         self.kind = kind
-    }
-}
-
-extension RouteCapture: Hashable {
-    /// Returns whether both captures have the same name and kind, and the same bytes as value.
-    public static func == (left: RouteCapture, right: RouteCapture) -> Bool {
-        left.name == right.name && left.kind == right.kind && ByteText(left.value) == ByteText(right.value)
-    }
-
-    /// Hashes the name, the kind and the value's bytes.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(name)
-        hasher.combine(kind)
-        hasher.combine(ByteText(value))
     }
 }
 

@@ -10,8 +10,9 @@
 ///
 /// Each form matches URLs of the same form. Scheme and host are compared case-insensitively, segments byte by byte
 /// after decoding once. `?q={term}` captures an item of the query, which never affects whether the pattern matches.
-/// <doc:Patterns> has the whole grammar.
-public struct URLPattern: Sendable {
+/// <doc:Patterns> has the whole grammar. Patterns are equal if they have the same bytes; different patterns may match the
+/// same URLs.
+public struct URLPattern: Sendable, Hashable {
     /// The maximum length of a pattern in UTF-8 bytes.
     public static let maximumLength = 4_096
     /// The maximum number of captures in a pattern, including those of the query.
@@ -19,8 +20,10 @@ public struct URLPattern: Sendable {
     /// The maximum length of a capture's name in bytes.
     public static let maximumNameLength = 64
 
+    private let bytes: ByteText
+
     /// The pattern as given.
-    public let text: String
+    public var text: String { bytes.text }
     /// The captures of the query, from left to right. Empty when the pattern has no `?`.
     public let queryCaptures: [QueryCapture]
     let root: RouteRoot
@@ -31,7 +34,7 @@ public struct URLPattern: Sendable {
     /// - Throws: ``RoutePatternError`` with the reason and its byte offset.
     public init(_ text: String) throws(RoutePatternError) {
         let compiler = try URLPatternCompiler(text)
-        self.text = text
+        bytes = ByteText(text)
         root = compiler.root
         elements = compiler.elements
         queryCaptures = compiler.queryCaptures
@@ -81,18 +84,6 @@ public struct URLPattern: Sendable {
             found.append(RouteCapture(name: name, value: value, kind: kind))
         }
         return RouteCaptures(found)
-    }
-}
-
-extension URLPattern: Hashable {
-    /// Returns whether both patterns have the same bytes. Different patterns may match the same URLs.
-    public static func == (left: URLPattern, right: URLPattern) -> Bool {
-        ByteText(left.text) == ByteText(right.text)
-    }
-
-    /// Hashes the bytes.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(ByteText(text))
     }
 }
 
@@ -155,7 +146,7 @@ public struct QueryCapture: Sendable, Hashable {
 }
 
 /// A host or segment of a pattern.
-enum RouteElement: Sendable {
+enum RouteElement: Sendable, Hashable {
     /// Decoded text. A host is in lower case.
     case literal(String)
     case capture(name: String, kind: CaptureKind)
@@ -170,59 +161,51 @@ enum RouteElement: Sendable {
 public struct RoutePatternError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error. Later versions may add more.
     public struct Reason: Sendable, Hashable, CustomStringConvertible {
-        private enum Code: String {
-            case empty, tooLong, invalidCharacter, missingScheme, missingHost, invalidHost, invalidPort, anyHost
-            case emptySegment, dotSegment, invalidEscape
-            case captureNotAlone, invalidCaptureName, unknownKind, kindNotAllowed, duplicateCapture, tooManyCaptures
-            case restNotLast, invalidQuery, duplicateItem, ambiguous
-        }
-        private let code: Code
-
         /// The pattern is empty.
-        public static let empty = Reason(code: .empty)
+        public static let empty = Reason(description: "empty")
         /// The pattern has more than ``URLPattern/maximumLength`` bytes.
-        public static let tooLong = Reason(code: .tooLong)
+        public static let tooLong = Reason(description: "tooLong")
         /// The pattern contains a control character, a space, a backslash or a `#`.
-        public static let invalidCharacter = Reason(code: .invalidCharacter)
+        public static let invalidCharacter = Reason(description: "invalidCharacter")
         /// The pattern does not begin with a scheme and a colon or with a slash.
-        public static let missingScheme = Reason(code: .missingScheme)
+        public static let missingScheme = Reason(description: "missingScheme")
         /// A special scheme, such as `https`, lacks `//` and a host.
-        public static let missingHost = Reason(code: .missingHost)
+        public static let missingHost = Reason(description: "missingHost")
         /// The host is not valid in a URL.
-        public static let invalidHost = Reason(code: .invalidHost)
+        public static let invalidHost = Reason(description: "invalidHost")
         /// The port is not a number up to 65,535.
-        public static let invalidPort = Reason(code: .invalidPort)
+        public static let invalidPort = Reason(description: "invalidPort")
         /// A capture replaces the host of a special scheme, such as `https`, which would accept any site.
-        public static let anyHost = Reason(code: .anyHost)
+        public static let anyHost = Reason(description: "anyHost")
         /// There is nothing between two slashes.
-        public static let emptySegment = Reason(code: .emptySegment)
+        public static let emptySegment = Reason(description: "emptySegment")
         /// A segment is `.` or `..`, which no normalized URL contains.
-        public static let dotSegment = Reason(code: .dotSegment)
+        public static let dotSegment = Reason(description: "dotSegment")
         /// A `%` lacks two hexadecimal digits, or the escaped bytes are not UTF-8 or contain a control character.
-        public static let invalidEscape = Reason(code: .invalidEscape)
+        public static let invalidEscape = Reason(description: "invalidEscape")
         /// A `{` or `}` does not enclose a whole host, segment or value.
-        public static let captureNotAlone = Reason(code: .captureNotAlone)
+        public static let captureNotAlone = Reason(description: "captureNotAlone")
         /// A capture's name is not `[A-Za-z][A-Za-z0-9_]*` of at most ``URLPattern/maximumNameLength`` bytes.
-        public static let invalidCaptureName = Reason(code: .invalidCaptureName)
+        public static let invalidCaptureName = Reason(description: "invalidCaptureName")
         /// The text after the colon in a capture is not `int` or `uuid`.
-        public static let unknownKind = Reason(code: .unknownKind)
+        public static let unknownKind = Reason(description: "unknownKind")
         /// A capture has a kind that is not allowed there: a number or UUID as host, or any kind but text in the query.
-        public static let kindNotAllowed = Reason(code: .kindNotAllowed)
+        public static let kindNotAllowed = Reason(description: "kindNotAllowed")
         /// Two captures of the pattern have the same name.
-        public static let duplicateCapture = Reason(code: .duplicateCapture)
+        public static let duplicateCapture = Reason(description: "duplicateCapture")
         /// The pattern has more than ``URLPattern/maximumCaptures`` captures, including those of the query.
-        public static let tooManyCaptures = Reason(code: .tooManyCaptures)
+        public static let tooManyCaptures = Reason(description: "tooManyCaptures")
         /// A `{name...}` is not last.
-        public static let restNotLast = Reason(code: .restNotLast)
+        public static let restNotLast = Reason(description: "restNotLast")
         /// The part after `?` is not `item={name}`, with `&` as separator.
-        public static let invalidQuery = Reason(code: .invalidQuery)
+        public static let invalidQuery = Reason(description: "invalidQuery")
         /// The query part contains an item twice.
-        public static let duplicateItem = Reason(code: .duplicateItem)
+        public static let duplicateItem = Reason(description: "duplicateItem")
         /// Another pattern of the table matches the same URLs, and no rule orders the two.
-        public static let ambiguous = Reason(code: .ambiguous)
+        public static let ambiguous = Reason(description: "ambiguous")
 
         /// The reason's name in logs and JSON, such as `emptySegment`.
-        public var description: String { code.rawValue }
+        public let description: String
     }
 
     /// The kind of error.

@@ -200,47 +200,39 @@ struct URLComponentRanges: Sendable {
 public struct URLTextError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The reasons. Later versions may add more.
     public struct Reason: Sendable, Hashable, CustomStringConvertible {
-        private enum Code: String {
-            case empty, tooLong, missingScheme, controlCharacter, surroundingSpace, userinfo, invalidHost,
-                internationalHost
-            case invalidPort, invalidEscape, notUTF8, ambiguousURL, tooManyItems, duplicateItem
-            case notAnOrigin
-        }
-        private let code: Code
-
         /// The text is empty.
-        public static let empty = Reason(code: .empty)
+        public static let empty = Reason(description: "empty")
         /// The URL has more bytes than ``URLText/maximumLength``.
-        public static let tooLong = Reason(code: .tooLong)
+        public static let tooLong = Reason(description: "tooLong")
         /// The text does not begin with a scheme and a colon, and there is no base to resolve it against.
-        public static let missingScheme = Reason(code: .missingScheme)
+        public static let missingScheme = Reason(description: "missingScheme")
         /// The URL contains a control character. Engines drop tabs and line ends, which changes the URL.
-        public static let controlCharacter = Reason(code: .controlCharacter)
+        public static let controlCharacter = Reason(description: "controlCharacter")
         /// A space precedes or follows the URL. Engines drop it.
-        public static let surroundingSpace = Reason(code: .surroundingSpace)
+        public static let surroundingSpace = Reason(description: "surroundingSpace")
         /// A user name or password precedes the host. It may imitate a host or be a secret.
-        public static let userinfo = Reason(code: .userinfo)
+        public static let userinfo = Reason(description: "userinfo")
         /// The host is empty where one is required, or contains an invalid character or label.
-        public static let invalidHost = Reason(code: .invalidHost)
+        public static let invalidHost = Reason(description: "invalidHost")
         /// The host has characters beyond ASCII. Write it in its ASCII form, with `xn--`.
-        public static let internationalHost = Reason(code: .internationalHost)
+        public static let internationalHost = Reason(description: "internationalHost")
         /// The port is not a number up to 65,535.
-        public static let invalidPort = Reason(code: .invalidPort)
+        public static let invalidPort = Reason(description: "invalidPort")
         /// A `%` is not followed by two hexadecimal digits.
-        public static let invalidEscape = Reason(code: .invalidEscape)
+        public static let invalidEscape = Reason(description: "invalidEscape")
         /// The escaped bytes are not UTF-8 or contain a control character.
-        public static let notUTF8 = Reason(code: .notUTF8)
+        public static let notUTF8 = Reason(description: "notUTF8")
         /// The WHATWG's rules and RFC 3986 yield a different host or path.
-        public static let ambiguousURL = Reason(code: .ambiguousURL)
+        public static let ambiguousURL = Reason(description: "ambiguousURL")
         /// The query has more than ``URLText/maximumQueryItems`` items.
-        public static let tooManyItems = Reason(code: .tooManyItems)
+        public static let tooManyItems = Reason(description: "tooManyItems")
         /// The query contains an item twice.
-        public static let duplicateItem = Reason(code: .duplicateItem)
+        public static let duplicateItem = Reason(description: "duplicateItem")
         /// The text is not an origin: only a scheme, a host and a port are allowed.
-        public static let notAnOrigin = Reason(code: .notAnOrigin)
+        public static let notAnOrigin = Reason(description: "notAnOrigin")
 
         /// The reason's name in logs and JSON, such as `ambiguousURL`.
-        public var description: String { code.rawValue }
+        public let description: String
     }
 
     /// The kind of error.
