@@ -90,7 +90,14 @@ enum ReplyValue: Sendable, Hashable {
     case object([String: ReplyValue])
 }
 
-extension ReplyValue: Encodable {
+extension ReplyValue: Codable {
+    private struct Name: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+
     func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
@@ -104,26 +111,14 @@ extension ReplyValue: Encodable {
         case .object(let members): try container.encode(members)
         }
     }
-}
-
-extension ReplyValue: Decodable {
-    private struct Name: CodingKey {
-        let stringValue: String
-        var intValue: Int? { nil }
-        init(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { nil }
-    }
 
     /// Decodes any JSON value. A number that is not a 64-bit integer becomes a `Double`.
     init(from decoder: any Decoder) throws {
-        if let members = try? decoder.container(keyedBy: Name.self) {
-            var found: [String: ReplyValue] = [:]
-            for name in members.allKeys { found[name.stringValue] = try members.decode(ReplyValue.self, forKey: name) }
-            self = .object(found)
-        } else if var list = try? decoder.unkeyedContainer() {
-            var found: [ReplyValue] = []
-            while !list.isAtEnd { found.append(try list.decode(ReplyValue.self)) }
-            self = .array(found)
+        // An error in an element or member is thrown, so that it is reported at its own position.
+        if (try? decoder.container(keyedBy: Name.self)) != nil {
+            self = .object(try [String: ReplyValue](from: decoder))
+        } else if (try? decoder.unkeyedContainer()) != nil {
+            self = .array(try [ReplyValue](from: decoder))
         } else {
             self = try ReplyValue(scalarFrom: try decoder.singleValueContainer())
         }
@@ -176,48 +171,20 @@ enum OrderKey: Sendable, Hashable {
     case absent
     /// A JSON string, decoded.
     case text(String)
-    /// Any other JSON value as written, without insignificant white space.
-    case value([UInt8])
+    /// Any other JSON value, without insignificant white space.
+    case value(Bytes)
 
     /// - Parameters:
     ///   - body: Any body; only JSON has members.
     ///   - path: The member names, from the outermost to the innermost.
     init(of body: RawBody, at path: [String]) {
-        self = .absent
         // The intake has already checked the body against the source's own limits.
         let limits = MessageLimits(bytes: max(1, body.bytes.count), depth: 512)
-        guard body.kind == .json, let whole = try? Body(json: body.bytes, limits: limits),
-            let position = try? whole.decode(Position.self)
-        else { return }
-        self = position.key(at: path[...])
-    }
-
-    /// A position in a body, from which members are looked up.
-    private struct Position: Decodable {
-        private let decoder: any Decoder
-
-        init(from decoder: any Decoder) throws { self.decoder = decoder }
-
-        func key(at path: ArraySlice<String>) -> OrderKey {
-            guard let name = path.first else { return key }
-            guard let members = try? decoder.container(keyedBy: Name.self),
-                let member = try? members.decode(Position.self, forKey: Name(stringValue: name))
-            else { return .absent }
-            return member.key(at: path.dropFirst())
+        let whole = body.kind == .json ? try? Body(json: body.bytes, limits: limits) : nil
+        guard let member = whole?.member(at: path) else {
+            self = .absent
+            return
         }
-
-        private var key: OrderKey {
-            if let text = try? String(from: decoder) { return .text(text) }
-            guard let raw = try? RawBody(from: decoder) else { return .absent }
-            return .value(EscapedJSON.compact(raw.bytes))
-        }
-    }
-
-    private struct Name: CodingKey {
-        let stringValue: String
-        var intValue: Int? { nil }
-
-        init(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { nil }
+        self = (try? member.decode(String.self)).map(OrderKey.text) ?? .value(member.json)
     }
 }

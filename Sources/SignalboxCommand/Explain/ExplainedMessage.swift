@@ -148,7 +148,7 @@ extension OrderKey {
             switch self {
             case .absent: "absent"
             case .text(let text): JSONText.quoted(text)
-            case .value(let json): String(decoding: json, as: UTF8.self)
+            case .value(let json): String(decoding: EscapedJSON.compact(json), as: UTF8.self)
             }
         return whole.count > OrderKey.maximumShown ? "\(whole.prefix(OrderKey.maximumShown))…" : whole
     }

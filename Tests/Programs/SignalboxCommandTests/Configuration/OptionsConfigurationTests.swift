@@ -187,9 +187,9 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{"customer":{"id":"a\u0062"}}"#, OrderKey.text("ab")), (#"{"customer":{"id":7}}"#, .value([0x37])),
-        (#"{"customer":{"id":null}}"#, .value(Array("null".utf8))),
-        (#"{"customer":{"id":[1, 2]}}"#, .value(Array("[1,2]".utf8))),
+        (#"{"customer":{"id":"a\u0062"}}"#, OrderKey.text("ab")), (#"{"customer":{"id":7}}"#, .value(Bytes("7"))),
+        (#"{"customer":{"id":null}}"#, .value(Bytes("null"))),
+        (#"{"customer":{"id":[1, 2]}}"#, .value(Bytes("[1,2]"))),
         (#"{"customer":{"name":"x"}}"#, .absent), (#"{"customer":"x"}"#, .absent), ("[]", .absent), ("7", .absent),
         ("", .absent),
     ])

@@ -1,0 +1,11 @@
+extension Body {
+    /// Returns the member of nested objects at a path of names, or `nil` if there is none.
+    package func member(at path: [String]) -> Body? {
+        var view = BodyView(storage: storage, root: node, position: node)
+        for name in path {
+            guard view.node.is(.object), let position = view.member(name) else { return nil }
+            view = view.at(position)
+        }
+        return Body(storage: storage, node: view.position)
+    }
+}
