@@ -32,18 +32,6 @@ public struct ScriptFacts: OriginFacts {
     }
 }
 
-extension ScriptFacts {
-    private enum CodingKeys: String, CodingKey { case engine, isMainFrame, origin }
-
-    /// Encodes all facts. The origin has the form that browsers send and is omitted if `nil`.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(engine, forKey: .engine)
-        try container.encode(isMainFrame, forKey: .isMainFrame)
-        try container.encodeIfPresent(origin?.description, forKey: .origin)
-    }
-}
-
 extension AccessRule {
     /// Allows messages of script sources from a page's main frame; denies those whose frame the engine does not report.
     ///
