@@ -27,53 +27,39 @@ struct CheckCommand: AsyncParsableCommand {
     var strict = false
 
     func run() async throws {
-        throw await CheckProgram(files: files, writesJSON: json, isStrict: strict).status().code
-    }
-}
-
-/// The `check` command, from the first file to the exit status.
-struct CheckProgram {
-    /// The paths of the configurations.
-    let files: [String]
-    /// Whether findings are written as JSON.
-    let writesJSON: Bool
-    /// Whether warnings count as errors.
-    let isStrict: Bool
-
-    /// Prints all findings and returns the exit status. All diagnostics are written when it returns.
-    func status() async -> CommandStatus {
         let output = StandardOutput()
-        let findings = files.flatMap(CheckProgram.findings)
-        for finding in findings {
-            // The call of `finish()` below reports a failed write.
-            try? await output.write(writesJSON ? finding.jsonLine : finding.line)
+        let found = files.map { (file: $0, problems: CheckCommand.findings(in: $0)) }
+        for (file, problems) in found {
+            for problem in problems {
+                // The call of `finish()` below reports a failed write.
+                try? await output.write(json ? problem.jsonLine(in: file) : problem.line(in: file))
+            }
         }
         let lost = await output.finish()
         if let lost { DiagnosticOutput.shared.report("\(lost)") }
-        DiagnosticOutput.shared.report(summary(of: findings))
+        let problems = found.flatMap(\.problems)
+        DiagnosticOutput.shared.report(summary(of: problems))
         await DiagnosticOutput.shared.flush()
-        if lost != nil { return .outputFailed }
-        if findings.contains(where: { $0.problem.code == .unreadableFile }) { return .unreadableFile }
-        let isBad = findings.contains { isStrict || $0.problem.severity == .error }
-        return isBad ? .invalidConfiguration : .done
+        if lost != nil { throw CommandStatus.outputFailed.code }
+        if problems.contains(where: { $0.code == .unreadableFile }) { throw CommandStatus.unreadableFile.code }
+        let isBad = problems.contains { strict || $0.severity == .error }
+        throw (isBad ? CommandStatus.invalidConfiguration : .done).code
     }
 
-    private static func findings(in file: String) -> [CheckFinding] {
+    private static func findings(in file: String) -> [ConfigurationProblem] {
         do throws(CommandFailure) {
-            let text = try ConfigurationFile.content(of: file)
-            return ConfigurationReader.findings(in: text).map { CheckFinding(file: file, problem: $0) }
+            return ConfigurationReader.findings(in: try ConfigurationFile.content(of: file))
         } catch {
-            // The refusal starts with the file's path, which the finding stores separately.
+            // The refusal starts with the file's path, which the finding's line repeats.
             let message = String(error.description.dropFirst("\(file): ".count))
             let code: ProblemCode = error.status == .unreadableFile ? .unreadableFile : .notYAML
-            let problem = ConfigurationProblem(line: 1, column: 1, path: "", code: code, message: message)
-            return [CheckFinding(file: file, problem: problem)]
+            return [ConfigurationProblem(line: 1, column: 1, path: "", code: code, message: message)]
         }
     }
 
-    private func summary(of findings: [CheckFinding]) -> String {
-        let errors = findings.count { $0.problem.severity == .error }
-        let counts = [(errors, "error"), (findings.count - errors, "warning"), (files.count, "file")].map {
+    private func summary(of problems: [ConfigurationProblem]) -> String {
+        let errors = problems.count { $0.severity == .error }
+        let counts = [(errors, "error"), (problems.count - errors, "warning"), (files.count, "file")].map {
             count,
             word in
             "\(count) \(word)\(count == 1 ? "" : "s")"
@@ -82,30 +68,31 @@ struct CheckProgram {
     }
 }
 
-/// An error or warning, and the file that contains it.
-struct CheckFinding: Sendable, Hashable {
-    /// The path as the user gave it.
-    let file: String
-    let problem: ConfigurationProblem
-
-    /// `FILE:LINE:COLUMN: SEVERITY: PATH: MESSAGE [CODE]` with a newline: the format of compilers, which editors parse.
-    var line: [UInt8] {
-        let prefix = "\(file):\(problem.line):\(problem.column): \(problem.severity.rawValue): "
-        let path = problem.path.isEmpty ? "" : "\(problem.path): "
-        return Array((LineEscape.escaped("\(prefix)\(path)\(problem.message)") + " [\(problem.code.rawValue)]\n").utf8)
+extension ConfigurationProblem {
+    /// Returns `FILE:LINE:COLUMN: SEVERITY: PATH: MESSAGE [CODE]` with a newline: the format of compilers, which editors
+    /// parse.
+    ///
+    /// - Parameter file: The path as the user gave it.
+    fileprivate func line(in file: String) -> [UInt8] {
+        let key = path.isEmpty ? "" : "\(path): "
+        let text = LineEscape.escaped("\(file):\(line):\(column): \(severity.rawValue): \(key)\(message)")
+        return Array("\(text) [\(code.rawValue)]\n".utf8)
     }
 
-    /// One JSON object with a newline: `file`, `line`, `column`, `path`, `severity`, `code`, `message`, `suggestion`.
-    var jsonLine: [UInt8] {
+    /// Returns one JSON object with a newline: `file`, `line`, `column`, `path`, `severity`, `code`, `message`,
+    /// `suggestion`.
+    ///
+    /// - Parameter file: The path as the user gave it.
+    fileprivate func jsonLine(in file: String) -> [UInt8] {
         var object = JSONObject()
         object.add("file", file)
-        object.add("line", problem.line)
-        object.add("column", problem.column)
-        object.add("path", problem.path)
-        object.add("severity", problem.severity.rawValue)
-        object.add("code", problem.code.rawValue)
-        object.add("message", problem.message)
-        object.add("suggestion", problem.suggestion)
+        object.add("line", line)
+        object.add("column", column)
+        object.add("path", path)
+        object.add("severity", severity.rawValue)
+        object.add("code", code.rawValue)
+        object.add("message", message)
+        object.add("suggestion", suggestion)
         return object.line
     }
 }
