@@ -20,6 +20,11 @@ extension Duration {
 }
 
 extension Duration {
+    /// Returns whether the duration is a whole number of seconds in the range.
+    package func isWholeSeconds(in range: ClosedRange<Int64>) -> Bool {
+        components.attoseconds == 0 && range.contains(components.seconds)
+    }
+
     /// The duration in seconds with one decimal, for people.
     package var secondsDescription: String {
         let tenths = components.seconds * 10 + components.attoseconds / 100_000_000_000_000_000

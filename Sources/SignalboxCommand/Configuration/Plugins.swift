@@ -56,9 +56,6 @@ enum PluginUse: Sendable, Hashable {
         }
     }
 
-    /// The plugins that can have a tag.
-    static let withTags = ["broadcast", "join", "leave"]
-
     /// The values of `use`, in the order in which messages list them.
     static let keywords = [
         "log", "print", "file", "fail", "suspend", "reply", "echo", "broadcast", "join", "leave", "publish",
@@ -149,9 +146,6 @@ enum OrderSection: Sendable, Hashable {
     case none
     /// One ordering group per value of the body's member at this path.
     case key([String])
-
-    /// The keywords of the orders without a path.
-    static let keywords = ["source", "none"]
 }
 
 extension OrderSection {

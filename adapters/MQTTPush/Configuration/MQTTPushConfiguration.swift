@@ -1,3 +1,4 @@
+import AdapterSupport
 public import SignalboxCore
 import SignalboxRoutes
 

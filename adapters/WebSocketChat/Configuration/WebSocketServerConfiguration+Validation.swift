@@ -169,12 +169,6 @@ extension WebSocketServerConfiguration {
     private func shown(_ text: String) -> String { UntrustedText.quoted(text) }
 }
 
-extension Duration {
-    fileprivate func isWholeSeconds(in range: ClosedRange<Int64>) -> Bool {
-        components.attoseconds == 0 && range.contains(components.seconds)
-    }
-}
-
 extension WebSocketServerConfiguration {
     /// Whether the origins, the principals or the policy for clients without an origin allow any client to connect.
     package var isReachable: Bool {

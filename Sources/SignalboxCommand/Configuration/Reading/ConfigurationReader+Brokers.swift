@@ -117,16 +117,13 @@ extension ConfigurationReader {
     /// A stand-in for an invalid pattern.
     private static let anyPattern = try? TopicPattern("+")
 
-    /// The keywords of the envelopes.
-    static let envelopes = ["standard", "apns", "cloud_events"]
+    /// The envelopes by their keywords.
+    static let envelopes: KeyValuePairs<String, PayloadEnvelope> = [
+        "standard": .standard, "apns": .apns, "cloud_events": .cloudEvents,
+    ]
 
     func envelope(_ value: YAMLValue) -> PayloadEnvelope? {
-        switch value.keyword(of: ConfigurationReader.envelopes, "an envelope") {
-        case "standard": .standard
-        case "apns": .apns
-        case "cloud_events": .cloudEvents
-        default: nil
-        }
+        value.keyword(ConfigurationReader.envelopes, "an envelope")
     }
 
     /// Returns whether exactly one setting names the action of the topic's messages.

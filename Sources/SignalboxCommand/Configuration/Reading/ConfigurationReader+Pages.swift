@@ -167,9 +167,7 @@ extension ConfigurationReader {
 
     private func ports(_ value: YAMLValue) -> HostPorts? {
         guard value.isList else {
-            return value.keyword(of: ["any", "standard"], "a choice of ports or a list of ports").map {
-                $0 == "any" ? .any : .standard
-            }
+            return value.keyword(["any": .any, "standard": .standard], "a choice of ports or a list of ports")
         }
         return value.all { $0.integer(0...Int(UInt16.max)).flatMap(UInt16.init(exactly:)) }.map { .only(Set($0)) }
     }

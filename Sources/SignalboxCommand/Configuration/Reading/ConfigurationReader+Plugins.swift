@@ -57,9 +57,7 @@ extension ConfigurationReader {
 
     private func order(_ value: YAMLValue) -> OrderSection? {
         guard value.isMapping else {
-            return value.keyword(of: OrderSection.keywords, "an order or a mapping with key").map {
-                $0 == "none" ? .none : .source
-            }
+            return value.keyword(["source": .source, "none": .none], "an order or a mapping with key")
         }
         return value.mapping("order") { keys in
             let key = keys.required("key", "name a member of the body, such as key: customer.id")

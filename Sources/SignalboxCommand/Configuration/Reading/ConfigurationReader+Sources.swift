@@ -82,7 +82,7 @@ extension ConfigurationReader {
     private func deduplication(_ value: YAMLValue) -> DeduplicationPolicy? {
         guard value.isMapping else {
             let meaning = "a deduplication policy or a mapping with count, time and bytes"
-            return value.keyword(of: ["automatic", "never"], meaning).map { $0 == "never" ? .never : .automatic }
+            return value.keyword(["automatic": .automatic, "never": .never], meaning)
         }
         return value.mapping("deduplication") { keys in
             var limits = DeduplicationLimits()

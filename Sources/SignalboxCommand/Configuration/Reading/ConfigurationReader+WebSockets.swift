@@ -14,7 +14,12 @@ extension ConfigurationReader {
             keys.read("path", &server.path) { $0.text() }
             keys.read("identity", &server.identity, identity)
             keys.read("origins", &server.origins) { $0.list()?.compactMap(origin) }
-            keys.read("absent_origin", &server.absentOrigin, absentOrigin)
+            keys.read("absent_origin", &server.absentOrigin) {
+                $0.keyword(
+                    ["with_token": .withToken, "allowed": .allowed, "refused": .refused],
+                    "a way to treat clients that send no Origin"
+                )
+            }
             keys.read("principals", &server.principals, principals)
             keys.read("query_tokens", &server.queryTokens) { $0.flag() }
             keys.read("subprotocols", &server.subprotocols, texts)
@@ -59,16 +64,6 @@ extension ConfigurationReader {
     }
 
     private func origin(_ value: YAMLValue) -> WebOrigin? { value.parsed { try WebOrigin($0) } }
-
-    private func absentOrigin(_ value: YAMLValue) -> WebSocketAbsentOrigin? {
-        let keywords = ["with_token", "allowed", "refused"]
-        return switch value.keyword(of: keywords, "a way to treat clients that send no Origin") {
-        case "with_token": .withToken
-        case "allowed": .allowed
-        case "refused": .refused
-        default: nil
-        }
-    }
 
     private func principals(_ value: YAMLValue) -> [WebSocketPrincipal]? {
         value.anyMapping()?.entries.map { entry in
@@ -277,10 +272,7 @@ extension ConfigurationReader {
             let advice = "name the action of each text, such as action: tick"
             let action = keys.required("action", advice).flatMap(action(namedBy:))
             var kind = PayloadKind.json
-            keys.read("payload", &kind) { value in
-                value.keyword(of: [PayloadKind.json, .text].map(\.rawValue), "a kind of text")
-                    .flatMap(PayloadKind.init(rawValue:))
-            }
+            keys.read("payload", &kind) { $0.keyword(["json": .json, "text": .text], "a kind of text") }
             return action.map { .action($0, kind) }
         }
     }

@@ -241,6 +241,12 @@ extension YAMLValue {
         return nil
     }
 
+    /// Returns the choice that the keyword stands for.
+    func keyword<Choice>(_ choices: KeyValuePairs<String, Choice>, _ meaning: String) -> Choice? {
+        let keyword = keyword(of: choices.map(\.key), meaning)
+        return choices.first { $0.key == keyword }?.value
+    }
+
     /// Returns the case of a type whose raw values are the keywords.
     func keyword<Choice: RawRepresentable<String> & CaseIterable>(_ meaning: String) -> Choice? {
         keyword(of: Choice.allCases.map(\.rawValue), meaning).flatMap(Choice.init(rawValue:))

@@ -169,7 +169,7 @@ private struct LinkAdapterDouble: Adapter {
             return properties[key]?["enum"] as? [String]
         }
         #expect(try words("plugin", "use") == PluginUse.keywords)
-        #expect(try words("topic", "envelope") == ConfigurationReader.envelopes)
+        #expect(try words("topic", "envelope") == ConfigurationReader.envelopes.map(\.key))
         #expect(try words("topic", "payload") == ["json", "text", "bytes"])
     }
 }
