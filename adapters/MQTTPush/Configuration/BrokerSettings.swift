@@ -1,3 +1,4 @@
+import AdapterSupport
 import SignalboxCore
 
 /// The settings of a connection to a broker, which the receiving and the publishing client share.
@@ -32,11 +33,5 @@ extension BrokerSettings {
             throw .invalid("the answer timeout must be 100 ms to 1 h")
         }
         try reconnect.validate()
-    }
-}
-
-extension Duration {
-    func isWholeSeconds(in range: ClosedRange<Int64>) -> Bool {
-        components.attoseconds == 0 && range.contains(components.seconds)
     }
 }
