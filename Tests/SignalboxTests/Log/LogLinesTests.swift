@@ -158,7 +158,7 @@ import Testing
     /// often. The lines are listed in docs/observability.md.
     private static let files: Set<String> = [
         "Sources/Signalbox/Log/Log.swift",
-        "Sources/SignalboxCommand/Bridge/BridgeProgram.swift",
+        "Sources/SignalboxCommand/Bridge/BridgeRun.swift",
         "Sources/SignalboxCommand/InputOutput/Logging.swift",
         "Sources/SignalboxCommand/Plugins/BuiltInPlugins.swift",
         "Sources/SignalboxCommand/Run/ConfigurationReload.swift",

@@ -1,7 +1,7 @@
-import SignalboxCore
 import Testing
 
 @testable import SignalboxCommand
+@testable import SignalboxCore
 
 @Suite struct ConfigurationErrorTests {
     struct Mistake: Sendable, CustomStringConvertible {

@@ -1,9 +1,9 @@
 import Foundation
 import Logging
-import SignalboxCore
 import Testing
 
 @testable import SignalboxCommand
+@testable import SignalboxCore
 
 @Suite struct JSONLineTests {
     @Test(arguments: NaughtyText.all) func anyTextStaysOneValidLine(_ text: String) throws {

@@ -1,10 +1,10 @@
 import AppScheme
 import Foundation
-import SignalboxCore
 import SignalboxRoutes
 import Testing
 
 @testable import SignalboxCommand
+@testable import SignalboxCore
 
 @Suite(.timeLimit(.minutes(10))) struct ParseLiveTests {
     private static let routes = """
