@@ -41,9 +41,9 @@ struct ConnectionArguments: ParsableArguments {
 
     @Option(
         help: "Ping the server after this period of silence, such as 30s, or never.",
-        transform: ConnectionArguments.ping
+        transform: PingChoice.init
     )
-    var ping: Duration??
+    var ping: PingChoice?
 
     @Flag(help: "Offer compression (RFC 7692).")
     var compression = false
@@ -65,7 +65,7 @@ struct ConnectionArguments: ParsableArguments {
         feed.trust = tls.insecure ? .anything : tls.authority.map { .authority(file: $0) } ?? feed.trust
         feed.identity = tls.identity.map { WebSocketIdentity(certificateFile: $0, keyFile: $1) } ?? feed.identity
         if !openMessage.isEmpty { feed.openingMessages = openMessage }
-        feed.pingAfter = ping ?? feed.pingAfter
+        if let ping { feed.pingAfter = ping.after }
         feed.compression = compression || feed.compression
         feed.reconnect = reconnect ? feed.reconnect ?? WebSocketReconnect() : nil
     }
@@ -99,12 +99,19 @@ struct ConnectionArguments: ParsableArguments {
     }
 }
 
-extension ConnectionArguments {
-    /// Parses the option `--ping`: a duration, or `nil` for no pings.
-    private static func ping(_ text: String) throws -> Duration? {
-        guard text != "never" else { return nil }
+/// The value of the option `--ping`.
+struct PingChoice: Sendable {
+    /// The silence after which the server is pinged, or `nil` for no pings.
+    let after: Duration?
+
+    /// Parses a duration or `never`.
+    init(_ text: String) throws {
+        guard text != "never" else {
+            after = nil
+            return
+        }
         do throws(ValueTextError) {
-            return try DurationText.duration(in: text)
+            after = try DurationText.duration(in: text)
         } catch {
             throw ValidationError("\(error), or 'never'")
         }

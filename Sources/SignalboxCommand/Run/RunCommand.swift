@@ -62,7 +62,10 @@ struct RunArguments: ParsableArguments {
         try builder.addSources(to: supervisor)
         listening?.finishStartup()
         let reload = ConfigurationReload(file: file, serving: serving, supervisor: supervisor, builder: builder)
-        let session = SupervisorSession(supervisor: supervisor, output: output)
+        var session = SupervisorSession(supervisor: supervisor, output: output)
+        session.onEnd = { failure in
+            if let failure { DiagnosticOutput.shared.report("\(failure)") } else { logger.info("drained") }
+        }
         let end = await session.run(stop: listening?.failures ?? AsyncStream { _ in }) {
             async let notes: Void? = listening?.serve()
             await reload.serve(hangups)
@@ -70,17 +73,15 @@ struct RunArguments: ParsableArguments {
         }
         let report = supervisor.report
         let summary = RunSummary(report: report, droppedLines: output.droppedLines, reloads: reload.counts)
-        return status(end, report, summary, logger)
+        return status(end, report, summary)
     }
 
     /// Reports the end of the run on stderr and returns its status.
     private func status(
         _ end: SupervisorSession.End,
         _ report: SupervisorReport,
-        _ summary: RunSummary,
-        _ logger: Logger
+        _ summary: RunSummary
     ) -> CommandStatus {
-        if let failure = end.failure { DiagnosticOutput.shared.report("\(failure)") } else { logger.info("drained") }
         if let lost = end.lost { DiagnosticOutput.shared.report("\(lost)") }
         let lostLetters = outcomes ? 0 : report.deadLetters
         if lostLetters > 0 {

@@ -17,6 +17,8 @@ struct SupervisorSession {
     var timeout: Duration?
     /// Called with the status of a signal or timeout before the drain that it starts.
     var onInterruption: @Sendable (CommandStatus) -> Void = { _ in }
+    /// Called with the error of the supervisor, if any, after the drain and before the wait for a slow reader of stdout.
+    var onEnd: @Sendable ((any Error)?) -> Void = { _ in }
 
     /// Returns after the drain, when all output is written or lost.
     ///
@@ -47,6 +49,7 @@ struct SupervisorSession {
                 return error
             }
         }
+        onEnd(failure)
         return End(failure: failure, interruption: interruption.value, lost: await output.finish())
     }
 }
