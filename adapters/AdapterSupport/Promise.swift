@@ -55,7 +55,7 @@ package final class Promise<Value: Sendable>: Sendable {
 }
 
 extension OwnedThread {
-    /// Runs blocking work, such as reading a file, on a thread of its own.
+    /// Runs blocking work, such as reading a file, on a separate thread.
     ///
     /// - Returns: The promise of its result. The thread ends by itself, whether or not anyone awaits the promise.
     package static func promise<Value: Sendable>(

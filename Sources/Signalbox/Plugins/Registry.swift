@@ -85,7 +85,7 @@ struct PluginTable: Sendable {
         entries.append(entry)
         guard entries.count * 2 > slots.count else { return insert(entry, at: entries.count - 1) }
         entries.removeAll { $0 == nil }
-        // Twice the room it needs, so that adding and removing in turns does not rebuild the table each time.
+        // Twice the room it needs, so that alternating additions and removals do not rebuild the table each time.
         var size = 8
         while size < entries.count * 4 { size *= 2 }
         slots = [Int32](repeating: -1, count: size)

@@ -15,7 +15,7 @@ extension JSONObject {
         }
     }
 
-    /// Adds captures by name as an object, or nothing if there are none.
+    /// Adds captures by name as an object, or nothing without captures.
     mutating func add(_ name: String, _ captures: RouteCaptures) {
         guard !captures.isEmpty else { return }
         add(name) { object in
