@@ -120,6 +120,8 @@ final class AppendLogFile: Sendable {
     }
 
     deinit {
+        // A process that is just being started may still share the descriptor, and would keep the lock (flock(2)).
+        flock(descriptor, LOCK_UN)
         close(descriptor)
     }
 

@@ -145,6 +145,8 @@ final class DeliveryFile {
     }
 
     deinit {
+        // A process that is just being started may still share the descriptor, and would keep the lock (flock(2)).
+        flock(descriptor, LOCK_UN)
         close(descriptor)
     }
 
