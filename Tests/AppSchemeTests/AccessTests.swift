@@ -20,27 +20,31 @@ import Testing
     }
 
     /// The plugins' rules, with the kinds of links that each allows.
-    private static let rules: [(action: String, rule: AccessRule, allowed: Set<String>)] = [
-        ("a.own", .link(scheme: "MyApp"), ["own"]),
-        ("a.ownHere", .link(scheme: "myapp", source: "links"), ["own"]),
-        ("a.ownThere", .link(scheme: "myapp", source: "elsewhere"), []),
-        ("a.everything", AccessRule("everything") { _ in true }, []),
-        ("a.linksUnnamed", AccessRule("links") { $0.facts is LinkFacts }, []),
-        ("a.linksNamed", AccessRule("links", naming: LinkFacts.self) { $1.scheme == "other" }, ["other"]),
-        ("a.shop", .universalLink(host: "Shop.Example"), ["shop"]),
-        ("a.shopThere", .universalLink(host: "shop.example", source: "elsewhere"), []),
-        ("a.port", .universalLink(host: "shop.example:8443"), ["port"]),
-        ("a.host", .universalLink(host: "do"), []),
-        ("a.source", .source("links"), ["own", "other", "shop", "sub", "port"]),
-        ("a.push", .source("push"), []),
-        ("a.memory", AccessRule("memory") { $0.facts is InMemoryFacts }, []),
-        ("a.notPush", .not(.source("push")), []),
-        ("a.notOther", .not(.link(scheme: "other")), []),
-        ("a.notNotOwn", .not(.not(.link(scheme: "myapp"))), []),
-        ("a.anyNot", .any([.not(.source("push")), .link(scheme: "other")]), ["other"]),
-        ("a.allNot", .all([.source("links"), .not(.link(scheme: "myapp"))]), ["other", "shop", "sub", "port"]),
-        ("a.allNots", .all([.not(.source("push")), .not(.source("chat"))]), []),
-    ]
+    ///
+    /// Computed: the leak sanitizer does not recognise the tagged references of rules in global memory.
+    private static var rules: [(action: String, rule: AccessRule, allowed: Set<String>)] {
+        [
+            ("a.own", .link(scheme: "MyApp"), ["own"]),
+            ("a.ownHere", .link(scheme: "myapp", source: "links"), ["own"]),
+            ("a.ownThere", .link(scheme: "myapp", source: "elsewhere"), []),
+            ("a.everything", AccessRule("everything") { _ in true }, []),
+            ("a.linksUnnamed", AccessRule("links") { $0.facts is LinkFacts }, []),
+            ("a.linksNamed", AccessRule("links", naming: LinkFacts.self) { $1.scheme == "other" }, ["other"]),
+            ("a.shop", .universalLink(host: "Shop.Example"), ["shop"]),
+            ("a.shopThere", .universalLink(host: "shop.example", source: "elsewhere"), []),
+            ("a.port", .universalLink(host: "shop.example:8443"), ["port"]),
+            ("a.host", .universalLink(host: "do"), []),
+            ("a.source", .source("links"), ["own", "other", "shop", "sub", "port"]),
+            ("a.push", .source("push"), []),
+            ("a.memory", AccessRule("memory") { $0.facts is InMemoryFacts }, []),
+            ("a.notPush", .not(.source("push")), []),
+            ("a.notOther", .not(.link(scheme: "other")), []),
+            ("a.notNotOwn", .not(.not(.link(scheme: "myapp"))), []),
+            ("a.anyNot", .any([.not(.source("push")), .link(scheme: "other")]), ["other"]),
+            ("a.allNot", .all([.source("links"), .not(.link(scheme: "myapp"))]), ["other", "shop", "sub", "port"]),
+            ("a.allNots", .all([.not(.source("push")), .not(.source("chat"))]), []),
+        ]
+    }
 
     @Test func aLinkReachesOnlyPluginsWhoseRuleNamesIt() async throws {
         let trial = LinkTrial(try Self.routes())

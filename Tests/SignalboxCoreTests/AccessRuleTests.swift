@@ -45,46 +45,53 @@ import Testing
         Row(nothing, links: false, push: false),
     ]
 
-    private static let exclusions = [
-        Row(.not(.source("push")), links: false, push: false),
-        Row(.not(.source("other")), links: false, push: true),
-        Row(.not(here), links: false, push: false),
-        Row(.not(nothing), links: false, push: true),
-        Row(.not(anybody), links: false, push: true),
-        Row(.not(.not(.source("links"))), links: false, push: false),
-        Row(.not(.not(here)), links: false, push: true),
-        Row(.not(.any([])), links: false, push: true),
-        Row(.not(.all([])), links: false, push: true),
-        Row(.not(unnamed), links: false, push: true),
-        Row(.not(.not(unnamed)), links: false, push: false),
-    ]
+    // Computed: the leak sanitizer does not recognise the tagged references of rules in global memory.
+    private static var exclusions: [Row] {
+        [
+            Row(.not(.source("push")), links: false, push: false),
+            Row(.not(.source("other")), links: false, push: true),
+            Row(.not(here), links: false, push: false),
+            Row(.not(nothing), links: false, push: true),
+            Row(.not(anybody), links: false, push: true),
+            Row(.not(.not(.source("links"))), links: false, push: false),
+            Row(.not(.not(here)), links: false, push: true),
+            Row(.not(.any([])), links: false, push: true),
+            Row(.not(.all([])), links: false, push: true),
+            Row(.not(unnamed), links: false, push: true),
+            Row(.not(.not(unnamed)), links: false, push: false),
+        ]
+    }
 
-    private static let unions = [
-        Row(.any([]), links: false, push: false),
-        Row(.any([here, anybody]), links: true, push: true),
-        Row(.any([everything, unnamed]), links: false, push: true),
-        Row(.any([.not(.source("other"))]), links: false, push: true),
-        Row(.any([.not(.source("other")), .source("links")]), links: true, push: true),
-        Row(.any([.not(.source("other")), .source("push")]), links: false, push: true),
-        Row(.any([.all([.not(here)]), here]), links: false, push: true),
-        Row(.any([.all([.not(here), anybody]), here]), links: true, push: true),
-    ]
+    private static var unions: [Row] {
+        [
+            Row(.any([]), links: false, push: false),
+            Row(.any([here, anybody]), links: true, push: true),
+            Row(.any([everything, unnamed]), links: false, push: true),
+            Row(.any([.not(.source("other"))]), links: false, push: true),
+            Row(.any([.not(.source("other")), .source("links")]), links: true, push: true),
+            Row(.any([.not(.source("other")), .source("push")]), links: false, push: true),
+            Row(.any([.all([.not(here)]), here]), links: false, push: true),
+            Row(.any([.all([.not(here), anybody]), here]), links: true, push: true),
+        ]
+    }
 
-    private static let intersections = [
-        Row(.all([]), links: false, push: false),
-        Row(.all([anybody, .source("links")]), links: true, push: false),
-        Row(.all([anybody, .source("push")]), links: false, push: false),
-        Row(.all([.not(here), .not(.source("push"))]), links: false, push: false),
-        Row(.all([.not(here), .source("links")]), links: true, push: false),
-        Row(.all([.not(.source("other")), here]), links: false, push: true),
-        Row(.all([.not(.source("other"))]), links: false, push: true),
-        Row(.all([.any([.not(here), anybody]), .not(.source("push"))]), links: true, push: false),
-        Row(.all([.any([.not(here), here]), .not(.source("other"))]), links: false, push: true),
-        Row(.all([everything, .not(anybody)]), links: false, push: true),
-        Row(.all([everything, anybody]), links: true, push: false),
-        Row(.all([unnamed, .source("links")]), links: true, push: false),
-        Row(.all([unnamed, everything]), links: false, push: false),
-    ]
+    private static var intersections: [Row] {
+        [
+            Row(.all([]), links: false, push: false),
+            Row(.all([anybody, .source("links")]), links: true, push: false),
+            Row(.all([anybody, .source("push")]), links: false, push: false),
+            Row(.all([.not(here), .not(.source("push"))]), links: false, push: false),
+            Row(.all([.not(here), .source("links")]), links: true, push: false),
+            Row(.all([.not(.source("other")), here]), links: false, push: true),
+            Row(.all([.not(.source("other"))]), links: false, push: true),
+            Row(.all([.any([.not(here), anybody]), .not(.source("push"))]), links: true, push: false),
+            Row(.all([.any([.not(here), here]), .not(.source("other"))]), links: false, push: true),
+            Row(.all([everything, .not(anybody)]), links: false, push: true),
+            Row(.all([everything, anybody]), links: true, push: false),
+            Row(.all([unnamed, .source("links")]), links: true, push: false),
+            Row(.all([unnamed, everything]), links: false, push: false),
+        ]
+    }
 
     @Test(arguments: leaves + exclusions + unions + intersections)
     func untrustedOriginsAreAllowedOnlyByRulesThatNameThem(_ row: Row) {

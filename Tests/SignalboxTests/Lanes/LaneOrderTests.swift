@@ -10,7 +10,8 @@ import Testing
         let number: Int
     }
 
-    private static let anySource = AccessRule.any([.source("push"), .source("chat")])
+    // Computed: the leak sanitizer does not recognise the tagged references of rules in global memory.
+    private static var anySource: AccessRule { .any([.source("push"), .source("chat")]) }
 
     private static func orders(_ orders: [(String, Int)]) -> [String] {
         orders.map { message("order", body: #"{"customer":"\#($0.0)","number":\#($0.1)}"#) }
