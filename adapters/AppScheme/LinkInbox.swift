@@ -1,4 +1,5 @@
 import AdapterSupport
+import DequeModule
 import SignalboxCore
 import Synchronization
 
@@ -170,7 +171,7 @@ struct LinkQueue: Sendable {
     private var reported = 0
     private(set) var isClosed = false
     private(set) var byteCount = 0
-    private var waiting = Fifo<String>()
+    private var waiting = Deque<String>()
 
     init(links: Int, bytes: Int) {
         self.links = links

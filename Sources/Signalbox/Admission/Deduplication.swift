@@ -1,3 +1,4 @@
+import DequeModule
 import SignalboxCore
 import Synchronization
 
@@ -116,9 +117,9 @@ struct DeduplicationTable: Sendable {
     let bytes: Int
     private(set) var entries: [DeduplicationKey: DeduplicationEntry] = [:]
     /// The handled ids, oldest first. The byte limit leaves records of forgotten ids, which have no effect.
-    private(set) var handled = Fifo<Record>()
+    private(set) var handled = Deque<Record>()
     /// The handled ids with a reply that is not empty, oldest first. An empty reply takes no bytes.
-    private(set) var replies = Fifo<Record>()
+    private(set) var replies = Deque<Record>()
     /// The size of the stored replies, in bytes.
     private(set) var replyBytes = 0
     /// The number of ids handled so far.
@@ -207,7 +208,7 @@ struct DeduplicationTable: Sendable {
     /// Forgets the expired ids.
     mutating func forgetExpired(at now: UInt64) {
         // An addition: `now` may be a tick behind another thread's, and a difference would underflow.
-        while let oldest = handled.front, oldest.tick + ticks <= now {
+        while let oldest = handled.first, oldest.tick + ticks <= now {
             _ = handled.popFirst()
             forget(upTo: oldest)
         }
@@ -216,7 +217,7 @@ struct DeduplicationTable: Sendable {
     /// Forgets the oldest handled id, which has been removed from the list.
     private mutating func forget(upTo oldest: Record) {
         forget(oldest)
-        while let reply = replies.front, reply.serial <= oldest.serial { _ = replies.popFirst() }
+        while let reply = replies.first, reply.serial <= oldest.serial { _ = replies.popFirst() }
     }
 
     /// Forgets a handled id, unless it was forgotten before.

@@ -76,6 +76,7 @@ struct BatchParts {
     }
 
     private(set) var all: [Part] = []
+    /// The positions of the plugins in `all`. Empty while there is only one, because most batches are for one plugin.
     private var positions: [ObjectIdentifier: Int] = [:]
     private var last = 0
 
@@ -86,8 +87,9 @@ struct BatchParts {
             last = known
             extend(known, by: range)
         } else {
+            if all.count == 1 { positions[ObjectIdentifier(all[0].entry)] = 0 }
             last = all.count
-            positions[ObjectIdentifier(entry)] = last
+            if last > 0 { positions[ObjectIdentifier(entry)] = last }
             all.append(Part(entry: entry, ranges: [range]))
         }
     }

@@ -1,3 +1,4 @@
+import DequeModule
 import SignalboxCore
 
 /// Failed calls, retries and stalls.
@@ -42,7 +43,7 @@ extension LaneState {
         if let rest = workers[position].takeRest(behindCall: number) { unbegun.append(rest) }
         if let group = workers[position].group {
             groups[group].isStalled = true
-            unbegun += groups[group].waiting.removeAll()
+            unbegun += groups[group].waiting.takeAll()
         }
         return isStalled ? unbegun + takeWaiting() : unbegun
     }
@@ -54,11 +55,11 @@ extension LaneState {
     }
 
     mutating func takeWaiting() -> [BatchSlice] {
-        groups.indices.flatMap { groups[$0].waiting.removeAll() }
+        groups.indices.flatMap { groups[$0].waiting.takeAll() }
     }
 
     mutating func takeWaiting(where isMeant: (BatchSlice) -> Bool) -> [BatchSlice] {
-        groups.indices.flatMap { groups[$0].waiting.removeAll(where: isMeant) }
+        groups.indices.flatMap { groups[$0].waiting.takeAll(where: isMeant) }
     }
 
     mutating func takeRetries(where isMeant: (BatchSlice) -> Bool = { _ in true }) -> [BatchSlice] {

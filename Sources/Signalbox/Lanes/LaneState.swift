@@ -1,3 +1,4 @@
+import DequeModule
 import SignalboxCore
 import Synchronization
 
@@ -13,9 +14,9 @@ struct LaneState: Sendable {
     private var sources: [ObjectIdentifier: Int] = [:]
     private var keys: [LaneKey: Int] = [:]
     /// The groups with a call that can start, each at most once. They are served in turn.
-    private var ready = Fifo<Int>()
+    private var ready = Deque<Int>()
     /// The groups of sources whose actions' keys are unknown.
-    private var unsorted = Fifo<Int>()
+    private var unsorted = Deque<Int>()
     /// The worker that decodes keys. Only one does, so that actions with equal keys stay in order.
     var sorter: Int?
     /// Whether all workers with more than one action have been asked to yield.
@@ -86,7 +87,7 @@ extension LaneState {
             if key != nil { release(group) }
             return false
         }
-        groups[group].waiting.append(slice)
+        groups[group].append(slice)
         list(group)
         return true
     }

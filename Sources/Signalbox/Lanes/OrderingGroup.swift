@@ -1,8 +1,9 @@
+import DequeModule
 import SignalboxCore
 
 /// An ordering group of a lane: the actions of one source or key. They run in sequence unless the lane has no order.
 struct OrderingGroup: Sendable {
-    var waiting = Fifo<BatchSlice>()
+    var waiting = Deque<BatchSlice>()
     /// Whether the group is in the list of groups to serve next.
     var isListed = false
     /// Whether a call of the group is in progress or awaits its next attempt, so that no other may start.
@@ -14,11 +15,20 @@ struct OrderingGroup: Sendable {
     /// The key of the group, or `nil` for the group of a source.
     var key: LaneKey?
 
-    /// Most keys are short-lived and need room for only one slice.
+    /// Whether the queue has held more slices than it keeps memory for.
+    private var hasGrown = false
+
+    /// The number of slices an unused group keeps memory for. Most keys are short-lived and need room for only one.
     private static let keptCapacity = 8
 
     init(key: LaneKey?) {
         self.key = key
+    }
+
+    /// Adds a slice behind the waiting ones.
+    mutating func append(_ slice: BatchSlice) {
+        waiting.append(slice)
+        if waiting.count > OrderingGroup.keptCapacity { hasGrown = true }
     }
 
     /// Resets the group for reuse by another source or key. Nothing of it may be waiting or running.
@@ -26,14 +36,23 @@ struct OrderingGroup: Sendable {
         key = nil
         isStalled = false
         isLeft = false
-        waiting.releaseMemory(above: OrderingGroup.keptCapacity)
+        if hasGrown { waiting = Deque() }
+        hasGrown = false
     }
 }
 
-extension Fifo<BatchSlice> {
+extension Deque<BatchSlice> {
     /// Removes the oldest slice, or up to `most` arrivals from its front.
     mutating func popFirst(most: Int) -> BatchSlice? {
-        guard let count = front?.range.count, count > most else { return popFirst() }
-        return updateFront { $0.removeFirst(most) }
+        guard let count = first?.range.count, count > most else { return popFirst() }
+        return self[0].removeFirst(most)
+    }
+
+    /// Removes the slices that match and returns them in order.
+    mutating func takeAll(where isMeant: (BatchSlice) -> Bool = { _ in true }) -> [BatchSlice] {
+        // Most searches find nothing, so they must not copy the queue.
+        guard contains(where: isMeant) else { return [] }
+        defer { removeAll(where: isMeant) }
+        return filter(isMeant)
     }
 }

@@ -1,3 +1,4 @@
+import DequeModule
 import Logging
 public import SignalboxCore
 import Synchronization
@@ -47,7 +48,7 @@ public struct DeadLetter: Sendable {
 /// A bounded in-memory store of a supervisor's dead letters. Safe on any thread.
 public final class DeadLetterStore: Sendable {
     private struct State {
-        var letters = Fifo<DeadLetter>()
+        var letters = Deque<DeadLetter>()
         var bytes = 0
         var dropped = 0
         var total = 0
@@ -63,7 +64,7 @@ public final class DeadLetterStore: Sendable {
 
     /// The stored dead letters, oldest first.
     public var letters: [DeadLetter] {
-        state.withLock { $0.letters.all }
+        state.withLock { Array($0.letters) }
     }
 
     /// The number of dead letters so far, dropped ones included.

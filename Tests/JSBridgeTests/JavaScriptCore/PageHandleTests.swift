@@ -1,3 +1,4 @@
+import DequeModule
 import Signalbox
 import SignalboxCore
 import SignalboxTesting
@@ -189,33 +190,27 @@ import Testing
     }
 }
 
-@Suite struct FifoTests {
-    private func fifo(_ elements: [Int]) -> Fifo<Int> {
-        var fifo = Fifo<Int>()
-        for element in elements { fifo.append(element) }
-        return fifo
-    }
-
+@Suite struct DequeTests {
     @Test func elementsAreTakenInOrder() {
-        var fifo = fifo([1, 2, 3, 4, 5])
-        #expect(fifo.take(atMost: 2, bytes: .max) { _ in 1 } == [1, 2])
-        fifo.append(6)
-        #expect(Array(fifo.all) == [3, 4, 5, 6] && fifo.count == 4)
-        #expect(fifo.take(atMost: .max, bytes: .max) { _ in 1 } == [3, 4, 5, 6])
-        #expect(fifo.isEmpty && fifo.take(atMost: 1, bytes: 1) { _ in 1 }.isEmpty)
+        var queue = Deque([1, 2, 3, 4, 5])
+        #expect(queue.take(atMost: 2, bytes: .max) { _ in 1 } == [1, 2])
+        queue.append(6)
+        #expect(Array(queue) == [3, 4, 5, 6] && queue.count == 4)
+        #expect(queue.take(atMost: .max, bytes: .max) { _ in 1 } == [3, 4, 5, 6])
+        #expect(queue.isEmpty && queue.take(atMost: 1, bytes: 1) { _ in 1 }.isEmpty)
     }
 
     @Test func theSizeLimitAlwaysAdmitsOneElement() {
-        var fifo = fifo([7, 2, 2, 9])
-        #expect(fifo.take(atMost: 9, bytes: 5) { $0 } == [7])
-        #expect(fifo.take(atMost: 9, bytes: 5) { $0 } == [2, 2])
-        #expect(fifo.take(atMost: 9, bytes: 5) { $0 } == [9])
+        var queue = Deque([7, 2, 2, 9])
+        #expect(queue.take(atMost: 9, bytes: 5) { $0 } == [7])
+        #expect(queue.take(atMost: 9, bytes: 5) { $0 } == [2, 2])
+        #expect(queue.take(atMost: 9, bytes: 5) { $0 } == [9])
     }
 
     @Test func removedElementsAreNotTaken() {
-        var fifo = fifo([1, 2, 3, 4])
-        _ = fifo.take(atMost: 1, bytes: .max) { _ in 1 }
-        fifo.removeAll { $0 % 2 == 1 }
-        #expect(Array(fifo.all) == [2, 4])
+        var queue = Deque([1, 2, 3, 4])
+        _ = queue.take(atMost: 1, bytes: .max) { _ in 1 }
+        queue.removeAll { $0 % 2 == 1 }
+        #expect(Array(queue) == [2, 4])
     }
 }

@@ -1,4 +1,5 @@
 import AdapterSupport
+import DequeModule
 import SignalboxCore
 import Synchronization
 
@@ -11,7 +12,7 @@ final class PageMailbox: PagePort {
         var isRunning = false
         var isClosed = false
         /// The messages that the page has not taken.
-        var messages = Fifo<PageMessage>()
+        var messages = Deque<PageMessage>()
         /// The numbers of the calls that the page has taken and not answered.
         var delivered: Set<UInt64> = []
     }
@@ -71,7 +72,7 @@ final class PageMailbox: PagePort {
     func close() {
         let reader = state.withLock { state in
             state.isClosed = true
-            state.messages = Fifo()
+            state.messages = Deque()
             state.delivered = []
             return state.reader
         }
@@ -113,7 +114,7 @@ final class PageMailbox: PagePort {
             state.title = configuredTitle
             guard hasFailed else { return PageMailbox.takeDelivered(&state) }
             state.isClosed = true
-            let waiting = state.messages.all.map(\.number)
+            let waiting = state.messages.map(\.number)
             state.messages.removeAll { $0.number != 0 }
             return waiting + PageMailbox.takeDelivered(&state)
         }

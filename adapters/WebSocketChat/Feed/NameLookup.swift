@@ -1,4 +1,5 @@
 import AdapterSupport
+import DequeModule
 import SignalboxCore
 import Synchronization
 
@@ -127,7 +128,7 @@ final class BlockingThreadPool: Sendable {
     private struct State {
         var last: UInt64 = 0
         var running = 0
-        var waiting = Fifo<Job>()
+        var waiting = Deque<Job>()
     }
 
     /// The threads that all feeds of the process share.
@@ -170,7 +171,7 @@ final class BlockingThreadPool: Sendable {
 
     /// Cancels a job that has not started.
     func cancel(_ ticket: Ticket) {
-        state.withLock { state in _ = state.waiting.removeAll { $0.ticket == ticket } }
+        state.withLock { state in state.waiting.removeAll { $0.ticket == ticket } }
     }
 
     private func begin(_ first: Job) {

@@ -1,5 +1,6 @@
 import AdapterSupport
 import CLibwebsockets
+import DequeModule
 import SignalboxCore
 
 /// A connection on its service's thread.
@@ -46,7 +47,7 @@ final class LibraryConnection {
     /// The cost of the last message, which the library may still buffer.
     var unsentCost = 0
     /// The output that has not been passed to the library.
-    var outgoing = Fifo<Outgoing>()
+    var outgoing = Deque<Outgoing>()
 
     init(_ id: ConnectionID, target: ClientTarget? = nil) {
         self.id = id
@@ -120,7 +121,7 @@ extension LibraryLoop {
     ) {
         guard connection.cut == nil, connection.phase != .closing else { return }
         connection.cut = (code, reason, closeReason ?? .closedLocally(code, reason: reason))
-        connection.outgoing = Fifo()
+        connection.outgoing = Deque()
         queue.closed(connection.id)
         guard let handle = connection.handle else { return }
         if connection.phase == .open {

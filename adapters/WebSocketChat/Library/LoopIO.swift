@@ -1,4 +1,5 @@
 import CLibwebsockets
+import DequeModule
 import SignalboxCore
 
 extension LibraryLoop {
@@ -106,7 +107,7 @@ extension LibraryLoop {
         var releasedCost = 0
         defer {
             queue.wrote(cost: releasedCost, on: connection.id)
-            connection.outgoing.releaseMemory(above: 0)
+            connection.outgoing = Deque()
         }
         var left = LibraryLoop.messagesPerTurn
         while left > 0, let next = connection.outgoing.popFirst() {

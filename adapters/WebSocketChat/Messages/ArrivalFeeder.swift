@@ -1,4 +1,5 @@
 import AdapterSupport
+import DequeModule
 import SignalboxCore
 
 /// Turns message pieces into arrivals, submitted per pass or full batch. Belongs to the service's thread.
@@ -263,11 +264,11 @@ struct PassBatch: ~Copyable {
 ///
 /// They stay in their original batches, so that submitting a part never moves the ones behind it.
 struct PendingArrivals {
-    private var batches = Fifo<[Arrival]>()
+    private var batches = Deque<[Arrival]>()
     private(set) var count = 0
 
     /// The next batch to submit, or an empty array.
-    var front: [Arrival] { batches.front ?? [] }
+    var front: [Arrival] { batches.first ?? [] }
 
     mutating func append(_ batch: [Arrival]) {
         guard !batch.isEmpty else { return }
@@ -280,16 +281,16 @@ struct PendingArrivals {
         guard taken > 0, !batches.isEmpty else { return }
         count -= taken
         if taken < front.count {
-            batches.updateFront { $0.removeFirst(taken) }
+            batches[0].removeFirst(taken)
         } else {
-            _ = batches.popFirst()
-            batches.releaseMemory(above: 64)
+            batches.removeFirst()
+            if batches.isEmpty { batches = Deque() }
         }
     }
 
     /// Removes and returns all arrivals.
     mutating func removeAll() -> [Arrival] {
         defer { self = PendingArrivals() }
-        return batches.all.flatMap { $0 }
+        return batches.flatMap { $0 }
     }
 }

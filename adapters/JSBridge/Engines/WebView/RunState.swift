@@ -1,3 +1,4 @@
+import DequeModule
 import SignalboxCore
 
 /// The state machine of a web view's run. Pure: it returns the actions to perform as ``WebViewEffects``.
@@ -51,12 +52,12 @@ struct RunState: Sendable {
     private var rawCalls = 0
 
     /// The batches to submit after `rest`, which the intake has refused once. Their tokens are in `calls`.
-    var batches = Fifo<[Arrival]>()
+    var batches = Deque<[Arrival]>()
     var rest: [Arrival] = []
     var isSubmitting = false
     var isWaitingForRoom = false
 
-    var pieces = Fifo<Piece>()
+    var pieces = Deque<Piece>()
     /// The number of scripts in progress.
     var scripts = 0
     var hasMessages = false
@@ -67,7 +68,7 @@ struct RunState: Sendable {
     var gracefulClose = GracefulClose()
     var hasSurfaceEnded = false
     /// The events that the task of the run has not taken.
-    private var events = Fifo<Event>()
+    private var events = Deque<Event>()
     var waiter: CheckedContinuation<Event, Never>?
 
     init(_ configuration: WebViewConfiguration) {
@@ -91,10 +92,10 @@ struct RunState: Sendable {
     mutating func loseDocument(_ effects: inout WebViewEffects) {
         guard document != nil else { return }
         document = nil
-        for piece in pieces.all {
+        for piece in pieces {
             if case .outcome(_, _, let units) = piece { credit.release(units: units) }
         }
-        pieces = Fifo()
+        pieces = Deque()
         credit.begin()
         effects.losesDocument = true
     }
@@ -269,9 +270,9 @@ extension RunState {
         life = .stopping
         isWaitingForRoom = false
         events.removeAll()
-        let waiting = [rest] + batches.all
+        let waiting = [rest] + batches
         rest = []
-        batches = Fifo()
+        batches = Deque()
         for batch in waiting { refuse(batch[...], &effects) }
     }
 
