@@ -210,7 +210,7 @@ final class FarSide: ServerFrameReceiver {
         self.state = state
     }
 
-    func decide(_ request: UpgradeRequest, for connection: ConnectionID) -> UpgradeDecision { .accept }
+    func refusal(of request: UpgradeRequest, for connection: ConnectionID) -> HTTPRefusal? { nil }
 
     func opened(_ connection: ConnectionID, _ handshake: Handshake) {
         assemblers[connection] = MessageAssembler(limit: 1 << 20)
@@ -227,8 +227,6 @@ final class FarSide: ServerFrameReceiver {
     }
 
     func ponged(_ connection: ConnectionID) {}
-
-    func drained(_ connection: ConnectionID) {}
 
     func closed(_ connection: ConnectionID, _ end: DisconnectReason) {
         assemblers[connection] = nil

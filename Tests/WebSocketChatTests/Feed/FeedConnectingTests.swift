@@ -62,10 +62,10 @@ import Testing
     }
 
     @Test(arguments: [
-        (UpgradeDecision.unauthorized, "401. Check the bearer token"), (.forbidden, "403"), (.notFound, "404"),
+        (HTTPRefusal.unauthorized, "401. Check the bearer token"), (.forbidden, "403"), (.notFound, "404"),
     ])
     func aConfigurationRefusalIsAnErrorAndRetriedSlowly(
-        decision: UpgradeDecision,
+        decision: HTTPRefusal,
         expected: String
     ) async throws {
         let server = try await TransportTrial.server(.init(decide: { _ in decision }))
@@ -105,7 +105,7 @@ import Testing
         var server = try await TransportTrial.server(
             .init(decide: { request in
                 seen.append(request.authorization ?? "none")
-                return request.authorization == "Bearer canary-right" ? .accept : .unauthorized
+                return request.authorization == "Bearer canary-right" ? nil : .unauthorized
             })
         )
         let times = FeedTimes()
@@ -142,7 +142,7 @@ import Testing
         var server = try await TransportTrial.server(
             .init(decide: { request in
                 continuation.yield(request)
-                return .accept
+                return nil
             })
         )
         let port = server.transport.port

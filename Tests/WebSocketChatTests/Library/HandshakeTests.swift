@@ -11,10 +11,10 @@ import Testing
     }
 
     @Test(arguments: [
-        (UpgradeDecision.unauthorized, "HTTP/1.1 401 Unauthorized\r\n"), (.forbidden, "HTTP/1.1 403 Forbidden\r\n"),
+        (HTTPRefusal.unauthorized, "HTTP/1.1 401 Unauthorized\r\n"), (.forbidden, "HTTP/1.1 403 Forbidden\r\n"),
         (.notFound, "HTTP/1.1 404 Not Found\r\n"), (.unavailable, "HTTP/1.1 503 Service Unavailable\r\n"),
     ])
-    func aRefusalIsShortAndHidesTheServerSoftware(decision: UpgradeDecision, line: String) async throws {
+    func aRefusalIsShortAndHidesTheServerSoftware(decision: HTTPRefusal, line: String) async throws {
         let server = try await TransportTrial.server(.init(decide: { _ in decision }))
         // The read ends because the server closes the connection.
         let answer = try await answer(server.transport.port, RawPeer.request())
@@ -57,7 +57,7 @@ import Testing
         var server = try await TransportTrial.server(
             .init(decide: { request in
                 Issue.record("the receiver was called with \(request)")
-                return .accept
+                return nil
             }),
             endpoint: endpoint
         )

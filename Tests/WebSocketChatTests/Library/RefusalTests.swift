@@ -5,9 +5,9 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct RefusalTests {
     @Test(arguments: [
-        (UpgradeDecision.unauthorized, 401), (.forbidden, 403), (.notFound, 404), (.unavailable, 503),
+        (HTTPRefusal.unauthorized, 401), (.forbidden, 403), (.notFound, 404), (.unavailable, 503),
     ])
-    func aRefusalReachesTheClient(decision: UpgradeDecision, status: Int) async throws {
+    func aRefusalReachesTheClient(decision: HTTPRefusal, status: Int) async throws {
         let server = try await TransportTrial.server(.init(decide: { _ in decision }))
         var client = try await TransportTrial.client()
         _ = client.transport.connect(to: .local(server.transport.port))
@@ -24,7 +24,7 @@ import Testing
         let server = try await TransportTrial.server(
             .init(decide: { request in
                 continuation.yield(request)
-                return .accept
+                return nil
             }),
             endpoint: endpoint
         )

@@ -123,19 +123,6 @@ import Testing
         await server.stop()
     }
 
-    @Test func drainedIsCalledWhenTheQueueIsEmpty() async throws {
-        let server = try await TransportTrial.server()
-        var client = try await TransportTrial.client(.init(reportsDrained: true))
-        let id = try await client.open(server.transport.port)
-        #expect(
-            client.transport.send([UInt8](repeating: UInt8(ascii: "x"), count: 300_000), .text, on: id) == .accepted
-        )
-        let event = await client.next()
-        #expect(event == .drained(id))
-        await client.stop()
-        await server.stop()
-    }
-
     @Test func theSendQueueIsLimited() async throws {
         var limits = TransportLimits()
         limits.waitingBytes = 1_000
@@ -272,22 +259,5 @@ extension TransportLimits {
         var limits = TransportLimits()
         limits.waitingBytes = 8 << 20
         return limits
-    }
-}
-
-@Suite(.timeLimit(.minutes(10))) struct LibraryLogTests {
-    @Test func theLibrarysErrorsReachTheListener() async throws {
-        let (lines, continuation) = AsyncStream<LibraryLog.Line>.makeStream()
-        LibraryLog.listen { continuation.yield($0) }
-        defer { LibraryLog.listen(nil) }
-        let server = try await TransportTrial.server()
-        var endpoint = ServerEndpoint()
-        endpoint.port = server.transport.port
-        await #expect(throws: TransportError.self) { _ = try await TransportTrial.server(endpoint: endpoint) }
-        for await line in lines where line.text.contains(String(endpoint.port)) {
-            #expect(line.text.utf8.count <= LibraryLog.limit)
-            break
-        }
-        await server.stop()
     }
 }

@@ -124,12 +124,11 @@ final class RecordingReceiver: ServerFrameReceiver {
         var refusesBinary = false
         /// Pauses a connection with the piece that reaches this total number of bytes.
         var pausesAt = Int.max
-        var reportsDrained = false
         var reportsPasses = false
         var reportsTicks = false
         /// Reports the length of the longest piece and the total number of bytes with each end.
         var reportsPieces = false
-        var decide: @Sendable (UpgradeRequest) -> UpgradeDecision = { _ in .accept }
+        var decide: @Sendable (UpgradeRequest) -> HTTPRefusal? = { _ in nil }
     }
 
     private let behavior: Behavior
@@ -146,7 +145,7 @@ final class RecordingReceiver: ServerFrameReceiver {
         self.events = events
     }
 
-    func decide(_ request: UpgradeRequest, for connection: ConnectionID) -> UpgradeDecision {
+    func refusal(of request: UpgradeRequest, for connection: ConnectionID) -> HTTPRefusal? {
         behavior.decide(request)
     }
 
@@ -177,10 +176,6 @@ final class RecordingReceiver: ServerFrameReceiver {
         events.yield(.ponged(connection))
     }
 
-    func drained(_ connection: ConnectionID) {
-        if behavior.reportsDrained { events.yield(.drained(connection)) }
-    }
-
     func closed(_ connection: ConnectionID, _ end: DisconnectReason) {
         if behavior.reportsPieces { events.yield(.pieces(longest: longestPiece, all: bytes)) }
         events.yield(.closed(connection, end))
@@ -200,12 +195,19 @@ final class RecordingReceiver: ServerFrameReceiver {
     }
 }
 
+extension ServerFrameReceiver {
+    func listens(on port: UInt16) {}
+    func refused(status: Int, from address: String) {}
+    func descriptorsExhausted() {}
+    func evicted() {}
+    func limitReached() {}
+}
+
 /// An event that the tests' receiver reports.
 enum TransportEvent: Equatable, Sendable {
     case opened(ConnectionID, Handshake)
     case message(ConnectionID, [UInt8], isBinary: Bool)
     case ponged(ConnectionID)
-    case drained(ConnectionID)
     case closed(ConnectionID, DisconnectReason)
     /// A pass has ended in which pieces of this many bytes arrived.
     case passEnded(bytes: Int)

@@ -243,7 +243,6 @@ private final class ClientReceiver: FrameReceiver {
     }
 
     func ponged(_ connection: ConnectionID) {}
-    func drained(_ connection: ConnectionID) {}
     func passEnded() {}
     func ticked() {}
 }
@@ -259,7 +258,7 @@ extension ClientTarget {
 extension TransportEvent {
     var connection: ConnectionID? {
         switch self {
-        case .opened(let id, _), .message(let id, _, _), .ponged(let id), .drained(let id), .closed(let id, _): id
+        case .opened(let id, _), .message(let id, _, _), .ponged(let id), .closed(let id, _): id
         case .passEnded, .ticked, .refused, .pieces: nil
         }
     }

@@ -173,7 +173,7 @@ import Testing
     }
 
     private func status(_ answer: UpgradePolicy.Evaluation) -> Int {
-        if case .refused(let decision, _) = answer { decision.status ?? 0 } else { 101 }
+        if case .refused(let refusal, _) = answer { refusal.status } else { 101 }
     }
 
     private func request(_ origin: String? = "https://app.com") -> UpgradeRequest {

@@ -132,8 +132,6 @@ final class FeedDispatcher: FrameReceiver {
         owner(connection)?.ponged(connection)
     }
 
-    func drained(_ connection: ConnectionID) {}
-
     func closed(_ connection: ConnectionID, _ reason: DisconnectReason) {
         guard let owner = owner(connection) else { return }
         unregister(connection)

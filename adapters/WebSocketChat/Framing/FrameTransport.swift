@@ -24,8 +24,6 @@ protocol FrameReceiver: AnyObject {
     func received(_ piece: MessagePiece, on connection: ConnectionID) -> PieceVerdict
     /// Called for each pong, solicited or not. May include answers to the transport's own pings.
     func ponged(_ connection: ConnectionID)
-    /// Called when all pending data has been passed to the library.
-    func drained(_ connection: ConnectionID)
     /// Called when the connection has ended or could not be opened.
     func closed(_ connection: ConnectionID, _ reason: DisconnectReason)
     /// Called for each command of a feed, in the order of all commands.
@@ -48,9 +46,10 @@ protocol ServerFrameReceiver: FrameReceiver {
     func listens(on port: UInt16)
     /// Decides whether a client may connect. Called before ``opened(_:_:)``, with the same number.
     ///
-    /// An accepted connection may still close without opening.
-    func decide(_ request: UpgradeRequest, for connection: ConnectionID) -> UpgradeDecision
-    /// Called when an invalid upgrade request was refused with an HTTP status, without a call to ``decide(_:for:)``.
+    /// - Returns: The response to a client that may not connect; `nil` to accept it. An accepted connection may still
+    ///   close without opening.
+    func refusal(of request: UpgradeRequest, for connection: ConnectionID) -> HTTPRefusal?
+    /// Called when an invalid upgrade request was refused with an HTTP status, without a call to ``refusal(of:for:)``.
     func refused(status: Int, from address: String)
     /// Called when a connection was cut before its request because the process is almost out of descriptors.
     func descriptorsExhausted()
@@ -58,14 +57,6 @@ protocol ServerFrameReceiver: FrameReceiver {
     func evicted()
     /// Called when a connection was closed on arrival or at its first request because of the limit of HTTP connections.
     func limitReached()
-}
-
-extension ServerFrameReceiver {
-    func listens(on port: UInt16) {}
-    func refused(status: Int, from address: String) {}
-    func descriptorsExhausted() {}
-    func evicted() {}
-    func limitReached() {}
 }
 
 /// The result of queueing a message.

@@ -40,31 +40,6 @@ struct UpgradeRequest: Equatable, Sendable {
     }
 }
 
-/// A server's decision on an upgrade request.
-enum UpgradeDecision: Equatable, Sendable {
-    /// 101: the connection opens.
-    case accept
-    /// 401: credentials are missing or wrong.
-    case unauthorized
-    /// 403: the client may not use this origin or path.
-    case forbidden
-    /// 404: the path does not exist.
-    case notFound
-    /// 503: there are too many connections.
-    case unavailable
-
-    /// The HTTP status of a refusal; `nil` if accepted.
-    var status: Int? {
-        switch self {
-        case .accept: nil
-        case .unauthorized: 401
-        case .forbidden: 403
-        case .notFound: 404
-        case .unavailable: 503
-        }
-    }
-}
-
 /// The parameters of a client's connection.
 struct ClientTarget: Equatable, Sendable {
     // The library writes these lines into fixed buffers and would truncate longer ones, including their line ends.

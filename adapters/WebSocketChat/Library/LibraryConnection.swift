@@ -42,8 +42,6 @@ final class LibraryConnection {
     }
     /// Whether the request has been sent. A later failure concerns the server's response.
     var hasSentRequest = false
-    /// Whether data was written since the last `drained` call.
-    var needsDrainedCall = false
     /// The cost of the last message, which the library may still buffer.
     var unsentCost = 0
     /// The output that has not been passed to the library.

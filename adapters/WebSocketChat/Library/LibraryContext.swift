@@ -5,10 +5,12 @@ import Synchronization
 /// Creates and destroys contexts one at a time, because both modify process-wide state without a lock.
 enum ContextFactory {
     private static let hasSetUpTLS = Mutex(false)
+    // The library logs to standard error otherwise. The level is process-wide, so it precedes the first context.
+    private static let silencesLibrary: Void = lws_set_log_level(0, nil)
 
     /// Creates a context. The library also makes the process ignore SIGPIPE.
     static func make(_ info: inout lws_context_creation_info) -> OpaquePointer? {
-        _ = LibraryLog.attached
+        _ = silencesLibrary
         let address = hasSetUpTLS.withLock { hasSetUpTLS -> UInt in
             // Once per process: libwebsockets 4.1.6 registers a new ex-data index with OpenSSL each time. Handshakes in
             // other contexts would then look up their connection under the wrong index and fail.
@@ -150,35 +152,5 @@ final class LibraryTables {
         guard let text, let copy = strdup(text) else { return nil }
         texts.append(copy)
         return UnsafePointer(copy)
-    }
-}
-
-/// The library's errors and warnings. The log is process-wide.
-enum LibraryLog {
-    struct Line: Equatable, Sendable {
-        let isError: Bool
-        /// One line of at most ``limit`` bytes, without control characters.
-        let text: String
-    }
-
-    /// The maximum length of a line, in bytes.
-    static let limit = 256
-
-    private static let listener = Mutex<(@Sendable (Line) -> Void)?>(nil)
-
-    /// Sets the listener, called on any thread. The library itself writes nothing to standard error.
-    static func listen(_ body: (@Sendable (Line) -> Void)?) {
-        listener.withLock { $0 = body }
-    }
-
-    /// Sets the log level, which is process-wide. Must precede the first context.
-    static let attached: Void = lws_set_log_level(LLL_ERR | LLL_WARN, libraryLogCallback)
-
-    static func logged(level: Int32, _ line: UnsafePointer<CChar>) {
-        guard let body = listener.withLock({ $0 }) else { return }
-        let text = LibraryText.sanitized(line, limit: limit)
-        // Refusals are logged where they are decided.
-        guard !text.contains("User code denied connection") else { return }
-        body(Line(isError: level == LLL_ERR, text: text))
     }
 }

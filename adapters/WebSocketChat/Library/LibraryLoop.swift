@@ -179,6 +179,7 @@ final class LibraryLoop {
 
     func open(_ connection: LibraryConnection) {
         connection.phase = .open
+        connection.handshake.isCompressed = connection.agreement != nil
         queue.opened(connection.id, limit: connection.target?.waitingBytes)
         receiver.opened(connection.id, connection.handshake)
         if connection.cut != nil, let handle = connection.handle { lws_callback_on_writable(handle) }
@@ -289,9 +290,4 @@ func libraryReceivedAlert(_ connection: OpaquePointer?, _ event: Int32, _ value:
 func libraryTimerFired(_ owner: UnsafeMutableRawPointer?) {
     guard let owner else { return }
     Unmanaged<LibraryTimer>.fromOpaque(owner).takeUnretainedValue().fired()
-}
-
-func libraryLogCallback(_ level: Int32, _ line: UnsafePointer<CChar>?) {
-    guard let line else { return }
-    LibraryLog.logged(level: level, line)
 }

@@ -44,19 +44,17 @@ extension LibraryLoop {
     }
 
     /// Returns the virtual host for trust settings, which are a property of virtual hosts.
-    func virtualHost(for key: TrustKey) throws(NoVirtualHost) -> OpaquePointer {
+    func virtualHost(for key: TrustKey) throws(DisconnectReason) -> OpaquePointer {
         if let made = virtualHosts[key] { return made }
         guard virtualHosts.count < LibraryLoop.virtualHostLimit else {
             let text = "more than \(LibraryLoop.virtualHostLimit) sets of certificates are in use on this thread"
-            throw NoVirtualHost(reason: .invalidTarget(text))
+            throw .invalidTarget(text)
         }
         if let problem = key.problem {
-            throw NoVirtualHost(
-                reason: .tlsFailed(LibraryText.sanitized(problem, limit: DisconnectReason.textLimit))
-            )
+            throw .tlsFailed(LibraryText.sanitized(problem, limit: DisconnectReason.textLimit))
         }
         guard let context, let made = makeVirtualHost(context, key) else {
-            throw NoVirtualHost(reason: .tlsFailed("the certificates cannot be used"))
+            throw .tlsFailed("the certificates cannot be used")
         }
         virtualHosts[key] = made
         return made
@@ -82,11 +80,6 @@ extension LibraryLoop {
         }
         return lws_create_vhost(context, &info)
     }
-}
-
-/// The error thrown when a target's trust settings cannot be used.
-struct NoVirtualHost: Error {
-    let reason: DisconnectReason
 }
 
 /// Checks PEM files before the library reads them. The library reports few details, ignores authority files that it

@@ -4,24 +4,13 @@ import CLibwebsockets
 enum LibraryText {
     /// Returns up to `limit` bytes of a C string, trimmed, with `?` for control characters.
     static func sanitized(_ text: UnsafePointer<CChar>, limit: Int) -> String {
-        var bytes: [UInt8] = []
-        var position = text
-        while position.pointee != 0 && bytes.count < limit {
-            bytes.append(UInt8(bitPattern: position.pointee))
-            position += 1
-        }
-        return sanitized(bytes)
+        sanitized(UnsafeMutableRawPointer(mutating: text), count: strnlen(text, limit), limit: limit)
     }
 
     /// Returns the same for bytes of known length.
     static func sanitized(_ input: UnsafeMutableRawPointer?, count: Int, limit: Int) -> String {
         guard let input, count > 0 else { return "" }
-        let bytes = UnsafeRawBufferPointer(start: input, count: min(count, limit))
-        return sanitized(Array(bytes.prefix { $0 != 0 }))
-    }
-
-    private static func sanitized(_ bytes: [UInt8]) -> String {
-        var bytes = bytes
+        var bytes = UnsafeRawBufferPointer(start: input, count: min(count, limit)).prefix { $0 != 0 }
         while let last = bytes.last, last <= 0x20 { bytes.removeLast() }
         return String(decoding: bytes.map { $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: "?") : $0 }, as: UTF8.self)
     }
@@ -56,12 +45,7 @@ enum LibraryText {
 
     /// Returns whether a header is repeated.
     static func isRepeated(_ token: lws_token_indexes, of handle: OpaquePointer) -> Bool {
-        let length = Int(lws_hdr_total_length(handle, token))
-        guard length > 0 else { return false }
-        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: length + 1) { buffer in
-            guard let start = buffer.baseAddress else { return true }
-            return lws_hdr_copy_fragment(handle, start, Int32(clamping: length + 1), token, 1) >= 0
-        }
+        fragment(1, of: token, of: handle) != nil
     }
 
     private static func trimmed(_ bytes: UnsafeRawBufferPointer) -> String {
@@ -81,13 +65,18 @@ enum LibraryText {
 
     /// Returns the part of the query with this index.
     static func queryPart(_ index: Int, of handle: OpaquePointer) -> String? {
-        let length = Int(lws_hdr_total_length(handle, WSI_TOKEN_HTTP_URI_ARGS))
+        fragment(index, of: WSI_TOKEN_HTTP_URI_ARGS, of: handle).flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    // Returns one of the parts in which the library received the value, or `nil` if there are fewer.
+    private static func fragment(_ index: Int, of token: lws_token_indexes, of handle: OpaquePointer) -> String? {
+        let length = Int(lws_hdr_total_length(handle, token))
         guard length > 0 else { return nil }
         return withUnsafeTemporaryAllocation(of: CChar.self, capacity: length + 1) { buffer in
             guard let start = buffer.baseAddress else { return nil }
             let capacity = Int32(clamping: length + 1)
-            let copied = lws_hdr_copy_fragment(handle, start, capacity, WSI_TOKEN_HTTP_URI_ARGS, Int32(clamping: index))
-            guard copied > 0 else { return nil }
+            let copied = lws_hdr_copy_fragment(handle, start, capacity, token, Int32(clamping: index))
+            guard copied >= 0 else { return nil }
             return String(decoding: UnsafeRawBufferPointer(start: start, count: Int(copied)), as: UTF8.self)
         }
     }

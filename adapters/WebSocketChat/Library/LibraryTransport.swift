@@ -53,7 +53,7 @@ final class LibraryTransport: FrameSender {
     ) async throws(TransportError) -> LibraryTransport {
         let transport = LibraryTransport(limits: limits)
         try await transport.start { () throws(TransportError) in
-            let serving = LibraryServer(endpoint, receiver: receiver(transport))
+            let serving = LibraryServer(endpoint: endpoint, receiver: receiver(transport))
             let loop = try LibraryLoop(
                 queue: transport.queue,
                 limits: limits,

@@ -10,10 +10,10 @@ extension LibraryLoop {
             return finish(connection, .notResolved("\(target.address) is not a numeric address"))
         }
         let handle: OpaquePointer?
-        do throws(NoVirtualHost) {
+        do throws(DisconnectReason) {
             handle = begin(id, target, virtualHost: try virtualHost(for: TrustKey(target)))
         } catch {
-            return finish(connection, error.reason)
+            return finish(connection, error)
         }
         // The call may already have reported the end.
         guard connections[id] === connection else { return }
@@ -93,7 +93,6 @@ extension LibraryLoop {
         case LWS_CALLBACK_CLIENT_FILTER_PRE_ESTABLISH:
             // The header is not available in the next callback.
             connection.handshake.subprotocol = LibraryText.header(WSI_TOKEN_PROTOCOL, of: handle)
-            connection.handshake.isCompressed = connection.agreement != nil
         case LWS_CALLBACK_CLIENT_ESTABLISHED:
             connection.handle = handle
             open(connection)

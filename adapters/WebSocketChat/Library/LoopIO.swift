@@ -87,20 +87,11 @@ extension LibraryLoop {
         if let cut = connection.cut {
             return close(connection, handle, cut.code, reason: cut.reason, closeReason: cut.closeReason)
         }
-        guard !connection.outgoing.isEmpty else {
-            reportDrained(connection)
-            return 0
-        }
+        guard !connection.outgoing.isEmpty else { return 0 }
         let result = writeTurn(connection, handle)
         // The next callback continues, and shows that the library is done with this output.
         if result == 0 { lws_callback_on_writable(handle) }
         return result
-    }
-
-    private func reportDrained(_ connection: LibraryConnection) {
-        guard connection.needsDrainedCall else { return }
-        connection.needsDrainedCall = false
-        receiver.drained(connection.id)
     }
 
     private func writeTurn(_ connection: LibraryConnection, _ handle: OpaquePointer) -> Int32 {
@@ -118,7 +109,7 @@ extension LibraryLoop {
                 releasedCost += connection.unsentCost
                 connection.unsentCost = ServiceQueue.cost(of: bytes)
                 if isFull(handle, written) { return 0 }
-            case .ping: if !write(LibraryLoop.pingContent, LWS_WRITE_PING, connection, handle) { return -1 }
+            case .ping: if !write(LibraryLoop.pingContent, LWS_WRITE_PING, handle) { return -1 }
             case .close(let code, let reason):
                 return close(
                     connection,
@@ -147,22 +138,16 @@ extension LibraryLoop {
         let frame = kind == .text ? LWS_WRITE_TEXT : LWS_WRITE_BINARY
         guard message.count >= MessageDeflater.minimumMessageSize, let packed = connection.deflater?.deflate(message)
         else {
-            return write(message, frame, connection, handle) ? message.count : nil
+            return write(message, frame, handle) ? message.count : nil
         }
         sendsCompressed = true
         defer { sendsCompressed = false }
-        return write(packed, frame, connection, handle) ? packed.count : nil
+        return write(packed, frame, handle) ? packed.count : nil
     }
 
-    private func write(
-        _ bytes: [UInt8],
-        _ kind: lws_write_protocol,
-        _ connection: LibraryConnection,
-        _ handle: OpaquePointer
-    ) -> Bool {
-        guard let start = outgoing.fill(bytes), lws_write(handle, start, bytes.count, kind) >= 0 else { return false }
-        connection.needsDrainedCall = true
-        return true
+    private func write(_ bytes: [UInt8], _ kind: lws_write_protocol, _ handle: OpaquePointer) -> Bool {
+        guard let start = outgoing.fill(bytes) else { return false }
+        return lws_write(handle, start, bytes.count, kind) >= 0
     }
 
     private func close(

@@ -2,14 +2,9 @@ import AdapterSupport
 import CLibwebsockets
 
 /// The settings and receiver of a server's loop. Belongs to the service's thread.
-final class LibraryServer {
+struct LibraryServer {
     let endpoint: ServerEndpoint
     let receiver: any ServerFrameReceiver
-
-    init(_ endpoint: ServerEndpoint, receiver: any ServerFrameReceiver) {
-        self.endpoint = endpoint
-        self.receiver = receiver
-    }
 }
 
 extension LibraryLoop {
@@ -82,7 +77,6 @@ extension LibraryLoop {
             if connection.handshake.request?.subprotocols.isEmpty == false, let entry = lws_get_protocol(handle) {
                 connection.handshake.subprotocol = String(cString: entry.pointee.name)
             }
-            connection.handshake.isCompressed = connection.agreement != nil
             open(connection)
             return 0
         case LWS_CALLBACK_HTTP: return beginPage(handle, LibraryText.sanitized(input, count: length, limit: 1_024))
@@ -101,7 +95,7 @@ extension LibraryLoop {
         guard let server, !queue.isStopping, !http.closing.contains(handle) else { return -1 }
         let connection = LibraryConnection(.next())
         let request = LibraryLoop.request(of: handle)
-        if let refusal = server.receiver.decide(request, for: connection.id).refusal { return refuse(handle, refusal) }
+        if let refusal = server.receiver.refusal(of: request, for: connection.id) { return refuse(handle, refusal) }
         http.remove(handle)
         connection.handle = handle
         connection.handshake.request = request
@@ -233,7 +227,7 @@ extension LibraryLoop {
 }
 
 /// An HTTP answer that is neither an upgrade nor a document. The connection closes after it.
-struct HTTPRefusal: Equatable {
+struct HTTPRefusal: Equatable, Sendable {
     let status: Int
     /// The reason phrase of the status (RFC 9110, 15).
     let phrase: String
@@ -286,18 +280,5 @@ struct HTTPRefusal: Equatable {
 
     static func tooLarge(_ text: String) -> HTTPRefusal {
         HTTPRefusal(status: 431, phrase: "Request Header Fields Too Large", text: text)
-    }
-}
-
-extension UpgradeDecision {
-    /// The response to the client; `nil` if accepted.
-    var refusal: HTTPRefusal? {
-        switch self {
-        case .accept: nil
-        case .unauthorized: .unauthorized
-        case .forbidden: .forbidden
-        case .notFound: .notFound
-        case .unavailable: .unavailable
-        }
     }
 }

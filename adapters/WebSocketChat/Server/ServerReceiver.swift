@@ -39,14 +39,14 @@ final class ServerReceiver: ServerFrameReceiver {
         policy.pagesOrigin = run.configuration.pagesOrigin(port: port)
     }
 
-    func decide(_ request: UpgradeRequest, for connection: ConnectionID) -> UpgradeDecision {
+    func refusal(of request: UpgradeRequest, for connection: ConnectionID) -> HTTPRefusal? {
         switch policy.evaluate(request, unavailableReason: unavailableReason) {
         case .admitted(let client):
             admitted[connection] = client
-            return .accept
-        case .refused(let decision, let reason):
-            recordRefusal(decision.status ?? 0, request.peerAddress, reason)
-            return decision
+            return nil
+        case .refused(let refusal, let reason):
+            recordRefusal(refusal.status, request.peerAddress, reason)
+            return refusal
         }
     }
 
@@ -140,8 +140,6 @@ final class ServerReceiver: ServerFrameReceiver {
     }
 
     func ponged(_ connection: ConnectionID) {}
-
-    func drained(_ connection: ConnectionID) {}
 
     // MARK: - Deadlines
 

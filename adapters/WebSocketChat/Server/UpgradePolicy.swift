@@ -5,8 +5,8 @@ struct UpgradePolicy: Sendable {
     /// The result of a request.
     enum Evaluation: Equatable {
         case admitted(AdmittedClient)
-        /// A refusal with the reason for the log, which never contains a secret.
-        case refused(UpgradeDecision, reason: String)
+        /// The response to a refused client, and the reason for the log, which never contains a secret.
+        case refused(HTTPRefusal, reason: String)
     }
 
     private let path: String
