@@ -1,3 +1,4 @@
+import JSBridge
 import Logging
 import SignalboxCore
 import Testing

@@ -1,4 +1,5 @@
 import AdapterSupport
+public import JSBridge
 public import SignalboxCore
 public import SignalboxRoutes
 public import WebSocketChat
@@ -118,14 +119,11 @@ extension BrowserConfiguration {
         }
         guard (1...100_000).contains(connections) else { throw invalid("the connections must be 1 to 100000") }
         guard (1...4_000).contains(messagesInFlight) else { throw invalid("the messages in flight must be 1 to 4000") }
-        guard (1...1_000_000).contains(messagesWaitingInPage) else {
-            throw invalid("the messages waiting in a page must be 1 to 1000000")
-        }
-        guard (1...1_000_000).contains(messagesToPage) else {
-            throw invalid("the messages to a page must be 1 to 1000000")
-        }
-        guard (1...1_000_000).contains(messagesWithoutListener) else {
-            throw invalid("the messages without a listener must be 1 to 1000000")
+        for (name, count) in [
+            ("waiting in a page", messagesWaitingInPage), ("to a page", messagesToPage),
+            ("without a listener", messagesWithoutListener),
+        ] where !(1...1_000_000).contains(count) {
+            throw invalid("the messages \(name) must be 1 to 1000000")
         }
         for (name, duration) in [("timeout", connectionTimeout), ("longest wait", reconnectCap)]
         where !(Duration.milliseconds(1) ... .seconds(3_600)).contains(duration) {

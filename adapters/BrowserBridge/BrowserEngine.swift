@@ -100,56 +100,18 @@ public final class BrowserEngine: Adapter {
 }
 
 /// The reason a ``BrowserEngine`` cannot serve pages. Never contains a secret.
-public struct BrowserBridgeError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The kinds of error; more may be added.
-    public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
-        /// The name used in logs, such as `notListening`.
-        public let rawValue: String
+public typealias BrowserBridgeError = JSBridgeError
 
-        /// Creates a code by its name.
-        public init(rawValue: String) {
-            self.rawValue = rawValue
-        }
-
-        /// A value of the configuration is out of range or conflicts with another.
-        public static let invalidConfiguration = Code(rawValue: "invalidConfiguration")
-        /// The token could not be read from its source.
-        public static let secretUnavailable = Code(rawValue: "secretUnavailable")
-        /// The engine is already running.
-        public static let alreadyRunning = Code(rawValue: "alreadyRunning")
-        /// The engine cannot listen: the port is in use, the address is not local, or the certificate is unusable.
-        public static let notListening = Code(rawValue: "notListening")
-        /// The system provided no thread, descriptor or memory.
-        public static let noResources = Code(rawValue: "noResources")
-
-        /// The name.
-        public var description: String { rawValue }
-    }
-
-    /// The kind of error.
-    public let code: Code
-    /// The source that the error concerns.
-    public let source: SourceName
-    /// A sentence that describes the error and its remedy.
-    public let detail: String
-
-    init(_ code: Code, _ detail: String, source: SourceName) {
-        self.code = code
-        self.source = source
-        self.detail = detail
-    }
-
-    /// The source and the detail.
-    public var description: String { "source \(source): \(detail)" }
+extension JSBridgeError.Code {
+    /// The token could not be read from its source.
+    public static let secretUnavailable = JSBridgeError.Code(rawValue: "secretUnavailable")
+    /// The engine cannot listen: the port is in use, the address is not local, or the certificate is unusable.
+    public static let notListening = JSBridgeError.Code(rawValue: "notListening")
 }
 
-extension BrowserBridgeError {
-    /// Creates the engine's error from an error of its WebSocket server.
+extension JSBridgeError {
+    /// Creates the engine's error from an error of its WebSocket server, whose codes have the same names.
     init(_ error: WebSocketChatError, source: SourceName) {
-        let codes: [WebSocketChatError.Code: Code] = [
-            .secretUnavailable: .secretUnavailable, .alreadyRunning: .alreadyRunning, .notListening: .notListening,
-            .noResources: .noResources,
-        ]
-        self.init(codes[error.code] ?? .invalidConfiguration, error.detail, source: source)
+        self.init(Code(rawValue: error.code.rawValue), error.detail, source: source)
     }
 }

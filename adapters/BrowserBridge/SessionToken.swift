@@ -1,4 +1,5 @@
 import AdapterSupport
+import JSBridge
 import SignalboxCore
 
 /// The token of a page as written in a URL and in a subprotocol: base64url without padding (RFC 4648, 5).
@@ -33,21 +34,15 @@ enum SessionToken {
         }
     }
 
-    private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-
     static func base64URL(_ bytes: [UInt8]) -> String {
-        var text: [UInt8] = []
-        var bits: UInt32 = 0
-        var held = 0
-        for byte in bytes {
-            bits = bits << 8 | UInt32(byte)
-            held += 8
-            while held >= 6 {
-                held -= 6
-                text.append(digits[Int(bits >> UInt32(held) & 63)])
+        let digits = Base64.encoded(Bytes(bytes)).compactMap { digit -> Character? in
+            switch digit {
+            case "+": "-"
+            case "/": "_"
+            case "=": nil
+            default: digit
             }
         }
-        if held > 0 { text.append(digits[Int(bits << UInt32(6 - held) & 63)]) }
-        return String(decoding: text, as: UTF8.self)
+        return String(digits)
     }
 }

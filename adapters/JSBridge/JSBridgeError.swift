@@ -45,7 +45,7 @@ public struct JSBridgeError: Error, Sendable, Hashable, CustomStringConvertible 
     /// A sentence that describes the error and its remedy.
     public let detail: String
 
-    init(_ code: Code, _ detail: String, source: SourceName) {
+    package init(_ code: Code, _ detail: String, source: SourceName) {
         self.code = code
         self.source = source
         self.detail = detail

@@ -147,7 +147,9 @@ import Testing
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("fifo-\(UUID().uuidString)").path
         #expect(mkfifo(path, 0o600) == 0)
         defer { unlink(path) }
-        let reading = Task { try await PrincipalTokens.reading([WebSocketPrincipal("a", token: .file(path))]) }
+        var configuration = WebSocketServerConfiguration(source: "chat", port: 0)
+        configuration.principals = [WebSocketPrincipal("a", token: .file(path))]
+        let reading = Task { [configuration] in try await PrincipalTokens.reading(configuration) }
         reading.cancel()
         let tokens = try await reading.value
         if tokens != nil { Issue.record("a pipe without a writer yielded tokens") }

@@ -232,12 +232,12 @@ import Testing
         #expect(status(policy.evaluate(request, unavailableReason: "full")) == 401)
         request.authorization = "Bearer \(Self.kitchen)"
         #expect(policy.evaluate(request, unavailableReason: "full") == .refused(.unavailable, reason: "full"))
-        guard case .admitted(let client) = policy.evaluate(request, unavailableReason: nil) else {
+        guard case .admitted(let facts, let usedQueryToken) = policy.evaluate(request, unavailableReason: nil) else {
             Issue.record("the request was refused")
             return
         }
-        #expect(client.principal == "kitchen" && client.origin?.description == "https://app.com")
-        #expect(!client.usedQueryToken)
+        #expect(facts.principal == "kitchen" && facts.origin?.description == "https://app.com")
+        #expect(!usedQueryToken)
     }
 
     @Test func aQueryTokenCountsOnlyIfAllowed() throws {
@@ -246,11 +246,11 @@ import Testing
         request.query = ["x=1", "token=\(Self.kitchen)"]
         #expect(status(try policy(principals: principals).evaluate(request, unavailableReason: nil)) == 401)
         let policy = try policy(principals: principals) { $0.queryTokens = true }
-        guard case .admitted(let client) = policy.evaluate(request, unavailableReason: nil) else {
+        guard case .admitted(_, let usedQueryToken) = policy.evaluate(request, unavailableReason: nil) else {
             Issue.record("the request was refused")
             return
         }
-        #expect(client.usedQueryToken)
+        #expect(usedQueryToken)
     }
 
     @Test func refusalReasonsContainNoToken() throws {

@@ -155,9 +155,9 @@ enum UpgradeTarget {
         request.subprotocols = Array((line(3) ?? "").split(separator: ",").map(String.init).prefix(32))
         request.query = Array(lines.dropFirst(4).prefix(32))
         guard let policy else { fatalError("the policy cannot be created") }
-        guard case .admitted(let client) = policy.evaluate(request, unavailableReason: nil) else { return }
+        guard case .admitted(let facts, _) = policy.evaluate(request, unavailableReason: nil) else { return }
         require(request.path == "/", "the path")
-        require(client.principal == "kiosk", "the token's owner")
+        require(facts.principal == "kiosk", "the token's owner")
         let shown = [request.authorization, line(3)].compactMap(\.self) + request.query
         require(
             shown.contains { $0.contains(token) || $0.contains("MDEyMzQ1Njc4OWFiY2RlZg") },

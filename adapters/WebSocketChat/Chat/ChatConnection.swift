@@ -104,25 +104,18 @@ extension ActionName {
 
 /// Encodes the bodies of ``ActionName/chatConnected`` and ``ActionName/chatClosed``.
 enum ConnectionEventBody {
-    static func opened(_ chat: ChatConnection, _ facts: ChatFacts) -> [UInt8] {
-        object(chat, facts).bytes
-    }
-
-    static func closed(_ chat: ChatConnection, _ facts: ChatFacts, _ end: DisconnectReason) -> [UInt8] {
-        let (code, reason) = end.closeFacts
-        var object = object(chat, facts)
-        object.add("reason", reason)
-        if let code { object.add("code", Int(code.number)) }
-        return object.bytes
-    }
-
-    private static func object(_ chat: ChatConnection, _ facts: ChatFacts) -> JSONObject {
+    /// - Parameter end: The reason for the end; `nil` if the connection has opened.
+    static func of(_ chat: ChatConnection, _ facts: ChatFacts, end: DisconnectReason? = nil) -> [UInt8] {
         var object = JSONObject()
         object.add("connection", chat.id)
         object.add("peer", facts.peer)
         object.add("principal", facts.principal)
         object.add("origin", facts.origin?.description)
         object.add("subprotocol", facts.subprotocol)
-        return object
+        if let (code, reason) = end?.closeFacts {
+            object.add("reason", reason)
+            if let code { object.add("code", Int(code.number)) }
+        }
+        return object.bytes
     }
 }

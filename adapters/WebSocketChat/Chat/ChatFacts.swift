@@ -29,7 +29,7 @@ public struct ChatFacts: OriginFacts {
     /// The principal that the client's token identifies; `nil` if the server has no principals, and for feeds.
     public let principal: String?
     /// The negotiated subprotocol.
-    public let subprotocol: String?
+    public internal(set) var subprotocol: String?
     /// Whether the connection is encrypted.
     public let tls: Bool
     /// Whether the origin is that of the server's own pages, according to the configured host and the port.

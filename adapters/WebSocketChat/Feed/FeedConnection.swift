@@ -27,16 +27,16 @@ extension FeedSession {
             subprotocol: handshake.subprotocol,
             tls: configuration.url.isSecure
         )
-        let chat = ChatConnection(id, principal: nil, hub: context.status.hub)
+        let chat = ChatConnection(id, principal: nil, hub: context.feed.status.hub)
         let inbound = feeder.connection(chat, origin: Origin(source: configuration.source, facts: facts))
         let now = now
         let heartbeat = configuration.pingAfter.map {
             Heartbeat(pingAfter: $0, pongWithin: configuration.pongWithin, now: now)
         }
         open = FeedConnection(inbound: inbound, facts: facts, since: now, heartbeat: heartbeat)
-        context.status.opened(chat)
+        context.feed.status.opened(chat)
         guard configuration.announcesConnections else { return }
-        feeder.announce(.chatConnected, body: ConnectionEventBody.opened(chat, facts), on: inbound)
+        feeder.announce(.chatConnected, body: ConnectionEventBody.of(chat, facts), on: inbound)
     }
 
     func received(_ piece: MessagePiece, on id: ConnectionID) -> PieceVerdict {
@@ -72,14 +72,14 @@ extension FeedSession {
 
     func announceClosed(_ reason: DisconnectReason) {
         guard configuration.announcesConnections, let current = open else { return }
-        let body = ConnectionEventBody.closed(current.inbound.chat, current.facts, reason)
+        let body = ConnectionEventBody.of(current.inbound.chat, current.facts, end: reason)
         feeder.announce(.chatClosed, body: body, on: current.inbound)
     }
 
     func forgetConnection() {
         guard let current = open else { return }
         open = nil
-        context.status.closed(current.inbound.chat)
+        context.feed.status.closed(current.inbound.chat)
     }
 }
 

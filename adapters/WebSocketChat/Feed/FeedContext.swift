@@ -1,15 +1,11 @@
 import AdapterSupport
-import Logging
 import SignalboxCore
 
 /// The state of one run of a feed that its task and the service's thread share. Any thread.
 final class FeedContext: Sendable {
-    let configuration: WebSocketFeedConfiguration
-    let environment: FeedEnvironment
-    let logger: Logger
+    let feed: WebSocketFeed
     let intake: any Intake
     let transport: LibraryTransport
-    let status: FeedStatus
     let table: SettlementTable
     let room = RoomRequests()
     /// Set when reading has stopped and no connection will be opened.
@@ -17,25 +13,16 @@ final class FeedContext: Sendable {
     /// Set when the thread has finished the run, to the error that the run ends with.
     let finished = Promise<WebSocketChatError?>()
     private let delays: AsyncStream<ReconnectDelay>
-    private let delayContinuation: AsyncStream<ReconnectDelay>.Continuation
+    /// Takes the delay before the next attempt.
+    let nextDelay: AsyncStream<ReconnectDelay>.Continuation
 
-    init(
-        _ configuration: WebSocketFeedConfiguration,
-        environment: FeedEnvironment,
-        logger: Logger,
-        intake: any Intake,
-        transport: LibraryTransport,
-        status: FeedStatus
-    ) {
-        self.configuration = configuration
-        self.environment = environment
-        self.logger = logger
+    init(_ feed: WebSocketFeed, intake: any Intake, transport: LibraryTransport) {
+        self.feed = feed
         self.intake = intake
         self.transport = transport
-        self.status = status
-        table = SettlementTable(answers: configuration.answers)
+        table = SettlementTable(answers: feed.configuration.answers)
         // Only the newest delay matters.
-        (delays, delayContinuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        (delays, nextDelay) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     // MARK: - Any thread
@@ -48,19 +35,11 @@ final class FeedContext: Sendable {
 
     // MARK: - The service's thread
 
-    func schedule(_ delay: ReconnectDelay) {
-        delayContinuation.yield(delay)
-    }
-
     /// Ends the run because its thread has ended unexpectedly.
     func threadEnded() {
         halted.set(())
         finished.set(
-            WebSocketChatError(
-                .noResources,
-                "the thread of libwebsockets ended unexpectedly",
-                source: configuration.source
-            )
+            WebSocketChatError(.noResources, "the thread of libwebsockets ended unexpectedly", source: feed.source)
         )
     }
 
@@ -69,7 +48,7 @@ final class FeedContext: Sendable {
     /// Sleeps for the delays that the thread requests, until the task is cancelled.
     func serveDelays() async {
         for await delay in delays {
-            do { try await environment.sleep(delay.duration) } catch { return }
+            do { try await feed.environment.sleep(delay.duration) } catch { return }
             post { $0.due(attempt: delay.attempt) }
         }
     }

@@ -43,13 +43,13 @@ final class FeedSession {
         self.context = context
         self.sender = sender
         self.dispatcher = dispatcher
-        peer = "\(context.configuration.url.host):\(context.configuration.url.port)"
-        log = FeedLog(context.logger, configuration: context.configuration)
-        backoff = context.configuration.reconnect?.backoff
+        peer = "\(context.feed.configuration.url.host):\(context.feed.configuration.url.port)"
+        log = FeedLog(context.feed.logger, configuration: context.feed.configuration)
+        backoff = context.feed.configuration.reconnect?.backoff
         feeder = ArrivalFeeder(
             ArrivalFeeder.Parts(
-                frames: context.configuration.frames,
-                limits: context.configuration.limits,
+                frames: context.feed.configuration.frames,
+                limits: context.feed.configuration.limits,
                 // A feed's connection has the source's window for itself.
                 connectionWindow: .max,
                 intake: context.intake,
@@ -61,8 +61,8 @@ final class FeedSession {
     }
 
     var id: ObjectIdentifier { ObjectIdentifier(context) }
-    var configuration: WebSocketFeedConfiguration { context.configuration }
-    var now: ContinuousClock.Instant { context.environment.now() }
+    var configuration: WebSocketFeedConfiguration { context.feed.configuration }
+    var now: ContinuousClock.Instant { context.feed.environment.now() }
 
     /// Whether the run produces no more events.
     var isFinished: Bool {
@@ -93,7 +93,7 @@ final class FeedSession {
         switch phase {
         case .preparing(let until, let ticket):
             guard now >= until else { return }
-            if let ticket { context.environment.threadPool.cancel(ticket) }
+            if let ticket { context.feed.environment.threadPool.cancel(ticket) }
             failed(.lookupTimeout(configuration.connectTimeout))
         case .connecting(let id, let until, let preparation, let index):
             guard now >= until else { return }
@@ -114,7 +114,7 @@ final class FeedSession {
         case .ping: sender.perform(.ping, on: current.id)
         case .timedOut:
             abort(current.id)
-            context.status.count { $0.unanswered += 1 }
+            context.feed.status.count { $0.unanswered += 1 }
             disconnected(.pongTimeout)
         }
     }
@@ -141,11 +141,11 @@ extension FeedSession {
             phase = .preparing(until: until, nil)
             return prepared(FeedPreparation.make(configuration) { _ in .failure(.notResolved("")) }, attempt: attempt)
         }
-        let ticket = context.environment.threadPool.perform { [context, attempt] in
-            let result = FeedPreparation.make(context.configuration, resolve: context.environment.resolve)
+        let ticket = context.feed.environment.threadPool.perform { [feed = context.feed, context, attempt] missing in
+            let result =
+                missing.map { .failure(.notResolved($0.description)) }
+                ?? FeedPreparation.make(feed.configuration, resolve: feed.environment.resolve)
             context.post { $0.prepared(result, attempt: attempt) }
-        } noThread: { [context, attempt] missing in
-            context.post { $0.prepared(.failure(.notResolved(missing.description)), attempt: attempt) }
         }
         phase = .preparing(until: until, ticket)
     }
@@ -199,7 +199,7 @@ extension FeedSession {
     }
 
     func failed(_ reason: DisconnectReason) {
-        context.status.count { $0.failures += 1 }
+        context.feed.status.count { $0.failures += 1 }
         ended(reason)
     }
 
@@ -210,11 +210,11 @@ extension FeedSession {
             return halt(.notConnected, reason)
         }
         guard configuration.reconnect != nil else { return halt(reason.isNormalClose ? nil : .ended, reason) }
-        let jitter = context.environment.jitter()
+        let jitter = context.feed.environment.jitter()
         let delay = backoff?.next(isConfigurationError: reason.isConfigurationError, jitter: jitter) ?? .zero
         log.disconnected(reason, nextAttempt: delay)
         phase = .waiting
-        context.schedule(ReconnectDelay(duration: delay, attempt: attempt))
+        context.nextDelay.yield(ReconnectDelay(duration: delay, attempt: attempt))
     }
 
     private func halt(_ code: WebSocketChatError.Code?, _ reason: DisconnectReason) {
@@ -248,7 +248,7 @@ extension FeedSession {
     func halt() {
         switch phase {
         case .preparing(_, let ticket):
-            if let ticket { context.environment.threadPool.cancel(ticket) }
+            if let ticket { context.feed.environment.threadPool.cancel(ticket) }
         case .connecting(let id, _, _, _): abort(id)
         case .open, .waiting, .halted, .closing, .finished: break
         }
@@ -285,7 +285,7 @@ extension FeedSession {
         forgetConnection()
         phase = .finished
         if feeder.notTaken > 0 {
-            context.status.count { $0.notTaken += feeder.notTaken }
+            context.feed.status.count { $0.notTaken += feeder.notTaken }
             log.messagesAbandoned(feeder.notTaken)
         }
         if wasConnected && error == nil { log.stopped() }

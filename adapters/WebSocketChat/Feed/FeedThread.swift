@@ -82,8 +82,7 @@ final class FeedDispatcher: FrameReceiver {
     private var sessions: [ObjectIdentifier: FeedSession] = [:]
     private var owners: [ConnectionID: FeedSession] = [:]
     // The last lookup, cached because pieces usually arrive in runs from one connection.
-    private var lastID: ConnectionID?
-    private var lastOwner: FeedSession?
+    private var last: (id: ConnectionID, owner: FeedSession)?
 
     init(_ sender: any FrameSender) {
         self.sender = sender
@@ -104,17 +103,13 @@ final class FeedDispatcher: FrameReceiver {
     /// Stops routing events of the connection.
     func unregister(_ id: ConnectionID) {
         owners[id] = nil
-        if lastID == id {
-            lastID = nil
-            lastOwner = nil
-        }
+        if last?.id == id { last = nil }
     }
 
     private func owner(_ id: ConnectionID) -> FeedSession? {
-        if lastID == id { return lastOwner }
+        if let last, last.id == id { return last.owner }
         guard let owner = owners[id] else { return nil }
-        lastID = id
-        lastOwner = owner
+        last = (id, owner)
         return owner
     }
 

@@ -26,15 +26,13 @@ struct FeedPreparation: Equatable, Sendable {
         _ configuration: WebSocketFeedConfiguration,
         resolve: (String) -> Result<[String], DisconnectReason>
     ) -> Result<FeedPreparation, DisconnectReason> {
-        do throws(DisconnectReason) {
+        Result { () throws(DisconnectReason) in
             var headers: [HeaderField] = []
             for header in configuration.headers { headers.append(try field(header.name, header.value)) }
             if let bearer = configuration.bearer { headers.append(try field("Authorization", bearer, "Bearer ")) }
             let host = configuration.url.hostName
             let addresses = NumericAddress(host) == nil ? try resolve(host).get() : [host]
-            return .success(FeedPreparation(headers: headers, addresses: addresses))
-        } catch {
-            return .failure(error)
+            return FeedPreparation(headers: headers, addresses: addresses)
         }
     }
 
@@ -121,8 +119,7 @@ final class BlockingThreadPool: Sendable {
 
     private struct Job: Sendable {
         let ticket: Ticket
-        let work: @Sendable () -> Void
-        let noThread: @Sendable (SystemResourceError) -> Void
+        let work: @Sendable (SystemResourceError?) -> Void
     }
 
     private struct State {
@@ -150,14 +147,12 @@ final class BlockingThreadPool: Sendable {
 
     /// Runs the work when a thread is free. Never blocks.
     ///
-    /// - Parameter noThread: Called immediately, instead of the work, if the system cannot create a thread.
-    func perform(
-        _ work: @escaping @Sendable () -> Void,
-        noThread: @escaping @Sendable (SystemResourceError) -> Void
-    ) -> Ticket {
+    /// - Parameter work: Receives `nil` on its thread. If the system cannot create one, it receives the error
+    ///   immediately, on the calling thread, and must not block.
+    func perform(_ work: @escaping @Sendable (SystemResourceError?) -> Void) -> Ticket {
         let (job, begins) = state.withLock { state in
             state.last += 1
-            let job = Job(ticket: Ticket(number: state.last), work: work, noThread: noThread)
+            let job = Job(ticket: Ticket(number: state.last), work: work)
             guard state.running < limit else {
                 state.waiting.append(job)
                 return (job, false)
@@ -179,15 +174,15 @@ final class BlockingThreadPool: Sendable {
             let thread = try OwnedThread { [self] in
                 var next: Job? = first
                 while let job = next {
-                    job.work()
+                    job.work(nil)
                     next = nextJob()
                 }
             }
             thread.detach()
         } catch {
-            first.noThread(error)
+            first.work(error)
             // Without another thread, queued jobs would wait indefinitely.
-            while let job = nextJob() { job.noThread(error) }
+            while let job = nextJob() { job.work(error) }
         }
     }
 

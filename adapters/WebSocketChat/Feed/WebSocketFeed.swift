@@ -10,9 +10,9 @@ public final class WebSocketFeed: Adapter {
     /// The configuration of the feed.
     public let configuration: WebSocketFeedConfiguration
     private let thread: WebSocketThread
-    private let environment: FeedEnvironment
-    private let logger: Logger
-    private let status: FeedStatus
+    let environment: FeedEnvironment
+    let logger: Logger
+    let status: FeedStatus
 
     /// - Parameters:
     ///   - configuration: The configuration, which is validated.
@@ -78,14 +78,7 @@ public final class WebSocketFeed: Adapter {
         } catch {
             throw WebSocketChatError(.noResources, error.description, source: source)
         }
-        let context = FeedContext(
-            configuration,
-            environment: environment,
-            logger: logger,
-            intake: intake,
-            transport: transport,
-            status: status
-        )
+        let context = FeedContext(self, intake: intake, transport: transport)
         status.hub.attach(transport)
         let error = await perform(context)
         status.hub.attach(nil)
@@ -137,10 +130,7 @@ final class FeedStatus: Sendable {
     private let state = Mutex(State())
 
     init(_ configuration: WebSocketFeedConfiguration) {
-        var limits = ChatHub.Limits()
-        limits.waitingBytes = configuration.waitingBytes
-        limits.closesSlowReaders = false
-        hub = ChatHub(limits)
+        hub = ChatHub(ChatHub.Limits(waitingBytes: configuration.waitingBytes, closesSlowReaders: false))
     }
 
     var connection: ChatConnection? { state.withLock { $0.connection } }

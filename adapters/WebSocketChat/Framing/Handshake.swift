@@ -68,23 +68,15 @@ struct ClientTarget: Equatable, Sendable {
     /// The maximum number of bytes waiting on this connection; the transport's own limit if `nil`.
     var waitingBytes: Int?
 
-    private var lengthProblem: String? {
-        guard path.utf8.count <= ClientTarget.pathLimit else {
-            return "the path is longer than \(ClientTarget.pathLimit) bytes"
-        }
-        guard host.utf8.count <= ClientTarget.hostLimit else {
-            return "the host is longer than \(ClientTarget.hostLimit) bytes"
-        }
-        guard origin?.utf8.count ?? 0 <= ClientTarget.originLimit else {
-            return "the origin is longer than \(ClientTarget.originLimit) bytes"
-        }
-        return nil
-    }
-
     /// Why the target cannot be put into a request; `nil` if it can.
     var problem: String? {
         guard HeaderField.isWord(address) else { return "the address is empty or has forbidden characters" }
-        if let problem = lengthProblem { return problem }
+        for (name, text, limit) in [
+            ("path", path, ClientTarget.pathLimit), ("host", host, ClientTarget.hostLimit),
+            ("origin", origin ?? "", ClientTarget.originLimit),
+        ] where text.utf8.count > limit {
+            return "the \(name) is longer than \(limit) bytes"
+        }
         guard HeaderField.isWord(host) else { return "the host is empty or has forbidden characters" }
         guard path.utf8.first == UInt8(ascii: "/"), HeaderField.isWord(path) else {
             return "the path does not begin with / or has forbidden characters"
@@ -130,15 +122,16 @@ struct HeaderField: Hashable, Sendable {
     }
 
     static func isToken(_ text: String) -> Bool {
-        !text.isEmpty
-            && text.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "a")...UInt8(ascii: "z"):
-                    true
-                default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-                }
-            }
+        !text.isEmpty && text.utf8.allSatisfy { isAlphanumeric($0) || "!#$%&'*+-.^_`|~".utf8.contains($0) }
+    }
+
+    static func isAlphanumeric(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "a")...UInt8(ascii: "z"):
+            true
+        default: false
+        }
     }
 
     static func isLine(_ text: String) -> Bool {

@@ -187,22 +187,14 @@ final class LibraryLoop {
 
     // MARK: - Stopping
 
-    /// Stops immediately if there are no connections, otherwise when the peers have answered or the time is up.
-    func beginToStop() {
-        guard let context, !stopping.isRunning, !shouldStop else { return }
-        for connection in Array(connections.values) { cut(connection, .goingAway, reason: "") }
-        if connections.isEmpty {
-            shouldStop = true
-        } else {
+    /// Once the queue is stopped, stops when there are no connections, or when the time for the peers to answer is up.
+    func stopIfDone() {
+        guard queue.isStopping, !shouldStop, let context else { return }
+        if !stopping.isRunning {
+            for connection in Array(connections.values) { cut(connection, .goingAway, reason: "") }
             stopping.start(context, seconds: limits.closeTimeoutSeconds) { [unowned self] in shouldStop = true }
         }
-    }
-
-    func stopIfDone() {
-        if queue.isStopping {
-            beginToStop()
-            if connections.isEmpty { shouldStop = true }
-        }
+        if connections.isEmpty { shouldStop = true }
     }
 }
 

@@ -76,15 +76,12 @@ extension LibraryLoop {
 
     private static var descriptorLimit: Int {
         var limit = rlimit()
-        return systemLimit(&limit) ? Int(clamping: limit.rlim_cur) : .max
-    }
-
-    private static func systemLimit(_ limit: inout rlimit) -> Bool {
         #if canImport(Glibc)
-        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0
+        let result = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
         #else
-        getrlimit(RLIMIT_NOFILE, &limit) == 0
+        let result = getrlimit(RLIMIT_NOFILE, &limit)
         #endif
+        return result == 0 ? Int(clamping: limit.rlim_cur) : .max
     }
 
     // MARK: - Addresses

@@ -206,14 +206,7 @@ extension LibraryLoop {
 
     private static func isKey(_ text: String) -> Bool {
         text.utf8.count == keyLength && text.hasSuffix("==")
-            && text.utf8.dropLast(2).allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "+"), UInt8(ascii: "/"):
-                    true
-                default: false
-                }
-            }
+            && text.utf8.dropLast(2).allSatisfy { HeaderField.isAlphanumeric($0) || "+/".utf8.contains($0) }
     }
 
     /// Sends the response and closes the connection.

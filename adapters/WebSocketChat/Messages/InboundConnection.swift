@@ -54,11 +54,8 @@ final class ConnectionFlow: Sendable {
     /// Counts an internal message, and gives the command itself, because no piece verdict follows.
     func addInternal() {
         state.withLock { state in
-            let wasRead = state.reasons.isEmpty
             state.unsettled += 1
-            guard state.unsettled >= window else { return }
-            state.reasons.insert(.window)
-            if wasRead { transport.perform(.pause, on: connection) }
+            if state.unsettled >= window { insert(.window, into: &state) }
         }
     }
 
@@ -72,16 +69,17 @@ final class ConnectionFlow: Sendable {
 
     /// Adds a reason, and pauses the connection if it is the first.
     func pause(_ reason: PauseReasons) {
-        state.withLock { state in
-            let wasRead = state.reasons.isEmpty
-            state.reasons.insert(reason)
-            if wasRead { transport.perform(.pause, on: connection) }
-        }
+        state.withLock { insert(reason, into: &$0) }
     }
 
     /// Removes a reason, and resumes the connection if it was the last.
     func unpause(_ reason: PauseReasons) {
         state.withLock { remove(reason, from: &$0) }
+    }
+
+    private func insert(_ reason: PauseReasons, into state: inout State) {
+        if state.reasons.isEmpty { transport.perform(.pause, on: connection) }
+        state.reasons.insert(reason)
     }
 
     private func remove(_ reason: PauseReasons, from state: inout State) {

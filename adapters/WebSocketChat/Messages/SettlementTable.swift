@@ -10,9 +10,8 @@ final class SettlementTable: SettlementSink {
     private struct Slot {
         var uses: UInt32 = 0
         var flow: ConnectionFlow?
-        var chat: ChatConnection?
-        var id: ActionID?
-        var key = IDKey.assigned
+        /// The connection that expects an answer under this id; `nil` if none does.
+        var answer: (chat: ChatConnection, id: ActionID, key: IDKey)?
     }
 
     private struct State {
@@ -60,9 +59,7 @@ final class SettlementTable: SettlementSink {
                 let index = Int(UInt32(truncatingIfNeeded: arrival.token))
                 state.slots[index].flow = owner.flow
                 guard answers, let (id, key) = SettlementTable.name(of: arrival) ?? refused[position] else { continue }
-                state.slots[index].chat = owner.chat
-                state.slots[index].id = id
-                state.slots[index].key = key
+                state.slots[index].answer = (owner.chat, id, key)
             }
         }
     }
@@ -95,9 +92,9 @@ final class SettlementTable: SettlementSink {
     func settle(_ token: UInt64, _ outcome: Outcome) {
         var slot = Slot()
         guard take(token, into: &slot) else { return }
-        if let chat = slot.chat, let id = slot.id {
+        if let (chat, id, key) = slot.answer {
             // A peer that has gone, or reads too slowly, cannot receive the answer.
-            try? chat.answer(AnswerWriter.answer(id, slot.key, outcome, to: "connection"))
+            try? chat.answer(AnswerWriter.answer(id, key, outcome, to: "connection"))
         }
         slot.flow?.settle()
         finish()

@@ -70,7 +70,10 @@ extension PrincipalTokens {
     /// Reads every token on another thread, because file access may block.
     ///
     /// - Returns: `nil` if the task was cancelled first. The thread then ends on its own.
-    static func reading(_ principals: [WebSocketPrincipal]) async throws(WebSocketChatError) -> PrincipalTokens? {
+    static func reading(
+        _ configuration: WebSocketServerConfiguration
+    ) async throws(WebSocketChatError) -> PrincipalTokens? {
+        let principals = configuration.principals
         if principals.isEmpty { return try PrincipalTokens(reading: []) }
         let reading: Promise<Result<PrincipalTokens, WebSocketChatError>>
         do throws(SystemResourceError) {
@@ -78,8 +81,8 @@ extension PrincipalTokens {
                 Result { () throws(WebSocketChatError) in try PrincipalTokens(reading: principals) }
             }
         } catch {
-            throw WebSocketChatError(.noResources, error.description)
+            throw WebSocketChatError(.noResources, error.description, source: configuration.source)
         }
-        return try await reading.valueUnlessCancelled()?.get()
+        return try await reading.valueUnlessCancelled()?.mapError { $0.about(configuration.source) }.get()
     }
 }

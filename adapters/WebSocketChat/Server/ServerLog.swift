@@ -80,28 +80,18 @@ final class ServerLog: Sendable {
 
     /// Logs the end of a connection if the client or its network caused it.
     func ended(_ connection: ServerConnection, _ reason: DisconnectReason) {
+        let (kind, text): (String, String)
         switch reason {
         case .protocolViolation(let code):
-            log.writeLimited(
-                .warning,
-                "broke",
-                "\(client(connection)) violated the WebSocket protocol and was closed with \(code.number)"
-            )
+            (kind, text) = ("broke", "violated the WebSocket protocol and was closed with \(code.number)")
         case .closedLocally(.tryAgainLater, _):
-            log.writeLimited(
-                .warning,
-                "slow",
-                "\(client(connection)) read too slowly and was closed with 1013: the limit of waiting bytes was reached"
-            )
+            (kind, text) = ("slow", "read too slowly and was closed with 1013: the limit of waiting bytes was reached")
         case .closedLocally(let code, let reason)
         where [.messageTooBig, .unacceptableData, .policyViolation].contains(code):
-            log.writeLimited(
-                .warning,
-                "closed \(code.number)",
-                "\(client(connection)) was closed with \(code.number): \(reason)"
-            )
-        default: break
+            (kind, text) = ("closed \(code.number)", "was closed with \(code.number): \(reason)")
+        default: return
         }
+        log.writeLimited(.warning, kind, "\(client(connection)) \(text)")
     }
 
     func stopped(notTaken: Int) {

@@ -7,7 +7,7 @@ final class ServerReceiver: ServerFrameReceiver {
     let feeder: ArrivalFeeder
     private var policy: UpgradePolicy
     /// The accepted connections that have not ended.
-    private var admitted: [ConnectionID: AdmittedClient] = [:]
+    private var admitted: [ConnectionID: (facts: ChatFacts, usedQueryToken: Bool)] = [:]
     private(set) var connections: [ConnectionID: ServerConnection] = [:]
     private var last: ServerConnection?
     private var notTaken = 0
@@ -19,16 +19,16 @@ final class ServerReceiver: ServerFrameReceiver {
         policy = run.policy
         feeder = ArrivalFeeder(
             ArrivalFeeder.Parts(
-                frames: run.configuration.frames,
-                limits: run.configuration.limits,
-                connectionWindow: run.configuration.connectionWindow,
+                frames: run.server.configuration.frames,
+                limits: run.server.configuration.limits,
+                connectionWindow: run.server.configuration.connectionWindow,
                 intake: run.intake,
                 table: run.table,
                 room: run.room,
                 transport: transport
             )
         )
-        run.hub.attach(transport)
+        run.server.hub.attach(transport)
     }
 
     private var isStopping: Bool { run.shutdown.current > .serving }
@@ -36,13 +36,13 @@ final class ServerReceiver: ServerFrameReceiver {
     // MARK: - Connections
 
     func listens(on port: UInt16) {
-        policy.pagesOrigin = run.configuration.pagesOrigin(port: port)
+        policy.pagesOrigin = run.server.configuration.pagesOrigin(port: port)
     }
 
     func refusal(of request: UpgradeRequest, for connection: ConnectionID) -> HTTPRefusal? {
         switch policy.evaluate(request, unavailableReason: unavailableReason) {
-        case .admitted(let client):
-            admitted[connection] = client
+        case .admitted(let facts, let usedQueryToken):
+            admitted[connection] = (facts, usedQueryToken)
             return nil
         case .refused(let refusal, let reason):
             recordRefusal(refusal.status, request.peerAddress, reason)
@@ -59,51 +59,52 @@ final class ServerReceiver: ServerFrameReceiver {
     }
 
     func descriptorsExhausted() {
-        run.counters.change { $0.outOfDescriptors += 1 }
-        run.log.descriptorsExhausted()
+        run.server.counters.change { $0.outOfDescriptors += 1 }
+        run.server.log.descriptorsExhausted()
     }
 
     func evicted() {
-        run.counters.change { $0.evicted += 1 }
+        run.server.counters.change { $0.evicted += 1 }
     }
 
     func limitReached() {
-        run.counters.change { $0.overLimit += 1 }
-        run.log.limitReached()
+        run.server.counters.change { $0.overLimit += 1 }
+        run.server.log.limitReached()
     }
 
     private func recordRefusal(_ status: Int, _ address: String, _ reason: String) {
-        run.counters.refused(status)
-        run.log.refused(status, peer: address, reason: reason)
+        run.server.counters.refused(status)
+        run.server.log.refused(status, peer: address, reason: reason)
     }
 
     private var unavailableReason: String? {
         if isStopping { return "the server is stopping" }
-        if admitted.count >= run.configuration.connections {
-            return "the limit of \(run.configuration.connections) connections is reached"
+        if admitted.count >= run.server.configuration.connections {
+            return "the limit of \(run.server.configuration.connections) connections is reached"
         }
         // Otherwise new connections would add an unlimited number of arrivals.
-        if run.configuration.announcesConnections && feeder.isWaiting { return "the source has no room" }
+        if run.server.configuration.announcesConnections && feeder.isWaiting { return "the source has no room" }
         return nil
     }
 
     func opened(_ connection: ConnectionID, _ handshake: Handshake) {
         guard let client = admitted[connection] else { return }
-        run.counters.change { counts in
+        run.server.counters.change { counts in
             counts.open += 1
             counts.opened += 1
             if client.usedQueryToken { counts.queryTokens += 1 }
         }
-        run.hub.opened(connection)
-        let facts = client.facts(subprotocol: handshake.subprotocol)
-        let chat = ChatConnection(connection, principal: client.principal, hub: run.hub)
-        let inbound = feeder.connection(chat, origin: Origin(source: run.configuration.source, facts: facts))
+        run.server.hub.opened(connection)
+        var facts = client.facts
+        facts.subprotocol = handshake.subprotocol
+        let chat = ChatConnection(connection, principal: facts.principal, hub: run.server.hub)
+        let inbound = feeder.connection(chat, origin: Origin(source: run.server.configuration.source, facts: facts))
         let opened = ServerConnection(inbound, facts: facts)
         connections[connection] = opened
         if isStopping {
             close(opened)
-        } else if run.configuration.announcesConnections {
-            feeder.announce(.chatConnected, body: ConnectionEventBody.opened(chat, facts), on: inbound)
+        } else if run.server.configuration.announcesConnections {
+            feeder.announce(.chatConnected, body: ConnectionEventBody.of(chat, facts), on: inbound)
         }
     }
 
@@ -111,11 +112,11 @@ final class ServerReceiver: ServerFrameReceiver {
         admitted[connection] = nil
         if last?.id == connection { last = nil }
         guard let ended = connections.removeValue(forKey: connection) else { return }
-        run.hub.closed(connection)
-        run.counters.ended(reason)
-        run.log.ended(ended, reason)
-        guard run.configuration.announcesConnections, !isStopping else { return }
-        let body = ConnectionEventBody.closed(ended.inbound.chat, ended.facts, reason)
+        run.server.hub.closed(connection)
+        run.server.counters.ended(reason)
+        run.server.log.ended(ended, reason)
+        guard run.server.configuration.announcesConnections, !isStopping else { return }
+        let body = ConnectionEventBody.of(ended.inbound.chat, ended.facts, end: reason)
         feeder.announce(.chatClosed, body: body, on: ended.inbound)
     }
 
@@ -126,7 +127,7 @@ final class ServerReceiver: ServerFrameReceiver {
         let verdict = feeder.received(piece, on: connection.inbound)
         connection.pieceReceived()
         if case .close(let code, _) = verdict {
-            run.counters.change { counts in
+            run.server.counters.change { counts in
                 if code == .messageTooBig { counts.tooBig += 1 } else { counts.unacceptable += 1 }
             }
         }
@@ -147,10 +148,9 @@ final class ServerReceiver: ServerFrameReceiver {
         feeder.passEnded()
         if feeder.isClosed { run.shutdown.advance(to: .stopping) }
         switch run.shutdown.current {
-        case .serving, .drained: break
+        case .serving, .drained, .closed: break
         case .stopping: drain()
         case .closing: closeConnections()
-        case .closed: break
         }
         countNotTaken()
     }
@@ -159,7 +159,7 @@ final class ServerReceiver: ServerFrameReceiver {
         let now = ContinuousClock.now
         if let closeDeadline, now >= closeDeadline { run.shutdown.advance(to: .closed) }
         guard !isStopping else { return }
-        let checksAll = run.configuration.idleTimeout != nil
+        let checksAll = run.server.configuration.idleTimeout != nil
         for connection in connections.values where checksAll || connection.inbound.assembler.isInProgress {
             if !connection.isEnding { checkTimeouts(of: connection, now) }
         }
@@ -167,14 +167,14 @@ final class ServerReceiver: ServerFrameReceiver {
 
     private func checkTimeouts(of connection: ServerConnection, _ now: ContinuousClock.Instant) {
         let (quiet, unfinished) = connection.elapsed(at: now)
-        if unfinished >= run.configuration.messageTimeout {
+        if unfinished >= run.server.configuration.messageTimeout {
             connection.isEnding = true
-            run.counters.change { $0.unfinished += 1 }
-            let reason = "a message took longer than \(run.configuration.messageTimeout)"
+            run.server.counters.change { $0.unfinished += 1 }
+            let reason = "a message took longer than \(run.server.configuration.messageTimeout)"
             transport.perform(.cut(.policyViolation, reason: reason), on: connection.id)
-        } else if let limit = run.configuration.idleTimeout, quiet >= limit {
+        } else if let limit = run.server.configuration.idleTimeout, quiet >= limit {
             connection.isEnding = true
-            run.counters.change { $0.idle += 1 }
+            run.server.counters.change { $0.idle += 1 }
             transport.perform(.close(.goingAway, reason: "no message for \(limit)"), on: connection.id)
         }
     }
@@ -189,7 +189,7 @@ final class ServerReceiver: ServerFrameReceiver {
 
     private func closeConnections() {
         if closeDeadline == nil {
-            closeDeadline = .now + run.configuration.closeTimeout
+            closeDeadline = .now + run.server.configuration.closeTimeout
             for connection in connections.values { close(connection) }
         }
         if connections.isEmpty { run.shutdown.advance(to: .closed) }
@@ -205,7 +205,7 @@ final class ServerReceiver: ServerFrameReceiver {
         let new = feeder.notTaken - notTaken
         guard new > 0 else { return }
         notTaken = feeder.notTaken
-        run.counters.change { $0.notTaken += new }
+        run.server.counters.change { $0.notTaken += new }
     }
 }
 

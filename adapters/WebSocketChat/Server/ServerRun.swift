@@ -4,24 +4,18 @@ import Synchronization
 
 /// The state of one run of a server. Any thread.
 final class ServerRun: Sendable {
-    let configuration: WebSocketServerConfiguration
+    let server: WebSocketServer
     let policy: UpgradePolicy
-    let hub: ChatHub
-    let counters: ServerCounters
-    let log: ServerLog
     let intake: any Intake
     let table: SettlementTable
     let room = RoomRequests()
     let shutdown = ServerShutdown()
 
     init(_ server: WebSocketServer, tokens: PrincipalTokens, intake: any Intake) {
-        configuration = server.configuration
-        policy = UpgradePolicy(configuration, tokens: tokens)
-        hub = server.hub
-        counters = server.counters
-        log = server.log
+        self.server = server
+        policy = UpgradePolicy(server.configuration, tokens: tokens)
         self.intake = intake
-        table = SettlementTable(answers: configuration.answers)
+        table = SettlementTable(answers: server.configuration.answers)
     }
 
     /// Starts to listen.
@@ -29,12 +23,13 @@ final class ServerRun: Sendable {
     /// - Throws: `notListening`, `noResources`.
     func listen() async throws(WebSocketChatError) -> LibraryTransport {
         do throws(TransportError) {
+            let configuration = server.configuration
             return try await LibraryTransport.server(configuration.endpoint, limits: configuration.transportLimits) {
                 ServerReceiver(self, transport: $0)
             }
         } catch {
             let code: WebSocketChatError.Code = error.code == .noResources ? .noResources : .notListening
-            throw WebSocketChatError(code, error.description, source: configuration.source)
+            throw WebSocketChatError(code, error.description, source: server.source)
         }
     }
 

@@ -4,30 +4,27 @@ import SignalboxRoutes
 struct UpgradePolicy: Sendable {
     /// The result of a request.
     enum Evaluation: Equatable {
-        case admitted(AdmittedClient)
+        /// The facts about the client, without the subprotocol, and whether its token was in the query.
+        case admitted(ChatFacts, usedQueryToken: Bool)
         /// The response to a refused client, and the reason for the log, which never contains a secret.
         case refused(HTTPRefusal, reason: String)
     }
 
-    private let path: String
+    private let configuration: WebSocketServerConfiguration
     private let origins: Set<WebOrigin>
-    private let absentOrigin: WebSocketAbsentOrigin
-    private let queryTokens: Bool
     private let tokens: PrincipalTokens
     /// The origin of the server's own pages, set when the port is known; `nil` if they may not connect.
     var pagesOrigin: WebOrigin?
 
     init(_ configuration: WebSocketServerConfiguration, tokens: PrincipalTokens) {
-        path = configuration.path
+        self.configuration = configuration
         origins = Set(configuration.origins)
-        absentOrigin = configuration.absentOrigin
-        queryTokens = configuration.queryTokens
         self.tokens = tokens
     }
 
     /// - Parameter unavailableReason: Why no further connection can be accepted; `nil` if one can.
     func evaluate(_ request: UpgradeRequest, unavailableReason: String?) -> Evaluation {
-        guard request.path == path else {
+        guard request.path == configuration.path else {
             return .refused(.notFound, reason: "nothing is served at \(UntrustedText.quoted(request.path))")
         }
         var origin: WebOrigin?
@@ -39,10 +36,12 @@ struct UpgradePolicy: Sendable {
                 )
             }
             origin = named
-        } else if absentOrigin == .refused || absentOrigin == .withToken && tokens.isEmpty {
+        } else if configuration.absentOrigin == .refused
+            || configuration.absentOrigin == .withToken && tokens.isEmpty
+        {
             return .refused(.forbidden, reason: "it sent no origin, and such clients are not allowed")
         }
-        let token = BearerToken(of: request, allowingQuery: queryTokens)
+        let token = BearerToken(of: request, allowingQuery: configuration.queryTokens)
         var principal: String?
         if !tokens.isEmpty {
             guard let token else { return .refused(.unauthorized, reason: "it sent no token") }
@@ -52,42 +51,15 @@ struct UpgradePolicy: Sendable {
             principal = owner
         }
         if let unavailableReason { return .refused(.unavailable, reason: unavailableReason) }
-        let usedQuery = principal != nil && token?.location == .query
-        return .admitted(
-            AdmittedClient(
-                peer: request.peerAddress,
-                origin: origin,
-                isOwnPage: origin != nil && origin == pagesOrigin,
-                principal: principal,
-                isSecure: request.isSecure,
-                usedQueryToken: usedQuery
-            )
-        )
-    }
-}
-
-/// The identity of an accepted client.
-struct AdmittedClient: Equatable {
-    let peer: String
-    let origin: WebOrigin?
-    /// Whether the origin is that of the server's own pages.
-    var isOwnPage = false
-    let principal: String?
-    let isSecure: Bool
-    /// Whether the token was in the query.
-    let usedQueryToken: Bool
-
-    /// Returns the facts for access rules and plugins.
-    func facts(subprotocol: String?) -> ChatFacts {
-        ChatFacts(
+        let facts = ChatFacts(
             role: .server,
-            peer: peer,
+            peer: request.peerAddress,
             origin: origin,
             principal: principal,
-            subprotocol: subprotocol,
-            tls: isSecure,
-            isOwnPage: isOwnPage
+            tls: request.isSecure,
+            isOwnPage: origin != nil && origin == pagesOrigin
         )
+        return .admitted(facts, usedQueryToken: principal != nil && token?.location == .query)
     }
 }
 

@@ -29,8 +29,7 @@ public final class WebSocketServer: Adapter {
             ChatHub.Limits(
                 tags: configuration.tags,
                 tagsPerConnection: configuration.tagsPerConnection,
-                waitingBytes: configuration.waitingBytes,
-                closesSlowReaders: true
+                waitingBytes: configuration.waitingBytes
             )
         )
     }
@@ -79,7 +78,7 @@ public final class WebSocketServer: Adapter {
             hub.attach(nil)
             lifecycle.end()
         }
-        guard let tokens = try await tokens(), !Task.isCancelled else { return }
+        guard let tokens = try await PrincipalTokens.reading(configuration), !Task.isCancelled else { return }
         let run = ServerRun(self, tokens: tokens, intake: intake)
         let transport = try await run.listen()
         let before = counters.value.notTaken
@@ -89,13 +88,6 @@ public final class WebSocketServer: Adapter {
         log.stopped(notTaken: counters.value.notTaken - before)
     }
 
-    private func tokens() async throws(WebSocketChatError) -> PrincipalTokens? {
-        do throws(WebSocketChatError) {
-            return try await PrincipalTokens.reading(configuration.principals)
-        } catch {
-            throw error.about(source)
-        }
-    }
 }
 
 /// The counters of a chat server since it was created. A refused request or a connection closed by the server is
