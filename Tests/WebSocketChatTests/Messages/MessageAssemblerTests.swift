@@ -96,22 +96,25 @@ import Testing
     }
 
     @Test(arguments: [
-        ("[]", FrameElements.ParseError.empty), ("[ \n]", .empty), ("", .empty), ("[1,]", .syntax(offset: 3)),
-        ("[,1]", .syntax(offset: 1)),
-        ("[1,,2]", .syntax(offset: 3)), ("[", .syntax(offset: 1)), ("[1", .syntax(offset: 2)),
-        ("[\"", .syntax(offset: 2)), ("[\"\\", .syntax(offset: 3)),
-        ("[\"\\\"]", .syntax(offset: 5)), ("[1}]", .syntax(offset: 2)), ("[1]]", .syntax(offset: 3)),
-        ("[1] [2]", .syntax(offset: 4)), ("[1]x", .syntax(offset: 3)),
+        ("[]", FrameElements.empty), ("[ \n]", FrameElements.empty), ("", FrameElements.empty),
+        ("[1,]", FrameElements.syntax(offset: 3)),
+        ("[,1]", FrameElements.syntax(offset: 1)),
+        ("[1,,2]", FrameElements.syntax(offset: 3)), ("[", FrameElements.syntax(offset: 1)),
+        ("[1", FrameElements.syntax(offset: 2)),
+        ("[\"", FrameElements.syntax(offset: 2)), ("[\"\\", FrameElements.syntax(offset: 3)),
+        ("[\"\\\"]", FrameElements.syntax(offset: 5)), ("[1}]", FrameElements.syntax(offset: 2)),
+        ("[1]]", FrameElements.syntax(offset: 3)),
+        ("[1] [2]", FrameElements.syntax(offset: 4)), ("[1]x", FrameElements.syntax(offset: 3)),
     ])
-    func anInvalidArrayIsRefusedWithTheErrorOffset(text: String, error: FrameElements.ParseError) {
+    func anInvalidArrayIsRefusedWithTheErrorOffset(text: String, error: BodyError) {
         #expect(throws: error) { try Self.elements(text) }
     }
 
     @Test func theNumberOfElementsIsLimited() throws {
         #expect(try Self.elements("[1,2,3]", limit: 3).count == 3)
-        #expect(throws: FrameElements.ParseError.tooMany) { try Self.elements("[1,2,3,4]", limit: 3) }
+        #expect(throws: FrameElements.tooMany(limit: 3)) { try Self.elements("[1,2,3,4]", limit: 3) }
         // The rest is not parsed.
-        #expect(throws: FrameElements.ParseError.tooMany) {
+        #expect(throws: FrameElements.tooMany(limit: 3)) {
             try Self.elements("[1,2,3,4," + String(repeating: "[", count: 9), limit: 3)
         }
     }
@@ -119,7 +122,7 @@ import Testing
     @Test func deepNestingUsesNoStack() throws {
         let deep = String(repeating: "[", count: 200_000) + String(repeating: "]", count: 200_000)
         #expect(try Self.elements(deep).count == 1)
-        #expect(throws: FrameElements.ParseError.syntax(offset: 200_000)) {
+        #expect(throws: FrameElements.syntax(offset: 200_000)) {
             try Self.elements(String(repeating: "[", count: 200_000))
         }
     }

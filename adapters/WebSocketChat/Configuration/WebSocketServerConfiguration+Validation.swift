@@ -10,7 +10,6 @@ extension WebSocketServerConfiguration {
         do {
             try validateEndpoint()
             try validateClients()
-            try validateFrames()
             try validateTimes()
             try validateBounds()
             try validatePages()
@@ -54,10 +53,6 @@ extension WebSocketServerConfiguration {
                     + "\(shown(name)) is not"
             )
         }
-        try validateAccess()
-    }
-
-    private func validateAccess() throws(WebSocketChatError) {
         // A server that only serves documents is useful too.
         guard isReachable || pagesHost != nil || !pages.isEmpty else {
             throw .invalid(
@@ -65,9 +60,6 @@ extension WebSocketServerConfiguration {
                     + "or allow clients without an origin"
             )
         }
-    }
-
-    private func validateFrames() throws(WebSocketChatError) {
         guard (1...10_000).contains(frames.batch) else {
             throw .invalid("a batch in one frame must have 1 to 10000 messages")
         }

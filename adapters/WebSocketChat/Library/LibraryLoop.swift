@@ -38,18 +38,18 @@ final class LibraryLoop {
     // The same for a client's request and the response.
     private static let responseBytes: UInt16 = 32_768
 
-    /// - Parameter receiveBytes: The maximum size of one read, in bytes, allocated for each connection.
     init(
         queue: ServiceQueue,
         limits: TransportLimits,
         receiver: any FrameReceiver,
-        server: LibraryServer?,
-        receiveBytes: Int
+        server: LibraryServer?
     ) throws(TransportError) {
         self.queue = queue
         self.limits = limits
         self.receiver = receiver
         self.server = server
+        // The maximum size of one read, in bytes, allocated for each connection. A client reads many frames at once.
+        let receiveBytes = server == nil ? 65_536 : 4_096
         http = HTTPConnections(server?.endpoint.http ?? HTTPLimits())
         tables = LibraryTables(
             receiveBytes: receiveBytes,

@@ -7,10 +7,6 @@ import Synchronization
 ///
 /// Runs until ``stop()``, even if nothing else refers to it; its receiver usually does.
 final class LibraryTransport: FrameSender {
-    // A client reads many frames at once. A server allocates this much for each of its many connections.
-    private static let clientReceiveBytes = 65_536
-    private static let serverReceiveBytes = 4_096
-
     private let queue: ServiceQueue
     private let limits: TransportLimits
     private let listeningPort = Atomic<UInt16>(0)
@@ -36,8 +32,7 @@ final class LibraryTransport: FrameSender {
                 queue: transport.queue,
                 limits: limits,
                 receiver: receiver(transport),
-                server: nil,
-                receiveBytes: clientReceiveBytes
+                server: nil
             )
         }
         return transport
@@ -58,8 +53,7 @@ final class LibraryTransport: FrameSender {
                 queue: transport.queue,
                 limits: limits,
                 receiver: serving.receiver,
-                server: serving,
-                receiveBytes: serverReceiveBytes
+                server: serving
             )
             do throws(TransportError) {
                 let port = try loop.listen()

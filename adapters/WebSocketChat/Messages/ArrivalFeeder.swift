@@ -92,14 +92,14 @@ final class ArrivalFeeder {
     }
 
     private func append(batch array: UnsafeRawBufferPointer, _ connection: InboundConnection) {
-        do throws(FrameElements.ParseError) {
+        do throws(BodyError) {
             let ranges = try FrameElements.ranges(in: array, limit: parts.frames.batch)
             connection.flow.add(ranges.count)
             for range in ranges {
                 append(UnsafeRawBufferPointer(rebasing: array[range]), envelopes.text, .json, connection)
             }
         } catch {
-            append(rejected: error.bodyError(limit: parts.frames.batch), array, connection)
+            append(rejected: error, array, connection)
         }
     }
 

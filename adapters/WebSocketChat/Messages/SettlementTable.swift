@@ -17,7 +17,8 @@ final class SettlementTable: SettlementSink {
     private struct State {
         var slots: [Slot] = []
         var free: [UInt32] = []
-        var waiters: [CheckedContinuation<Void, Never>] = []
+        /// Set when every message is settled; `nil` while nothing waits for that.
+        var allSettled: Promise<Void>?
     }
 
     private let state = Mutex(State())
@@ -73,14 +74,11 @@ final class SettlementTable: SettlementSink {
 
     /// Waits until every message is settled.
     func settled() async {
-        await withCheckedContinuation { continuation in
-            let isSettled = state.withLock { state in
-                guard unsettled > 0 else { return true }
-                state.waiters.append(continuation)
-                return false
-            }
-            if isSettled { continuation.resume() }
+        let allSettled = state.withLock { state -> Promise<Void>? in
+            if unsettled > 0 && state.allSettled == nil { state.allSettled = Promise() }
+            return state.allSettled
         }
+        await allSettled?.value()
     }
 
     /// The number of unsettled messages.
@@ -117,13 +115,13 @@ final class SettlementTable: SettlementSink {
     // Runs after the answer is queued, so that a waiter for the last outcome can rely on it being sent.
     private func finish() {
         guard count.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 else { return }
-        let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+        let allSettled = state.withLock { state -> Promise<Void>? in
             // More messages may have been read meanwhile, and a new waiter may wait for them.
-            guard unsettled == 0 else { return [] }
-            defer { state.waiters = [] }
-            return state.waiters
+            guard unsettled == 0 else { return nil }
+            defer { state.allSettled = nil }
+            return state.allSettled
         }
-        for waiter in waiters { waiter.resume() }
+        allSettled?.set(())
     }
 }
 

@@ -54,11 +54,14 @@ struct FrameEnvelopes {
 ///
 /// Only brackets, commas and strings are checked here. Each element is validated when it is parsed.
 struct FrameElements {
-    /// The reason that a frame is no batch.
-    enum ParseError: Error, Equatable {
-        case syntax(offset: Int)
-        case empty
-        case tooMany
+    static let empty = BodyError(.invalidValue, detail: "expected an array of at least one message")
+
+    static func syntax(offset: Int) -> BodyError {
+        BodyError(.invalidSyntax, offset: offset, detail: "expected an array of messages")
+    }
+
+    static func tooMany(limit: Int) -> BodyError {
+        BodyError(.tooLarge, detail: "expected an array of at most \(limit) messages")
     }
 
     /// Returns whether the frame's first byte that is not white space opens an array.
@@ -69,24 +72,24 @@ struct FrameElements {
     /// Returns the range of each element, without surrounding white space.
     ///
     /// - Parameter limit: The maximum number of elements.
-    static func ranges(in frame: UnsafeRawBufferPointer, limit: Int) throws(ParseError) -> [Range<Int>] {
+    static func ranges(in frame: UnsafeRawBufferPointer, limit: Int) throws(BodyError) -> [Range<Int>] {
         var ranges: [Range<Int>] = []
-        guard var index = frame.firstIndex(where: { !isSpace($0) }) else { throw .empty }
+        guard var index = frame.firstIndex(where: { !isSpace($0) }) else { throw empty }
         index += 1
         while true {
             let (end, last) = try elementEnd(in: frame, from: index)
             let range = trimmed(index..<end, in: frame)
             if range.isEmpty {
-                guard last, ranges.isEmpty else { throw .syntax(offset: end) }
+                guard last, ranges.isEmpty else { throw syntax(offset: end) }
             } else {
-                guard ranges.count < limit else { throw .tooMany }
+                guard ranges.count < limit else { throw tooMany(limit: limit) }
                 ranges.append(range)
             }
             index = end + 1
             if last { break }
         }
-        if let more = frame[index...].firstIndex(where: { !isSpace($0) }) { throw .syntax(offset: more) }
-        guard !ranges.isEmpty else { throw .empty }
+        if let more = frame[index...].firstIndex(where: { !isSpace($0) }) { throw syntax(offset: more) }
+        guard !ranges.isEmpty else { throw empty }
         return ranges
     }
 
@@ -94,7 +97,7 @@ struct FrameElements {
     private static func elementEnd(
         in frame: UnsafeRawBufferPointer,
         from start: Int
-    ) throws(ParseError) -> (end: Int, isLast: Bool) {
+    ) throws(BodyError) -> (end: Int, isLast: Bool) {
         var depth = 0
         var index = start
         while index < frame.count {
@@ -105,15 +108,15 @@ struct FrameElements {
             case UInt8(ascii: ",") where depth == 0: return (index, false)
             case UInt8(ascii: "]"), UInt8(ascii: "}"):
                 depth -= 1
-                guard depth >= 0 else { throw .syntax(offset: index) }
+                guard depth >= 0 else { throw syntax(offset: index) }
             default: break
             }
             index += 1
         }
-        throw .syntax(offset: frame.count)
+        throw syntax(offset: frame.count)
     }
 
-    private static func stringEnd(in frame: UnsafeRawBufferPointer, from start: Int) throws(ParseError) -> Int {
+    private static func stringEnd(in frame: UnsafeRawBufferPointer, from start: Int) throws(BodyError) -> Int {
         var index = start + 1
         while index < frame.count {
             switch frame[index] {
@@ -122,7 +125,7 @@ struct FrameElements {
             default: index += 1
             }
         }
-        throw .syntax(offset: frame.count)
+        throw syntax(offset: frame.count)
     }
 
     private static func trimmed(_ range: Range<Int>, in frame: UnsafeRawBufferPointer) -> Range<Int> {
@@ -134,16 +137,5 @@ struct FrameElements {
 
     private static func isSpace(_ byte: UInt8) -> Bool {
         byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
-    }
-}
-
-extension FrameElements.ParseError {
-    /// Returns the error as a body error.
-    func bodyError(limit: Int) -> BodyError {
-        switch self {
-        case .syntax(let offset): BodyError(.invalidSyntax, offset: offset, detail: "expected an array of messages")
-        case .empty: BodyError(.invalidValue, detail: "expected an array of at least one message")
-        case .tooMany: BodyError(.tooLarge, detail: "expected an array of at most \(limit) messages")
-        }
     }
 }
