@@ -14,7 +14,7 @@ package struct OwnedThread {
         #else
         var created = pthread_t()
         #endif
-        guard pthread_create(&created, nil, threadMain, box.toOpaque()) == 0 else {
+        guard pthread_create(&created, nil, { threadMain($0) }, box.toOpaque()) == 0 else {
             box.release()
             throw .thread
         }
@@ -45,18 +45,12 @@ private final class ThreadWork: Sendable {
     }
 }
 
-#if canImport(Darwin)
-private func threadMain(_ box: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
-    Unmanaged<ThreadWork>.fromOpaque(box).takeRetainedValue().work()
-    return nil
-}
-#else
+// On Darwin the C function's argument is not optional.
 private func threadMain(_ box: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     guard let box else { return nil }
     Unmanaged<ThreadWork>.fromOpaque(box).takeRetainedValue().work()
     return nil
 }
-#endif
 
 /// A self-pipe that interrupts `poll`. Wake-ups coalesce.
 ///
