@@ -1,3 +1,4 @@
+import AdapterSupport
 import SignalboxCore
 import SignalboxRoutes
 
@@ -21,7 +22,7 @@ struct LinkIdentity {
     }
 
     var id: ActionID {
-        ActionID(unchecked: Bytes("link-\(LinkDigest.hexadecimal(bytes))"))
+        ActionID(unchecked: Bytes("link-\(LinkDigest.digest(bytes).hexadecimal)"))
     }
 
     private mutating func add(_ texts: [String]) {
@@ -44,14 +45,7 @@ struct LinkIdentity {
 package enum LinkDigest {
     /// Returns the digest of the text's UTF-8 as 64 lowercase hexadecimal digits.
     package static func hexadecimal(_ text: String) -> String {
-        hexadecimal(Array(text.utf8))
-    }
-
-    /// Returns the digest of the bytes as 64 lowercase hexadecimal digits.
-    static func hexadecimal(_ message: [UInt8]) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        let bytes = digest(message)
-        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+        digest(Array(text.utf8)).hexadecimal
     }
 
     /// Returns the 32-byte digest of a message of less than 2^61 bytes.

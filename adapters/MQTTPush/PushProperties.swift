@@ -68,15 +68,10 @@ extension PushProperties: Encodable {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encodeIfPresent(contentType, forKey: .contentType)
         try container.encodeIfPresent(responseTopic, forKey: .responseTopic)
-        try container.encodeIfPresent(correlationData.map(PushProperties.hexadecimal), forKey: .correlationData)
+        try container.encodeIfPresent(correlationData?.hexadecimal, forKey: .correlationData)
         if !userProperties.isEmpty { try container.encode(userProperties, forKey: .userProperties) }
         try container.encodeIfPresent(messageExpiry, forKey: .messageExpiry)
         if truncated { try container.encode(true, forKey: .truncated) }
-    }
-
-    private static func hexadecimal(_ bytes: [UInt8]) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 }
 
