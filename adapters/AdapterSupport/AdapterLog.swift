@@ -5,22 +5,24 @@ import Synchronization
 /// Logs the messages of an adapter, each a sentence prefixed with the source's name. Any thread.
 package final class AdapterLog: Sendable {
     private let logger: Logger
-    private let source: SourceName
+    /// The start of every message.
+    private let prefix: String
     private let throttle = Mutex(LogThrottle())
 
     /// - Parameters:
     ///   - logger: The logger to write to. The field `source` is added to its metadata.
     ///   - source: The source that the messages are about.
-    package init(_ logger: Logger, source: SourceName) {
+    ///   - prefix: The part of the source that they are about, such as `publisher: `; empty by default.
+    package init(_ logger: Logger, source: SourceName, prefix: String = "") {
         var logger = logger
         logger[metadataKey: "source"] = .string(source.text)
         self.logger = logger
-        self.source = source
+        self.prefix = "source \(source): \(prefix)"
     }
 
     /// Logs a message.
     package func write(_ level: Logger.Level, _ text: String) {
-        logger.log(level: level, "source \(source): \(text)")
+        logger.log(level: level, "\(prefix)\(text)")
     }
 
     /// Logs a message unless one of its kind was logged within the last minute. The next one states the withheld count.
@@ -39,30 +41,16 @@ package final class AdapterLog: Sendable {
 ///
 /// At most 64 kinds are tracked. The next kind clears the table, so a line may repeat early, but memory stays bounded.
 package struct LogThrottle {
-    private struct Kind {
-        var last: ContinuousClock.Instant
-        var suppressed = 0
-    }
-
-    private static let interval: Duration = .seconds(60)
     private static let bound = 64
-    private var kinds: [String: Kind] = [:]
+    private let start = ContinuousClock.now
+    private var kinds: [String: LogRateLimiter] = [:]
 
     /// Creates a throttle that tracks no kinds.
     package init() {}
 
     /// Returns the number of lines withheld since the last admitted one of the kind, or `nil` to withhold this one.
     package mutating func admit(_ kind: String, at now: ContinuousClock.Instant) -> Int? {
-        guard let known = kinds[kind] else {
-            if kinds.count == LogThrottle.bound { kinds.removeAll() }
-            kinds[kind] = Kind(last: now)
-            return 0
-        }
-        guard now - known.last >= LogThrottle.interval else {
-            kinds[kind]?.suppressed += 1
-            return nil
-        }
-        kinds[kind] = Kind(last: now)
-        return known.suppressed
+        if kinds[kind] == nil, kinds.count == LogThrottle.bound { kinds.removeAll() }
+        return kinds[kind, default: LogRateLimiter(lines: 1, per: .seconds(60))].admit(at: now - start)
     }
 }

@@ -65,6 +65,13 @@ public struct MQTTPushError: Error, Sendable, Hashable, CustomStringConvertible 
         MQTTPushError(.invalidConfiguration, detail)
     }
 
+    /// Checks rules in order.
+    ///
+    /// - Throws: ``MQTTPushError`` `invalidConfiguration` with the first rule that does not hold.
+    static func check(_ rules: [(holds: Bool, rule: String)]) throws(MQTTPushError) {
+        for (holds, rule) in rules where !holds { throw .invalid(rule) }
+    }
+
     /// Reads a secret at connection time.
     ///
     /// - Throws: ``MQTTPushError`` `secretUnavailable`.

@@ -15,23 +15,29 @@ protocol BrokerSettings: Sendable {
     var answerTimeout: Duration { get }
     var reconnect: MQTTReconnect { get }
     var firstConnectionMustSucceed: Bool { get }
+    /// What distinguishes the client's log lines from those of the source's other clients.
+    var logPrefix: String { get }
 }
 
-extension MQTTPushConfiguration: BrokerSettings {}
-extension MQTTPublisherConfiguration: BrokerSettings {}
+extension MQTTPushConfiguration: BrokerSettings {
+    var logPrefix: String { connectionName.map { "connection \($0): " } ?? "" }
+}
+
+extension MQTTPublisherConfiguration: BrokerSettings {
+    var logPrefix: String { "publisher: " }
+}
 
 extension BrokerSettings {
     /// Validates the settings that both clients share.
     func validateBrokerSettings() throws(MQTTPushError) {
         try security.validate(for: broker)
         try will?.validate()
-        if password != nil && username == nil { throw .invalid("a password needs a user name") }
-        guard keepalive == .zero || keepalive.isWholeSeconds(in: 5...65_535) else {
-            throw .invalid("the keepalive must be 0 (none) or a whole number of seconds, 5 to 65535")
-        }
-        guard (Duration.milliseconds(100) ... .seconds(3_600)).contains(answerTimeout) else {
-            throw .invalid("the answer timeout must be 100 ms to 1 h")
-        }
+        let isKeepaliveValid = keepalive == .zero || keepalive.isWholeSeconds(in: 5...65_535)
+        try MQTTPushError.check([
+            (password == nil || username != nil, "a password needs a user name"),
+            (isKeepaliveValid, "the keepalive must be 0 (none) or a whole number of seconds, 5 to 65535"),
+            (.milliseconds(100) ... .seconds(3_600) ~= answerTimeout, "the answer timeout must be 100 ms to 1 h"),
+        ])
         try reconnect.validate()
     }
 }

@@ -129,7 +129,6 @@ extension MQTTPushConfiguration {
             try validateBrokerSettings()
             try validateSession()
             try validateBounds()
-            try validateTimes()
             try deliveries?.validate()
             try validatePublishing()
         } catch {
@@ -176,21 +175,15 @@ extension MQTTPushConfiguration {
     }
 
     private func validateBounds() throws(MQTTPushError) {
-        guard (1...65_535).contains(receiveMaximum) else { throw .invalid("the receive maximum must be 1 to 65535") }
-        guard batchMessages >= 1, batchMessages <= receiveMaximum else {
-            throw .invalid("a batch must have at least 1 message and at most the receive maximum (\(receiveMaximum))")
-        }
-        guard (1...8 * 1024 * 1024).contains(batchBytes) else { throw .invalid("a batch's bytes must be 1 to 8 MiB") }
-        guard (1...65_536).contains(cachedTopics) else { throw .invalid("the cached topics must be 1 to 65536") }
-    }
-
-    private func validateTimes() throws(MQTTPushError) {
-        guard (Duration.milliseconds(10) ... .seconds(3_600)).contains(ackDeadline) else {
-            throw .invalid("the ack deadline must be 10 ms to 1 h")
-        }
-        guard (Duration.zero ... .seconds(3_600)).contains(lingerTimeout) else {
-            throw .invalid("the linger timeout must be 0 to 1 h")
-        }
+        let batchRule = "a batch must have at least 1 message and at most the receive maximum (\(receiveMaximum))"
+        try MQTTPushError.check([
+            (1...65_535 ~= receiveMaximum, "the receive maximum must be 1 to 65535"),
+            (batchMessages >= 1 && batchMessages <= receiveMaximum, batchRule),
+            (1...8 * 1024 * 1024 ~= batchBytes, "a batch's bytes must be 1 to 8 MiB"),
+            (1...65_536 ~= cachedTopics, "the cached topics must be 1 to 65536"),
+            (.milliseconds(10) ... .seconds(3_600) ~= ackDeadline, "the ack deadline must be 10 ms to 1 h"),
+            (.zero ... .seconds(3_600) ~= lingerTimeout, "the linger timeout must be 0 to 1 h"),
+        ])
     }
 }
 

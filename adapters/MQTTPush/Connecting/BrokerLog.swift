@@ -7,24 +7,11 @@ import Synchronization
 final class BrokerLog: Sendable {
     private let log: AdapterLog
     private let broker: MQTTBroker
-    private let prefix: String
     private let hasLoggedDisconnect = Atomic(true)
 
-    private init(_ logger: Logger, _ settings: some BrokerSettings, prefix: String) {
-        log = AdapterLog(logger, source: settings.source)
-        broker = settings.broker
-        self.prefix = prefix
-    }
-
-    /// Creates the log of a connection that receives.
-    convenience init(_ logger: Logger, configuration: MQTTPushConfiguration) {
-        let prefix = configuration.connectionName.map { "connection \($0): " } ?? ""
-        self.init(logger, configuration, prefix: prefix)
-    }
-
-    /// Creates the log of a publisher.
-    convenience init(_ logger: Logger, configuration: MQTTPublisherConfiguration) {
-        self.init(logger, configuration, prefix: "publisher: ")
+    init(_ logger: Logger, configuration: some BrokerSettings) {
+        log = AdapterLog(logger, source: configuration.source, prefix: configuration.logPrefix)
+        broker = configuration.broker
     }
 
     // MARK: - Connections
@@ -34,12 +21,12 @@ final class BrokerLog: Sendable {
     /// - Parameter session: What to say about the session.
     func connected(_ session: String = "") {
         guard hasLoggedDisconnect.exchange(false, ordering: .relaxed) else { return }
-        write(.info, "connected to broker \(broker)\(session)")
+        log.write(.info, "connected to broker \(broker)\(session)")
     }
 
     /// Logged at each run.
     func insecure() {
-        write(
+        log.write(
             .warning,
             "the certificate of broker \(broker) is not verified: anyone on the network path can read and change all "
                 + "traffic. Name the file of its authority instead"
@@ -49,18 +36,18 @@ final class BrokerLog: Sendable {
     func disconnected(_ reason: BrokerDisconnectReason, retryDelay: Duration) {
         let level: Logger.Level = reason.isConfigurationError ? .error : .warning
         let text = "\(reason.message(for: broker)); retrying in \(retryDelay.secondsDescription)"
-        if writeLimited(level, reason.kind, text) { hasLoggedDisconnect.store(true, ordering: .relaxed) }
+        if log.writeLimited(level, reason.kind, text) { hasLoggedDisconnect.store(true, ordering: .relaxed) }
     }
 
     // MARK: - Receiving
 
     /// Logged at each connection, because programs wait for this line; back-off keeps connections rare.
     func subscribed(_ count: Int) {
-        write(.info, "subscribed to \(count) topic filters")
+        log.write(.info, "subscribed to \(count) topic filters")
     }
 
     func sessionLost() {
-        writeLimited(
+        log.writeLimited(
             .warning,
             "session",
             "broker \(broker) lost the session: messages sent while the source was disconnected may be missing. Check "
@@ -69,7 +56,7 @@ final class BrokerLog: Sendable {
     }
 
     func refused(_ filter: String, _ code: ReasonCode) {
-        writeLimited(
+        log.writeLimited(
             .error,
             "filter \(filter)",
             "broker \(broker) refused the subscription to \(filter.debugDescription): \(code.text). Its messages do "
@@ -79,26 +66,26 @@ final class BrokerLog: Sendable {
 
     func downgraded(_ filter: String) {
         let text = "broker \(broker) grants only QoS 0 for \(filter.debugDescription): messages may be lost"
-        writeLimited(.warning, "filter \(filter)", text)
+        log.writeLimited(.warning, "filter \(filter)", text)
     }
 
     func unexpected(_ count: Int) {
-        writeLimited(.warning, "unexpected", "broker \(broker) sent \(count) messages without a subscription")
+        log.writeLimited(.warning, "unexpected", "broker \(broker) sent \(count) messages without a subscription")
     }
 
     func ignored(_ count: Int) {
-        writeLimited(.info, "ignored", "\(count) retained messages were dropped, as configured")
+        log.writeLimited(.info, "ignored", "\(count) retained messages were dropped, as configured")
     }
 
     func leftUnacknowledged(_ count: Int) {
-        write(
+        log.write(
             .info,
             "\(count) messages were not acknowledged: QoS 1 messages are redelivered, QoS 0 messages are lost"
         )
     }
 
     func deliveriesNotCounted(_ file: String, _ why: String) {
-        writeLimited(
+        log.writeLimited(
             .warning,
             "deliveries",
             "deliveries are not counted because \(file) cannot be used: \(why). A message that ends the program will do so "
@@ -107,14 +94,14 @@ final class BrokerLog: Sendable {
     }
 
     func stopped() {
-        write(.info, BrokerDisconnectReason.stopped.message(for: broker))
+        log.write(.info, BrokerDisconnectReason.stopped.message(for: broker))
     }
 
     // MARK: - Publishing
 
     /// Logs an offered message that was accepted but not published.
     func notPublished(_ topic: String, _ error: MQTTPublishError) {
-        writeLimited(
+        log.writeLimited(
             error.code == .stopped ? .warning : .error,
             "notPublished \(error.code) \(error.reasonCode ?? 0)",
             "a message to \(topic.prefix(256).debugDescription) was not published: \(error.detail)"
@@ -122,7 +109,7 @@ final class BrokerLog: Sendable {
     }
 
     func replyTopicRefused(_ code: ReasonCode) {
-        writeLimited(
+        log.writeLimited(
             .error,
             "replyTopic",
             "broker \(broker) refused the subscription to the publisher's reply topic: \(code.text). Requests get no "
@@ -134,7 +121,7 @@ final class BrokerLog: Sendable {
     /// characters.
     func unansweredRequest(_ topic: String, _ reason: String) {
         let text = "a request was not answered on \(topic.prefix(256).debugDescription): \(reason)"
-        writeLimited(.warning, "unansweredRequest \(reason)", text)
+        log.writeLimited(.warning, "unansweredRequest \(reason)", text)
     }
 
     /// Logs the end of a publisher's run.
@@ -142,15 +129,6 @@ final class BrokerLog: Sendable {
     /// - Parameter left: The number of messages that were not published.
     func stopped(_ left: Int) {
         let rest = left == 0 ? "" : "; \(left) messages were not published"
-        write(left == 0 ? .info : .warning, "stopped" + rest)
-    }
-
-    private func write(_ level: Logger.Level, _ text: String) {
-        log.write(level, prefix + text)
-    }
-
-    @discardableResult
-    private func writeLimited(_ level: Logger.Level, _ kind: String, _ text: String) -> Bool {
-        log.writeLimited(level, kind, prefix + text)
+        log.write(left == 0 ? .info : .warning, "stopped" + rest)
     }
 }

@@ -77,7 +77,6 @@ extension MQTTPublisherConfiguration {
         do throws(MQTTPushError) {
             try validateBrokerSettings()
             try validateBounds()
-            try validateTimes()
             try validateReplies()
         } catch {
             throw error.about(source)
@@ -85,28 +84,15 @@ extension MQTTPublisherConfiguration {
     }
 
     private func validateBounds() throws(MQTTPushError) {
-        guard (1...1_000_000).contains(queuedMessages) else {
-            throw .invalid("the queued messages must be 1 to 1000000")
-        }
-        guard (1_024...1_073_741_824).contains(queuedBytes) else {
-            throw .invalid("the queued bytes must be 1 KiB to 1 GiB")
-        }
-        guard (1...10_000).contains(unacknowledgedMessages) else {
-            throw .invalid("the unacknowledged messages must be 1 to 10000")
-        }
-        guard (1...100_000).contains(requestsInFlight) else {
-            throw .invalid("the requests in flight must be 1 to 100000")
-        }
-        guard (1...67_108_864).contains(replyBytes) else { throw .invalid("the bytes of a reply must be 1 to 64 MiB") }
-    }
-
-    private func validateTimes() throws(MQTTPushError) {
-        guard (Duration.milliseconds(10) ... .seconds(3_600)).contains(publishTimeout) else {
-            throw .invalid("the publish timeout must be 10 ms to 1 h")
-        }
-        guard (Duration.zero ... .seconds(3_600)).contains(stopTimeout) else {
-            throw .invalid("the stop timeout must be 0 to 1 h")
-        }
+        try MQTTPushError.check([
+            (1...1_000_000 ~= queuedMessages, "the queued messages must be 1 to 1000000"),
+            (1_024...1_073_741_824 ~= queuedBytes, "the queued bytes must be 1 KiB to 1 GiB"),
+            (1...10_000 ~= unacknowledgedMessages, "the unacknowledged messages must be 1 to 10000"),
+            (1...100_000 ~= requestsInFlight, "the requests in flight must be 1 to 100000"),
+            (1...67_108_864 ~= replyBytes, "the bytes of a reply must be 1 to 64 MiB"),
+            (.milliseconds(10) ... .seconds(3_600) ~= publishTimeout, "the publish timeout must be 10 ms to 1 h"),
+            (.zero ... .seconds(3_600) ~= stopTimeout, "the stop timeout must be 0 to 1 h"),
+        ])
     }
 
     private func validateReplies() throws(MQTTPushError) {
@@ -191,8 +177,7 @@ extension MQTTPushConfiguration {
         guard let publishing, let publisher else { return }
         try publisher.validate()
         guard !perConnection.contains(where: { $0.clientID == publisher.clientID }) else {
-            throw MQTTPushError(
-                .invalidConfiguration,
+            throw .invalid(
                 "the publishing client uses a client id of the source: two clients with one id disconnect each other"
             )
         }

@@ -110,12 +110,10 @@ public struct MQTTDeliveryLimit: Sendable, Hashable {
     }
 
     func validate() throws(MQTTPushError) {
-        guard !file.isEmpty, !file.utf8.contains(0) else {
-            throw .invalid("the file name of the deliveries is empty")
-        }
-        guard (1...1_000).contains(deliveries) else {
-            throw .invalid("a message must get 1 to 1000 deliveries")
-        }
+        try MQTTPushError.check([
+            (!file.isEmpty && !file.utf8.contains(0), "the file name of the deliveries is empty"),
+            (1...1_000 ~= deliveries, "a message must get 1 to 1000 deliveries"),
+        ])
     }
 }
 
