@@ -18,7 +18,10 @@ public struct MQTTPushAdapter: Adapter {
     /// The second client, if ``MQTTPushConfiguration/publishing`` configures one. It runs while the adapter runs;
     /// messages passed to it earlier wait in its queue.
     public let publisher: MQTTPublisher?
-    private let outbound: PushOutbound?
+    /// Replies to requests; `nil` without reply topics.
+    private let responder: Responder?
+    /// The `context.sender` of arrivals; `nil` without a send topic.
+    private let sender: PushSender?
     private let logger: Logger
     let parts: [(configuration: MQTTPushConfiguration, subscriptions: SubscriptionManager)]
 
@@ -30,15 +33,16 @@ public struct MQTTPushAdapter: Adapter {
         try configuration.validate()
         self.configuration = configuration
         self.logger = logger
-        if let settings = configuration.publisher {
-            let publisher = try MQTTPublisher(settings, logger: logger)
-            self.publisher = publisher
-            outbound = PushOutbound(configuration, publisher: publisher)
-        } else {
-            publisher = nil
-            outbound = nil
-        }
         parts = configuration.perConnection.map { ($0, SubscriptionManager($0.topics)) }
+        guard let publishing = configuration.publishing, let settings = configuration.publisher else {
+            (publisher, responder, sender) = (nil, nil, nil)
+            return
+        }
+        let publisher = try MQTTPublisher(settings, logger: logger)
+        self.publisher = publisher
+        responder = publishing.replyTopics.isEmpty ? nil : Responder(publishing, publisher: publisher)
+        let topic = publishing.sendTopic.flatMap { try? SendTopic($0) }
+        sender = topic.map { PushSender(topic: $0, publisher: publisher) }
     }
 
     /// The configured source.
@@ -48,13 +52,13 @@ public struct MQTTPushAdapter: Adapter {
     /// require ``MQTTPublishing/replyTopics``; a sender requires ``MQTTPublishing/sendTopic``.
     public var features: AdapterFeatures {
         var features: AdapterFeatures = [.redelivers, .stableIDs]
-        if outbound?.responder != nil { features.insert(.replies) }
-        if outbound?.sender != nil { features.insert(.pushes) }
+        if responder != nil { features.insert(.replies) }
+        if sender != nil { features.insert(.pushes) }
         return features
     }
 
     /// The numbers of requests by result; all 0 if the source answers none.
-    public var replyCounts: MQTTReplyCounts { outbound?.responder?.counts ?? MQTTReplyCounts() }
+    public var replyCounts: MQTTReplyCounts { responder?.counts ?? MQTTReplyCounts() }
 
     /// Calls an action of another program through ``MQTTPublishing/sendTopic`` and waits for its reply.
     ///
@@ -130,12 +134,7 @@ public struct MQTTPushAdapter: Adapter {
     ///   and `subscriptionRefused` if ``MQTTPushConfiguration/firstConnectionMustSucceed`` is set, publisher included;
     ///   `invalidConfiguration` if ``publisher`` is already running.
     public func run(into intake: any Intake) async throws {
-        MosquittoVulnerabilities.warn(
-            of: configuration.broker,
-            configuration.version,
-            configuration.security,
-            to: logger
-        )
+        MosquittoVulnerabilities.warn(of: configuration, to: logger)
         guard let publisher else { return try await receive(into: intake) }
         let publishing = try publisher.begin()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -168,14 +167,15 @@ public struct MQTTPushAdapter: Adapter {
         let bridge: ThreadBridge<MQTTPushError>
         do throws(SystemResourceError) {
             bridge = try ThreadBridge()
-            try bridge.start { [bridge, logger, outbound] () throws(MQTTPushError) in
+            try bridge.start { [bridge, logger, responder, sender] () throws(MQTTPushError) in
                 try ReceiveLoop(
                     configuration,
                     subscriptions: subscriptions,
                     bridge: bridge,
                     intake: intake,
                     logger: logger,
-                    outbound: outbound
+                    responder: responder,
+                    sender: sender
                 )
                 .run()
             }

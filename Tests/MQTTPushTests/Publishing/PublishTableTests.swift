@@ -10,7 +10,7 @@ import Testing
     private static func table(unacknowledged: Int = 2) throws -> PublishTable {
         var configuration = try MQTTPublisherConfiguration.test(port: 1)
         configuration.unacknowledgedMessages = unacknowledged
-        return PublishTable(limits: PublishLimits(configuration))
+        return PublishTable(limits: configuration)
     }
 
     private static func add(_ numbers: ClosedRange<UInt64>, _ qos: MQTTQoS, to table: inout PublishTable) {

@@ -16,6 +16,10 @@ protocol BrokerRole: BrokerClientDelegate {
     func stop(_ connection: BrokerConnection) -> BrokerDisconnectReason?
     /// Whether an answer of the broker is overdue. Called about once a second.
     func isOverdue(at now: ContinuousClock.Instant) -> Bool
+    /// The connection has ended, and its socket is closed.
+    ///
+    /// - Returns: Whether the connection was useful and so resets the back-off.
+    func ended(_ reason: BrokerDisconnectReason) -> Bool
 }
 
 /// One connection to a broker, from CONNECT until it ends. Belongs to its thread.
@@ -28,12 +32,11 @@ final class BrokerConnection {
     private let role: any BrokerRole
     /// Whether the broker has accepted the connection.
     private(set) var isOpen = false
-    /// Whether the connection has lasted a minute.
-    private(set) var isStable = false
     private var connack: (code: ReasonCode, sessionPresent: Bool)?
     private var disconnectCode: ReasonCode?
     private var hasProtocolError = false
-    private let startedAt = ContinuousClock.now
+    /// When the broker could first answer CONNECT.
+    private var startedAt = ContinuousClock.now
     private var lastCheck = ContinuousClock.now
 
     /// - Parameter cleanStart: Whether the broker discards the session of the client id.
@@ -55,8 +58,9 @@ final class BrokerConnection {
         let result = bridge.blocking { client.connect() }
         guard let reason = result, !bridge.isStopping else { return .stopped }
         if let reason { return reason }
+        // The answer timeout must not include the time for reading files and connecting.
+        startedAt = .now
         while true {
-            if isOpen && .now - startedAt > .seconds(60) { isStable = true }
             if bridge.isStopping {
                 guard isOpen else { return .stopped }
                 if let reason = role.stop(self) { return reason }
@@ -64,6 +68,9 @@ final class BrokerConnection {
             if let reason = role.turn(self) { return reason }
         }
     }
+
+    /// Whether the open connection has lasted a minute.
+    var isStable: Bool { isOpen && .now - startedAt > .seconds(60) }
 
     /// Opens the connection once the broker has accepted it.
     ///

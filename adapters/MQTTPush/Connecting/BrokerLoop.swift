@@ -2,34 +2,26 @@ import AdapterSupport
 
 /// The main loop of a client's thread: successive connections, with waits in between. Belongs to that thread.
 struct BrokerLoop {
-    /// How one connection went.
-    struct Attempt {
-        let reason: BrokerDisconnectReason
-        /// Whether the broker accepted the connection.
-        let wasOpen: Bool
-        /// Whether the connection resets the back-off.
-        let resetsBackoff: Bool
-    }
-
     let settings: any BrokerSettings
+    let limits: BrokerClient.Limits
     let bridge: ThreadBridge<MQTTPushError>
     let log: BrokerLog
 
     /// Connects until the thread is stopped.
     ///
-    /// - Parameter connect: A closure that runs one connection. Its argument is whether an earlier one was accepted. On
-    ///   return the connection's socket is closed and unflushed data is discarded.
+    /// - Parameter makeRole: Returns the role of the next connection, and whether the broker discards the session of
+    ///   the client id. Its argument is whether an earlier connection was accepted.
     /// - Returns: Whether a connection was accepted.
-    /// - Throws: ``MQTTPushError`` for the end of a connection that is final, and the errors of `connect`.
-    func run(_ connect: (Bool) throws(MQTTPushError) -> Attempt) throws(MQTTPushError) -> Bool {
+    /// - Throws: ``MQTTPushError`` for the end of a connection that is final, or `noResources`.
+    func run(_ makeRole: (Bool) -> (role: any BrokerRole, cleanStart: Bool)) throws(MQTTPushError) -> Bool {
         if case .tls(.insecure, _) = settings.security { log.insecure() }
         var backoff = settings.reconnect.backoff
         var wasConnected = false
         while !bridge.isStopping {
-            let attempt = try connect(wasConnected)
-            let reason = attempt.reason
-            if attempt.wasOpen { wasConnected = true }
-            if attempt.resetsBackoff { backoff.succeeded() }
+            let (role, cleanStart) = makeRole(wasConnected)
+            let (reason, wasOpen, isStable) = try connect(role, cleanStart)
+            if wasOpen { wasConnected = true }
+            if role.ended(reason) || isStable { backoff.succeeded() }
             guard reason != .stopped else { break }
             if reason.isFinal || settings.firstConnectionMustSucceed && !wasConnected {
                 throw MQTTPushError(reason.error, reason.message(for: settings.broker), source: settings.source)
@@ -43,6 +35,22 @@ struct BrokerLoop {
             pause(wait)
         }
         return wasConnected
+    }
+
+    /// Runs one connection. On return its socket is closed and unflushed data is discarded.
+    private func connect(
+        _ role: any BrokerRole,
+        _ cleanStart: Bool
+    ) throws(MQTTPushError) -> (BrokerDisconnectReason, wasOpen: Bool, isStable: Bool) {
+        let connection = try BrokerConnection(
+            settings,
+            limits: limits,
+            cleanStart: cleanStart,
+            bridge: bridge,
+            role: role
+        )
+        let reason = connection.run()
+        return (reason, connection.isOpen, connection.isStable)
     }
 
     private func pause(_ wait: Duration) {

@@ -3,12 +3,13 @@ import AdapterSupport
 /// The result of waiting on a socket and a wake signal.
 struct SocketWait {
     /// The socket events to wait for. Errors always end the wait.
-    enum Interest {
-        case readable
-        case writable
-        case readableOrWritable
+    struct Interest: OptionSet {
+        let rawValue: Int16
+
+        static let readable = Interest(rawValue: Int16(POLLIN))
+        static let writable = Interest(rawValue: Int16(POLLOUT))
         /// Only the peer closing the connection, where the system reports it (Linux: `POLLRDHUP`).
-        case hangUp
+        static let hangUp = Interest(rawValue: SocketWait.peerClosed)
     }
 
     private(set) var isReady = false
@@ -29,15 +30,9 @@ struct SocketWait {
     ///   - wake: The readable end of the wake signal, or -1 for none.
     ///   - limit: The maximum wait, rounded up to milliseconds, at most one day.
     init(socket: Int32, for interest: Interest, wake: Int32, limit: Duration) {
-        let events =
-            switch interest {
-            case .readable: Int16(POLLIN)
-            case .writable: Int16(POLLOUT)
-            case .readableOrWritable: Int16(POLLIN) | Int16(POLLOUT)
-            case .hangUp: SocketWait.peerClosed
-            }
         var waited = (
-            pollfd(fd: socket, events: events, revents: 0), pollfd(fd: wake, events: Int16(POLLIN), revents: 0)
+            pollfd(fd: socket, events: interest.rawValue, revents: 0),
+            pollfd(fd: wake, events: Int16(POLLIN), revents: 0)
         )
         let found = withUnsafeMutablePointer(to: &waited) { pair in
             pair.withMemoryRebound(to: pollfd.self, capacity: 2) { poll($0, 2, limit.pollMilliseconds) }

@@ -219,23 +219,11 @@ enum PreSharedKey {
 
     /// - Returns: `nil` unless the text has an even number of hexadecimal digits, 2 to 512.
     static func bytes(of text: String) -> [UInt8]? {
-        let digits = Array(text.utf8)
-        guard (2...2 * maximumLength).contains(digits.count), digits.count.isMultiple(of: 2) else { return nil }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(digits.count / 2)
-        for index in stride(from: 0, to: digits.count, by: 2) {
-            guard let high = value(digits[index]), let low = value(digits[index + 1]) else { return nil }
-            bytes.append(high << 4 | low)
-        }
-        return bytes
-    }
-
-    private static func value(_ digit: UInt8) -> UInt8? {
-        switch digit {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
-        default: nil
-        }
+        // A byte is read as a character of Latin-1, in which only ASCII has digits.
+        let digits = text.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+        guard digits.count == text.utf8.count, (2...2 * maximumLength).contains(digits.count),
+            digits.count.isMultiple(of: 2)
+        else { return nil }
+        return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
     }
 }

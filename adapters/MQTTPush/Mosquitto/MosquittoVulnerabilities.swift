@@ -32,13 +32,14 @@ enum MosquittoVulnerabilities {
     }
 
     /// Logs the vulnerabilities of the loaded libraries, once per process.
-    static func warn(of broker: MQTTBroker, _ version: MQTTVersion, _ security: MQTTSecurity, to logger: Logger) {
+    static func warn(of settings: some BrokerSettings, to logger: Logger) {
         var (major, minor, patch): (Int32, Int32, Int32) = (0, 0, 0)
         mosquitto_lib_version(&major, &minor, &patch)
         let loaded = LibraryVersion(Int(major), Int(minor), Int(patch))
-        let vulnerabilities = affecting(version, security, isLocal: broker.isLocal)
+        let isLocal = settings.broker.isLocal
+        let vulnerabilities = affecting(settings.version, settings.security, isLocal: isLocal)
         LibraryVulnerability.warn(of: vulnerabilities, in: "libmosquitto", loaded, to: logger)
-        guard security != .none, !broker.isLocal else { return }
+        guard settings.security != .none, !isLocal else { return }
         let openSSL = OpenSSLVulnerabilities.version(UInt(OpenSSL_version_num()))
         LibraryVulnerability.warn(of: OpenSSLVulnerabilities.all, in: "OpenSSL", openSSL, to: logger)
     }

@@ -11,15 +11,12 @@ struct ReasonCode: Hashable {
 
     /// Converts the return code of an MQTT 3.1.1 CONNACK (MQTT 3.1.1, 3.2.2.3) to an MQTT 5 reason code.
     init(returnCode: Int32) {
-        switch returnCode {
-        case 0: rawValue = 0
-        case 1: rawValue = Int32(MQTT_RC_UNSUPPORTED_PROTOCOL_VERSION.rawValue)
-        case 2: rawValue = Int32(MQTT_RC_CLIENTID_NOT_VALID.rawValue)
-        case 3: rawValue = Int32(MQTT_RC_SERVER_UNAVAILABLE.rawValue)
-        case 4: rawValue = Int32(MQTT_RC_BAD_USERNAME_OR_PASSWORD.rawValue)
-        case 5: rawValue = Int32(MQTT_RC_NOT_AUTHORIZED.rawValue)
-        default: rawValue = Int32(MQTT_RC_UNSPECIFIED.rawValue)
-        }
+        let codes = [
+            MQTT_RC_SUCCESS, MQTT_RC_UNSUPPORTED_PROTOCOL_VERSION, MQTT_RC_CLIENTID_NOT_VALID,
+            MQTT_RC_SERVER_UNAVAILABLE, MQTT_RC_BAD_USERNAME_OR_PASSWORD, MQTT_RC_NOT_AUTHORIZED,
+        ]
+        let code = codes.indices.contains(Int(returnCode)) ? codes[Int(returnCode)] : MQTT_RC_UNSPECIFIED
+        rawValue = Int32(code.rawValue)
     }
 
     init(rawValue: Int32) {
@@ -29,13 +26,9 @@ struct ReasonCode: Hashable {
     /// Whether the code is a failure: 128 or above.
     var isFailure: Bool { rawValue >= 128 }
 
-    /// Whether retrying soon is pointless because a configuration must change first.
-    var needsReconfiguration: Bool {
-        switch rawValue {
-        case 132, 133, 134, 135, 138, 140, 142, 144, 149, 154, 155, 157: true
-        default: false
-        }
-    }
+    /// Whether retrying soon is pointless because a configuration must change first: there is advice, or the broker
+    /// refuses the authentication method (140) or a topic name (144).
+    var needsReconfiguration: Bool { advice != nil || rawValue == 140 || rawValue == 144 }
 
     /// A description such as `bad user name or password (134)`. It never includes the broker's own reason string.
     var text: String {

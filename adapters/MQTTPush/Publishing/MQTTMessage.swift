@@ -109,51 +109,46 @@ public struct MQTTReply: Sendable, Hashable {
     public var text: String? { String(validating: payload, as: UTF8.self) }
 }
 
-/// Validates messages as far as possible without a broker.
-struct MessageValidator {
-    private let version: MQTTVersion
-
-    init(_ configuration: MQTTPublisherConfiguration) {
-        version = configuration.version
-    }
-
+extension MQTTMessage {
+    /// Validates the message as far as possible without a broker.
+    ///
+    /// - Parameter version: The protocol version of the connection.
     /// - Throws: ``MQTTPublishError`` `invalidMessage` or `tooLarge`.
-    func validate(_ message: MQTTMessage) throws(MQTTPublishError) {
-        try validateTopic(message.topic, "topic")
-        if let topic = message.responseTopic { try validateTopic(topic, "response topic") }
-        guard message.payload.count <= MQTTMessage.largestPayload else {
+    func validate(for version: MQTTVersion) throws(MQTTPublishError) {
+        try MQTTMessage.validateTopic(topic, "topic")
+        if let responseTopic { try MQTTMessage.validateTopic(responseTopic, "response topic") }
+        guard payload.count <= MQTTMessage.largestPayload else {
             throw MQTTPublishError(.tooLarge, "a payload must have at most \(MQTTMessage.largestPayload) bytes")
         }
-        guard version == .v5 else { return try validateHasNoProperties(message) }
-        guard (message.correlation?.count ?? 0) <= 65_535 else {
+        guard version == .v5 else { return try validateHasNoProperties() }
+        guard (correlation?.count ?? 0) <= 65_535 else {
             throw .invalid("correlation data must have at most 65535 bytes")
         }
-        if let expiry = message.expiry, !(.zero ... .seconds(4_294_967_295) ~= expiry) || expiry == .zero {
+        if let expiry, !(.zero ... .seconds(4_294_967_295) ~= expiry) || expiry == .zero {
             throw .invalid("an expiry must be above 0 and at most 2^32 - 1 s")
         }
-        guard message.userProperties.count <= 64 else {
+        guard userProperties.count <= 64 else {
             throw .invalid("a message can have at most 64 user properties")
         }
-        var texts = message.userProperties.flatMap { [$0.name, $0.value] }
-        if let type = message.contentType { texts.append(type) }
-        for text in texts where !MessageValidator.isText(text) {
+        var texts = userProperties.flatMap { [$0.name, $0.value] }
+        if let contentType { texts.append(contentType) }
+        for text in texts where !MQTTMessage.isText(text) {
             throw .invalid("texts of properties must have at most 65535 bytes and no control characters")
         }
     }
 
-    private func validateHasNoProperties(_ message: MQTTMessage) throws(MQTTPublishError) {
-        guard message.responseTopic == nil, message.correlation == nil, message.contentType == nil,
-            message.expiry == nil, message.userProperties.isEmpty
+    private func validateHasNoProperties() throws(MQTTPublishError) {
+        guard responseTopic == nil, correlation == nil, contentType == nil, expiry == nil, userProperties.isEmpty
         else { throw .invalid("MQTT 3.1.1 has no properties: leave them out, or use MQTT 5") }
     }
 
-    private func validateTopic(_ text: String, _ name: String) throws(MQTTPublishError) {
+    private static func validateTopic(_ text: String, _ name: String) throws(MQTTPublishError) {
         do {
             _ = try TopicName(text)
         } catch {
             throw .invalid("the \(name): \(error)")
         }
-        guard MessageValidator.isText(text) else { throw .invalid("the \(name) has control characters") }
+        guard isText(text) else { throw .invalid("the \(name) has control characters") }
     }
 
     /// Returns whether the library accepts the text, which must not contain control characters or noncharacters.

@@ -54,12 +54,7 @@ public final class MQTTPublisher: Sendable {
 
     /// Starts a run that does not end with the caller's task.
     func begin() throws(MQTTPushError) -> PublisherRun {
-        MosquittoVulnerabilities.warn(
-            of: configuration.broker,
-            configuration.version,
-            configuration.security,
-            to: logger
-        )
+        MosquittoVulnerabilities.warn(of: configuration, to: logger)
         return try PublisherRun(configuration, queue: queue, logger: logger)
     }
 
@@ -74,7 +69,7 @@ public final class MQTTPublisher: Sendable {
     ///   `cancelled`, `invalidMessage`, `tooLarge`, `unsupported`, `expired` or `notConnected`.
     @discardableResult
     public func publish(_ message: MQTTMessage) async throws(MQTTPublishError) -> MQTTReceipt {
-        try MessageValidator(configuration).validate(message)
+        try message.validate(for: configuration.version)
         return try await queue.publish(message, limit: configuration.publishTimeout)
     }
 
@@ -85,7 +80,7 @@ public final class MQTTPublisher: Sendable {
     /// - Parameter message: The message, checked before it is accepted.
     /// - Throws: ``MQTTPublishError`` `queueFull`, `stopped`, `invalidMessage` or `tooLarge` if it was not accepted.
     public func offer(_ message: MQTTMessage) throws(MQTTPublishError) {
-        try MessageValidator(configuration).validate(message)
+        try message.validate(for: configuration.version)
         try queue.offer(message)
     }
 
@@ -114,7 +109,7 @@ public final class MQTTPublisher: Sendable {
             throw .invalid("the timeout of a request must be above zero and at most 24 h")
         }
         let request = queue.prepare(message)
-        try MessageValidator(configuration).validate(request)
+        try request.validate(for: configuration.version)
         return try await queue.request(request, limit: timeout)
     }
 
@@ -235,18 +230,19 @@ extension MQTTPublishError {
         MQTTPublishError(.invalidMessage, detail)
     }
 
-    static func full(_ limits: PublishLimits) -> MQTTPublishError {
+    static func full(_ limits: MQTTPublisherConfiguration) -> MQTTPublishError {
         MQTTPublishError(
             .queueFull,
-            "the queue has \(limits.messages) messages or \(limits.bytes) bytes, the maximum: publish more slowly, or "
-                + "raise queuedMessages or queuedBytes"
+            "the queue has \(limits.queuedMessages) messages or \(limits.queuedBytes) bytes, the maximum: publish more "
+                + "slowly, or raise queuedMessages or queuedBytes"
         )
     }
 
-    static func manyRequests(_ limits: PublishLimits) -> MQTTPublishError {
+    static func manyRequests(_ limits: MQTTPublisherConfiguration) -> MQTTPublishError {
         MQTTPublishError(
             .queueFull,
-            "\(limits.requests) requests wait for replies, the maximum: send fewer at once, or raise requestsInFlight"
+            "\(limits.requestsInFlight) requests wait for replies, the maximum: send fewer at once, or raise "
+                + "requestsInFlight"
         )
     }
 

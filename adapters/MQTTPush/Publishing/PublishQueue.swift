@@ -5,20 +5,20 @@ import Synchronization
 final class PublishQueue: Sendable {
     private struct State {
         var table: PublishTable
-        var numbers: UInt64 = 0
-        var run = 0
-        var isRunning = false
+        /// Wakes the thread of the active run, and identifies the run; `nil` without one.
         var wake: WakeSignal?
+        /// The log of the latest run.
+        var log: BrokerLog?
     }
 
     /// The topic of replies, unique to this publisher.
     let replyTopic: String
     private let state: Mutex<State>
-    private let log: Mutex<BrokerLog?> = Mutex(nil)
+    private let lastNumber = Atomic<UInt64>(0)
 
     init(_ configuration: MQTTPublisherConfiguration) {
-        state = Mutex(State(table: PublishTable(limits: PublishLimits(configuration))))
-        replyTopic = configuration.replyTopic + "/" + RandomText.hexadecimal(bytes: 16)
+        state = Mutex(State(table: PublishTable(limits: configuration)))
+        replyTopic = configuration.replyTopic + "/" + RandomBytes.make(16).hexadecimal
     }
 
     var counts: MQTTPublishCounts { state.withLock { $0.table.counts } }
@@ -26,12 +26,12 @@ final class PublishQueue: Sendable {
     // MARK: - Callers
 
     func offer(_ message: MQTTMessage) throws(MQTTPublishError) {
-        try offer(message, isReply: false)
+        if let refusal = accept(message, as: nextNumber(), waiter: .fireAndForget) { throw refusal }
     }
 
     /// Accepts a pending reply, even while the publisher is stopping.
     func reply(_ message: MQTTMessage) throws(MQTTPublishError) {
-        try offer(message, isReply: true)
+        if let refusal = accept(message, as: nextNumber(), waiter: .fireAndForget, isReply: true) { throw refusal }
     }
 
     /// Adds `count`, which may be negative, to the number of pending replies.
@@ -43,28 +43,13 @@ final class PublishQueue: Sendable {
         wake?.wake()
     }
 
-    private func offer(_ message: MQTTMessage, isReply: Bool) throws(MQTTPublishError) {
-        let result = state.withLock { state -> Result<WakeSignal?, MQTTPublishError> in
-            let refusal = state.table.refusal(of: message, isRequest: false, isReply: isReply)
-            if let refusal { return .failure(refusal) }
-            state.numbers += 1
-            state.table.add(PublishEntry(message, waiter: .fireAndForget, now: .now), as: state.numbers)
-            return .success(state.wake)
-        }
-        try result.get()?.wake()
-    }
-
     func publish(_ message: MQTTMessage, limit: Duration) async throws(MQTTPublishError) -> MQTTReceipt {
         let number = nextNumber()
         let result = await withDeadline(limit) { end in
             self.complete { $0.cancelWait(number, end) }
         } begin: { waiter in
-            self.take(message, as: number, waiter: .publish(waiter)) { table in
-                if let refusal = table.refusal(of: message, isRequest: false) {
-                    return [.publish(waiter, .failure(refusal))]
-                }
-                return nil
-            }
+            let refusal = self.accept(message, as: number, waiter: .publish(waiter))
+            if let refusal { waiter.resume(returning: .failure(refusal)) }
         }
         return try result.get()
     }
@@ -73,7 +58,7 @@ final class PublishQueue: Sendable {
     func prepare(_ message: MQTTMessage) -> MQTTMessage {
         var request = message
         request.responseTopic = replyTopic
-        request.correlation = RandomText.bytes(16)
+        request.correlation = RandomBytes.make(16)
         return request
     }
 
@@ -84,38 +69,37 @@ final class PublishQueue: Sendable {
         let result = await withDeadline(limit) { end in
             self.complete { $0.cancelWait(request: correlation, end) }
         } begin: { waiter in
-            self.take(request, as: number, waiter: .request(correlation)) { table in
-                if let refusal = table.refusal(of: request, isRequest: true) {
-                    return [.request(waiter, .failure(refusal))]
-                }
-                table.requests[correlation] = PublishTable.Request(number: number, waiter: waiter)
-                return nil
-            }
+            let reply = PublishTable.Request(number: number, waiter: waiter)
+            let refusal = self.accept(request, as: number, waiter: .request(correlation), expecting: reply)
+            if let refusal { waiter.resume(returning: .failure(refusal)) }
         }
         return try result.get()
     }
 
     private func nextNumber() -> UInt64 {
-        state.withLock { state in
-            state.numbers += 1
-            return state.numbers
-        }
+        lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
     }
 
-    /// Accepts a message unless `refused` returns results, and wakes the thread.
-    private func take(
+    /// Accepts a message and wakes the thread, unless the table refuses the message.
+    ///
+    /// - Parameter request: The waiter for the reply, if the message is a request.
+    /// - Returns: The reason for a refusal.
+    private func accept(
         _ message: MQTTMessage,
         as number: UInt64,
         waiter: PublishEntry.Waiter,
-        refused: (inout PublishTable) -> [PublishCompletion]?
-    ) {
-        let (completions, wake) = state.withLock { state -> ([PublishCompletion], WakeSignal?) in
-            if let completions = refused(&state.table) { return (completions, nil) }
+        expecting request: PublishTable.Request? = nil,
+        isReply: Bool = false
+    ) -> MQTTPublishError? {
+        let (refusal, wake) = state.withLock { state -> (MQTTPublishError?, WakeSignal?) in
+            let refusal = state.table.refusal(of: message, isRequest: request != nil, isReply: isReply)
+            if let refusal { return (refusal, nil) }
+            if case .request(let correlation) = waiter { state.table.requests[correlation] = request }
             state.table.add(PublishEntry(message, waiter: waiter, now: .now), as: number)
-            return ([], state.wake)
+            return (nil, state.wake)
         }
-        for completion in completions { completion.resume() }
         wake?.wake()
+        return refusal
     }
 
     private func complete(_ body: (inout PublishTable) -> [PublishCompletion]) {
@@ -125,38 +109,35 @@ final class PublishQueue: Sendable {
 
     /// Logs that a request is not answered. There is a log only once a run has started.
     func logUnansweredRequest(_ topic: String, _ reason: String) {
-        log.withLock { $0 }?.unansweredRequest(topic, reason)
+        state.withLock { $0.log }?.unansweredRequest(topic, reason)
     }
 
     // MARK: - Runs
 
     /// Starts a run, which opens the queue.
     ///
-    /// - Returns: The run's number, or `nil` if a run is already active.
-    func begin(wake: WakeSignal, log: BrokerLog) -> Int? {
-        let run = state.withLock { state -> Int? in
-            guard !state.isRunning else { return nil }
-            state.isRunning = true
-            state.run += 1
-            state.wake = wake
+    /// - Parameter run: Wakes the run's thread, and identifies the run.
+    /// - Returns: `false` if a run is already active.
+    func begin(_ run: WakeSignal, log: BrokerLog) -> Bool {
+        state.withLock { state in
+            guard state.wake == nil else { return false }
+            state.wake = run
+            state.log = log
             state.table.phase = .open
-            return state.run
+            return true
         }
-        if run != nil { self.log.withLock { $0 = log } }
-        return run
     }
 
     /// Stops accepting messages.
-    func stop(_ run: Int) {
+    func stop(_ run: WakeSignal) {
         state.withLock { state in
-            if state.run == run, state.isRunning { state.table.phase = .stopping }
+            if state.wake === run { state.table.phase = .stopping }
         }
     }
 
     /// Ends the run. Remaining messages fail with `stopped`. Idempotent.
-    func end(_ run: Int) {
+    func end(_ run: WakeSignal) {
         change(run) { state in
-            state.isRunning = false
             state.wake = nil
             return state.table.close()
         }
@@ -164,7 +145,7 @@ final class PublishQueue: Sendable {
 
     // MARK: - The run's thread (no effect once the run has ended)
 
-    func next(_ run: Int, requests: Bool) -> PublishTable.Next? {
+    func next(_ run: WakeSignal, requests: Bool) -> PublishTable.Next? {
         var found: PublishTable.Next?
         change(run) { state in
             var completions: [PublishCompletion] = []
@@ -174,22 +155,22 @@ final class PublishQueue: Sendable {
         return found
     }
 
-    func change(_ run: Int, table body: (inout PublishTable) -> [PublishCompletion]) {
+    func change(_ run: WakeSignal, table body: (inout PublishTable) -> [PublishCompletion]) {
         change(run) { body(&$0.table) }
     }
 
     /// Returns a value read from the table, or `nil` if the run has ended.
-    func read<Value>(_ run: Int, _ body: (PublishTable) -> Value) -> Value? {
-        state.withLock { $0.run == run && $0.isRunning ? body($0.table) : nil }
+    func read<Value>(_ run: WakeSignal, _ body: (PublishTable) -> Value) -> Value? {
+        state.withLock { $0.wake === run ? body($0.table) : nil }
     }
 
-    private func change(_ run: Int, _ body: (inout State) -> [PublishCompletion]) {
-        let completions = state.withLock { state in
-            state.run == run && state.isRunning ? body(&state) : []
+    private func change(_ run: WakeSignal, _ body: (inout State) -> [PublishCompletion]) {
+        let (completions, log) = state.withLock { state in
+            (state.wake === run ? body(&state) : [], state.log)
         }
         for completion in completions {
             completion.resume()
-            if case .offered(let topic, let error) = completion { log.withLock { $0 }?.notPublished(topic, error) }
+            if case .offered(let topic, let error) = completion { log?.notPublished(topic, error) }
         }
     }
 }

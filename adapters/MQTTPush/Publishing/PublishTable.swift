@@ -1,4 +1,5 @@
 import AdapterSupport
+import SignalboxCore
 
 /// The state of a publisher: waiting and unacknowledged messages, and requests waiting for replies. A value type that
 /// performs no I/O and reads no clock.
@@ -20,7 +21,7 @@ struct PublishTable {
         let waiter: CheckedContinuation<Result<MQTTReply, MQTTPublishError>, Never>
     }
 
-    let limits: PublishLimits
+    let limits: MQTTPublisherConfiguration
     var phase = Phase.open
     private(set) var entries: [UInt64: PublishEntry] = [:]
     var requests: [[UInt8]: Request] = [:]
@@ -31,12 +32,13 @@ struct PublishTable {
     private(set) var counts = MQTTPublishCounts()
     private(set) var inFlight: Set<UInt64> = []
     private var bytes = 0
-    private var messageQueue = SendQueue()
-    private var requestQueue = SendQueue()
+    /// The numbers of unsent messages in sending order. Numbers of ended messages are skipped.
+    private var messageQueue = Fifo<UInt64>()
+    private var requestQueue = Fifo<UInt64>()
 
-    init(limits: PublishLimits) {
+    init(limits: MQTTPublisherConfiguration) {
         self.limits = limits
-        ended.capacity = limits.requests
+        ended.capacity = limits.requestsInFlight
     }
 
     /// Whether no reply is pending and no message is waiting or unacknowledged, except those whose caller no longer
@@ -48,24 +50,26 @@ struct PublishTable {
     // MARK: - Callers
 
     /// Returns why a message cannot be accepted, or `nil` if it can.
+    ///
+    /// - Parameter isReply: Whether it is a pending reply, which is accepted even while the publisher is stopping.
     mutating func refusal(
         of message: MQTTMessage,
         isRequest: Bool,
-        isReply: Bool = false
+        isReply: Bool
     ) -> MQTTPublishError? {
         guard phase == .open || (isReply && phase == .stopping) else { return .notRunning }
         let size = message.size
-        guard size <= limits.bytes else {
+        guard size <= limits.queuedBytes else {
             return MQTTPublishError(
                 .tooLarge,
-                "the message has \(size) bytes and the queue takes at most \(limits.bytes): raise queuedBytes"
+                "the message has \(size) bytes and the queue takes at most \(limits.queuedBytes): raise queuedBytes"
             )
         }
-        guard entries.count < limits.messages, size <= limits.bytes - bytes,
-            !isRequest || requests.count < limits.requests
+        guard entries.count < limits.queuedMessages, size <= limits.queuedBytes - bytes,
+            !isRequest || requests.count < limits.requestsInFlight
         else {
             counts.queueFull += 1
-            return isRequest && requests.count >= limits.requests ? .manyRequests(limits) : .full(limits)
+            return isRequest && requests.count >= limits.requestsInFlight ? .manyRequests(limits) : .full(limits)
         }
         return nil
     }
@@ -78,11 +82,9 @@ struct PublishTable {
         counts.waiting += 1
         counts.waitingBytes += entry.size
         if entry.isRequest {
-            requestQueue.append(number)
-            requestQueue.compact(waiting: entries.count) { entries[$0] != nil }
+            requestQueue.append(number, waitingIn: entries)
         } else {
-            messageQueue.append(number)
-            messageQueue.compact(waiting: entries.count) { entries[$0] != nil }
+            messageQueue.append(number, waitingIn: entries)
         }
     }
 
@@ -108,7 +110,7 @@ struct PublishTable {
         requests allowsRequests: Bool,
         _ completions: inout [PublishCompletion]
     ) -> Next? {
-        while inFlight.count < limits.unacknowledged {
+        while inFlight.count < limits.unacknowledgedMessages {
             guard let number = takeFirst(requests: allowsRequests), let entry = entries[number] else { return nil }
             if let expires = entry.expires, expires <= now {
                 completions += fail(number, .hasExpired, keepsEntry: false)
@@ -125,14 +127,10 @@ struct PublishTable {
 
     /// Takes the older of the two queues' first numbers, so that neither queue starves the other.
     private mutating func takeFirst(requests allowsRequests: Bool) -> UInt64? {
-        let message = messageQueue.first { entries[$0] != nil }
-        let request = allowsRequests ? requestQueue.first { entries[$0] != nil } : nil
-        if let request, request < message ?? .max {
-            requestQueue.takeFirst()
-            return request
-        }
-        if message != nil { messageQueue.takeFirst() }
-        return message
+        let message = messageQueue.first(waitingIn: entries)
+        let request = allowsRequests ? requestQueue.first(waitingIn: entries) : nil
+        guard let request, request < message ?? .max else { return messageQueue.popFirst() }
+        return requestQueue.popFirst()
     }
 
     /// Handles an acknowledgement, or at QoS 0 the write to the socket.
@@ -187,8 +185,8 @@ struct PublishTable {
             }
         }
         inFlight.removeAll()
-        messageQueue.prepend(messagesToResend)
-        requestQueue.prepend(requestsToResend)
+        messageQueue = (messagesToResend + messageQueue.all).reduce(into: Fifo()) { $0.append($1) }
+        requestQueue = (requestsToResend + requestQueue.all).reduce(into: Fifo()) { $0.append($1) }
         return completions
     }
 
@@ -277,18 +275,17 @@ extension PublishTable {
     }
 }
 
-/// The limits of a publisher's queue.
-struct PublishLimits {
-    let messages: Int
-    let bytes: Int
-    let unacknowledged: Int
-    let requests: Int
+extension Fifo<UInt64> {
+    /// Adds a number and limits the memory of the queue to about twice that of the waiting messages.
+    fileprivate mutating func append(_ number: UInt64, waitingIn entries: [UInt64: PublishEntry]) {
+        append(number)
+        if count > 2 * entries.count + 64 { removeAll { entries[$0] == nil } }
+    }
 
-    init(_ configuration: MQTTPublisherConfiguration) {
-        messages = configuration.queuedMessages
-        bytes = configuration.queuedBytes
-        unacknowledged = configuration.unacknowledgedMessages
-        requests = configuration.requestsInFlight
+    /// Returns the first number of a waiting message and removes those before it.
+    fileprivate mutating func first(waitingIn entries: [UInt64: PublishEntry]) -> UInt64? {
+        while let number = front, entries[number] == nil { _ = popFirst() }
+        return front
     }
 }
 
@@ -296,15 +293,12 @@ struct PublishLimits {
 struct EndedRequests {
     var capacity = 1
     private var known: Set<[UInt8]> = []
-    private var order: [[UInt8]] = []
-    private var oldest = 0
+    private var order = Fifo<[UInt8]>()
 
     mutating func insert(_ correlation: [UInt8]) {
         guard known.insert(correlation).inserted else { return }
-        guard order.count == capacity else { return order.append(correlation) }
-        known.remove(order[oldest])
-        order[oldest] = correlation
-        oldest = (oldest + 1) % capacity
+        order.append(correlation)
+        if order.count > capacity, let oldest = order.popFirst() { known.remove(oldest) }
     }
 
     func contains(_ correlation: [UInt8]) -> Bool {

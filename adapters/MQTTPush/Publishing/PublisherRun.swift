@@ -5,7 +5,6 @@ import Logging
 struct PublisherRun: Sendable {
     private let bridge: ThreadBridge<MQTTPushError>
     private let queue: PublishQueue
-    private let number: Int
 
     /// - Throws: ``MQTTPushError`` `noResources`, or `invalidConfiguration` if a run is already active.
     init(
@@ -19,27 +18,25 @@ struct PublisherRun: Sendable {
             throw MQTTPushError(.noResources, error.description, source: configuration.source)
         }
         let log = BrokerLog(logger, configuration: configuration)
-        guard let number = queue.begin(wake: bridge.wake, log: log) else {
+        guard queue.begin(bridge.wake, log: log) else {
             let error = MQTTPushError.invalid("the publisher is already running: wait until its run has ended")
             throw error.about(configuration.source)
         }
         do throws(SystemResourceError) {
             try bridge.start { [bridge] () throws(MQTTPushError) in
-                try PublisherRun.run(configuration, queue, number, bridge, log)
+                try PublisherRun.run(configuration, queue, bridge, log)
             }
         } catch {
-            queue.end(number)
+            queue.end(bridge.wake)
             throw MQTTPushError(.noResources, error.description, source: configuration.source)
         }
         self.queue = queue
-        self.number = number
     }
 
     /// Publishes until the publisher is stopped. Runs on the thread.
     private static func run(
         _ configuration: MQTTPublisherConfiguration,
         _ queue: PublishQueue,
-        _ number: Int,
         _ bridge: ThreadBridge<MQTTPushError>,
         _ log: BrokerLog
     ) throws(MQTTPushError) {
@@ -47,36 +44,24 @@ struct PublisherRun: Sendable {
             packetBytes: UInt32(clamping: 4 * configuration.replyBytes + 64 * 1_024),
             sendMaximum: Int32(configuration.unacknowledgedMessages)
         )
-        let loop = BrokerLoop(settings: configuration, bridge: bridge, log: log)
-        let wasConnected = try loop.run { _ throws(MQTTPushError) in
-            let role = PublishingRole(configuration, queue: queue, run: number, log: log)
-            let connection = try BrokerConnection(
-                configuration,
-                limits: limits,
-                cleanStart: true,
-                bridge: bridge,
-                role: role
-            )
-            let reason = connection.run()
-            // Unacknowledged messages are waiting again.
-            queue.change(number) { $0.disconnected() }
-            let resetsBackoff = role.hasPublished || connection.isStable
-            return BrokerLoop.Attempt(reason: reason, wasOpen: connection.isOpen, resetsBackoff: resetsBackoff)
+        let loop = BrokerLoop(settings: configuration, limits: limits, bridge: bridge, log: log)
+        let wasConnected = try loop.run { _ in
+            (PublishingRole(configuration, queue: queue, run: bridge.wake, log: log), cleanStart: true)
         }
-        let left = queue.read(number) { $0.counts.waiting } ?? 0
+        let left = queue.read(bridge.wake) { $0.counts.waiting } ?? 0
         if wasConnected || left > 0 { log.stopped(left) }
     }
 
     /// Stops accepting messages; queued ones are sent within the configured time. Idempotent; any thread.
     func stop() {
-        queue.stop(number)
+        queue.stop(bridge.wake)
         bridge.stop()
     }
 
     /// Returns when the run is over and every waiter has its result. Cancellation does not end the wait.
     func ended() async throws(MQTTPushError) {
         let end = await bridge.ended()
-        queue.end(number)
+        queue.end(bridge.wake)
         if case .returned(let error?) = end { throw error }
     }
 }

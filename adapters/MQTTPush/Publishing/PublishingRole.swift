@@ -7,10 +7,10 @@ final class PublishingRole: BrokerRole {
 
     private let configuration: MQTTPublisherConfiguration
     private let queue: PublishQueue
-    private let number: Int
+    private let run: WakeSignal
     private let log: BrokerLog
     /// Whether the broker has accepted a message.
-    private(set) var hasPublished = false
+    private var hasPublished = false
     private var replySubscription = ReplySubscription.none
     /// The reason code with which the broker refused the reply topic.
     private var refusalCode = ReasonCode.notAuthorized
@@ -20,11 +20,11 @@ final class PublishingRole: BrokerRole {
     /// When a stop ends the connection although messages are waiting.
     private var stopBy: ContinuousClock.Instant?
 
-    /// - Parameter number: The number of the queue's run.
-    init(_ configuration: MQTTPublisherConfiguration, queue: PublishQueue, run number: Int, log: BrokerLog) {
+    /// - Parameter run: Identifies the queue's run.
+    init(_ configuration: MQTTPublisherConfiguration, queue: PublishQueue, run: WakeSignal, log: BrokerLog) {
         self.configuration = configuration
         self.queue = queue
-        self.number = number
+        self.run = run
         self.log = log
     }
 
@@ -37,7 +37,7 @@ final class PublishingRole: BrokerRole {
         if let reason = connection.isOpen ? send(connection) : connection.write() { return reason }
         // A handshake continues when data from the broker arrives.
         let mayWrite = connection.client.wantsWrite && connection.client.isSecured
-        _ = connection.wait(for: mayWrite ? .readableOrWritable : .readable, until: stopBy)
+        _ = connection.wait(for: mayWrite ? [.readable, .writable] : .readable, until: stopBy)
         for _ in 0..<256 {
             let (hasRead, reason) = connection.read()
             if let reason { return reason }
@@ -50,7 +50,7 @@ final class PublishingRole: BrokerRole {
     func stop(_ connection: BrokerConnection) -> BrokerDisconnectReason? {
         let deadline = stopBy ?? .now + configuration.stopTimeout
         stopBy = deadline
-        let isEmpty = queue.read(number) { $0.isEmpty } ?? true
+        let isEmpty = queue.read(run) { $0.isEmpty } ?? true
         guard isEmpty || .now >= deadline else { return nil }
         return connection.finish(within: .seconds(1), flushing: .seconds(1))
     }
@@ -59,17 +59,23 @@ final class PublishingRole: BrokerRole {
         !packets.isEmpty && now - lastProgress > configuration.answerTimeout
     }
 
+    /// Unacknowledged messages wait again.
+    func ended(_ reason: BrokerDisconnectReason) -> Bool {
+        queue.change(run) { $0.disconnected() }
+        return hasPublished
+    }
+
     // MARK: - To the broker
 
     /// Passes the messages that may be sent to the library.
     private func send(_ connection: BrokerConnection) -> BrokerDisconnectReason? {
-        let wantsReplies = queue.read(number) { $0.wantsReplies } ?? false
+        let wantsReplies = queue.read(run) { $0.wantsReplies } ?? false
         if wantsReplies, replySubscription == .none, let reason = subscribe(connection) { return reason }
         if wantsReplies, replySubscription == .refused { failRequests() }
-        while let next = queue.next(number, requests: replySubscription == .granted) {
+        while let next = queue.next(run, requests: replySubscription == .granted) {
             let (code, packet) = connection.client.publish(next.message, lifetime: next.lifetime)
             if let error = PublishingRole.error(code) {
-                queue.change(number) { $0.fail(next.number, error, keepsEntry: false) }
+                queue.change(run) { $0.fail(next.number, error, keepsEntry: false) }
                 continue
             }
             if packets.isEmpty { lastProgress = .now }
@@ -103,7 +109,7 @@ final class PublishingRole: BrokerRole {
     private func failRequests() {
         let detail = "the broker refused the subscription to the reply topic: allow it, or configure another one"
         let error = MQTTPublishError(.denied, detail, reasonCode: Int(refusalCode.rawValue))
-        queue.change(number) { $0.failRequests(error) }
+        queue.change(run) { $0.failRequests(error) }
     }
 
     // MARK: - From the broker
@@ -116,7 +122,7 @@ final class PublishingRole: BrokerRole {
             guard let message = packets.removeValue(forKey: packet) else { return }
             lastProgress = .now
             if !code.isFailure { hasPublished = true }
-            queue.change(number) { $0.acknowledged(message, code) }
+            queue.change(run) { $0.acknowledged(message, code) }
         case .subscribed(_, let codes):
             // The packet has one filter. A broker that sends no code for it has not granted it.
             let code = codes.first ?? .unspecified
@@ -133,7 +139,7 @@ final class PublishingRole: BrokerRole {
         // The correlation counts only on the reply topic.
         let correlation = message.topic.elementsEqual(queue.replyTopic.utf8) ? properties?.correlationData : nil
         let result = reply(message.payload, properties)
-        queue.change(number) { $0.replied(correlation, result) }
+        queue.change(run) { $0.replied(correlation, result) }
     }
 
     private func reply(

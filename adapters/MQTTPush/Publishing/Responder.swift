@@ -53,7 +53,15 @@ final class Responder: Sendable {
                 refuse(topic, reason)
                 continue
             }
-            let address = Responder.address(topic, properties.correlationData, facts.qos, arrival)
+            // An assigned id is unknown to the requester.
+            let action = (try? arrival.reading.get()).flatMap { $0.idKey == .assigned ? nil : $0 }
+            let address = ReplyAddress(
+                topic: topic,
+                correlation: properties.correlationData,
+                id: action?.id.copied(),
+                key: action?.idKey ?? .assigned,
+                qos: facts.qos
+            )
             let isRegistered = state.withLock { state in
                 guard state.waiting.count < bound else { return false }
                 state.waiting[RequestKey(sink: ObjectIdentifier(sink), token: arrival.token)] = address
@@ -65,24 +73,6 @@ final class Responder: Sendable {
                 refuse(topic, "too many requests wait for an outcome")
             }
         }
-    }
-
-    private static func address(
-        _ topic: String,
-        _ correlation: [UInt8]?,
-        _ qos: Int,
-        _ arrival: Arrival
-    ) -> ReplyAddress {
-        guard case .success(let action) = arrival.reading, action.idKey != .assigned else {
-            return ReplyAddress(topic: topic, correlation: correlation, id: nil, key: .assigned, qos: qos)
-        }
-        return ReplyAddress(
-            topic: topic,
-            correlation: correlation,
-            id: action.id.copied(),
-            key: action.idKey,
-            qos: qos
-        )
     }
 
     private func refusal(of topic: String) -> String? {
@@ -133,7 +123,7 @@ final class Responder: Sendable {
         message.contentType = "application/json"
         message.userProperties = [MQTTMessage.UserProperty(name: "outcome", value: outcome.name)]
         do throws(MQTTPublishError) {
-            try MessageValidator(publisher.configuration).validate(message)
+            try message.validate(for: publisher.configuration.version)
             try publisher.queue.reply(message)
             state.withLock { $0.counts.answered += 1 }
         } catch {
@@ -152,25 +142,6 @@ public struct MQTTReplyCounts: Sendable, Hashable {
     /// Requests without a reply. Either the publisher did not accept the reply, for example because its queue was full,
     /// or the request arrived at QoS 0 and was abandoned or never submitted.
     public internal(set) var lost = 0
-}
-
-/// The outbound side of a push source that has a publisher.
-struct PushOutbound: Sendable {
-    /// Replies to requests; `nil` without reply topics.
-    let responder: Responder?
-    /// The `context.sender` of arrivals; `nil` without a send topic.
-    let sender: PushSender?
-
-    init(_ configuration: MQTTPushConfiguration, publisher: MQTTPublisher) {
-        guard let publishing = configuration.publishing else {
-            responder = nil
-            sender = nil
-            return
-        }
-        responder = publishing.replyTopics.isEmpty ? nil : Responder(publishing, publisher: publisher)
-        let topic = publishing.sendTopic.flatMap { try? SendTopic($0) }
-        sender = topic.map { PushSender(topic: $0, publisher: publisher) }
-    }
 }
 
 /// A sender that publishes each action to the configured topic.

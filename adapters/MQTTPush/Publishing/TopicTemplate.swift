@@ -105,7 +105,7 @@ struct SendTopic: Hashable {
 
     /// Returns an unguessable id of 32 hexadecimal digits.
     static func newID() -> ActionID? {
-        ActionID(RandomText.hexadecimal(bytes: 16))
+        ActionID(RandomBytes.make(16).hexadecimal)
     }
 
     /// Returns the message that carries an action.

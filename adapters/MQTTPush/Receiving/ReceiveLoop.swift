@@ -5,7 +5,7 @@ import SignalboxCore
 /// The parts of a push source's thread that outlive its connections. Belongs to that thread.
 final class ReceiveLoop {
     let configuration: MQTTPushConfiguration
-    private let bridge: ThreadBridge<MQTTPushError>
+    let bridge: ThreadBridge<MQTTPushError>
     let intake: any Intake
     let receiver: PushReceiver
     let sink: BatchSink
@@ -13,6 +13,8 @@ final class ReceiveLoop {
     let subscriptions: SubscriptionManager
     /// Counts how often each message ended the process, if this is configured and possible.
     let deliveries: DeliveryTracker?
+    /// Whether the broker has granted a filter.
+    var isGranted = false
 
     init(
         _ configuration: MQTTPushConfiguration,
@@ -20,7 +22,8 @@ final class ReceiveLoop {
         bridge: ThreadBridge<MQTTPushError>,
         intake: any Intake,
         logger: Logger,
-        outbound: PushOutbound? = nil
+        responder: Responder?,
+        sender: PushSender?
     ) {
         self.configuration = configuration
         self.subscriptions = subscriptions
@@ -28,8 +31,8 @@ final class ReceiveLoop {
         self.intake = intake
         log = BrokerLog(logger, configuration: configuration)
         deliveries = ReceiveLoop.deliveries(of: configuration, log)
-        receiver = PushReceiver(configuration: configuration, sender: outbound?.sender, deliveries: deliveries)
-        sink = BatchSink(wake: bridge.wake, responder: outbound?.responder)
+        receiver = PushReceiver(configuration: configuration, sender: sender, deliveries: deliveries)
+        sink = BatchSink(wake: bridge.wake, responder: responder)
     }
 
     private static func deliveries(of configuration: MQTTPushConfiguration, _ log: BrokerLog) -> DeliveryTracker? {
@@ -50,27 +53,12 @@ final class ReceiveLoop {
             packetBytes: UInt32(clamping: configuration.packetLimit),
             receiveMaximum: Int32(configuration.receiveMaximum)
         )
-        var wasGranted = false
-        let loop = BrokerLoop(settings: configuration, bridge: bridge, log: log)
-        let wasConnected = try loop.run { wasConnected throws(MQTTPushError) in
-            let role = ReceivingRole(
-                self,
-                expectsSession: wasConnected && keepsSession,
-                requiresGrant: configuration.firstConnectionMustSucceed && !wasGranted
+        let loop = BrokerLoop(settings: configuration, limits: limits, bridge: bridge, log: log)
+        let wasConnected = try loop.run { wasConnected in
+            (
+                ReceivingRole(self, expectsSession: wasConnected && keepsSession),
+                cleanStart: !keepsSession || (configuration.cleanStart && !wasConnected)
             )
-            let connection = try BrokerConnection(
-                configuration,
-                limits: limits,
-                cleanStart: !keepsSession || (configuration.cleanStart && !wasConnected),
-                bridge: bridge,
-                role: role
-            )
-            let reason = connection.run()
-            subscriptions.disconnected(bridge.wake)
-            if role.isGranted { wasGranted = true }
-            // After an abandonment, messages handled meanwhile must not shorten the pauses.
-            let resetsBackoff = connection.isStable || role.hasAcknowledged && !reason.isAbandonment
-            return BrokerLoop.Attempt(reason: reason, wasOpen: connection.isOpen, resetsBackoff: resetsBackoff)
         }
         if wasConnected { log.stopped() }
     }

@@ -10,11 +10,8 @@ final class ReceivingRole: BrokerRole {
     private let configuration: MQTTPushConfiguration
     private let receiver: PushReceiver
     private let expectsSession: Bool
-    private let requiresGrant: Bool
     /// Whether acknowledgements were written.
-    private(set) var hasAcknowledged = false
-    /// Whether the broker has granted a filter.
-    private(set) var isGranted = false
+    private var hasAcknowledged = false
     /// The pending SUBSCRIBEs.
     private var requests = SubscriptionRequests()
     private var acknowledgements: [SubscriptionRequests.Acknowledgement] = []
@@ -28,12 +25,11 @@ final class ReceivingRole: BrokerRole {
     private var sizing: BatchSizing
     private var keepaliveTimer: KeepaliveTimer
 
-    init(_ loop: ReceiveLoop, expectsSession: Bool, requiresGrant: Bool) {
+    init(_ loop: ReceiveLoop, expectsSession: Bool) {
         self.loop = loop
         configuration = loop.configuration
         receiver = loop.receiver
         self.expectsSession = expectsSession
-        self.requiresGrant = requiresGrant
         sizing = BatchSizing(bound: configuration.batchMessages, ackDeadline: configuration.ackDeadline)
         keepaliveTimer = KeepaliveTimer(keepalive: configuration.keepalive, from: .now)
         receiver.use(loop.subscriptions.snapshot(clearingAdded: false))
@@ -96,6 +92,12 @@ final class ReceivingRole: BrokerRole {
     func isOverdue(at now: ContinuousClock.Instant) -> Bool {
         unacknowledgedSince = requests.isEmpty && pendingUnsubscribes.isEmpty ? nil : unacknowledgedSince ?? now
         return unacknowledgedSince.map { now - $0 > configuration.answerTimeout } ?? false
+    }
+
+    func ended(_ reason: BrokerDisconnectReason) -> Bool {
+        loop.subscriptions.disconnected(loop.bridge.wake)
+        // After an abandonment, messages handled meanwhile must not shorten the pauses.
+        return hasAcknowledged && !reason.isAbandonment
     }
 
     /// Reads until the batch is full or the socket is empty, and holds the batch until it is settled.
@@ -240,8 +242,8 @@ extension ReceivingRole {
         for (filter, code) in acknowledgement.refused { loop.log.refused(filter, code) }
         for filter in acknowledgement.downgraded { loop.log.downgraded(filter) }
         if acknowledgement.granted > 0 {
-            isGranted = true
-        } else if requiresGrant && !isGranted {
+            loop.isGranted = true
+        } else if configuration.firstConnectionMustSucceed && !loop.isGranted {
             if connection.client.disconnect().isSuccess { _ = connection.flush() }
             let refused = acknowledgement.refused.map { "\($0.filter.debugDescription): \($0.code.text)" }
             return .allSubscriptionsRefused(ReceivingRole.summary(refused))
