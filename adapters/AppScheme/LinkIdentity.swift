@@ -10,7 +10,7 @@ struct LinkIdentity {
     private var bytes: [UInt8] = []
 
     /// - Parameter members: The captures and items that form the action and body; names are unique.
-    init(_ url: URLText, members: [(name: String, value: String)]) {
+    init(_ url: URLText, members: [RouteNaming.Capture]) {
         add(url.scheme)
         add(url.host.map { [$0.lowercasedASCII] } ?? [])
         add(url.port.map { ["\($0)"] } ?? [])

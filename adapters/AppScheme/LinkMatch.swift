@@ -1,3 +1,4 @@
+import AdapterSupport
 public import SignalboxCore
 public import SignalboxRoutes
 
@@ -42,39 +43,14 @@ extension RouteMatch<AppRoute> {
     }
 
     private func action(of url: URLText) throws(Outcome.Rejection) -> LinkAction {
-        var action = value.action
-        var id: ActionID?
-        var members: [RouteNaming.Capture] = []
-        let named = try Array(captures) + namedItems(of: url)
-        for capture in named {
-            switch capture.name {
-            case "action": action = try name(capture.value)
-            case "id": id = try self.id(capture.value)
-            default: members.append(RouteNaming.Capture(name: capture.name, value: capture.value))
-            }
+        let named = try (Array(captures) + namedItems(of: url)).map {
+            RouteNaming.Capture(name: $0.name, value: $0.value)
         }
-        guard let action else { throw .malformed("the link's query has no item for the action") }
+        let naming = try RouteNaming(named, action: value.action, of: "link")
+        guard let action = naming.action else { throw .malformed("the link's query has no item for the action") }
         let items = pattern.queryCaptures.isEmpty ? try items(of: url) : []
-        if value.once {
-            id = LinkIdentity(url, members: named.map { ($0.name, $0.value) } + items.map { ($0.name, $0.value) }).id
-        }
-        members += items
-        return LinkAction(name: action, id: id, captures: members)
-    }
-
-    private func name(_ text: String) throws(Outcome.Rejection) -> ActionName {
-        do throws(NameError) {
-            return try ActionName(text)
-        } catch {
-            throw .malformed("the link's {action} is not an action name: \(error)")
-        }
-    }
-
-    private func id(_ text: String) throws(Outcome.Rejection) -> ActionID {
-        guard let id = ActionID(text) else {
-            throw .malformed("the link's {id} must have 1 to \(ActionID.maximumLength) bytes")
-        }
-        return id
+        let id = value.once ? LinkIdentity(url, members: named + items).id : naming.id
+        return LinkAction(name: action, id: id, captures: naming.captures + items)
     }
 
     /// Returns the items that the pattern's query part lists.

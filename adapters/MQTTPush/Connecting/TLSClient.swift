@@ -179,20 +179,15 @@ struct TLSFailure: Equatable {
         switch security {
         case .preSharedKey:
             self.init(.preSharedKeyRefused, "refused the pre-shared key (\(text)). Check its identity and the key")
-        case .tls(_, let identity) where certificateRequested && TLSFailure.certificateAlerts.contains(alert):
-            self.init(refusing: identity, text)
+        case .tls(_, nil) where certificateRequested && TLSFailure.certificateAlerts.contains(alert):
+            let advice = "Name the files of a certificate and its key"
+            self.init(.certificateRefused, "requests a client certificate (\(text)). \(advice)")
+        case .tls where certificateRequested && TLSFailure.certificateAlerts.contains(alert):
+            let advice = "Check that it is valid and that the broker trusts its authority"
+            self.init(.certificateRefused, "refused the client certificate (\(text)). \(advice)")
         default:
             self.init(.tlsFailed, "cannot negotiate TLS (\(text))")
         }
-    }
-
-    /// Creates a failure for a broker that requested a certificate and refused the answer.
-    private init(refusing identity: MQTTIdentity?, _ alert: String) {
-        let sentence =
-            identity == nil
-            ? "requests a client certificate (\(alert)). Name the files of a certificate and its key"
-            : "refused the client certificate (\(alert)). Check that it is valid and that the broker trusts its authority"
-        self.init(.certificateRefused, sentence)
     }
 
     /// The connection ended before it was secured, without an alert.

@@ -69,7 +69,7 @@ struct DeliveryRecord: Equatable {
 
 extension DeliveryRecord {
     private static let signature = Array("SBXDLV1\n".utf8)
-    private static let fingerprintBytes = 16
+    fileprivate static let fingerprintBytes = 16
     /// The offset of the messages in flight: after the signature, two counts and the suspects.
     static let inFlightOffset = signature.count + 8 + suspectLimit * fingerprintBytes
     /// The offset of their count.
@@ -85,20 +85,8 @@ extension DeliveryRecord {
         guard suspects <= DeliveryRecord.suspectLimit,
             fingerprints <= (bytes.count - DeliveryRecord.inFlightOffset) / DeliveryRecord.fingerprintBytes
         else { return nil }
-        let first = DeliveryRecord.signature.count + 8
-        self.suspects = (0..<suspects).map { number in
-            let (fingerprint, crashes) = DeliveryRecord.fingerprint(
-                at: first + number * DeliveryRecord.fingerprintBytes,
-                in: bytes
-            )
-            return Suspect(fingerprint: fingerprint, crashes: crashes)
-        }
-        inFlight = (0..<fingerprints).map { number in
-            DeliveryRecord.fingerprint(
-                at: DeliveryRecord.inFlightOffset + number * DeliveryRecord.fingerprintBytes,
-                in: bytes
-            ).fingerprint
-        }
+        self.suspects = Suspect.read(suspects, at: DeliveryRecord.signature.count + 8, in: bytes)
+        inFlight = Suspect.read(fingerprints, at: DeliveryRecord.inFlightOffset, in: bytes).map(\.fingerprint)
     }
 
     /// The signature, the counts and the suspects: everything before ``inFlightOffset``.
@@ -106,7 +94,7 @@ extension DeliveryRecord {
         var bytes = DeliveryRecord.signature
         bytes.append(littleEndian: UInt32(inFlight.count))
         bytes.append(littleEndian: UInt32(suspects.count))
-        for suspect in suspects { bytes.append(suspect.fingerprint, crashes: suspect.crashes) }
+        for suspect in suspects { bytes.append(suspect) }
         bytes += [UInt8](repeating: 0, count: DeliveryRecord.inFlightOffset - bytes.count)
         return bytes
     }
@@ -115,18 +103,21 @@ extension DeliveryRecord {
     var tail: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(inFlight.count * DeliveryRecord.fingerprintBytes)
-        for fingerprint in inFlight { bytes.append(fingerprint, crashes: 0) }
+        for fingerprint in inFlight { bytes.append(Suspect(fingerprint: fingerprint, crashes: 0)) }
         return bytes
     }
+}
 
-    private static func fingerprint(at offset: Int, in bytes: [UInt8]) -> (
-        fingerprint: MessageFingerprint, crashes: UInt32
-    ) {
-        let crashes = UInt32(littleEndianAt: offset, in: bytes)
-        let packetID = UInt32(littleEndianAt: offset + 4, in: bytes)
-        let low = UInt64(UInt32(littleEndianAt: offset + 8, in: bytes))
-        let high = UInt64(UInt32(littleEndianAt: offset + 12, in: bytes))
-        return (MessageFingerprint(packetID: UInt16(truncatingIfNeeded: packetID), checksum: high << 32 | low), crashes)
+extension DeliveryRecord.Suspect {
+    fileprivate static func read(_ count: Int, at offset: Int, in bytes: [UInt8]) -> [DeliveryRecord.Suspect] {
+        (0..<count).map { DeliveryRecord.Suspect(at: offset + $0 * DeliveryRecord.fingerprintBytes, in: bytes) }
+    }
+
+    private init(at offset: Int, in bytes: [UInt8]) {
+        let words = (0..<4).map { UInt32(littleEndianAt: offset + 4 * $0, in: bytes) }
+        let packetID = UInt16(truncatingIfNeeded: words[1])
+        fingerprint = MessageFingerprint(packetID: packetID, checksum: UInt64(words[3]) << 32 | UInt64(words[2]))
+        crashes = words[0]
     }
 }
 
@@ -141,11 +132,11 @@ extension [UInt8] {
         for shift in stride(from: 0, to: 32, by: 8) { append(UInt8(truncatingIfNeeded: value >> UInt32(shift))) }
     }
 
-    fileprivate mutating func append(_ fingerprint: MessageFingerprint, crashes: UInt32) {
-        append(littleEndian: crashes)
-        append(littleEndian: UInt32(fingerprint.packetID))
-        append(littleEndian: UInt32(truncatingIfNeeded: fingerprint.checksum))
-        append(littleEndian: UInt32(truncatingIfNeeded: fingerprint.checksum >> 32))
+    fileprivate mutating func append(_ suspect: DeliveryRecord.Suspect) {
+        append(littleEndian: suspect.crashes)
+        append(littleEndian: UInt32(suspect.fingerprint.packetID))
+        append(littleEndian: UInt32(truncatingIfNeeded: suspect.fingerprint.checksum))
+        append(littleEndian: UInt32(truncatingIfNeeded: suspect.fingerprint.checksum >> 32))
     }
 }
 

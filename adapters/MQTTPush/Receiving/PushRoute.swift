@@ -1,3 +1,4 @@
+import AdapterSupport
 import SignalboxCore
 import SignalboxRoutes
 
@@ -75,28 +76,12 @@ final class PushRoute {
         of topic: MQTTTopic,
         captures: RouteCaptures
     ) -> Result<Envelope, Outcome.Rejection> {
-        var action = topic.action
-        var id: ActionID?
-        var others: [RouteNaming.Capture] = []
-        for capture in captures {
-            switch capture.name {
-            case "action":
-                do {
-                    action = try ActionName(capture.value)
-                } catch {
-                    return .failure(malformed("the topic's {action} is not an action name: \(error)"))
-                }
-            case "id":
-                guard let found = ActionID(capture.value) else {
-                    return .failure(malformed("the topic's {id} must have 1 to \(ActionID.maximumLength) bytes"))
-                }
-                id = found
-            default:
-                others.append(RouteNaming.Capture(name: capture.name, value: capture.value))
-            }
+        Result { () throws(Outcome.Rejection) in
+            let captures = captures.map { RouteNaming.Capture(name: $0.name, value: $0.value) }
+            let naming = try RouteNaming(captures, action: topic.action, of: "topic")
+            if naming == RouteNaming(action: nil) { return .payload(topic.envelope) }
+            return .route(naming, payload: topic.envelope)
         }
-        if action == nil && id == nil && others.isEmpty { return .success(.payload(topic.envelope)) }
-        return .success(.route(RouteNaming(action: action, id: id, captures: others), payload: topic.envelope))
     }
 
     /// - Parameter pattern: The pattern whose filter matches the topic, if any.

@@ -13,26 +13,27 @@ final class SubscriptionManager: Sendable {
     /// The topics and changes for the source's thread to apply.
     struct Snapshot {
         /// The current topics.
-        let topics: [MQTTTopic]
+        var topics: [MQTTTopic]
         /// The filters to unsubscribe.
-        let filtersToUnsubscribe: [String]
+        var filtersToUnsubscribe: [String] = []
         /// Removed topics, at most ``bound``; the oldest are dropped. The broker still delivers messages that it holds
         /// for them (MQTT 5.0, 3.10.4), even after UNSUBACK and on the session's next connection.
-        let former: [MQTTTopic]
-        /// The filters to subscribe even if the broker may already have them.
+        fileprivate(set) var former: [MQTTTopic] = []
+        /// Filters added since they were last cleared, to subscribe even if the broker may already have them.
         var added: Set<String> = []
-        let revision: Int
+        /// Increases with each change.
+        var revision = 0
+
+        fileprivate mutating func appendFormer(_ topics: [MQTTTopic]) {
+            former += topics
+            former.removeFirst(max(0, former.count - bound))
+        }
     }
 
     private struct State {
-        var topics: [MQTTTopic]
-        var filtersToUnsubscribe: [String] = []
-        var former: [MQTTTopic] = []
-        var revision = 0
+        var current: Snapshot
         /// Wakes the thread of the run that has a connection; `nil` without one.
         var wake: WakeSignal?
-        /// Filters added since the thread's last snapshot, to subscribe even if the broker may already have them.
-        var added: Set<String> = []
         var adding: [String: [Waiter]] = [:]
         var removing: [String: [Waiter]] = [:]
     }
@@ -40,7 +41,7 @@ final class SubscriptionManager: Sendable {
     private let state: Mutex<State>
 
     init(_ topics: [MQTTTopic]) {
-        state = Mutex(State(topics: topics))
+        state = Mutex(State(current: Snapshot(topics: topics)))
     }
 
     // MARK: - Any thread
@@ -48,36 +49,36 @@ final class SubscriptionManager: Sendable {
     func add(_ topic: MQTTTopic) async throws(MQTTPushError) -> MQTTTopicState {
         try topic.validate()
         let filter = topic.pattern.filter.text
-        return try await change(filter, isAdded: true) { state throws(MQTTPushError) in
-            guard state.topics.count < SubscriptionManager.bound else {
+        return try await change(filter, isAdded: true) { current throws(MQTTPushError) in
+            guard current.topics.count < SubscriptionManager.bound else {
                 throw .invalid("a connection must have 1 to 1000 topics")
             }
-            guard !state.topics.contains(where: { $0.pattern.filter.text == filter }) else {
+            guard !current.topics.contains(where: { $0.pattern.filter.text == filter }) else {
                 throw .invalid("a topic already subscribes to \(filter.debugDescription)")
             }
-            state.topics.append(topic)
-            state.filtersToUnsubscribe.removeAll { $0 == filter }
-            state.former.removeAll { $0.pattern.filter.text == filter }
-            state.added.insert(filter)
+            current.topics.append(topic)
+            current.filtersToUnsubscribe.removeAll { $0 == filter }
+            current.former.removeAll { $0.pattern.filter.text == filter }
+            current.added.insert(filter)
         }
     }
 
     func remove(_ filter: String) async throws(MQTTPushError) -> MQTTTopicState {
-        try await change(filter, isAdded: false) { state throws(MQTTPushError) in
-            guard let index = state.topics.firstIndex(where: { $0.pattern.filter.text == filter }) else {
+        try await change(filter, isAdded: false) { current throws(MQTTPushError) in
+            guard let index = current.topics.firstIndex(where: { $0.pattern.filter.text == filter }) else {
                 throw .invalid("no topic subscribes to \(filter.debugDescription)")
             }
-            guard state.topics.count > 1 else {
+            guard current.topics.count > 1 else {
                 throw .invalid("the last topic of a connection cannot be removed")
             }
-            guard state.filtersToUnsubscribe.count < SubscriptionManager.bound else {
+            guard current.filtersToUnsubscribe.count < SubscriptionManager.bound else {
                 throw .invalid(
                     "1000 removed topics are still subscribed at the broker; connect first"
                 )
             }
-            SubscriptionManager.appendFormer([state.topics.remove(at: index)], in: &state)
-            state.added.remove(filter)
-            state.filtersToUnsubscribe.append(filter)
+            current.appendFormer([current.topics.remove(at: index)])
+            current.added.remove(filter)
+            current.filtersToUnsubscribe.append(filter)
         }
     }
 
@@ -85,13 +86,13 @@ final class SubscriptionManager: Sendable {
     private func change(
         _ filter: String,
         isAdded: Bool,
-        _ body: @Sendable (inout State) throws(MQTTPushError) -> Void
+        _ body: @Sendable (inout Snapshot) throws(MQTTPushError) -> Void
     ) async throws(MQTTPushError) -> MQTTTopicState {
         let answer = await withCheckedContinuation { (waiter: Waiter) in
             // A single critical section: otherwise the answer could arrive before the waiter is stored.
             let (early, wake, superseded) = state.withLock { state -> (Answer?, WakeSignal?, [Waiter]) in
-                do throws(MQTTPushError) { try body(&state) } catch { return (.failure(error), nil, []) }
-                state.revision += 1
+                do throws(MQTTPushError) { try body(&state.current) } catch { return (.failure(error), nil, []) }
+                state.current.revision += 1
                 // A filter that is added again may never be unsubscribed, so callers waiting for that resume here.
                 let superseded = isAdded ? state.removing.removeValue(forKey: filter) ?? [] : []
                 guard let wake = state.wake else { return (.success(.pending), nil, superseded) }
@@ -111,8 +112,7 @@ final class SubscriptionManager: Sendable {
 
     // MARK: - The source's thread
 
-    /// A number that increases with each change.
-    var revision: Int { state.withLock { $0.revision } }
+    var revision: Int { state.withLock { $0.current.revision } }
 
     /// Handles a new connection.
     ///
@@ -121,32 +121,21 @@ final class SubscriptionManager: Sendable {
         state.withLock { $0.wake = wake }
     }
 
-    private static func appendFormer(_ former: [MQTTTopic], in state: inout State) {
-        state.former += former
-        state.former.removeFirst(max(0, state.former.count - bound))
-    }
-
     /// Handles a new session, in which the broker has no messages for former topics and no subscriptions to remove.
     func newSessionStarted() {
         state.withLock { state in
-            state.former = []
-            state.filtersToUnsubscribe = []
+            state.current.former = []
+            state.current.filtersToUnsubscribe = []
         }
     }
 
     /// Returns the current topics and pending changes.
     ///
-    /// - Parameter clearsAdded: Whether to return ``Snapshot/added`` and clear it.
+    /// - Parameter clearsAdded: Whether to clear ``Snapshot/added``, because the caller subscribes to these filters.
     func snapshot(clearingAdded clearsAdded: Bool) -> Snapshot {
         state.withLock { state in
-            defer { if clearsAdded { state.added = [] } }
-            return Snapshot(
-                topics: state.topics,
-                filtersToUnsubscribe: state.filtersToUnsubscribe,
-                former: state.former,
-                added: clearsAdded ? state.added : [],
-                revision: state.revision
-            )
+            defer { if clearsAdded { state.current.added = [] } }
+            return state.current
         }
     }
 
@@ -156,11 +145,11 @@ final class SubscriptionManager: Sendable {
             filters.flatMap { filter -> [(Waiter, Answer)] in
                 guard let waiters = state.adding.removeValue(forKey: filter) else { return [] }
                 guard let error = refused[filter] else { return waiters.map { ($0, .success(.done)) } }
-                if state.topics.count > 1 {
-                    let refused = state.topics.filter { $0.pattern.filter.text == filter }
-                    state.topics.removeAll { $0.pattern.filter.text == filter }
+                if state.current.topics.count > 1 {
+                    let refused = state.current.topics.filter { $0.pattern.filter.text == filter }
+                    state.current.topics.removeAll { $0.pattern.filter.text == filter }
                     // An earlier subscription may still deliver messages.
-                    SubscriptionManager.appendFormer(refused, in: &state)
+                    state.current.appendFormer(refused)
                 }
                 return waiters.map { ($0, .failure(error)) }
             }
@@ -171,11 +160,11 @@ final class SubscriptionManager: Sendable {
     /// Handles the broker's answer to UNSUBSCRIBE.
     func unsubscribed(_ filters: [String]) {
         let waiters = state.withLock { state in
-            state.filtersToUnsubscribe.removeAll { filters.contains($0) }
+            state.current.filtersToUnsubscribe.removeAll { filters.contains($0) }
             return filters.flatMap { filter -> [Waiter] in
                 let removing = state.removing.removeValue(forKey: filter) ?? []
                 // A filter that was added again in the meantime gets its own answer.
-                if state.topics.contains(where: { $0.pattern.filter.text == filter }) { return removing }
+                if state.current.topics.contains(where: { $0.pattern.filter.text == filter }) { return removing }
                 return removing + (state.adding.removeValue(forKey: filter) ?? [])
             }
         }
@@ -202,16 +191,11 @@ final class SubscriptionManager: Sendable {
 /// The SUBSCRIBEs of one connection that are waiting for the broker's answers.
 struct SubscriptionRequests {
     /// The broker's answers for all filters requested since the previous such value.
-    struct Acknowledgement: Equatable {
+    struct Acknowledgement {
         var requested: [String] = []
         var granted = 0
         var downgraded: [String] = []
         var refused: [(filter: String, code: ReasonCode)] = []
-
-        static func == (left: Acknowledgement, right: Acknowledgement) -> Bool {
-            left.requested == right.requested && left.granted == right.granted && left.downgraded == right.downgraded
-                && left.refused.elementsEqual(right.refused) { $0 == $1 }
-        }
     }
 
     private var waiting: [Int32: SubscriptionGroup] = [:]
