@@ -164,6 +164,25 @@ struct RequestTests {
         }
     }
 
+    @Test func anUnansweredSubscriptionEndsTheConnection() async throws {
+        let broker = try FakeBroker([[FakeAnswers.connected], FakeAnswers.welcome])
+        defer { broker.close() }
+        var configuration = try MQTTPublisherConfiguration.test(port: broker.port)
+        configuration.stopTimeout = .zero
+        configuration.answerTimeout = .milliseconds(500)
+        try await PublisherTrial.run(configuration) { trial in
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    _ = await publishError {
+                        _ = try await trial.publisher.request(MQTTMessage("", to: "a"), timeout: .seconds(300))
+                    }
+                }
+                _ = await trial.log.line(containing: "did not answer in time")
+                group.cancelAll()
+            }
+        }
+    }
+
     @Test func aRefusedReplyTopicDoesNotBlockOtherMessages() async throws {
         let refused: [UInt8] = [0x90, 0x04, 0x00, 0x01, 0x00, 0x97]
         let broker = try FakeBroker([[FakeAnswers.connected, refused]])

@@ -3,7 +3,11 @@ import CMosquitto
 
 /// The publishing side of one connection. Belongs to the publisher's thread.
 final class PublishingRole: BrokerRole {
-    private enum ReplySubscription { case none, requested, granted, refused }
+    private enum ReplySubscription: Equatable {
+        case none, granted
+        case requested(at: ContinuousClock.Instant)
+        case refused(ReasonCode)
+    }
 
     private let configuration: MQTTPublisherConfiguration
     private let queue: PublishQueue
@@ -12,8 +16,6 @@ final class PublishingRole: BrokerRole {
     /// Whether the broker has accepted a message.
     private var hasPublished = false
     private var replySubscription = ReplySubscription.none
-    /// The reason code with which the broker refused the reply topic.
-    private var refusalCode = ReasonCode.notAuthorized
     /// The numbers of unacknowledged messages, by packet identifier.
     private var packets: [Int32: UInt64] = [:]
     private var lastProgress = ContinuousClock.now
@@ -56,7 +58,8 @@ final class PublishingRole: BrokerRole {
     }
 
     func isOverdue(at now: ContinuousClock.Instant) -> Bool {
-        !packets.isEmpty && now - lastProgress > configuration.answerTimeout
+        if case .requested(let start) = replySubscription, now - start > configuration.answerTimeout { return true }
+        return !packets.isEmpty && now - lastProgress > configuration.answerTimeout
     }
 
     /// Unacknowledged messages wait again.
@@ -71,7 +74,7 @@ final class PublishingRole: BrokerRole {
     private func send(_ connection: BrokerConnection) -> BrokerDisconnectReason? {
         let wantsReplies = queue.read(run) { $0.wantsReplies } ?? false
         if wantsReplies, replySubscription == .none, let reason = subscribe(connection) { return reason }
-        if wantsReplies, replySubscription == .refused { failRequests() }
+        if wantsReplies, case .refused(let code) = replySubscription { failRequests(code) }
         while let next = queue.next(run, requests: replySubscription == .granted) {
             let (code, packet) = connection.client.publish(next.message, lifetime: next.lifetime)
             if let error = PublishingRole.error(code) {
@@ -86,7 +89,7 @@ final class PublishingRole: BrokerRole {
     }
 
     private func subscribe(_ connection: BrokerConnection) -> BrokerDisconnectReason? {
-        replySubscription = .requested
+        replySubscription = .requested(at: .now)
         let topic = SubscriptionGroup(qos: .atLeastOnce, retained: .deliver, filters: [queue.replyTopic])
         let code = connection.client.subscribe(topic).code
         return code.isSuccess ? nil : .lost(code.text)
@@ -106,9 +109,9 @@ final class PublishingRole: BrokerRole {
         }
     }
 
-    private func failRequests() {
+    private func failRequests(_ code: ReasonCode) {
         let detail = "the broker refused the subscription to the reply topic: allow it, or configure another one"
-        let error = MQTTPublishError(.denied, detail, reasonCode: Int(refusalCode.rawValue))
+        let error = MQTTPublishError(.denied, detail, reasonCode: Int(code.rawValue))
         queue.change(run) { $0.failRequests(error) }
     }
 
@@ -126,10 +129,8 @@ final class PublishingRole: BrokerRole {
         case .subscribed(_, let codes):
             // The packet has one filter. A broker that sends no code for it has not granted it.
             let code = codes.first ?? .unspecified
-            replySubscription = code.isFailure ? .refused : .granted
-            guard code.isFailure else { return }
-            refusalCode = code
-            log.replyTopicRefused(code)
+            replySubscription = code.isFailure ? .refused(code) : .granted
+            if code.isFailure { log.replyTopicRefused(code) }
         default: break
         }
     }

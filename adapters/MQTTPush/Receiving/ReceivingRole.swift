@@ -22,6 +22,8 @@ final class ReceivingRole: BrokerRole {
     private var unacknowledgedSince: ContinuousClock.Instant?
     /// The subscriptions' revision that was last applied at the broker.
     private var topicsRevision = 0
+    /// Whether the last batch may have left messages behind. Those inside OpenSSL do not make the socket readable.
+    private var mayHaveMore = false
     private var sizing: BatchSizing
     private var keepaliveTimer: KeepaliveTimer
 
@@ -72,7 +74,7 @@ final class ReceivingRole: BrokerRole {
 
     func turn(_ connection: BrokerConnection) -> BrokerDisconnectReason? {
         if let reason = connection.flush() { return reason }
-        let isReady = connection.wait(for: .readable)
+        let isReady = mayHaveMore || connection.wait(for: .readable)
         if isReady, let reason = readBatch(connection) { return reason }
         if let reason = connection.flush() ?? handleAnswers(connection) { return reason }
         if let reason = connection.open() ?? updateTopics(connection) { return reason }
@@ -107,11 +109,12 @@ final class ReceivingRole: BrokerRole {
         let generation = receiver.generation
         var reason: BrokerDisconnectReason?
         let target = loop.deliveries?.isIsolating ?? false ? 1 : sizing.target
+        mayHaveMore = true
         // Dropped messages do not fill the batch. The bound keeps a flood of them from occupying the thread.
         for _ in 0..<configuration.batchMessages {
             guard receiver.count < target, receiver.byteCount < configuration.batchBytes else { break }
             let result = connection.read()
-            reason = result.reason
+            (mayHaveMore, reason) = result
             if reason != nil || !result.hasRead { break }
         }
         if receiver.count > 0, let reason = deliver(receiver.takeBatch(), generation: generation, connection) {
