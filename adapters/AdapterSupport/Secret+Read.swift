@@ -11,10 +11,10 @@ extension Secret {
         let bytes: [UInt8]
         switch source {
         case .environment(let name):
-            guard let found = SecretReader.environment(name) else { throw unavailable("is not set") }
-            bytes = found
+            guard let found = getenv(name) else { throw unavailable("is not set") }
+            bytes = Array(UnsafeRawBufferPointer(start: found, count: strlen(found)))
         case .file(let path):
-            guard let found = SecretReader.file(path, limit: Secret.maximumLength + 2) else {
+            guard let found = contents(of: path, limit: Secret.maximumLength + 2) else {
                 throw unavailable("cannot be read")
             }
             bytes = Secret.withoutNewline(found)
@@ -46,27 +46,19 @@ package struct SecretUnavailable: Error, Sendable, Hashable, CustomStringConvert
     package let description: String
 }
 
-/// Reads secrets from environment variables and files.
-enum SecretReader {
-    static func environment(_ name: String) -> [UInt8]? {
-        guard let value = getenv(name) else { return nil }
-        return Array(UnsafeRawBufferPointer(start: value, count: strlen(value)))
+/// Returns up to `limit` bytes from the start of a file, or `nil` if it cannot be opened or read.
+private func contents(of path: String, limit: Int) -> [UInt8]? {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var content: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 4_096)
+    while content.count < limit {
+        let count = read(descriptor, &chunk, min(chunk.count, limit - content.count))
+        if count < 0 && errno == EINTR { continue }
+        guard count >= 0 else { return nil }
+        if count == 0 { break }
+        content += chunk[..<count]
     }
-
-    /// Returns up to `limit` bytes from the start of a file, or `nil` if it cannot be opened or read.
-    static func file(_ path: String, limit: Int) -> [UInt8]? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var content: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 4_096)
-        while content.count < limit {
-            let count = read(descriptor, &chunk, min(chunk.count, limit - content.count))
-            if count < 0 && errno == EINTR { continue }
-            guard count >= 0 else { return nil }
-            if count == 0 { break }
-            content += chunk[..<count]
-        }
-        return content
-    }
+    return content
 }

@@ -110,12 +110,7 @@ extension LinkInbox: AsyncSequence {
             case .link(let link): return link
             case .end: return nil
             case .wait(let woken):
-                await withTaskCancellationHandler {
-                    await woken.value()
-                } onCancel: {
-                    state.withLock { $0.remove(woken) }
-                    woken.set(())
-                }
+                if await woken.valueUnlessCancelled() == nil { state.withLock { $0.remove(woken) } }
             }
         }
         return nil

@@ -13,8 +13,8 @@ public struct MQTTClientID: Sendable, Hashable {
     /// - Throws: ``MQTTPushError`` `invalidConfiguration` if the text is empty, longer than 256 bytes, or contains a
     ///   control character. (MQTT 5.0, 3.1.3.1: every broker accepts 1 to 23 letters and digits; most accept more.)
     public static func fixed(_ text: String) throws(MQTTPushError) -> MQTTClientID {
-        let isControl = { (scalar: Unicode.Scalar) in scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) }
-        guard (1...256).contains(text.utf8.count), !text.unicodeScalars.contains(where: isControl) else {
+        let hasControl = text.unicodeScalars.contains { $0.properties.generalCategory == .control }
+        guard (1...256).contains(text.utf8.count), !hasControl else {
             throw .invalid("a client id must have 1 to 256 bytes and no control characters")
         }
         return MQTTClientID(text: text, isRandom: false)

@@ -32,7 +32,9 @@ public enum MQTTSecurity: Sendable, Hashable {
             if case .authority(let file) = trust, file.isEmpty {
                 throw .invalid("the file name of the broker's authority is empty")
             }
-            try identity?.validate()
+            if let identity, identity.certificateFile.isEmpty || identity.keyFile.isEmpty {
+                throw .invalid("a client certificate needs two files: certificate and key")
+            }
         case .preSharedKey(let identity, _, _):
             guard (1...255).contains(identity.utf8.count), !identity.utf8.contains(0) else {
                 throw .invalid("the identity of a pre-shared key must have 1 to 255 bytes and no NUL")
@@ -67,11 +69,5 @@ public struct MQTTIdentity: Sendable, Hashable {
     public init(certificateFile: String, keyFile: String) {
         self.certificateFile = certificateFile
         self.keyFile = keyFile
-    }
-
-    func validate() throws(MQTTPushError) {
-        guard !certificateFile.isEmpty, !keyFile.isEmpty else {
-            throw .invalid("a client certificate needs two files: certificate and key")
-        }
     }
 }

@@ -184,10 +184,8 @@ final class DeliveryFile {
 }
 
 /// The reason why deliveries cannot be counted.
-struct DeliveryFileError: Error, CustomStringConvertible {
+struct DeliveryFileError: Error {
     let reason: String
 
     static var last: DeliveryFileError { DeliveryFileError(reason: String(cString: strerror(errno))) }
-
-    var description: String { reason }
 }

@@ -98,7 +98,7 @@ final class PushReceiver {
             qos: 1,
             tls: configuration.security.isVerified
         )
-        SessionLostEvent.body(configuration).withUnsafeBytes { body in
+        sessionLostBody.withUnsafeBytes { body in
             batch.append(
                 body,
                 token: BatchSink.token(generation: generation, index: batch.count),
@@ -109,6 +109,15 @@ final class PushReceiver {
             )
         }
         announcesSessionLoss = true
+    }
+
+    /// The body of ``ActionName/pushSessionLost``.
+    private var sessionLostBody: [UInt8] {
+        var object = JSONObject()
+        object.add("broker", configuration.broker.description)
+        object.add("client_id", configuration.clientID.text)
+        object.add("connection", configuration.connectionName)
+        return object.bytes
     }
 
     /// Returns whether the last batch contained the `sessionLost` action, once.
@@ -181,17 +190,5 @@ extension MQTTPushConfiguration {
             }
         }
         return receiver.takeBatch().first
-    }
-}
-
-/// The body of ``ActionName/pushSessionLost``.
-enum SessionLostEvent {
-    /// - Parameter configuration: The configuration of the connection that lost its session.
-    static func body(_ configuration: MQTTPushConfiguration) -> [UInt8] {
-        var object = JSONObject()
-        object.add("broker", configuration.broker.description)
-        object.add("client_id", configuration.clientID.text)
-        object.add("connection", configuration.connectionName)
-        return object.bytes
     }
 }

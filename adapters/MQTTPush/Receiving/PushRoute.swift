@@ -26,35 +26,29 @@ final class PushRoute {
         former: [MQTTTopic] = []
     ) {
         let text = String(decoding: topic, as: UTF8.self)
-        let matchesFilter = configuration.topics.contains { $0.pattern.filter.matches(text) }
+        let pattern = configuration.topics.first { $0.pattern.filter.matches(text) }?.pattern
         let match =
-            PushRoute.match(text, in: configuration.topics) ?? (matchesFilter ? nil : PushRoute.match(text, in: former))
-        let found = match?.topic
-        let captures = match?.captures ?? RouteCaptures()
+            PushRoute.match(text, in: configuration.topics)
+            ?? (pattern == nil ? PushRoute.match(text, in: former) : nil)
         self.topic = topic
         self.retained = retained
         self.qos = qos
         facts = PushFacts(
             broker: configuration.broker.description,
             topic: text,
-            captures: captures,
+            captures: match?.captures ?? RouteCaptures(),
             retained: retained,
             qos: Int(qos),
             tls: configuration.security.isVerified,
-            properties: nil,
             keepsSession: configuration.sessionExpiry > .zero
         )
         origin = Origin(source: configuration.source, facts: facts)
-        isIgnored = retained && found?.retained == .ignore
-        payload = found?.payload ?? .bytes
-        if let found {
-            isExpected = true
-            envelope = PushRoute.envelope(of: found, captures: captures)
-        } else {
-            let pattern = configuration.topics.first { $0.pattern.filter.matches(text) }?.pattern
-            isExpected = pattern != nil
-            envelope = .failure(PushRoute.unmatched(by: pattern))
-        }
+        isIgnored = retained && match?.topic.retained == .ignore
+        payload = match?.topic.payload ?? .bytes
+        isExpected = match != nil || pattern != nil
+        envelope =
+            match.map { PushRoute.envelope(of: $0.topic, captures: $0.captures) }
+            ?? .failure(PushRoute.unmatched(by: pattern))
     }
 
     private static func match(_ text: String, in topics: [MQTTTopic]) -> (topic: MQTTTopic, captures: RouteCaptures)? {
