@@ -161,17 +161,15 @@ extension MQTTPushConfiguration {
     }
 
     private func validateSession() throws(MQTTPushError) {
-        guard sessionExpiry.isWholeSeconds(in: 0...4_294_967_294) else {
-            throw .invalid("the session expiry must be a whole number of seconds, 0 to 4294967294")
-        }
-        if clientID.isRandom && (!cleanStart || sessionExpiry != .zero) {
-            throw .invalid("a session needs a fixed client id; with a random id use clean start and no session expiry")
-        }
-        if version == .v311 && cleanStart && sessionExpiry != .zero {
-            throw .invalid(
-                "MQTT 3.1.1 cannot discard a session and keep the next one; use clean start or a session expiry, not both"
-            )
-        }
+        let isExpiryValid = sessionExpiry.isWholeSeconds(in: 0...4_294_967_294)
+        let idRule = "a session needs a fixed client id; with a random id use clean start and no session expiry"
+        let versionRule =
+            "MQTT 3.1.1 cannot discard a session and keep the next one; use clean start or a session expiry, not both"
+        try MQTTPushError.check([
+            (isExpiryValid, "the session expiry must be a whole number of seconds, 0 to 4294967294"),
+            (!clientID.isRandom || (cleanStart && sessionExpiry == .zero), idRule),
+            (version != .v311 || !cleanStart || sessionExpiry == .zero, versionRule),
+        ])
     }
 
     private func validateBounds() throws(MQTTPushError) {

@@ -40,20 +40,16 @@ public struct MQTTTopic: Sendable, Hashable {
 
     func validate() throws(MQTTPushError) {
         let namesAction = pattern.captureNames.contains("action")
+        let hasAction = namesAction || action != nil
         let shown = "topic \(pattern.text.debugDescription)"
-        if namesAction && action != nil {
-            throw .invalid("\(shown): use {action} or a fixed action, not both")
-        }
-        if envelope != .standard && (namesAction || action != nil) {
-            throw .invalid(
-                "\(shown): its action comes from the topic or is fixed, so its payload cannot be an envelope of kind \(envelope)"
-            )
-        }
-        if payload != .json && !namesAction && action == nil {
-            throw .invalid(
-                "\(shown): a payload of kind \(payload.rawValue) names no action; use {action} or a fixed action"
-            )
-        }
+        let envelopeRule =
+            "its action comes from the topic or is fixed, so its payload cannot be an envelope of kind \(envelope)"
+        let payloadRule = "a payload of kind \(payload.rawValue) names no action; use {action} or a fixed action"
+        try MQTTPushError.check([
+            (!namesAction || action == nil, "\(shown): use {action} or a fixed action, not both"),
+            (envelope == .standard || !hasAction, "\(shown): \(envelopeRule)"),
+            (payload == .json || hasAction, "\(shown): \(payloadRule)"),
+        ])
     }
 }
 

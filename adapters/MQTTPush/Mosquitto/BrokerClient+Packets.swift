@@ -67,15 +67,13 @@ extension BrokerClient {
         func keepFirstError(_ next: Int32) {
             if code == 0 { code = next }
         }
-        if let topic = message.responseTopic {
-            keepFirstError(mosquitto_property_add_string(&list, Int32(MQTT_PROP_RESPONSE_TOPIC.rawValue), topic))
+        let texts = [(MQTT_PROP_RESPONSE_TOPIC, message.responseTopic), (MQTT_PROP_CONTENT_TYPE, message.contentType)]
+        for case (let identifier, let text?) in texts {
+            keepFirstError(mosquitto_property_add_string(&list, Int32(identifier.rawValue), text))
         }
         if let data = message.correlation {
             let identifier = Int32(MQTT_PROP_CORRELATION_DATA.rawValue)
             keepFirstError(mosquitto_property_add_binary(&list, identifier, data, UInt16(clamping: data.count)))
-        }
-        if let type = message.contentType {
-            keepFirstError(mosquitto_property_add_string(&list, Int32(MQTT_PROP_CONTENT_TYPE.rawValue), type))
         }
         if let lifetime {
             let (seconds, rest) = lifetime.components

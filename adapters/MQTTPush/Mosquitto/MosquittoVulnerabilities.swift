@@ -5,30 +5,23 @@ import Logging
 
 /// The known vulnerabilities of libmosquitto that a broker, or an attacker on the network, can exploit.
 enum MosquittoVulnerabilities {
+    private static let malformedPacket = LibraryVulnerability(
+        in: LibraryVersion(2, 0, 0)..<LibraryVersion(2, 1, 0),
+        "the broker, or anyone on the network, can end the process with a malformed MQTT 5 packet; use mqtts:// with a "
+            + "broker that you trust, or MQTT 3.1.1"
+    )
+    private static let slowHandshake = LibraryVulnerability(
+        in: LibraryVersion(0, 0, 0)..<LibraryVersion(2, 0, 16),
+        "a slow TLS handshake keeps a processor busy"
+    )
+
     /// Returns the vulnerabilities that affect a client with this MQTT version and security.
     ///
     /// - Parameter isLocal: Whether the broker is on this machine, and so as trusted as the program.
     static func affecting(_ version: MQTTVersion, _ security: MQTTSecurity, isLocal: Bool) -> [LibraryVulnerability] {
-        var vulnerabilities: [LibraryVulnerability] = []
-        guard !isLocal else { return vulnerabilities }
-        if version == .v5, !security.isVerified {
-            vulnerabilities.append(
-                LibraryVulnerability(
-                    in: LibraryVersion(2, 0, 0)..<LibraryVersion(2, 1, 0),
-                    "the broker, or anyone on the network, can end the process with a malformed MQTT 5 packet; use mqtts:// with a "
-                        + "broker that you trust, or MQTT 3.1.1"
-                )
-            )
-        }
-        if security != .none {
-            vulnerabilities.append(
-                LibraryVulnerability(
-                    in: LibraryVersion(0, 0, 0)..<LibraryVersion(2, 0, 16),
-                    "a slow TLS handshake keeps a processor busy"
-                )
-            )
-        }
-        return vulnerabilities
+        guard !isLocal else { return [] }
+        let ofPackets = version == .v5 && !security.isVerified ? [malformedPacket] : []
+        return ofPackets + (security == .none ? [] : [slowHandshake])
     }
 
     /// Logs the vulnerabilities of the loaded libraries, once per process.

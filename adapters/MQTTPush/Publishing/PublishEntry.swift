@@ -30,13 +30,11 @@ struct PublishEntry {
     }
 
     var isRequest: Bool {
-        if case .request = waiter { return true }
-        return false
+        if case .request = waiter { true } else { false }
     }
 
     var isCancelled: Bool {
-        if case .cancelled = waiter { return true }
-        return false
+        if case .cancelled = waiter { true } else { false }
     }
 }
 

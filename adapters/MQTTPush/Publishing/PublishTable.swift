@@ -194,13 +194,9 @@ struct PublishTable {
     mutating func close() -> [PublishCompletion] {
         phase = .closed
         var completions: [PublishCompletion] = []
-        for number in entries.keys.sorted() {
-            if entries[number]?.isCancelled == false { counts.stopped += 1 }
-            completions += fail(
-                number,
-                .publisherStopped(wasSent: entries[number]?.wasSent ?? false),
-                keepsEntry: false
-            )
+        for (number, entry) in entries.sorted(by: { $0.key < $1.key }) {
+            if !entry.isCancelled { counts.stopped += 1 }
+            completions += fail(number, .publisherStopped(wasSent: entry.wasSent), keepsEntry: false)
         }
         for correlation in Array(requests.keys) {
             completions += end(correlation, .failure(.publisherStopped(wasSent: true)))

@@ -63,7 +63,7 @@ final class DeliveryTracker {
         guard !fingerprints.isEmpty else { return }
         record.begin(fingerprints)
         fingerprints.removeAll(keepingCapacity: true)
-        save { [file, record] () throws(DeliveryFileError) in try file.writeInFlight(record) }
+        save(isWhole: false)
     }
 
     /// Ends the batch.
@@ -71,20 +71,22 @@ final class DeliveryTracker {
     /// - Parameter isSettled: Whether its messages are settled and so are not redelivered.
     func end(isSettled: Bool) {
         guard !record.inFlight.isEmpty else { return }
-        let isCleared = record.end(isSettled: isSettled)
-        save { [file, record] () throws(DeliveryFileError) in
-            if isCleared { try file.write(record) } else { try file.writeInFlight(record) }
-        }
+        save(isWhole: record.end(isSettled: isSettled))
     }
 
     private func clearSuspects() {
         guard !record.suspects.isEmpty else { return }
         record.clearSuspects()
-        save { [file, record] () throws(DeliveryFileError) in try file.write(record) }
+        save(isWhole: true)
     }
 
-    private func save(_ write: () throws(DeliveryFileError) -> Void) {
-        do throws(DeliveryFileError) { try write() } catch { log.deliveriesNotCounted(limit.file, error.reason) }
+    /// - Parameter isWhole: Whether to write the suspects as well as the messages in flight.
+    private func save(isWhole: Bool) {
+        do throws(DeliveryFileError) {
+            if isWhole { try file.write(record) } else { try file.writeInFlight(record) }
+        } catch {
+            log.deliveriesNotCounted(limit.file, error.reason)
+        }
     }
 }
 
