@@ -185,6 +185,19 @@ struct ReceivingTests {
         #expect(received.correlationData == nil && received.truncated && !received.isEmpty)
     }
 
+    @Test func droppedMessagesDoNotFillTheBatch() throws {
+        var topic = try MQTTTopic("a/{action}")
+        topic.retained = .ignore
+        let receiver = PushReceiver(configuration: try .test(port: 1_883, [topic]))
+        for number in 0..<100 {
+            Array("a/b\(number)".utf8).withUnsafeBytes { topic in
+                let payload = UnsafeRawBufferPointer(start: nil, count: 0)
+                receiver.received(BrokerMessage(topic: topic, payload: payload, isRetained: true, qos: 1))
+            }
+        }
+        #expect((receiver.count, receiver.byteCount) == (0, 0))
+    }
+
     @Test func propertiesAndNewTopicsCountTowardsTheBatchBytes() throws {
         let receiver = PushReceiver(configuration: try .test(port: 1_883, [try MQTTTopic("a/{action}")]))
         let empty = receive(receiver, nil)

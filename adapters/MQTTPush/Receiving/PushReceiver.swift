@@ -67,6 +67,8 @@ final class PushReceiver {
         let route = routes.route(topic: message.topic, retained: message.isRetained, qos: message.qos)
         guard !route.isIgnored else {
             ignored += 1
+            // Otherwise the routes of dropped messages could fill a batch that never has a message to submit.
+            if batch.count == 0 { routes.resetCreatedBytes() }
             return
         }
         if !route.isExpected { unexpected += 1 }
