@@ -135,6 +135,7 @@ let package = Package(
             name: "MQTTPush",
             dependencies: [
                 "SignalboxCore", "SignalboxRoutes", "AdapterSupport", "CMosquitto", "COpenSSL",
+                .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "adapters/MQTTPush",

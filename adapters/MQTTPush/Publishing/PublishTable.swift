@@ -1,4 +1,5 @@
 import AdapterSupport
+import DequeModule
 import SignalboxCore
 
 /// The state of a publisher: waiting and unacknowledged messages, and requests waiting for replies. A value type that
@@ -33,8 +34,8 @@ struct PublishTable {
     private(set) var inFlight: Set<UInt64> = []
     private var bytes = 0
     /// The numbers of unsent messages in sending order. Numbers of ended messages are skipped.
-    private var messageQueue = Fifo<UInt64>()
-    private var requestQueue = Fifo<UInt64>()
+    private var messageQueue = Deque<UInt64>()
+    private var requestQueue = Deque<UInt64>()
 
     init(limits: MQTTPublisherConfiguration) {
         self.limits = limits
@@ -185,8 +186,8 @@ struct PublishTable {
             }
         }
         inFlight.removeAll()
-        messageQueue = (messagesToResend + messageQueue.all).reduce(into: Fifo()) { $0.append($1) }
-        requestQueue = (requestsToResend + requestQueue.all).reduce(into: Fifo()) { $0.append($1) }
+        messageQueue = Deque(messagesToResend) + messageQueue
+        requestQueue = Deque(requestsToResend) + requestQueue
         return completions
     }
 
@@ -271,7 +272,7 @@ extension PublishTable {
     }
 }
 
-extension Fifo<UInt64> {
+extension Deque<UInt64> {
     /// Adds a number and limits the memory of the queue to about twice that of the waiting messages.
     fileprivate mutating func append(_ number: UInt64, waitingIn entries: [UInt64: PublishEntry]) {
         append(number)
@@ -280,8 +281,8 @@ extension Fifo<UInt64> {
 
     /// Returns the first number of a waiting message and removes those before it.
     fileprivate mutating func first(waitingIn entries: [UInt64: PublishEntry]) -> UInt64? {
-        while let number = front, entries[number] == nil { _ = popFirst() }
-        return front
+        while let number = first, entries[number] == nil { removeFirst() }
+        return first
     }
 }
 
@@ -289,7 +290,7 @@ extension Fifo<UInt64> {
 struct EndedRequests {
     var capacity = 1
     private var known: Set<[UInt8]> = []
-    private var order = Fifo<[UInt8]>()
+    private var order = Deque<[UInt8]>()
 
     mutating func insert(_ correlation: [UInt8]) {
         guard known.insert(correlation).inserted else { return }
