@@ -79,29 +79,17 @@ extension BodyView {
         case .bytes:
             let bytes = Bytes(storage: storage, start: node.start, length: node.length)
             text.append(literal: "\"\(Base64.encoded(bytes))\"")
-        case .array: writeElements(to: &text)
-        case .object: writeMembers(to: &text)
+        case .array:
+            text.append(BodyElements(of: self), between: "[", and: "]") { element, text in
+                at(element).write(to: &text)
+            }
+        case .object:
+            text.append(BodyMembers(of: self), between: "{", and: "}") { key, text in
+                text.append(string: self.text(of: self.node(at: key)))
+                text.append(UInt8(ascii: ":"))
+                at(key + 1).write(to: &text)
+            }
         }
-    }
-
-    private func writeElements(to text: inout JSONText) {
-        text.append(UInt8(ascii: "["))
-        for (index, element) in BodyElements(of: self).enumerated() {
-            if index > 0 { text.append(UInt8(ascii: ",")) }
-            at(element).write(to: &text)
-        }
-        text.append(UInt8(ascii: "]"))
-    }
-
-    private func writeMembers(to text: inout JSONText) {
-        text.append(UInt8(ascii: "{"))
-        for (index, key) in BodyMembers(of: self).enumerated() {
-            if index > 0 { text.append(UInt8(ascii: ",")) }
-            text.append(string: self.text(of: node(at: key)))
-            text.append(UInt8(ascii: ":"))
-            at(key + 1).write(to: &text)
-        }
-        text.append(UInt8(ascii: "}"))
     }
 }
 

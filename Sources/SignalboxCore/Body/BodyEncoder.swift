@@ -38,11 +38,13 @@ struct BodyEncoder: Encoder {
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-        KeyedEncodingContainer(KeyedWriter<Key>(node: node, position: position))
+        node.makeObject()
+        return KeyedEncodingContainer(KeyedWriter<Key>(node: node, position: position))
     }
 
     func unkeyedContainer() -> any UnkeyedEncodingContainer {
-        UnkeyedWriter(node: node, position: position)
+        node.makeArray()
+        return UnkeyedWriter(node: node, position: position)
     }
 
     func singleValueContainer() -> any SingleValueEncodingContainer {
@@ -51,13 +53,13 @@ struct BodyEncoder: Encoder {
 
     func write(_ value: some Encodable) throws {
         try position.checkDepth()
-        if let string = value as? String { return node.set(string: string) }
+        if let string = value as? String { return node.set(.string(string)) }
         try value.encode(to: BodyEncoder(node: node, position: position.calling()))
     }
 
     func write(literal: String) throws(BodyError) {
         try position.checkDepth()
-        node.set(literal: literal)
+        node.set(.literal(literal))
     }
 
     /// Writes a finite number. Integers up to 2^53 have no fraction, because every parser reads both forms as the same
@@ -85,14 +87,8 @@ extension BodyEncoder: SingleValueEncodingContainer {
 
 /// An encoding container for an object's members.
 struct KeyedWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
-    private let node: EncodedNode
-    private let position: EncodingPosition
-
-    init(node: EncodedNode, position: EncodingPosition) {
-        self.node = node
-        self.position = position
-        node.makeObject()
-    }
+    let node: EncodedNode
+    let position: EncodingPosition
 
     var codingPath: [any CodingKey] { position.codingPath }
 
@@ -125,14 +121,8 @@ struct KeyedWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
 /// An encoding container for an array's elements.
 struct UnkeyedWriter: UnkeyedEncodingContainer {
-    private let node: EncodedNode
-    private let position: EncodingPosition
-
-    init(node: EncodedNode, position: EncodingPosition) {
-        self.node = node
-        self.position = position
-        node.makeArray()
-    }
+    let node: EncodedNode
+    let position: EncodingPosition
 
     var codingPath: [any CodingKey] { position.codingPath }
     var count: Int { node.count }
@@ -171,20 +161,12 @@ final class EncodingPosition {
     private let calls: Int
     private let limit: Int
 
-    init(limit: Int) {
-        parent = nil
-        key = nil
-        depth = 0
-        calls = 0
+    init(limit: Int, parent: EncodingPosition? = nil, key: (any CodingKey)? = nil, depth: Int = 0, calls: Int = 0) {
         self.limit = limit
-    }
-
-    private init(parent: EncodingPosition, key: (any CodingKey)?, depth: Int, calls: Int) {
         self.parent = parent
         self.key = key
         self.depth = depth
         self.calls = calls
-        limit = parent.limit
     }
 
     var codingPath: [any CodingKey] {
@@ -199,13 +181,13 @@ final class EncodingPosition {
 
     /// Returns the position of `key` inside the array or object opened here.
     func below(_ key: any CodingKey) -> EncodingPosition {
-        EncodingPosition(parent: self, key: key, depth: depth + 1, calls: calls)
+        EncodingPosition(limit: limit, parent: self, key: key, depth: depth + 1, calls: calls)
     }
 
     /// Returns the position inside a call of `encode(to:)`.
     func calling() throws(BodyError) -> EncodingPosition {
         guard calls < limit * 4 else { throw error(.tooDeep, "expected a value of finite depth") }
-        return EncodingPosition(parent: self, key: nil, depth: depth, calls: calls + 1)
+        return EncodingPosition(limit: limit, parent: self, depth: depth, calls: calls + 1)
     }
 
     /// Throws if the position is too deep. Checked for every value written inside a container.
@@ -220,50 +202,48 @@ final class EncodingPosition {
 
 /// A JSON value under construction. Containers share their node, so every container for it adds to the same value.
 final class EncodedNode {
-    private enum Content {
+    enum Content {
         case nothing
         case literal(String)
         case string(String)
-        case array([EncodedNode])
-        case object([(name: String, node: EncodedNode)])
+        case array
+        case object
     }
 
     private var content = Content.nothing
+    /// The elements of an array, whose names are empty, or the members of an object in the order of their encoding.
+    private var parts: [(name: String, node: EncodedNode)] = []
 
-    var count: Int {
-        guard case .array(let elements) = content else { return 0 }
-        return elements.count
+    /// The number of elements of an array.
+    var count: Int { if case .array = content { parts.count } else { 0 } }
+
+    /// Replaces the value by one without parts.
+    func set(_ content: Content) {
+        self.content = content
+        parts = []
     }
 
-    func set(literal: String) { content = .literal(literal) }
-
-    func set(string: String) { content = .string(string) }
-
     func makeArray() {
-        guard case .array = content else { return content = .array([]) }
+        guard case .array = content else { return set(.array) }
     }
 
     func makeObject() {
-        guard case .object = content else { return content = .object([]) }
+        guard case .object = content else { return set(.object) }
     }
 
     func appendElement() -> EncodedNode {
-        var elements: [EncodedNode] = []
-        if case .array(let present) = content { elements = present }
-        content = .nothing
-        let node = EncodedNode()
-        elements.append(node)
-        content = .array(elements)
-        return node
+        makeArray()
+        return append("")
     }
 
     func appendMember(_ name: String) -> EncodedNode {
-        var members: [(name: String, node: EncodedNode)] = []
-        if case .object(let present) = content { members = present }
-        content = .nothing
+        makeObject()
+        return append(name)
+    }
+
+    private func append(_ name: String) -> EncodedNode {
         let node = EncodedNode()
-        members.append((name, node))
-        content = .object(members)
+        parts.append((name, node))
         return node
     }
 
@@ -276,16 +256,13 @@ final class EncodedNode {
         case .nothing: text.append(literal: "{}")
         case .literal(let literal): text.append(literal: literal)
         case .string(let string): text.append(string: string)
-        case .array(let elements):
+        case .array:
             let depth = try EncodedNode.below(depth)
-            text.append(UInt8(ascii: "["))
-            for (index, element) in elements.enumerated() {
-                if index > 0 { text.append(UInt8(ascii: ",")) }
-                try element.write(to: &text, depth: depth)
+            try text.append(parts, between: "[", and: "]") { (element, text) throws(BodyError) in
+                try element.node.write(to: &text, depth: depth)
             }
-            text.append(UInt8(ascii: "]"))
-        case .object(let members):
-            try EncodedNode.write(members, to: &text, depth: EncodedNode.below(depth))
+        case .object:
+            try writeMembers(to: &text, depth: EncodedNode.below(depth))
         }
     }
 
@@ -295,28 +272,21 @@ final class EncodedNode {
     }
 
     /// Writes the members sorted by name. The last member with a given name wins.
-    private static func write(
-        _ members: [(name: String, node: EncodedNode)],
-        to text: inout JSONText,
-        depth: Int
-    ) throws(BodyError) {
-        let order = members.indices.sorted { left, right in
-            let (one, other) = (members[left].name.utf8, members[right].name.utf8)
+    private func writeMembers(to text: inout JSONText, depth: Int) throws(BodyError) {
+        let order = parts.indices.sorted { left, right in
+            let (one, other) = (parts[left].name.utf8, parts[right].name.utf8)
             return one.elementsEqual(other) ? left < right : one.lexicographicallyPrecedes(other)
         }
-        text.append(UInt8(ascii: "{"))
-        var isFirst = true
-        for (position, index) in order.enumerated() {
-            let member = members[index]
-            if position + 1 < order.count, members[order[position + 1]].name.utf8.elementsEqual(member.name.utf8) {
-                continue
-            }
-            if !isFirst { text.append(UInt8(ascii: ",")) }
-            isFirst = false
+        let last = order.indices.lazy.filter { [parts] position in
+            let next = position + 1
+            return next == order.count
+                || !parts[order[next]].name.utf8.elementsEqual(parts[order[position]].name.utf8)
+        }
+        try text.append(last, between: "{", and: "}") { (position, text) throws(BodyError) in
+            let member = parts[order[position]]
             text.append(string: member.name)
             text.append(UInt8(ascii: ":"))
             try member.node.write(to: &text, depth: depth)
         }
-        text.append(UInt8(ascii: "}"))
     }
 }

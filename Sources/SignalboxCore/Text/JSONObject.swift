@@ -32,7 +32,8 @@ package struct JSONObject {
 
     /// Adds an array of strings.
     package mutating func add(_ name: String, texts: [String]) {
-        addList(name, texts) { element, text in text.append(string: element) }
+        begin(name)
+        text.append(texts, between: "[", and: "]") { element, text in text.append(string: element) }
     }
 
     /// Adds an array of objects, each written by the closure.
@@ -41,7 +42,8 @@ package struct JSONObject {
         objects: [Element],
         _ write: (Element, inout JSONObject) -> Void
     ) {
-        addList(name, objects) { element, text in
+        begin(name)
+        text.append(objects, between: "[", and: "]") { element, text in
             var object = JSONObject()
             write(element, &object)
             text.append(json: object.bytes)
@@ -65,19 +67,5 @@ package struct JSONObject {
         text.append(text.bytes.isEmpty ? UInt8(ascii: "{") : UInt8(ascii: ","))
         text.append(string: name)
         text.append(UInt8(ascii: ":"))
-    }
-
-    private mutating func addList<Element>(
-        _ name: String,
-        _ elements: [Element],
-        _ write: (Element, inout JSONText) -> Void
-    ) {
-        begin(name)
-        text.append(UInt8(ascii: "["))
-        for (index, element) in elements.enumerated() {
-            if index > 0 { text.append(UInt8(ascii: ",")) }
-            write(element, &text)
-        }
-        text.append(UInt8(ascii: "]"))
     }
 }

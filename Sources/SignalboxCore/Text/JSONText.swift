@@ -42,6 +42,21 @@ package struct JSONText {
         bytes.append(UInt8(ascii: "\""))
     }
 
+    /// Appends an array or an object, whose elements or members the closure writes.
+    package mutating func append<Parts: Sequence, Failure: Error>(
+        _ parts: Parts,
+        between open: Unicode.Scalar,
+        and close: Unicode.Scalar,
+        _ write: (Parts.Element, inout JSONText) throws(Failure) -> Void
+    ) throws(Failure) {
+        append(UInt8(ascii: open))
+        for (index, part) in parts.enumerated() {
+            if index > 0 { append(UInt8(ascii: ",")) }
+            try write(part, &self)
+        }
+        append(UInt8(ascii: close))
+    }
+
     /// Returns the text as a quoted string.
     package static func quoted(_ text: String) -> String {
         var json = JSONText()
