@@ -17,7 +17,7 @@ public struct Bytes: Sendable {
     ///
     /// - Precondition: The array holds fewer than 2^32 bytes.
     public init(_ bytes: [UInt8]) {
-        self.init(storage: BatchStorage(bytes: bytes), start: 0, length: UInt32(bytes.count))
+        self.init(storage: BatchStorage(buffers: BatchBuffers(bytes: bytes)), start: 0, length: UInt32(bytes.count))
     }
 
     /// Copies the UTF-8 representation of a string.

@@ -5,11 +5,6 @@ public struct Arrival: Sendable {
     package let storage: BatchStorage
     package let index: UInt32
 
-    package init(storage: BatchStorage, index: UInt32) {
-        self.storage = storage
-        self.index = index
-    }
-
     package var record: ArrivalRecord { storage.records[Int(index)] }
 
     /// The adapter's own token, returned when the arrival is settled.
@@ -43,7 +38,7 @@ public struct Arrival: Sendable {
     public var reading: Result<Action, Outcome.Rejection> {
         let position = record.rejection
         guard position == ArrivalRecord.none else { return .failure(storage.tables.rejections[Int(position)]) }
-        return .success(Action(storage: storage, index: index))
+        return .success(Action(arrival: self))
     }
 
     /// Whether ``reading`` is an action. Avoids creating it.
@@ -91,7 +86,7 @@ public struct Arrival: Sendable {
     package var hasDeadline: Bool { storage.records[Int(index)].deadline != ArrivalRecord.none }
 
     /// The action, without checking that the arrival is readable. The caller has checked ``reading``.
-    package var uncheckedAction: Action { Action(storage: storage, index: index) }
+    package var uncheckedAction: Action { Action(arrival: self) }
 }
 
 extension UnsafeRawBufferPointer {

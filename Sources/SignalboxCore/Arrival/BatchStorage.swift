@@ -15,15 +15,7 @@ package final class BatchStorage: Sendable {
     private let expectation = Atomic<UInt64>(0)
     private let pool: ArrivalPool?
 
-    package init(bytes: [UInt8]) {
-        self.bytes = bytes
-        nodes = []
-        records = []
-        tables = ArrivalTables()
-        pool = nil
-    }
-
-    package init(buffers: consuming BatchBuffers, tables: ArrivalTables, pool: ArrivalPool?) {
+    init(buffers: consuming BatchBuffers, tables: ArrivalTables = ArrivalTables(), pool: ArrivalPool? = nil) {
         bytes = buffers.bytes
         nodes = buffers.nodes
         records = buffers.records
@@ -57,14 +49,6 @@ package struct BatchBuffers: Sendable {
     private(set) var nodes: [BodyNode] = []
     private(set) var nodeCount = 0
     package var records: [ArrivalRecord] = []
-
-    package init() {}
-
-    init(bytes: [UInt8], nodes: [BodyNode], records: [ArrivalRecord]) {
-        self.bytes = bytes
-        self.nodes = nodes
-        self.records = records
-    }
 
     var footprint: Int {
         bytes.capacity + nodes.capacity * MemoryLayout<BodyNode>.stride
@@ -116,6 +100,13 @@ package struct BatchBuffers: Sendable {
         return nodeCount - 1
     }
 
+    /// Pushes a value whose text or bytes are in the range.
+    ///
+    /// - Returns: The node's position.
+    mutating func push(_ kind: BodyNode.Kind, _ range: Range<Int>, flags: UInt32 = 0) -> Int {
+        push(BodyNode(start: range.lowerBound, length: range.count, next: nodeCount + 1, bits: kind.bits | flags))
+    }
+
     /// Modifies a node that is in use.
     mutating func update(_ position: Int, _ change: (inout BodyNode) -> Void) {
         change(&nodes[position])
@@ -124,15 +115,20 @@ package struct BatchBuffers: Sendable {
     /// Parses all bytes from `start` as one JSON text.
     ///
     /// - Returns: The position of its root.
-    mutating func parse(from start: Int, depth: Int) throws(BodyParserError) -> Int {
-        guard start < bytes.count else { throw BodyParserError(code: .unexpectedEnd, position: start) }
+    /// - Throws: ``BodyError`` with an offset from `start`.
+    mutating func parse(from start: Int, depth: Int) throws(BodyError) -> Int {
+        guard start < bytes.count else { throw BodyError(.unexpectedEnd, offset: 0) }
         makeRoom(for: NodeTape.maximumNodes(length: bytes.count - start, depth: depth))
         let root = nodeCount
-        nodeCount = try bytes.withUnsafeBufferPointer { source throws(BodyParserError) in
-            try nodes.withUnsafeMutableBufferPointer { room throws(BodyParserError) in
-                let text = ByteScan(source, end: source.count)
-                return try BodyParser.parse(text, from: start, onto: NodeTape(room), used: root, depth: depth)
+        do {
+            nodeCount = try bytes.withUnsafeBufferPointer { source throws(BodyParserError) in
+                try nodes.withUnsafeMutableBufferPointer { room throws(BodyParserError) in
+                    let text = ByteScan(source, end: source.count)
+                    return try BodyParser.parse(text, from: start, onto: NodeTape(room), used: root, depth: depth)
+                }
             }
+        } catch {
+            throw BodyError(error.code, offset: error.position - start)
         }
         return root
     }
@@ -170,9 +166,14 @@ extension BatchBuffers {
         return append(text(of: node))
     }
 
-    func checkText(from start: Int) throws(BodyParserError) {
-        try bytes.withUnsafeBufferPointer { source throws(BodyParserError) in
-            try ByteScan(source, end: source.count).checkText(from: start)
+    /// - Throws: ``BodyError`` with an offset from `start`.
+    func checkText(from start: Int) throws(BodyError) {
+        do {
+            try bytes.withUnsafeBufferPointer { source throws(BodyParserError) in
+                try ByteScan(source, end: source.count).checkText(from: start)
+            }
+        } catch {
+            throw BodyError(error.code, offset: error.position - start)
         }
     }
 }
@@ -199,12 +200,6 @@ package struct ArrivalRecord: Sendable {
     package var envelope = EnvelopeKind.none
     /// The node that the envelope keeps separate from the body, or ``none``.
     package var metadata: UInt32 = none
-
-    package init(token: UInt64, receivedAt: WallTime, origin: UInt32) {
-        self.token = token
-        self.receivedAt = receivedAt
-        self.origin = origin
-    }
 }
 
 extension ArrivalRecord {
@@ -232,8 +227,6 @@ package struct ArrivalTables: Sendable {
     package var idPrefix: UInt64 = 0
     /// The number of arrivals appended to the ``ArrivalBatch`` before this batch.
     package var firstSerial: UInt64 = 0
-
-    package init() {}
 
     package func assignedID(at index: UInt32) -> ActionID {
         let prefix = String(idPrefix, radix: 16)

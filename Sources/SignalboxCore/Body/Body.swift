@@ -3,11 +3,6 @@ public struct Body: Sendable {
     @usableFromInline let storage: BatchStorage
     @usableFromInline let node: UInt32
 
-    package init(storage: BatchStorage, node: UInt32) {
-        self.storage = storage
-        self.node = node
-    }
-
     /// Decodes a value from the body. May be called repeatedly and from any thread.
     ///
     /// - Throws: ``BodyError`` with a path that begins with `body`. Any other error that the type's decoding throws
@@ -36,18 +31,12 @@ extension Body {
         }
         var buffers = BatchBuffers()
         _ = json.withUnsafeBytes { buffers.append($0) }
-        let root: Int
-        do {
-            root = try buffers.parse(from: 0, depth: limits.depth)
-        } catch {
-            throw BodyError(error.code, offset: error.position)
-        }
+        let root = try buffers.parse(from: 0, depth: limits.depth)
         // The whole text counts as one message, so decoding errors carry offsets too.
         var record = ArrivalRecord(token: 0, receivedAt: WallTime(seconds: 0), origin: ArrivalRecord.none)
         record.originalLength = UInt32(json.count)
         buffers.records.append(record)
-        let storage = BatchStorage(buffers: buffers, tables: ArrivalTables(), pool: nil)
-        self.init(storage: storage, node: UInt32(root))
+        self.init(storage: BatchStorage(buffers: buffers), node: UInt32(root))
     }
 }
 

@@ -2,15 +2,9 @@
 ///
 /// A small immutable value that refers to its batch. The body is decoded on demand.
 public struct Action: Sendable {
-    package let storage: BatchStorage
-    package let index: UInt32
-
-    package init(storage: BatchStorage, index: UInt32) {
-        self.storage = storage
-        self.index = index
-    }
-
-    package var record: ArrivalRecord { storage.records[Int(index)] }
+    let arrival: Arrival
+    private var storage: BatchStorage { arrival.storage }
+    private var record: ArrivalRecord { arrival.record }
 
     /// The name by which the action is routed.
     public var name: ActionName {
@@ -24,14 +18,14 @@ public struct Action: Sendable {
         guard record.idKey == .assigned else {
             return ActionID(unchecked: Bytes(storage: storage, start: record.idStart, length: record.idLength))
         }
-        return storage.tables.assignedID(at: index)
+        return storage.tables.assignedID(at: arrival.index)
     }
 
     /// The form in which the sender supplied the id, so that a reply can use the same one.
     public var idKey: IDKey { record.idKey }
 
     /// The source and its facts.
-    public var origin: Origin { storage.tables.origins[Int(record.origin)] }
+    public var origin: Origin { arrival.origin }
 
     /// The body from which the plugin's `Info` is decoded.
     public var body: Body { Body(storage: storage, node: record.body) }

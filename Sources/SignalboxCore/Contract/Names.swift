@@ -39,23 +39,23 @@ public struct ActionName: Sendable, Hashable {
     package static func problem(in bytes: UnsafeRawBufferPointer) -> NameError? {
         guard let first = bytes.first else { return .empty }
         guard bytes.count <= maximumLength else { return .tooLong }
-        guard isLetter(first), bytes.allSatisfy({ isLetter($0) || isOther($0) }) else { return .invalidCharacter }
+        guard first.isASCIILetter, bytes.allSatisfy(isAllowed) else { return .invalidCharacter }
         return bytes.starts(with: reservedPrefix) ? .reserved : nil
     }
 
     private static let reservedPrefix: [UInt8] = Array("signalbox.".utf8)
 
-    private static func isLetter(_ byte: UInt8) -> Bool {
-        let lower = byte | 0x20
-        return lower >= UInt8(ascii: "a") && lower <= UInt8(ascii: "z")
-    }
-
-    private static func isOther(_ byte: UInt8) -> Bool {
+    private static func isAllowed(_ byte: UInt8) -> Bool {
         switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"): true
-        default: false
+        case UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"): true
+        default: byte.isASCIILetter || byte.isASCIIDigit
         }
     }
+}
+
+extension UInt8 {
+    var isASCIILetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) }
+    var isASCIIDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
 }
 
 extension ActionName: ExpressibleByStringLiteral {

@@ -24,8 +24,7 @@ extension EnvelopeReader {
         }
         guard node.is(.string) else { throw mismatch(node, path: "specversion") }
         guard buffers.text(of: node) == "1.0" else {
-            let offset = offset(of: node)
-            throw BodyError(.invalidValue, path: "specversion", offset: offset, detail: "expected version 1.0")
+            throw error(.invalidValue, at: node, path: "specversion", "expected version 1.0")
         }
     }
 
@@ -33,9 +32,8 @@ extension EnvelopeReader {
     private func body(of event: CloudEventMembers, in buffers: inout BatchBuffers) throws(BodyError) -> Int {
         if let base64 = event.dataBase64, !buffers.nodes[base64].is(.null) {
             guard event.data == nil else {
-                let offset = offset(of: buffers.nodes[base64])
                 let detail = "expected data or data_base64, not both"
-                throw BodyError(.invalidValue, path: "data_base64", offset: offset, detail: detail)
+                throw error(.invalidValue, at: buffers.nodes[base64], path: "data_base64", detail)
             }
             return try bytes(at: base64, in: &buffers)
         }
@@ -45,7 +43,7 @@ extension EnvelopeReader {
         guard node.is(.string) else {
             throw mismatch(node, path: "data", "a string, because datacontenttype is not JSON")
         }
-        return push(.text, buffers.plainRange(of: node), in: &buffers)
+        return buffers.push(.text, buffers.plainRange(of: node))
     }
 
     private func bytes(at position: Int, in buffers: inout BatchBuffers) throws(BodyError) -> Int {
@@ -53,17 +51,11 @@ extension EnvelopeReader {
         guard node.is(.string) else { throw mismatch(node, path: "data_base64") }
         let text = buffers.plainRange(of: node)
         guard let bytes = buffers.withBytes(in: text, Base64.decode) else {
-            let offset = offset(of: node)
             let detail = "expected base64 with padding (RFC 4648, section 4)"
-            throw BodyError(.invalidValue, path: "data_base64", offset: offset, detail: detail)
+            throw error(.invalidValue, at: node, path: "data_base64", detail)
         }
         let start = bytes.withUnsafeBytes { buffers.append($0) }
-        return push(.bytes, start..<start + bytes.count, in: &buffers)
-    }
-
-    private func push(_ kind: BodyNode.Kind, _ range: Range<Int>, in buffers: inout BatchBuffers) -> Int {
-        let next = buffers.nodeCount + 1
-        return buffers.push(BodyNode(start: range.lowerBound, length: range.count, next: next, bits: kind.bits))
+        return buffers.push(.bytes, start..<start + bytes.count)
     }
 }
 
@@ -137,15 +129,9 @@ extension CloudEventMembers {
         private var path: String { BodyPath.shown(name) }
 
         func checkName(of key: BodyNode) throws(BodyError) {
-            let isName =
-                !name.isEmpty
-                && name.utf8.allSatisfy { byte in
-                    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
-                        || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-                }
-            guard !isName else { return }
-            let offset = reader.offset(of: key)
-            throw BodyError(.invalidValue, path: path, offset: offset, detail: "attribute names have only a-z and 0-9")
+            let isName = name.utf8.allSatisfy { $0.isASCIIDigit || $0.isASCIILetter && $0 & 0x20 != 0 }
+            guard name.isEmpty || !isName else { return }
+            throw reader.error(.invalidValue, at: key, path: path, "attribute names have only a-z and 0-9")
         }
 
         /// Returns the text of an attribute that must not be empty.
@@ -191,7 +177,7 @@ extension CloudEventMembers {
         func invalid(_ detail: String) -> BodyError { error(.invalidValue, detail) }
 
         private func error(_ code: BodyError.Code, _ detail: String) -> BodyError {
-            BodyError(code, path: path, offset: reader.offset(of: node), detail: detail)
+            reader.error(code, at: node, path: path, detail)
         }
     }
 }
@@ -231,7 +217,7 @@ enum TimestampText {
             let second = number(2, &rest), second <= 60
         else { return false }
         if take(".", &rest) {
-            let digits = rest.prefix(while: isDigit)
+            let digits = rest.prefix(while: \.isASCIIDigit)
             guard !digits.isEmpty else { return false }
             rest = rest.dropFirst(digits.count)
         }
@@ -259,7 +245,7 @@ enum TimestampText {
 
     private static func number(_ digits: Int, _ rest: inout ArraySlice<UInt8>) -> Int? {
         let taken = rest.prefix(digits)
-        guard taken.count == digits, taken.allSatisfy(isDigit) else { return nil }
+        guard taken.count == digits, taken.allSatisfy(\.isASCIIDigit) else { return nil }
         rest = rest.dropFirst(digits)
         return taken.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
     }
@@ -268,9 +254,5 @@ enum TimestampText {
         guard let first = rest.first, one.withUTF8Buffer({ $0.contains(first) }) else { return false }
         rest = rest.dropFirst()
         return true
-    }
-
-    private static func isDigit(_ byte: UInt8) -> Bool {
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
     }
 }

@@ -1,32 +1,25 @@
 /// The rules by which an action's name, id and body are derived from a message's bytes and its adapter's data.
 public struct Envelope: Sendable {
     package enum Form: Sendable {
-        case standard
+        case payload(PayloadEnvelope)
         case route(RouteNaming, PayloadEnvelope)
         case handler(ActionName)
         case address(ActionName, RouteNaming)
-        case apns
-        case cloudEvents
     }
 
     package let form: Form
     /// The kind recorded for arrivals. Stored to avoid a switch over the form for each message.
     package let kind: EnvelopeKind
 
-    private init(form: Form, kind: EnvelopeKind) {
-        self.form = form
-        self.kind = kind
-    }
-
     /// A JSON object `{"action", "id" | "uuid", "body"}`.
-    public static let standard = Envelope(form: .standard, kind: .standard)
+    public static let standard = payload(.standard)
 
     /// A payload of Apple's push service (APNs): a JSON object whose member `action` names the action, with `id` or
     /// `uuid` as in a standard envelope. The required object `aps` is available as ``Action/aps``. The body is an
     /// object of all other members in their order; a member `body` has no special meaning.
     ///
     /// At most ``apnsLimit`` bytes, in addition to ``MessageLimits``.
-    public static let apns = Envelope(form: .apns, kind: .apns)
+    public static let apns = payload(.apns)
 
     /// The maximum size of an APNs payload: 5,120 bytes.
     ///
@@ -44,15 +37,11 @@ public struct Envelope: Sendable {
     /// Follows the JSON event format and the specification of
     /// https://github.com/cloudevents/spec/tree/v1.0.2/cloudevents. Attribute names and values are validated, except
     /// the syntax of URIs, which Signalbox never dereferences.
-    public static let cloudEvents = Envelope(form: .cloudEvents, kind: .cloudEvents)
+    public static let cloudEvents = payload(.cloudEvents)
 
     /// Returns the envelope in which a payload names its own action.
     public static func payload(_ envelope: PayloadEnvelope) -> Envelope {
-        switch envelope.form {
-        case .standard: standard
-        case .apns: apns
-        case .cloudEvents: cloudEvents
-        }
+        Envelope(form: .payload(envelope), kind: envelope.kind)
     }
 
     /// Returns the envelope for a route that names the action. The whole payload is the body.
@@ -113,25 +102,18 @@ public struct EnvelopeKind: Sendable, Hashable, CustomStringConvertible {
 
 /// An envelope in which a payload names its own action. A configuration chooses one per source.
 public struct PayloadEnvelope: Sendable, Hashable, CustomStringConvertible {
-    package enum Form: String, Sendable { case standard, apns, cloudEvents }
-    package let form: Form
+    enum Form { case standard, apns, cloudEvents }
+    let form: Form
+    /// The same envelope as the kind of an arrival.
+    public let kind: EnvelopeKind
 
     /// ``Envelope/standard``.
-    public static let standard = PayloadEnvelope(form: .standard)
+    public static let standard = PayloadEnvelope(form: .standard, kind: .standard)
     /// ``Envelope/apns``.
-    public static let apns = PayloadEnvelope(form: .apns)
+    public static let apns = PayloadEnvelope(form: .apns, kind: .apns)
     /// ``Envelope/cloudEvents``.
-    public static let cloudEvents = PayloadEnvelope(form: .cloudEvents)
+    public static let cloudEvents = PayloadEnvelope(form: .cloudEvents, kind: .cloudEvents)
 
     /// The envelope's name in errors and explanations: `standard`, `apns` or `cloudEvents`.
-    public var description: String { form.rawValue }
-
-    /// The same envelope as the kind of an arrival.
-    public var kind: EnvelopeKind {
-        switch form {
-        case .standard: .standard
-        case .apns: .apns
-        case .cloudEvents: .cloudEvents
-        }
-    }
+    public var description: String { kind.description }
 }

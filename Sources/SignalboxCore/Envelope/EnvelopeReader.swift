@@ -15,8 +15,8 @@ struct EnvelopeReader {
         into record: inout ArrivalRecord
     ) throws(BodyError) {
         switch envelope.form {
-        case .standard:
-            try readStandard(from: &buffers, into: &record)
+        case .payload(let envelope):
+            try read(envelope, from: &buffers, into: &record)
         case .route(let naming, let envelope):
             try read(naming, envelope, payload, from: &buffers, into: &record)
         case .handler(let name):
@@ -25,19 +25,21 @@ struct EnvelopeReader {
             record.body = UInt32(buffers.join(naming.captures, toBodyAt: buffers.push(emptyBody(.json))))
             name(action, in: &buffers, into: &record)
             identify(naming, in: &buffers, into: &record)
-        case .apns:
-            try readAPNs(from: &buffers, into: &record)
-        case .cloudEvents:
-            try readCloudEvent(from: &buffers, into: &record)
         }
     }
 
-    private func readStandard(
+    private func read(
+        _ envelope: PayloadEnvelope,
         from buffers: inout BatchBuffers,
         into record: inout ArrivalRecord
     ) throws(BodyError) {
-        let root = try parseObject(&buffers)
-        try read(EnvelopeMembers(of: root, in: buffers), from: &buffers, into: &record)
+        switch envelope.form {
+        case .standard:
+            let root = try parseObject(&buffers)
+            try read(EnvelopeMembers(of: root, in: buffers), from: &buffers, into: &record)
+        case .apns: try readAPNs(from: &buffers, into: &record)
+        case .cloudEvents: try readCloudEvent(from: &buffers, into: &record)
+        }
     }
 
     private func read(
@@ -78,11 +80,7 @@ struct EnvelopeReader {
             record.body = UInt32(try readPayload(payload, from: &buffers))
             name(action, in: &buffers, into: &record)
         } else {
-            switch envelope.form {
-            case .standard: try readStandard(from: &buffers, into: &record)
-            case .apns: try readAPNs(from: &buffers, into: &record)
-            case .cloudEvents: try readCloudEvent(from: &buffers, into: &record)
-            }
+            try read(envelope, from: &buffers, into: &record)
         }
         join(naming, in: &buffers, into: &record)
     }
@@ -109,17 +107,13 @@ struct EnvelopeReader {
         guard length > 0 else { return buffers.push(emptyBody(payload)) }
         switch payload {
         case .json:
-            return try parse(&buffers)
+            return try buffers.parse(from: start, depth: depth)
         case .text:
-            try checkText(buffers)
-            return buffers.push(whole(.text, length: length, in: buffers))
+            try buffers.checkText(from: start)
+            return buffers.push(.text, start..<start + length)
         case .bytes:
-            return buffers.push(whole(.bytes, length: length, in: buffers))
+            return buffers.push(.bytes, start..<start + length)
         }
-    }
-
-    private func whole(_ kind: BodyNode.Kind, length: Int, in buffers: borrowing BatchBuffers) -> BodyNode {
-        BodyNode(start: start, length: length, next: buffers.nodeCount + 1, bits: kind.bits)
     }
 
     func emptyBody(_ payload: PayloadKind) -> BodyNode {
@@ -134,30 +128,10 @@ struct EnvelopeReader {
 
     /// - Returns: The position of the message's root, which is an object.
     func parseObject(_ buffers: inout BatchBuffers) throws(BodyError) -> Int {
-        let root = try parse(&buffers)
-        guard buffers.nodes[root].is(.object) else {
-            throw BodyError(.typeMismatch, offset: offset(of: buffers.nodes[root]), detail: "expected an object")
-        }
+        let root = try buffers.parse(from: start, depth: depth)
+        guard buffers.nodes[root].is(.object) else { throw mismatch(buffers.nodes[root], path: "", "an object") }
         return root
     }
-
-    private func parse(_ buffers: inout BatchBuffers) throws(BodyError) -> Int {
-        do {
-            return try buffers.parse(from: start, depth: depth)
-        } catch {
-            throw BodyError(error.code, offset: error.position - start)
-        }
-    }
-
-    private func checkText(_ buffers: borrowing BatchBuffers) throws(BodyError) {
-        do {
-            try buffers.checkText(from: start)
-        } catch {
-            throw BodyError(error.code, offset: error.position - start)
-        }
-    }
-
-    func offset(of node: BodyNode) -> Int { node.firstByte - start }
 }
 
 extension EnvelopeReader {
@@ -173,7 +147,7 @@ extension EnvelopeReader {
         guard node.is(.string) else { throw mismatch(node, path: member) }
         let range = buffers.plainRange(of: node)
         if let problem = buffers.withBytes(in: range, ActionName.problem(in:)) {
-            throw BodyError(.invalidValue, path: member, offset: offset(of: node), detail: problem.description)
+            throw error(.invalidValue, at: node, path: member, problem.description)
         }
         record.setName(range.lowerBound, length: range.count)
     }
@@ -189,12 +163,7 @@ extension EnvelopeReader {
         let path = id == nil ? "uuid" : "id"
         let node = buffers.nodes[position]
         guard id == nil || uuid == nil else {
-            throw BodyError(
-                .invalidValue,
-                path: path,
-                offset: offset(of: node),
-                detail: "expected id or uuid, not both"
-            )
+            throw error(.invalidValue, at: node, path: path, "expected id or uuid, not both")
         }
         let range = try idRange(of: node, path: path, in: &buffers)
         record.setID(range.lowerBound, length: range.count, key: id == nil ? .uuid : .id)
@@ -205,14 +174,17 @@ extension EnvelopeReader {
         guard node.is(.string) else { throw mismatch(node, path: path) }
         let range = buffers.plainRange(of: node)
         guard (1...ActionID.maximumLength).contains(range.count) else {
-            let detail = "expected 1 to \(ActionID.maximumLength) bytes"
-            throw BodyError(.invalidValue, path: path, offset: offset(of: node), detail: detail)
+            throw error(.invalidValue, at: node, path: path, "expected 1 to \(ActionID.maximumLength) bytes")
         }
         return range
     }
 
     func mismatch(_ node: BodyNode, path: String, _ expected: String = "a string") -> BodyError {
-        BodyError(.typeMismatch, path: path, offset: offset(of: node), detail: "expected \(expected)")
+        error(.typeMismatch, at: node, path: path, "expected \(expected)")
+    }
+
+    func error(_ code: BodyError.Code, at node: BodyNode, path: String, _ detail: String) -> BodyError {
+        BodyError(code, path: path, offset: node.firstByte - start, detail: detail)
     }
 }
 

@@ -45,10 +45,10 @@ extension BatchBuffers {
         let count = pushMembers(captures)
         let ownEnd = nodeCount
         if isObject {
-            let hidden = hideMembers(of: body, namedIn: joined + 1..<ownEnd)
-            let visible = visibleCount(of: body, hidden: hidden)
+            hideMembers(of: body, namedIn: joined + 1..<ownEnd)
+            let visible = nodes[body].count
             update(ownEnd - 1) { $0.next = UInt32(body + 1) }
-            update(joined) { $0.bits = BodyNode.container(.object, count: UInt32(visible + count)) }
+            update(joined) { $0.bits = BodyNode.container(.object, count: visible + UInt32(count)) }
         } else {
             update(joined) {
                 $0.next = UInt32(ownEnd)
@@ -73,26 +73,19 @@ extension BatchBuffers {
     private mutating func push(_ text: String, kind: BodyNode.Kind) {
         let range = append(text)
         let isASCII = text.utf8.allSatisfy { $0 < 0x80 }
-        let bits = isASCII ? kind.bits : kind.bits | BodyNode.beyondASCII
-        _ = push(BodyNode(start: range.lowerBound, length: range.count, next: nodeCount + 1, bits: bits))
+        _ = push(kind, range, flags: isASCII ? 0 : BodyNode.beyondASCII)
     }
 
-    /// - Returns: The number of hidden members.
-    private mutating func hideMembers(of object: Int, namedIn captures: Range<Int>) -> Int {
+    private mutating func hideMembers(of object: Int, namedIn captures: Range<Int>) {
         let names = stride(from: captures.lowerBound, to: captures.upperBound, by: 2).map { key in
             (node: nodes[key], text: text(of: nodes[key]))
         }
         let end = Int(nodes[object].next)
-        var hidden = 0
         var key = object + 1
         while key < end {
-            if !nodes[key].has(BodyNode.hidden), isName(nodes[key], among: names) {
-                update(key) { $0.bits |= BodyNode.hidden }
-                hidden += 1
-            }
+            if !nodes[key].has(BodyNode.hidden), isName(nodes[key], among: names) { hide([key + 1], of: object) }
             key = Int(nodes[key + 1].next)
         }
-        return hidden
     }
 
     /// Decodes a name at most once, and only if its length may match a capture's.
@@ -106,11 +99,5 @@ extension BatchBuffers {
             decoded = text
         }
         return false
-    }
-
-    private func visibleCount(of object: Int, hidden: Int) -> Int {
-        let node = nodes[object]
-        guard node.count == BodyNode.countLimit else { return Int(node.count) - hidden }
-        return Int(BodyNode.countLimit)
     }
 }
