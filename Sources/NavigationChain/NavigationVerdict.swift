@@ -73,11 +73,6 @@ public struct NavigationStep: Sendable, Hashable {
     public let name: String
     /// The handler's answer.
     public let answer: NavigationAnswer
-
-    init(name: String, answer: NavigationAnswer) {
-        self.name = name
-        self.answer = answer
-    }
 }
 
 extension NavigationStep: CustomStringConvertible {

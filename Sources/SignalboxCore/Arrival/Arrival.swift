@@ -75,11 +75,7 @@ public struct Arrival: Sendable {
 
     /// Calls `body` with the action's name in place. Retains nothing.
     package func withNameBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        let start = Int(storage.records[Int(index)].nameStart)
-        let length = Int(storage.records[Int(index)].nameLength)
-        return storage.bytes.withUnsafeBytes { whole in
-            body(UnsafeRawBufferPointer(rebasing: whole[start..<start + length]))
-        }
+        storage.bytes.withUnsafeBytes { body($0[name: storage.records[Int(index)]]) }
     }
 
     /// Whether the action has a deadline. Avoids creating the action.
@@ -87,13 +83,6 @@ public struct Arrival: Sendable {
 
     /// The action, without checking that the arrival is readable. The caller has checked ``reading``.
     package var uncheckedAction: Action { Action(arrival: self) }
-}
-
-extension UnsafeRawBufferPointer {
-    fileprivate subscript(name record: ArrivalRecord) -> UnsafeRawBufferPointer {
-        let start = Int(record.nameStart)
-        return UnsafeRawBufferPointer(rebasing: self[start..<start + Int(record.nameLength)])
-    }
 }
 
 extension Arrival {
@@ -171,6 +160,11 @@ extension BodyNode {
 }
 
 extension UnsafeRawBufferPointer {
+    fileprivate subscript(name record: ArrivalRecord) -> UnsafeRawBufferPointer {
+        let start = Int(record.nameStart)
+        return self[start..<start + Int(record.nameLength)]
+    }
+
     fileprivate subscript(range: Range<Int>) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: self[range] as Slice<UnsafeRawBufferPointer>)
     }

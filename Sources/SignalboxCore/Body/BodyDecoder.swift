@@ -3,15 +3,6 @@
 struct BodyDecoder: Decoder {
     let view: BodyView
 
-    init(_ view: BodyView) {
-        self.view = view
-    }
-
-    @usableFromInline
-    init(storage: BatchStorage, node: UInt32) {
-        view = BodyView(storage: storage, root: node, position: node)
-    }
-
     @usableFromInline var codingPath: [any CodingKey] { view.codingPath }
     @usableFromInline var userInfo: [CodingUserInfoKey: Any] { [:] }
 
@@ -72,6 +63,13 @@ struct BodyDecoder: Decoder {
     static func same<Known, Value>(_ known: Known) -> Value {
         precondition(Known.self == Value.self, "only a value of the same type can be passed on")
         return unsafeBitCast(known, to: Value.self)
+    }
+}
+
+extension BodyDecoder {
+    @usableFromInline
+    init(storage: BatchStorage, node: UInt32) {
+        self.init(view: BodyView(storage: storage, root: node, position: node))
     }
 }
 

@@ -5,15 +5,6 @@
 public struct BodyReader: ~Copyable {
     let view: BodyView
 
-    init(view: BodyView) {
-        self.view = view
-    }
-
-    @usableFromInline
-    init(_ decoder: BodyDecoder) {
-        view = decoder.view
-    }
-
     /// Returns whether the object has a member with this name, even if it is null.
     public func has(_ name: StaticString) -> Bool {
         find(name) != nil
@@ -118,6 +109,11 @@ public struct BodyReader: ~Copyable {
 }
 
 extension BodyReader {
+    @usableFromInline
+    init(_ decoder: BodyDecoder) {
+        self.init(view: decoder.view)
+    }
+
     /// Returns a member as an integer, or `nil`.
     public func intIfPresent(_ name: StaticString) throws(BodyError) -> Int? {
         try present(name)?.integer(Int.self)
@@ -204,7 +200,7 @@ extension BodyReader {
 extension BodyView {
     func decoded<Value: Decodable>(_ type: Value.Type) throws(BodyError) -> Value {
         do {
-            return try BodyDecoder(self).value(type)
+            return try BodyDecoder(view: self).value(type)
         } catch {
             throw BodyError.from(error, in: self)
         }

@@ -38,21 +38,21 @@ struct KeyedBody<Key: CodingKey>: KeyedDecodingContainerProtocol {
         keyedBy type: NestedKey.Type,
         forKey key: Key
     ) throws -> KeyedDecodingContainer<NestedKey> {
-        try BodyDecoder(try member(key)).container(keyedBy: type)
+        try BodyDecoder(view: try member(key)).container(keyedBy: type)
     }
 
     func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
-        try BodyDecoder(try member(key)).elements()
+        try BodyDecoder(view: try member(key)).elements()
     }
 
     func superDecoder() throws -> any Decoder {
         let key = BodyCodingKey(stringValue: "super")
         guard let position = view.member(key.stringValue) else { throw view.error(.missingMember, key: key) }
-        return BodyDecoder(view.at(position))
+        return BodyDecoder(view: view.at(position))
     }
 
     func superDecoder(forKey key: Key) throws -> any Decoder {
-        BodyDecoder(try member(key))
+        BodyDecoder(view: try member(key))
     }
 }
 
@@ -67,7 +67,7 @@ extension KeyedBody {
         try view.integer(type, at: try position(key))
     }
     func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
-        try BodyDecoder(try member(key)).value(type)
+        try BodyDecoder(view: try member(key)).value(type)
     }
 }
 
@@ -90,7 +90,7 @@ extension KeyedBody {
     func decodeIfPresent(_ type: UInt64.Type, forKey key: Key) throws -> UInt64? { try present(key)?.integer(type) }
     func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
         guard let member = present(key) else { return nil }
-        return try BodyDecoder(member).value(type)
+        return try BodyDecoder(view: member).value(type)
     }
 }
 
@@ -135,25 +135,22 @@ struct UnkeyedBody: UnkeyedDecodingContainer {
     }
 
     mutating func decodeNil() throws -> Bool {
-        let next = try current()
-        guard next.isNull else { return false }
-        element = next.node.next
-        currentIndex += 1
-        return true
+        guard try current().isNull else { return false }
+        return try reading { _ in true }
     }
 
     mutating func nestedContainer<NestedKey: CodingKey>(
         keyedBy type: NestedKey.Type
     ) throws -> KeyedDecodingContainer<NestedKey> {
-        try reading { try BodyDecoder($0).container(keyedBy: type) }
+        try reading { try BodyDecoder(view: $0).container(keyedBy: type) }
     }
 
     mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
-        try reading { try BodyDecoder($0).elements() }
+        try reading { try BodyDecoder(view: $0).elements() }
     }
 
     mutating func superDecoder() throws -> any Decoder {
-        try reading { BodyDecoder($0) }
+        try reading { BodyDecoder(view: $0) }
     }
 
     func integers() throws(BodyError) -> [Int] {
@@ -176,6 +173,6 @@ extension UnkeyedBody {
         try reading { try $0.integer(type) }
     }
     mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-        try reading { try BodyDecoder($0).value(type) }
+        try reading { try BodyDecoder(view: $0).value(type) }
     }
 }

@@ -120,11 +120,11 @@ extension BodyView {
         let flags = try numberFlags()
         let node = node
         if let fast = fastDouble(node, flags) { return fast }
-        return try float(node, flags, significandBits: 53) { Double($0) }
+        return try float(node, flags)
     }
 
     func float() throws(BodyError) -> Float {
-        try float(node, try numberFlags(), significandBits: 24) { Float($0) }
+        try float(node, try numberFlags())
     }
 
     private func numberFlags() throws(BodyError) -> UInt32 {
@@ -166,13 +166,11 @@ extension BodyView {
     ]
 
     @inline(never)
-    private func float<Value: BinaryFloatingPoint>(
+    private func float<Value: BinaryFloatingPoint & LosslessStringConvertible>(
         _ node: BodyNode,
-        _ flags: UInt32,
-        significandBits: Int,
-        make: (String) -> Value?
+        _ flags: UInt32
     ) throws(BodyError) -> Value {
-        guard let value = make(literal(of: node)), value.isFinite else {
+        guard let value = Value(literal(of: node)), value.isFinite else {
             throw error(.numberOutOfRange, "expected a finite \(Value.self)")
         }
         if flags & (BodyNode.fraction | BodyNode.exponent) == 0 {
@@ -180,7 +178,7 @@ extension BodyView {
             let width = withText { text in
                 IntegerWidth.significantBits(of: text, from: Int(node.start) + (isNegative ? 1 : 0), to: node.end)
             }
-            guard width <= significandBits else {
+            guard width <= Value.significandBitCount + 1 else {
                 throw error(.inexactNumber, "\(Value.self) cannot represent this integer exactly")
             }
         }

@@ -10,8 +10,8 @@ public struct AccessRule: Sendable, CustomStringConvertible {
     private let form: Form
 
     private indirect enum Form: Sendable {
-        /// The first closure returns whether the rule permits an origin, the second whether it also names the origin.
-        case own(@Sendable (Origin) -> Bool, byName: @Sendable (Origin) -> Bool)
+        /// The closure returns whether the rule permits an origin. The flag is whether the rule names what it permits.
+        case own(@Sendable (Origin) -> Bool, byName: Bool)
         case any([AccessRule])
         case all([AccessRule])
         case not(AccessRule)
@@ -32,7 +32,7 @@ public struct AccessRule: Sendable, CustomStringConvertible {
     ///   - description: A description of the rule, such as `lines of orders.txt`.
     ///   - permits: A closure called often and on any thread. Its result must depend only on the origin.
     public init(_ description: String, permits: @escaping @Sendable (Origin) -> Bool) {
-        self.init(description, .own(permits, byName: { _ in false }))
+        self.init(description, .own(permits, byName: false))
     }
 
     /// Creates a rule about one adapter's facts. It names what it permits, even an ``UntrustedOrigin``. It never allows
@@ -52,15 +52,12 @@ public struct AccessRule: Sendable, CustomStringConvertible {
             guard let facts = origin.facts as? Facts else { return false }
             return permits(origin.source, facts)
         }
-        self.init(description, .own(named, byName: named))
+        self.init(description, permitsByName: named)
     }
 
-    package init(
-        _ description: String,
-        permits: @escaping @Sendable (Origin) -> Bool,
-        permitsByName: @escaping @Sendable (Origin) -> Bool
-    ) {
-        self.init(description, .own(permits, byName: permitsByName))
+    /// Creates a rule about origins of any kind. It names what it permits, even an ``UntrustedOrigin``.
+    package init(_ description: String, permitsByName: @escaping @Sendable (Origin) -> Bool) {
+        self.init(description, .own(permitsByName, byName: true))
     }
 
     /// Returns whether an arrival from this origin may call the plugin.
@@ -71,7 +68,7 @@ public struct AccessRule: Sendable, CustomStringConvertible {
     /// - Parameter byName: Whether to allow only what the rule names.
     private func allows(_ origin: Origin, byName: Bool) -> Bool {
         switch form {
-        case .own(let permits, let permitsByName): byName ? permitsByName(origin) : permits(origin)
+        case .own(let permits, let isByName): (isByName || !byName) && permits(origin)
         case .any(let rules): rules.contains { $0.allows(origin, byName: byName) }
         case .all(let rules):
             !rules.isEmpty && rules.allSatisfy { $0.allows(origin, byName: false) }
@@ -82,8 +79,7 @@ public struct AccessRule: Sendable, CustomStringConvertible {
 
     /// Returns a rule that allows every arrival of one configured source.
     public static func source(_ name: SourceName) -> AccessRule {
-        let isSource: @Sendable (Origin) -> Bool = { $0.source == name }
-        return AccessRule("source \(name)", .own(isSource, byName: isSource))
+        AccessRule("source \(name)", permitsByName: { $0.source == name })
     }
 
     /// Returns a rule that allows an origin if at least one of `rules` does. An empty list allows none.

@@ -106,25 +106,17 @@ extension SourceName: ExpressibleByStringLiteral {
 
 /// The reason why a text is not a valid ``ActionName`` or ``SourceName``. Later versions may add more.
 public struct NameError: Error, Sendable, Hashable, CustomStringConvertible {
-    private enum Code { case empty, tooLong, invalidCharacter, reserved }
-    private let code: Code
-
     /// The text is empty.
-    public static let empty = NameError(code: .empty)
+    public static let empty = NameError(description: "a name cannot be empty")
     /// The text has more than ``ActionName/maximumLength`` bytes.
-    public static let tooLong = NameError(code: .tooLong)
+    public static let tooLong = NameError(description: "a name has at most \(ActionName.maximumLength) bytes")
     /// The text does not match `[A-Za-z][A-Za-z0-9._-]*`.
-    public static let invalidCharacter = NameError(code: .invalidCharacter)
+    public static let invalidCharacter = NameError(
+        description: "a name is ASCII: a letter, then letters, digits, '.', '_' or '-'"
+    )
     /// The text begins with `signalbox.`, which is reserved for Signalbox's own names.
-    public static let reserved = NameError(code: .reserved)
+    public static let reserved = NameError(description: "names that begin with 'signalbox.' are reserved")
 
     /// The error, with the expected form of a name.
-    public var description: String {
-        switch code {
-        case .empty: "a name cannot be empty"
-        case .tooLong: "a name has at most \(ActionName.maximumLength) bytes"
-        case .invalidCharacter: "a name is ASCII: a letter, then letters, digits, '.', '_' or '-'"
-        case .reserved: "names that begin with 'signalbox.' are reserved"
-        }
-    }
+    public let description: String
 }

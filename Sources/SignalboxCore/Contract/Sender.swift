@@ -21,19 +21,16 @@ extension Sender {
 
 /// The reason why a ``Sender`` refused an action. Later versions may add more.
 public struct SendRefused: Error, Sendable, Hashable, CustomStringConvertible {
-    private enum Code: String { case closed, full, tooLarge, invalid }
-    private let code: Code
-
     /// The connection or page is gone.
-    public static let closed = SendRefused(code: .closed)
+    public static let closed = SendRefused(description: "closed")
     /// The outbound queue is full.
-    public static let full = SendRefused(code: .full)
+    public static let full = SendRefused(description: "full")
     /// The message is larger than the receiver accepts.
-    public static let tooLarge = SendRefused(code: .tooLarge)
+    public static let tooLarge = SendRefused(description: "tooLarge")
 
     /// The body is not UTF-8 and therefore not JSON.
-    public static let invalid = SendRefused(code: .invalid)
+    public static let invalid = SendRefused(description: "invalid")
 
     /// The reason's name in logs: `closed`, `full`, `tooLarge` or `invalid`.
-    public var description: String { code.rawValue }
+    public let description: String
 }

@@ -39,16 +39,10 @@ package enum Base64 {
             for shift in [16, 8, 0] as [UInt32] { bytes.append(UInt8(truncatingIfNeeded: group >> shift)) }
             group = 0
         }
-        switch padding {
-        case 1:
-            guard group & 0b11 == 0 else { return nil }
-            bytes.append(UInt8(truncatingIfNeeded: group >> 10))
-            bytes.append(UInt8(truncatingIfNeeded: group >> 2))
-        case 2:
-            guard group & 0b1111 == 0 else { return nil }
-            bytes.append(UInt8(truncatingIfNeeded: group >> 4))
-        default: break
-        }
+        // One padding character leaves two unused bits after two bytes, and two leave four after one byte.
+        guard group & (1 << UInt32(padding * 2) - 1) == 0 else { return nil }
+        if padding == 1 { bytes.append(UInt8(truncatingIfNeeded: group >> 10)) }
+        if padding > 0 { bytes.append(UInt8(truncatingIfNeeded: group >> UInt32(padding * 2))) }
         return bytes
     }
 

@@ -79,13 +79,10 @@ public struct CaptureKind: Sendable, Hashable, CustomStringConvertible {
 
     /// Creates the kind with this name in a pattern. `text` and `rest` have none.
     init?(name: some Sequence<UInt8>) {
-        if name.elementsEqual("int".utf8) {
-            self = .int
-        } else if name.elementsEqual("uuid".utf8) {
-            self = .uuid
-        } else {
+        guard let kind = [CaptureKind.int, .uuid].first(where: { name.elementsEqual($0.description.utf8) }) else {
             return nil
         }
+        self = kind
     }
 
     private init(code: Code) {

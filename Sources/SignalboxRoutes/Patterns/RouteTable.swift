@@ -64,10 +64,4 @@ public struct RouteMatch<Value: Sendable>: Sendable {
     public let value: Value
     /// The captures in the URL's host and path. For the query, call ``URLPattern/queryValues(of:)``.
     public let captures: RouteCaptures
-
-    init(pattern: URLPattern, value: Value, captures: RouteCaptures) {
-        self.pattern = pattern
-        self.value = value
-        self.captures = captures
-    }
 }

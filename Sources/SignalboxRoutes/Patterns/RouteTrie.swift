@@ -61,17 +61,16 @@ struct RouteTrie: Sendable {
 
     private mutating func child(of node: UInt32, text: String) -> UInt32 {
         let key = ByteText(text)
-        if let literal = literals[key] {
-            if let child = child(of: node, literal) { return child }
-            let child = addNode()
-            children[Step(node: node, literal: literal.number)] = child
-            nodes[Int(node)].hasLiterals = true
-            return child
-        }
+        let literal = literals[key]
+        if let literal, let child = child(of: node, literal) { return child }
         let child = addNode()
-        literals[key] = RouteLiteral(number: UInt32(literals.count), node: node, child: child)
-        longestLiteral = max(longestLiteral, text.utf8.count)
         nodes[Int(node)].hasLiterals = true
+        if let literal {
+            children[Step(node: node, literal: literal.number)] = child
+        } else {
+            literals[key] = RouteLiteral(number: UInt32(literals.count), node: node, child: child)
+            longestLiteral = max(longestLiteral, text.utf8.count)
+        }
         return child
     }
 

@@ -138,11 +138,6 @@ public struct QueryCapture: Sendable, Hashable {
     public let item: String
     /// The name of the capture.
     public let name: String
-
-    init(item: String, name: String) {
-        self.item = item
-        self.name = name
-    }
 }
 
 /// A host or segment of a pattern.

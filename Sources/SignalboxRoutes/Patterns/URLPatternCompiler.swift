@@ -50,7 +50,7 @@ struct URLPatternCompiler {
             throw RoutePatternError(.missingHost, at: start, "expected // and a host after \(scheme):")
         }
         let isRooted = start < end && bytes[start] == UInt8(ascii: "/")
-        root = RouteRoot(form: isRooted ? .rooted : .opaque, scheme: scheme)
+        root = RouteRoot(form: isRooted ? .rooted : .opaque, scheme: scheme, port: nil)
         return isRooted ? start + 1 : start
     }
 
@@ -168,7 +168,7 @@ extension URLPatternCompiler {
 
     private func decode(_ range: Range<Int>) throws(RoutePatternError) -> [UInt8] {
         do throws(URLTextError) {
-            return try PercentDecoding.checked(bytes, range)
+            return try PercentDecoding.checked(bytes[range])
         } catch {
             throw RoutePatternError(.invalidEscape, at: error.offset, error.detail)
         }
@@ -208,7 +208,7 @@ extension URLPatternCompiler {
 
     private func decodeItem(_ range: Range<Int>) throws(RoutePatternError) -> String {
         do throws(URLTextError) {
-            return try PercentDecoding.formText(bytes, range)
+            return try PercentDecoding.formText(bytes[range])
         } catch {
             throw RoutePatternError(.invalidEscape, at: error.offset, error.detail)
         }

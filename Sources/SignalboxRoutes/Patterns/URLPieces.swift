@@ -66,13 +66,9 @@ struct RouteRoot: Sendable, Hashable {
     let port: UInt16?
 
     static let anywhere = RouteRoot(form: .anywhere, scheme: "", port: nil)
+}
 
-    init(form: Form, scheme: String, port: UInt16? = nil) {
-        self.form = form
-        self.scheme = scheme
-        self.port = port
-    }
-
+extension RouteRoot {
     init(of url: URLText) {
         let form: Form = url.hasOpaquePath ? .opaque : url.host == nil ? .rooted : .authority
         self.init(form: form, scheme: url.scheme, port: url.port)

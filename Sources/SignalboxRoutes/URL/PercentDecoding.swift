@@ -2,52 +2,42 @@
 enum PercentDecoding {
     /// Decodes bytes that were validated before.
     static func text(_ bytes: ArraySlice<UInt8>) -> String {
-        guard bytes.contains(UInt8(ascii: "%")) else { return String(decoding: bytes, as: UTF8.self) }
-        var decoded: [UInt8] = []
-        decoded.reserveCapacity(bytes.count)
-        var rest = bytes
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), let value = escape(rest) {
-                decoded.append(value)
-                rest = rest.dropFirst(2)
-            } else {
-                decoded.append(byte)
-            }
+        guard bytes.contains(UInt8(ascii: "%")), let text = try? decoded(bytes, isRefused: { _ in false }) else {
+            return String(decoding: bytes, as: UTF8.self)
         }
-        return String(decoding: decoded, as: UTF8.self)
+        return String(decoding: text, as: UTF8.self)
     }
 
-    /// Returns the decoded bytes of a range, which are UTF-8 without control characters.
+    /// Returns the decoded bytes, which are UTF-8 without control characters.
     ///
-    /// - Throws: `invalidEscape` or `notUTF8`, with the position in `input`.
-    static func checked(_ input: [UInt8], _ range: Range<Int>) throws(URLTextError) -> [UInt8] {
-        try decoded(input, range) { $0 < 0x20 || $0 == 0x7F }
+    /// - Throws: `invalidEscape` or `notUTF8`, with the position in the whole array.
+    static func checked(_ bytes: ArraySlice<UInt8>) throws(URLTextError) -> [UInt8] {
+        try decoded(bytes) { $0 < 0x20 || $0 == 0x7F }
     }
 
     /// Decodes a name or value of a form, in which a plus means a space.
     ///
-    /// - Throws: `invalidEscape` or `notUTF8`, also for U+0000, with the position in `input`.
-    static func formText(_ input: [UInt8], _ range: Range<Int>) throws(URLTextError) -> String {
-        String(decoding: try decoded(input, range, plusIsSpace: true) { $0 == 0 }, as: UTF8.self)
+    /// - Throws: `invalidEscape` or `notUTF8`, also for U+0000, with the position in the whole array.
+    static func formText(_ bytes: ArraySlice<UInt8>) throws(URLTextError) -> String {
+        String(decoding: try decoded(bytes, plusIsSpace: true) { $0 == 0 }, as: UTF8.self)
     }
 
     private static func decoded(
-        _ input: [UInt8],
-        _ range: Range<Int>,
+        _ bytes: ArraySlice<UInt8>,
         plusIsSpace: Bool = false,
         isRefused: (UInt8) -> Bool
     ) throws(URLTextError) -> [UInt8] {
         var decoded: [UInt8] = []
-        decoded.reserveCapacity(range.count)
-        var index = range.lowerBound
-        while index < range.upperBound {
-            let byte = input[index]
+        decoded.reserveCapacity(bytes.count)
+        var index = bytes.startIndex
+        while index < bytes.endIndex {
+            let byte = bytes[index]
             guard byte == UInt8(ascii: "%") else {
                 decoded.append(plusIsSpace && byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
                 index += 1
                 continue
             }
-            guard let value = escape(input[index + 1..<range.upperBound]) else {
+            guard let value = escape(bytes[(index + 1)...]) else {
                 throw URLTextError(.invalidEscape, at: index, "expected two hexadecimal digits after %")
             }
             guard !isRefused(value) else {
@@ -57,7 +47,7 @@ enum PercentDecoding {
             index += 3
         }
         guard String(validating: decoded, as: UTF8.self) != nil else {
-            throw URLTextError(.notUTF8, at: range.lowerBound, "escapes that are not UTF-8")
+            throw URLTextError(.notUTF8, at: bytes.startIndex, "escapes that are not UTF-8")
         }
         return decoded
     }
@@ -100,6 +90,8 @@ extension ByteSet {
     /// The characters of a special scheme's domain: letters, digits and hyphens, and the underscore that some host
     /// names have. The WHATWG allows further characters, which no name in the DNS contains.
     static let domain = letters.union(digits).union(ByteSet("-_."))
+    /// The characters that end an authority.
+    static let authorityEnd = ByteSet("/?#")
     /// The characters of a registered name (RFC 3986, section 3.2.2), without escapes.
     static let registeredName = domain.union(ByteSet("~!$&'()*+,;="))
 

@@ -4,10 +4,10 @@ struct URLReader {
     var position = 0
     var output: [UInt8] = []
     var components = URLComponentRanges()
-    var isSpecial = false
     var hasOpaquePath = false
     var port: UInt16?
     var scheme: URLScheme = .other
+    var isSpecial: Bool { scheme != .other }
 
     init(_ text: String) {
         input = Array(text.utf8)
@@ -26,13 +26,6 @@ struct URLReader {
 
     /// Returns the byte at `index`, or 0 past the end. No URL contains that byte.
     func byte(_ index: Int) -> UInt8 { index < input.count ? input[index] : 0 }
-
-    func has(_ text: StaticString, at index: Int) -> Bool {
-        guard input.count - index >= text.utf8CodeUnitCount else { return false }
-        return text.withUTF8Buffer { wanted in
-            (0..<wanted.count).allSatisfy { input[index + $0] == wanted[$0] }
-        }
-    }
 
     /// - Parameter length: The length of the text as given. Escaping may have made it longer.
     private static func tooLong(_ length: Int) -> URLTextError {
@@ -62,7 +55,6 @@ struct URLReader {
         }
         for index in 0..<end { output.append(input[index].asciiLowercase) }
         scheme = URLScheme(output[...])
-        isSpecial = scheme != .other
         components.schemeEnd = end
         output.append(UInt8(ascii: ":"))
         position = end + 1
@@ -116,7 +108,7 @@ struct URLReader {
 
 extension URLReader {
     mutating func readAuthority() throws(URLTextError) {
-        guard has("//", at: position) else {
+        guard input[position...].starts(with: "//".utf8) else {
             guard !isSpecial else {
                 throw URLTextError(.ambiguousURL, at: position, "expected two slashes after the scheme")
             }
@@ -124,7 +116,7 @@ extension URLReader {
         }
         position += 2
         output.append(contentsOf: "//".utf8)
-        let end = authorityEnd()
+        let end = input[position...].firstIndex(where: ByteSet.authorityEnd.contains) ?? input.count
         try checkAuthority(position..<end)
         let hostEnd = try hostEnd(in: position..<end)
         let start = output.count
@@ -132,13 +124,6 @@ extension URLReader {
         components.host = start..<output.count
         try readPort(hostEnd..<end)
         position = end
-    }
-
-    private func authorityEnd() -> Int {
-        let ends = input[position...].firstIndex { byte in
-            byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
-        }
-        return ends ?? input.count
     }
 
     private func checkAuthority(_ authority: Range<Int>) throws(URLTextError) {
@@ -296,7 +281,7 @@ extension URLReader {
             }
         }
         guard hasEscapes else { return plainDots(in: segment) }
-        let decoded = try PercentDecoding.checked(input, segment)
+        let decoded = try PercentDecoding.checked(input[segment])
         guard decoded != [UInt8(ascii: ".")], decoded != Array("..".utf8) else {
             throw URLTextError(.ambiguousURL, at: segment.lowerBound, "escaped dots, which engines read as dots")
         }

@@ -40,7 +40,7 @@ extension URLText {
         default: break
         }
         try checkDrive(of: base)
-        let first = reference.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+        let first = reference.prefix { !ByteSet.authorityEnd.contains($0) }
         if let colon = first.firstIndex(of: UInt8(ascii: ":")) {
             throw URLTextError(.ambiguousURL, at: colon, "a colon in the first segment without a scheme before it")
         }

@@ -24,11 +24,7 @@ public struct URLText: Sendable {
     public init(_ text: String) throws(URLTextError) {
         var reader = URLReader(text)
         try reader.read()
-        self.init(reader)
-    }
-
-    init(_ reader: borrowing URLReader) {
-        text = String(decoding: reader.output, as: UTF8.self)
+        self.text = String(decoding: reader.output, as: UTF8.self)
         isSpecial = reader.isSpecial
         port = reader.port
         hasOpaquePath = reader.hasOpaquePath
@@ -137,8 +133,8 @@ extension URLText {
         let equals = bytes[range].firstIndex(of: UInt8(ascii: "=")) ?? range.upperBound
         let value = min(equals + 1, range.upperBound)..<range.upperBound
         return URLQueryItem(
-            name: try PercentDecoding.formText(bytes, range.lowerBound..<equals),
-            value: try PercentDecoding.formText(bytes, value)
+            name: try PercentDecoding.formText(bytes[range.lowerBound..<equals]),
+            value: try PercentDecoding.formText(bytes[value])
         )
     }
 }
@@ -157,20 +153,14 @@ public struct URLQueryItem: Sendable, Hashable {
 }
 
 /// The special schemes of the WHATWG (section 4.2), and all others.
-enum URLScheme: Sendable {
-    case http, https, webSocket, secureWebSocket, ftp, file, other
+enum URLScheme: String {
+    case http, https, ftp, file, other
+    case webSocket = "ws"
+    case secureWebSocket = "wss"
 
     /// - Parameter name: The scheme in lower case.
     init(_ name: some Sequence<UInt8>) {
-        switch String(decoding: Array(name), as: UTF8.self) {
-        case "https": self = .https
-        case "http": self = .http
-        case "file": self = .file
-        case "ws": self = .webSocket
-        case "wss": self = .secureWebSocket
-        case "ftp": self = .ftp
-        default: self = .other
-        }
+        self = URLScheme(rawValue: String(decoding: Array(name), as: UTF8.self)) ?? .other
     }
 
     /// The scheme's default port.

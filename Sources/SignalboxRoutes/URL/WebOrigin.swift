@@ -14,7 +14,9 @@ public struct WebOrigin: Sendable, Hashable {
         "about", "blob", "content", "data", "file", "filesystem", "intent", "jar", "javascript", "livescript", "mailto",
         "mocha", "urn", "vbscript", "view-source",
     ]
+}
 
+extension WebOrigin {
     /// Parses an origin in the form that browsers send and people write: `https://app.example`,
     /// `capacitor://localhost`.
     ///
@@ -28,8 +30,7 @@ public struct WebOrigin: Sendable, Hashable {
         }
         let url = try URLText(text)
         let authority = text.utf8.dropFirst(url.components.schemeEnd + 3)
-        let end = authority.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
-        if let end {
+        if let end = authority.firstIndex(where: ByteSet.authorityEnd.contains) {
             let offset = text.utf8.distance(from: text.utf8.startIndex, to: end)
             throw URLTextError(.notAnOrigin, at: offset, "an origin ends after the host and port")
         }
@@ -39,12 +40,6 @@ public struct WebOrigin: Sendable, Hashable {
         let port = url.port ?? URLScheme(url.scheme.utf8).defaultPort
         let lowered = host.utf8.map(\.asciiLowercase)
         self.init(scheme: url.scheme, host: String(decoding: lowered, as: UTF8.self), port: port)
-    }
-
-    init(scheme: String, host: String, port: UInt16?) {
-        self.scheme = scheme
-        self.host = host
-        self.port = port
     }
 }
 
