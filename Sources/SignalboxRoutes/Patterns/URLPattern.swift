@@ -106,29 +106,18 @@ extension URLPattern {
         guard !queryCaptures.isEmpty else { return RouteCaptures() }
         var values: [String: String] = [:]
         var wanted = Set(queryCaptures.map(\.item))
-        for (number, item) in try url.queryItems().enumerated() {
+        for (offset, item) in try url.locatedQueryItems() {
             if wanted.remove(item.name) != nil {
                 values[item.name] = item.value
             } else if values[item.name] != nil {
                 let detail = "a query item named in the route occurs twice"
-                throw URLTextError(.duplicateItem, at: url.offset(ofQueryItem: number), detail)
+                throw URLTextError(.duplicateItem, at: offset, detail)
             }
         }
         let found = queryCaptures.compactMap { capture in
             values[capture.item].map { RouteCapture(name: capture.name, value: $0) }
         }
         return RouteCaptures(found)
-    }
-}
-
-extension URLText {
-    /// Returns the start of a query item in bytes of ``text``. Empty items do not count.
-    fileprivate func offset(ofQueryItem number: Int) -> Int {
-        guard let range = components.query else { return text.utf8.count }
-        let query = text.utf8.dropFirst(range.lowerBound).prefix(range.count)
-        let items = query.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: true)
-        let start = items.dropFirst(number).first?.startIndex ?? query.startIndex
-        return text.utf8.distance(from: text.utf8.startIndex, to: start)
     }
 }
 

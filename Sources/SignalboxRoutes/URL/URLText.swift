@@ -111,9 +111,14 @@ extension URLText {
     /// - Throws: ``URLTextError`` for an invalid escape, escapes that are not UTF-8, an escaped U+0000, or more than
     ///   ``maximumQueryItems`` items. Offsets refer to ``text``.
     public func queryItems() throws(URLTextError) -> [URLQueryItem] {
+        try locatedQueryItems().map(\.item)
+    }
+
+    /// Returns the items of ``queryItems()`` with their offsets in ``text``.
+    func locatedQueryItems() throws(URLTextError) -> [(offset: Int, item: URLQueryItem)] {
         guard let range = components.query else { return [] }
         let bytes = Array(text.utf8)
-        var items: [URLQueryItem] = []
+        var items: [(offset: Int, item: URLQueryItem)] = []
         var start = range.lowerBound
         while start < range.upperBound {
             let end = bytes[start..<range.upperBound].firstIndex(of: UInt8(ascii: "&")) ?? range.upperBound
@@ -122,7 +127,7 @@ extension URLText {
                     let detail = "expected at most \(URLText.maximumQueryItems) items in the query"
                     throw URLTextError(.tooManyItems, at: start, detail)
                 }
-                items.append(try URLText.item(bytes, start..<end))
+                items.append((start, try URLText.item(bytes, start..<end)))
             }
             start = end + 1
         }
