@@ -146,5 +146,5 @@ extension PluginTester {
 
 extension AccessRule {
     /// Permits every origin. Use it in tests of a plugin whose access is not under test.
-    public static let anyOrigin = AccessRule("any origin", permitsByName: { _ in true })
+    public static let anyOrigin = AccessRule.named("any origin") { _ in true }
 }

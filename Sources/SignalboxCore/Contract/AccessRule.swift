@@ -52,12 +52,15 @@ public struct AccessRule: Sendable, CustomStringConvertible {
             guard let facts = origin.facts as? Facts else { return false }
             return permits(origin.source, facts)
         }
-        self.init(description, permitsByName: named)
+        self.init(description, .own(named, byName: true))
     }
 
-    /// Creates a rule about origins of any kind. It names what it permits, even an ``UntrustedOrigin``.
-    package init(_ description: String, permitsByName: @escaping @Sendable (Origin) -> Bool) {
-        self.init(description, .own(permitsByName, byName: true))
+    /// Returns a rule about origins of any kind. It names what it permits, even an ``UntrustedOrigin``.
+    package static func named(
+        _ description: String,
+        permits: @escaping @Sendable (Origin) -> Bool
+    ) -> AccessRule {
+        AccessRule(description, .own(permits, byName: true))
     }
 
     /// Returns whether an arrival from this origin may call the plugin.
@@ -79,7 +82,7 @@ public struct AccessRule: Sendable, CustomStringConvertible {
 
     /// Returns a rule that allows every arrival of one configured source.
     public static func source(_ name: SourceName) -> AccessRule {
-        AccessRule("source \(name)", permitsByName: { $0.source == name })
+        named("source \(name)") { $0.source == name }
     }
 
     /// Returns a rule that allows an origin if at least one of `rules` does. An empty list allows none.
