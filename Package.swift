@@ -187,7 +187,7 @@ let package = Package(
         .testTarget(
             name: "SignalboxTests",
             dependencies: [
-                "Signalbox", "SignalboxCore", "SignalboxTesting",
+                "Signalbox", "SignalboxCore", "SignalboxTesting", "TestSupport",
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
@@ -196,6 +196,15 @@ let package = Package(
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
             ],
             swiftSettings: strict
+        ),
+        .target(
+            name: "TestSupport",
+            dependencies: [
+                "Signalbox", "SignalboxCore", "SignalboxTesting",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "Tests/TestSupport",
+            swiftSettings: stayOnCaller
         ),
         .target(
             name: "BrokerKit",
@@ -219,6 +228,7 @@ let package = Package(
             name: "MQTTPushTests",
             dependencies: [
                 "MQTTPush", "Signalbox", "SignalboxCore", "SignalboxRoutes", "AdapterSupport", "SignalboxTesting",
+                "TestSupport",
                 "BrokerKit", "RecordingPublisher", "COpenSSL",
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -228,6 +238,7 @@ let package = Package(
             name: "WebSocketChatTests",
             dependencies: [
                 "WebSocketChat", "SignalboxCore", "SignalboxRoutes", "AdapterSupport", "Signalbox", "SignalboxTesting",
+                "TestSupport",
                 "BrokerKit",
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -237,7 +248,7 @@ let package = Package(
             name: "JSBridgeTests",
             dependencies: [
                 "JSBridge", "Signalbox", "SignalboxCore", "SignalboxRoutes", "NavigationChain", "AdapterSupport",
-                "SignalboxTesting", "BrokerKit", "PageProcess",
+                "SignalboxTesting", "TestSupport", "BrokerKit", "PageProcess",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -248,7 +259,7 @@ let package = Package(
             name: "BrowserBridgeTests",
             dependencies: [
                 "BrowserBridge", "JSBridge", "WebSocketChat", "Signalbox", "SignalboxCore", "SignalboxRoutes",
-                "AdapterSupport", "SignalboxTesting", "BrokerKit",
+                "AdapterSupport", "SignalboxTesting", "TestSupport", "BrokerKit",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
@@ -256,20 +267,20 @@ let package = Package(
         .testTarget(
             name: "SignalboxTestingTests",
             dependencies: [
-                "SignalboxTesting", "Signalbox", "SignalboxCore",
+                "SignalboxTesting", "TestSupport", "Signalbox", "SignalboxCore",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "NavigationChainTests",
-            dependencies: ["NavigationChain", "SignalboxRoutes", "SignalboxTesting"],
+            dependencies: ["NavigationChain", "SignalboxRoutes", "SignalboxTesting", "TestSupport"],
             swiftSettings: strict
         ),
         .testTarget(
             name: "AppSchemeTests",
             dependencies: [
-                "AppScheme", "Signalbox", "SignalboxCore", "SignalboxRoutes", "SignalboxTesting",
+                "AppScheme", "Signalbox", "SignalboxCore", "SignalboxRoutes", "SignalboxTesting", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict

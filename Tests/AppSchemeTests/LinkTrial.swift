@@ -4,6 +4,7 @@ import Signalbox
 import SignalboxCore
 import SignalboxRoutes
 import SignalboxTesting
+import TestSupport
 
 /// An adapter with its inbox, and the outcomes, notifications and log lines of its links.
 struct LinkTrial: Sendable {

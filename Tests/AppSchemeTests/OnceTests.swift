@@ -3,6 +3,7 @@ import Signalbox
 import SignalboxCore
 import SignalboxRoutes
 import SignalboxTesting
+import TestSupport
 import Testing
 
 @Suite struct OnceTests {

@@ -4,6 +4,7 @@ import Signalbox
 import SignalboxCore
 import SignalboxRoutes
 import SignalboxTesting
+import TestSupport
 import Testing
 
 /// A link may hold a secret in a capture, in the value of an item or in its fragment. None of them appears in a log

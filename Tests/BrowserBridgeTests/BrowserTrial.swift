@@ -5,6 +5,7 @@ import Signalbox
 import SignalboxCore
 import SignalboxRoutes
 import SignalboxTesting
+import TestSupport
 import Testing
 
 /// Pages in browsers under a supervisor, with their reports and log lines.

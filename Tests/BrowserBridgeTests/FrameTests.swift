@@ -1,6 +1,7 @@
 import JSBridge
 import SignalboxCore
 import SignalboxTesting
+import TestSupport
 import Testing
 
 @testable import BrowserBridge

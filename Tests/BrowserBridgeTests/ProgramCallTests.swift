@@ -3,6 +3,7 @@ import JSBridge
 import Signalbox
 import SignalboxCore
 import SignalboxTesting
+import TestSupport
 import Testing
 import WebSocketChat
 

@@ -5,6 +5,7 @@ import SignalboxCore
 import SignalboxRoutes
 import SignalboxTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct PluginTests {

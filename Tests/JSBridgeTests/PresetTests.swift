@@ -3,6 +3,7 @@ import NavigationChain
 import SignalboxCore
 import SignalboxRoutes
 import SignalboxTesting
+import TestSupport
 import Testing
 
 /// Presets of pages. One derives from another, and each has its own navigation chain.

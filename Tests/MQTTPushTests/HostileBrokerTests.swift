@@ -2,6 +2,7 @@ import BrokerKit
 import MQTTPush
 import SignalboxCore
 import SignalboxTesting
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10)))

@@ -2,6 +2,7 @@ import BrokerKit
 import MQTTPush
 import SignalboxCore
 import SignalboxTesting
+import TestSupport
 import Testing
 
 /// A broker sends packets that MQTT forbids. The callbacks survive, the connection ends or continues, and the messages

@@ -4,6 +4,7 @@ import Foundation
 import Logging
 import SignalboxCore
 import SignalboxTesting
+import TestSupport
 import Testing
 
 @testable import MQTTPush

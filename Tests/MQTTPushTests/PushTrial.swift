@@ -5,6 +5,7 @@ import MQTTPush
 import SignalboxCore
 import SignalboxRoutes
 import SignalboxTesting
+import TestSupport
 
 /// A running adapter, its arrivals and its log lines.
 struct PushTrial {

@@ -4,6 +4,7 @@ import Logging
 import MQTTPush
 import SignalboxCore
 import SignalboxTesting
+import TestSupport
 import Testing
 
 /// TLS connections, and the errors when one fails.

@@ -2,6 +2,7 @@ import AdapterSupport
 import SignalboxCore
 import SignalboxRoutes
 import SignalboxTesting
+import TestSupport
 import Testing
 
 @testable import MQTTPush

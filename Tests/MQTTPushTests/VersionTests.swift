@@ -2,6 +2,7 @@ import BrokerKit
 import Logging
 import SignalboxCore
 import SignalboxTesting
+import TestSupport
 import Testing
 
 @testable import MQTTPush

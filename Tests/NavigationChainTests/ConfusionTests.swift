@@ -2,6 +2,7 @@ import Foundation
 import NavigationChain
 import SignalboxRoutes
 import SignalboxTesting
+import TestSupport
 import Testing
 
 /// Texts that imitate a page of `good.example` or disguise a script, and the chain's verdicts.

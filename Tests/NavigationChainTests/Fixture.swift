@@ -1,6 +1,7 @@
 import NavigationChain
 import SignalboxRoutes
 import SignalboxTesting
+import TestSupport
 
 /// A synchronous handler that records its calls.
 struct RecordingHandler: SyncNavigationHandler {

@@ -2,6 +2,7 @@ import Logging
 import Signalbox
 import SignalboxCore
 import SignalboxTesting
+import TestSupport
 import Testing
 
 @testable import struct Signalbox.CountReport

@@ -2,6 +2,7 @@ import Logging
 import SignalboxCore
 import SignalboxTesting
 import Synchronization
+import TestSupport
 
 @testable import Signalbox
 

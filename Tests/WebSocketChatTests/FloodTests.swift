@@ -1,6 +1,7 @@
 import Signalbox
 import SignalboxCore
 import SignalboxTesting
+import TestSupport
 import Testing
 import WebSocketChat
 

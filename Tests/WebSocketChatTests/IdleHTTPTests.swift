@@ -1,5 +1,6 @@
 import Foundation
 import SignalboxTesting
+import TestSupport
 import Testing
 
 @testable import BrokerKit

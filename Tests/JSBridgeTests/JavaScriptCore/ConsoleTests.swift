@@ -2,6 +2,7 @@ import JSBridge
 import Signalbox
 import SignalboxCore
 import SignalboxTesting
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct ConsoleTests {

@@ -3,6 +3,7 @@ import Logging
 import Signalbox
 import SignalboxCore
 import SignalboxTesting
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct EndTests {

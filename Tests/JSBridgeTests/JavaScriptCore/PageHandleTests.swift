@@ -2,6 +2,7 @@ import DequeModule
 import Signalbox
 import SignalboxCore
 import SignalboxTesting
+import TestSupport
 import Testing
 
 @testable import JSBridge

@@ -5,6 +5,7 @@ import ServiceLifecycle
 import Signalbox
 import SignalboxCore
 import SignalboxTesting
+import TestSupport
 import Testing
 
 /// A page under a supervisor, with its reports and log lines.

@@ -5,6 +5,7 @@ import Signalbox
 import SignalboxCore
 import SignalboxRoutes
 import SignalboxTesting
+import TestSupport
 import Testing
 
 @testable import JSBridge

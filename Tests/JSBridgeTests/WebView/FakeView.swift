@@ -1,5 +1,6 @@
 import SignalboxTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import JSBridge

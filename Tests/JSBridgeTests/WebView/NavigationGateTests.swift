@@ -1,6 +1,7 @@
 import NavigationChain
 import SignalboxRoutes
 import SignalboxTesting
+import TestSupport
 import Testing
 
 @testable import JSBridge

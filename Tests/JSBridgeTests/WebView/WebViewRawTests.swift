@@ -4,6 +4,7 @@ import SignalboxCore
 import SignalboxRoutes
 import SignalboxTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import JSBridge

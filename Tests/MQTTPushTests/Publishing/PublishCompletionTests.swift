@@ -2,6 +2,7 @@ import BrokerKit
 import MQTTPush
 import SignalboxCore
 import SignalboxTesting
+import TestSupport
 import Testing
 
 /// Every publish ends, and its result states whether the message may have been published.

@@ -4,6 +4,7 @@ import MQTTPush
 import SignalboxCore
 import SignalboxRoutes
 import SignalboxTesting
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10)))

@@ -2,6 +2,7 @@ import BrokerKit
 import MQTTPush
 import SignalboxCore
 import SignalboxTesting
+import TestSupport
 import Testing
 
 /// The limits on requests and replies, and the replies of a source with several connections.

@@ -3,6 +3,7 @@ import Logging
 import MQTTPush
 import SignalboxCore
 import SignalboxTesting
+import TestSupport
 import Testing
 
 /// A source that answers the requests of a publisher.

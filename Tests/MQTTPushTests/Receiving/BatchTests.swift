@@ -5,6 +5,7 @@ import Signalbox
 import SignalboxCore
 import SignalboxTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import MQTTPush

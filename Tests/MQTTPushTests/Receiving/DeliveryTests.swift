@@ -4,6 +4,7 @@ import Logging
 import MQTTPush
 import SignalboxCore
 import SignalboxTesting
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10)))

@@ -3,6 +3,7 @@ import Logging
 import SignalboxCore
 import SignalboxRoutes
 import SignalboxTesting
+import TestSupport
 import Testing
 
 @testable import MQTTPush

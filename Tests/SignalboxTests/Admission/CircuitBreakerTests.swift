@@ -2,6 +2,7 @@ import Logging
 import SignalboxCore
 import SignalboxTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Signalbox

@@ -2,6 +2,7 @@ import Signalbox
 import SignalboxCore
 import SignalboxTesting
 import Synchronization
+import TestSupport
 import Testing
 
 /// Explanations report what stages remember of earlier arrivals, and agree with the outcomes that follow.

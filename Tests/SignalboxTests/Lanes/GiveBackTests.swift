@@ -1,6 +1,7 @@
 import Logging
 import SignalboxCore
 import SignalboxTesting
+import TestSupport
 import Testing
 
 @testable import Signalbox

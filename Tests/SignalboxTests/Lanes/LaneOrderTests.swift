@@ -1,6 +1,7 @@
 import Signalbox
 import SignalboxCore
 import SignalboxTesting
+import TestSupport
 import Testing
 
 /// The order of one plugin's calls: by source, by key, or none.

@@ -3,6 +3,7 @@ import Logging
 import SignalboxCore
 import SignalboxTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Signalbox

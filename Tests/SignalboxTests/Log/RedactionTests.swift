@@ -3,6 +3,7 @@ import Logging
 import MetricsTestKit
 import SignalboxCore
 import SignalboxTesting
+import TestSupport
 import Testing
 import Tracing
 

@@ -3,6 +3,7 @@ import MetricsTestKit
 import SignalboxCore
 import SignalboxTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Signalbox

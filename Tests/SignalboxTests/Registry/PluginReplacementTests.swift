@@ -1,6 +1,7 @@
 import Signalbox
 import SignalboxCore
 import SignalboxTesting
+import TestSupport
 import Testing
 
 /// Plugins that replace another plugin while calls are running.

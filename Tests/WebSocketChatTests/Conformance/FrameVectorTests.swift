@@ -1,4 +1,5 @@
 import SignalboxTesting
+import TestSupport
 import Testing
 import WebSocketChat
 

@@ -2,6 +2,7 @@ import Foundation
 import SignalboxCore
 import SignalboxTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import BrokerKit

@@ -1,6 +1,7 @@
 import Foundation
 import SignalboxCore
 import SignalboxTesting
+import TestSupport
 import Testing
 
 @testable import BrokerKit

@@ -2,6 +2,7 @@ import AdapterSupport
 import Dispatch
 import SignalboxCore
 import SignalboxTesting
+import TestSupport
 import Testing
 
 @testable import WebSocketChat

@@ -1,6 +1,7 @@
 import AdapterSupport
 import SignalboxCore
 import SignalboxTesting
+import TestSupport
 import Testing
 
 @testable import WebSocketChat

@@ -2,6 +2,7 @@ import AdapterSupport
 import SignalboxCore
 import SignalboxTesting
 import Synchronization
+import TestSupport
 
 @testable import WebSocketChat
 

@@ -2,6 +2,7 @@ import Signalbox
 import SignalboxCore
 import SignalboxTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import BrokerKit

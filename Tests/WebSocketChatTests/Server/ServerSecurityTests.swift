@@ -3,6 +3,7 @@ import BrokerKit
 import Foundation
 import SignalboxCore
 import SignalboxTesting
+import TestSupport
 import Testing
 
 @testable import WebSocketChat

@@ -1,6 +1,7 @@
 import SignalboxCore
 import SignalboxRoutes
 import SignalboxTesting
+import TestSupport
 import Testing
 
 @testable import WebSocketChat

@@ -16,7 +16,7 @@ import Testing
         for peer in crowd { peer.upgrade() }
         #expect(crowd.count == 100)
         #expect(try await first.echo("still here"))
-        _ = await program.lines.wait { $0.contains { $0.contains("few file descriptors are left") } }
+        await program.lines.until { $0.contains { $0.contains("few file descriptors are left") } }
         crowd = []
         var next = try await Self.nextClient(port: port)
         #expect(try await next.echo("served again"))
@@ -75,7 +75,7 @@ import Testing
 
 /// A running `signalbox serve` that echoes, ended by its own process id. Its stderr is kept.
 final class ServedProgram: Sendable {
-    let lines = EventList<String>()
+    let lines = Watched<[String]>([])
     /// The marker after the last line.
     private static let end = "(the end)"
     private let program: RunningProgram
@@ -117,11 +117,12 @@ final class ServedProgram: Sendable {
             while case let data = reading.availableData, !data.isEmpty {
                 pending += data
                 while let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
-                    lines.append(String(decoding: pending[..<end], as: UTF8.self))
+                    let line = String(decoding: pending[..<end], as: UTF8.self)
+                    lines.change { $0.append(line) }
                     pending = pending[pending.index(after: end)...]
                 }
             }
-            lines.append(ServedProgram.end)
+            lines.change { $0.append(ServedProgram.end) }
         }
     }
 
@@ -133,8 +134,8 @@ final class ServedProgram: Sendable {
     /// Waits for the port on which the server listens; `nil` if it ends first.
     func port() async -> UInt16? {
         let mark = "listening on ws://127.0.0.1:"
-        let reported = await lines.wait { $0.contains { $0.contains(mark) || $0 == ServedProgram.end } }
-        let line = reported.first { $0.contains(mark) }
+        await lines.until { $0.contains { $0.contains(mark) || $0 == ServedProgram.end } }
+        let line = lines.value.first { $0.contains(mark) }
         return line?.firstRange(of: mark).flatMap { UInt16(line?[$0.upperBound...].prefix { $0.isNumber } ?? "") }
     }
 

@@ -1,4 +1,5 @@
 package import Logging
+import SignalboxTesting
 
 /// An append-only list that lets tests wait for its contents.
 package final class EventList<Element: Sendable>: Sendable {
