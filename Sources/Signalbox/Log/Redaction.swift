@@ -21,7 +21,7 @@ public enum Redaction {
     public static func redacted(_ text: String) -> String {
         var text = text
         let replaced = text.withUTF8 { bytes -> [UInt8]? in
-            var scan = RedactionScan(UnsafeRawBufferPointer(bytes))
+            var scan = RedactionScan(text: UnsafeRawBufferPointer(bytes))
             scan.run()
             return scan.result
         }
@@ -62,16 +62,12 @@ public enum Redaction {
 struct RedactionScan {
     let text: UnsafeRawBufferPointer
     /// The output so far, or `nil` if nothing has been removed.
-    private var output: [UInt8]?
+    private(set) var output: [UInt8]?
     /// The position up to which input has been copied to the output or removed.
-    private var copied = 0
-    private var position = 0
+    private(set) var copied = 0
+    private(set) var position = 0
     /// The position up to which an earlier search found no `@`.
-    private var noAtBefore = 0
-
-    init(_ text: UnsafeRawBufferPointer) {
-        self.text = text
-    }
+    private(set) var noAtBefore = 0
 
     /// The text without its secrets, or `nil` if it has none.
     var result: [UInt8]? {
@@ -107,7 +103,7 @@ struct RedactionScan {
 extension RedactionScan {
     private mutating func readWord() {
         let start = position
-        while position < text.count, text[position].isInWord { position += 1 }
+        position = text.end(from: start) { !$0.isInWord }
         let word = SecretWord(UnsafeRawBufferPointer(rebasing: text[start..<position]))
         if let scheme = word.scheme {
             redactCredentials(of: scheme)
@@ -120,34 +116,32 @@ extension RedactionScan {
     private mutating func redactCredentials(of scheme: SecretWord.Scheme) {
         let start = text.skippingBlanks(from: position)
         guard start > position else { return }
-        let scan = ValueScan(text)
-        let range = scan.quoted(from: start) ?? start..<scan.end(from: start)
+        let range = text.quotedValue(from: start) ?? start..<text.endOfValue(from: start)
         guard !scheme.isFollowedBy(plainWord: UnsafeRawBufferPointer(rebasing: text[range])) else { return }
         redact(range)
     }
 
     private mutating func redactValue(of key: SecretWord, from keyStart: Int) {
-        let scan = ValueScan(text)
         let behindKey = text.skippingQuote(from: position)
         let isInQuotes = behindKey == position && keyStart > 0 && text.isQuote(at: keyStart - 1)
         let next = text.skippingBlanks(from: behindKey)
         guard let separator = text.separator(at: next) else {
-            if key.isOption, next > position, text.byte(at: next) != UInt8(ascii: "-") { redactPlain(next, scan) }
+            if key.isOption, next > position, text.byte(at: next) != UInt8(ascii: "-") { redactPlain(next) }
             return
         }
         let start = text.skippingBlanks(from: next + separator.length)
-        if let inside = scan.quoted(from: start) {
+        if let inside = text.quotedValue(from: start) {
             redact(inside)
         } else if key.isHeader, separator.isColon {
-            redact(start..<scan.endOfLine(from: start, isInQuotes: isInQuotes))
+            redact(start..<text.endOfLine(from: start, isInQuotes: isInQuotes))
         } else {
-            redactPlain(start, scan, isMember: behindKey > position)
+            redactPlain(start, isMember: behindKey > position)
         }
     }
 
     /// Redacts an unquoted value, unless it is a word such as `null` or `true` that indicates no secret.
-    private mutating func redactPlain(_ start: Int, _ scan: ValueScan, isMember: Bool = false) {
-        let range = start..<scan.end(from: start, isMember: isMember)
+    private mutating func redactPlain(_ start: Int, isMember: Bool = false) {
+        let range = start..<text.endOfValue(from: start, isMember: isMember)
         guard !["null", "nil", "none", "true", "false"].contains(where: { text[range].elementsEqual($0.utf8) }) else {
             return
         }

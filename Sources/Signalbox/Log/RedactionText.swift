@@ -1,17 +1,11 @@
-/// A scanner for the end of a key's value in a text that ``Redaction`` reads.
-struct ValueScan {
-    private let text: UnsafeRawBufferPointer
-
-    init(_ text: UnsafeRawBufferPointer) {
-        self.text = text
-    }
-
+/// Searches for the end of a key's value in a text that ``Redaction`` reads.
+extension UnsafeRawBufferPointer {
     /// Returns the range inside a quoted value, or `nil` if no quote opens at `start`. An unclosed quote extends to the
     /// end of the text.
-    func quoted(from start: Int) -> Range<Int>? {
-        let isEscaped = text.byte(at: start) == UInt8(ascii: "\\")
+    func quotedValue(from start: Int) -> Range<Int>? {
+        let isEscaped = byte(at: start) == UInt8(ascii: "\\")
         let open = isEscaped ? start + 1 : start
-        guard text.isQuote(at: open), let quote = text.byte(at: open) else { return nil }
+        guard isQuote(at: open), let quote = byte(at: open) else { return nil }
         return (open + 1)..<closing(quote, isEscaped: isEscaped, from: open + 1)
     }
 
@@ -19,43 +13,40 @@ struct ValueScan {
     /// encloses both key and value. Trailing sentence punctuation is excluded.
     ///
     /// - Parameter isMember: Whether the key is quoted, so that a `,` or the object's bracket also ends the value.
-    func end(from start: Int, isMember: Bool = false) -> Int {
+    func endOfValue(from start: Int, isMember: Bool = false) -> Int {
         var position = start
         var depth = 0
-        while let byte = text.byte(at: position) {
+        while let byte = byte(at: position) {
             if byte.opensBracket {
                 depth += 1
             } else if byte.closesBracket {
-                if depth == 0, isMember || position == start || text.endsSentence(from: position) { break }
-                depth = max(0, depth - 1)
+                if depth == 0, isMember || position == start || endsSentence(from: position) { break }
+                depth = Swift.max(0, depth - 1)
             } else if depth == 0 {
-                if byte.endsValue || isMember && byte == UInt8(ascii: ",") || text.endsQuotes(at: position) { break }
+                if byte.endsValue || isMember && byte == UInt8(ascii: ",") || endsQuotes(at: position) { break }
             } else if byte == UInt8(ascii: "\"") {
                 position = closing(byte, isEscaped: false, from: position + 1)
             }
             position += 1
         }
-        position = min(position, text.count)
-        while position > start, text[position - 1].isPunctuation { position -= 1 }
+        position = Swift.min(position, count)
+        while position > start, self[position - 1].isPunctuation { position -= 1 }
         return position
     }
 
     /// Returns the end of a header's line, or of the quotes around it.
     func endOfLine(from start: Int, isInQuotes: Bool) -> Int {
-        var position = start
-        while let byte = text.byte(at: position), byte != UInt8(ascii: "\n"), byte != UInt8(ascii: "\r") {
-            if isInQuotes, text.isQuote(at: position) { break }
-            position += 1
+        end(from: start) { byte in
+            byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") || isInQuotes && byte.isQuote
         }
-        return position
     }
 
     /// Returns the position of the closing quote, or of the backslash before it if quotes are escaped.
     private func closing(_ quote: UInt8, isEscaped: Bool, from start: Int) -> Int {
         var position = start
-        while let byte = text.byte(at: position) {
+        while let byte = byte(at: position) {
             if byte == UInt8(ascii: "\\") {
-                if isEscaped, text.byte(at: position + 1) == quote { return position }
+                if isEscaped, self.byte(at: position + 1) == quote { return position }
                 position += isEscaped ? 1 : 2
             } else if byte == quote {
                 return position
@@ -63,7 +54,7 @@ struct ValueScan {
                 position += 1
             }
         }
-        return text.count
+        return count
     }
 }
 
@@ -73,8 +64,13 @@ extension UnsafeRawBufferPointer {
         indices.contains(position) ? self[position] : nil
     }
 
-    func isQuote(at position: Int) -> Bool {
-        byte(at: position) == UInt8(ascii: "\"") || byte(at: position) == UInt8(ascii: "'")
+    func isQuote(at position: Int) -> Bool { byte(at: position)?.isQuote ?? false }
+
+    /// Returns the position of the first byte from `start` on that ends a run, or the end of the text.
+    func end(from start: Int, _ endsRun: (UInt8) -> Bool) -> Int {
+        var position = start
+        while let byte = byte(at: position), !endsRun(byte) { position += 1 }
+        return position
     }
 
     /// Returns whether `://` before a URL's authority (RFC 3986, 3.2) starts at `position`, which must be within the
@@ -85,9 +81,7 @@ extension UnsafeRawBufferPointer {
     }
 
     func skippingBlanks(from start: Int) -> Int {
-        var position = start
-        while let byte = byte(at: position), byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") { position += 1 }
-        return position
+        end(from: start) { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
     }
 
     /// Returns the position after the quote that closes a key, escaped or not.
@@ -135,17 +129,11 @@ extension UnsafeRawBufferPointer {
     }
 
     func endOfAuthority(from start: Int) -> Int {
-        var position = start
-        while let byte = byte(at: position), !byte.endsAuthority, !byte.isBlank { position += 1 }
-        return position
+        end(from: start) { $0.endsAuthority || $0.isBlank }
     }
 
     func endOfWord(from start: Int) -> Int {
-        var position = start
-        while let byte = byte(at: position), !byte.isBlank, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "<") {
-            position += 1
-        }
-        return position
+        end(from: start) { $0.isBlank || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "<") }
     }
 
     /// Returns whether the authority has a `:` followed by anything but a port's digits, as in `user:password`.
@@ -178,6 +166,10 @@ extension UInt8 {
 
     var isBlank: Bool {
         self == UInt8(ascii: " ") || (self >= 0x09 && self <= 0x0d)
+    }
+
+    var isQuote: Bool {
+        self == UInt8(ascii: "\"") || self == UInt8(ascii: "'")
     }
 
     var opensBracket: Bool {
