@@ -34,7 +34,7 @@ public struct TracingMiddleware: Middleware, OutcomeObserver {
         let outcome = await ServiceContext.$current.withValue(span.context) { await next(context) }
         if span.isRecording {
             span.updateAttributes { $0[SpanField.attempt.rawValue] = context.attempt }
-            SpanText.describe(span, context.arrival, outcome)
+            span.describe(context.arrival, outcome)
         }
         span.end()
         return outcome
@@ -42,28 +42,23 @@ public struct TracingMiddleware: Middleware, OutcomeObserver {
 
     /// Creates the span of an arrival that is not described by the span of a call.
     public func settled(_ arrival: SettledArrival) {
-        guard !arrival.isDescribedByCallSpan else { return }
+        guard !arrival.isOutcomeOfAttempt || arrival.isDuplicate else { return }
         let span = begin(arrival.arrival, plugin: arrival.plugin)
         if span.isRecording {
             if arrival.isDuplicate { span.updateAttributes { $0[SpanField.isDuplicate.rawValue] = true } }
-            SpanText.describe(span, arrival.arrival, arrival.outcome)
+            span.describe(arrival.arrival, arrival.outcome)
         }
         span.end()
     }
 
     private func begin(_ arrival: Arrival, plugin: ActionName?) -> any Span {
         var parent = ServiceContext.current ?? .topLevel
-        if takesParents, let carried = TraceParent(arrival.origin.facts) {
-            tracer.extract(carried, into: &parent, using: TraceParentExtractor())
+        if takesParents, let carrier = TraceParentExtractor.carrier(of: arrival.origin.facts) {
+            tracer.extract(carrier, into: &parent, using: TraceParentExtractor())
         }
         let name = plugin.map { "\($0.text) process" } ?? "process"
         return tracer.startSpan(name, context: parent, ofKind: .consumer)
     }
-}
-
-extension SettledArrival {
-    /// Whether the last attempt decided the arrival, so that its span is complete.
-    fileprivate var isDescribedByCallSpan: Bool { isOutcomeOfAttempt && !isDuplicate }
 }
 
 /// The attributes of the spans of ``TracingMiddleware``. Their names are defined only here.
@@ -79,10 +74,10 @@ enum SpanField: String, CaseIterable, Sendable {
     case code = "signalbox.code"
 }
 
-/// Adds the attributes of an arrival and its outcome to a span.
-enum SpanText {
-    static func describe(_ span: any Span, _ arrival: Arrival, _ outcome: Outcome) {
-        span.updateAttributes { attributes in
+extension Span {
+    /// Adds the attributes of an arrival and its outcome.
+    fileprivate func describe(_ arrival: Arrival, _ outcome: Outcome) {
+        updateAttributes { attributes in
             attributes[SpanField.system.rawValue] = "signalbox"
             attributes[SpanField.operation.rawValue] = "process"
             attributes[SpanField.source.rawValue] = arrival.origin.source.text
@@ -94,41 +89,31 @@ enum SpanText {
             attributes[SpanField.code.rawValue] = outcome.code
         }
         if case .failed(let failure) = outcome {
-            span.setStatus(SpanStatus(code: .error, message: Redaction.line(Redaction.detail(failure.description))))
+            setStatus(SpanStatus(code: .error, message: Redaction.line(Redaction.detail(failure.description))))
         }
     }
 }
 
-/// The W3C Trace Context of a message: the carrier that a tracer reads.
+/// The W3C Trace Context of a message, as the carrier that a tracer reads.
 ///
 /// Messages are not trusted. A malformed `traceparent` counts as missing. Only `traceparent` and `tracestate`
 /// are passed on, never baggage.
-struct TraceParent: Sendable {
+struct TraceParentExtractor: Extractor {
     private static let parentKey = "traceparent"
     private static let stateKey = "tracestate"
     /// The maximum length of a `tracestate` that is passed on, in bytes (W3C Trace Context, 3.3.1.5).
     private static let stateLimit = 512
 
-    private let parent: String
-    private let state: String?
-
-    /// - Returns: `nil` if the facts carry no well-formed `traceparent`.
-    init?(_ facts: any OriginFacts) {
-        guard let facts = facts as? any TraceCarrying,
-            let parent = facts.traceValue(forKey: TraceParent.parentKey), TraceParent.isParent(parent)
+    /// Returns the values to pass on by key, or `nil` if the facts carry no well-formed `traceparent`.
+    static func carrier(of facts: any OriginFacts) -> [String: String]? {
+        guard let facts = facts as? any TraceCarrying, let parent = facts.traceValue(forKey: parentKey),
+            isParent(parent)
         else { return nil }
-        self.parent = parent
-        state = facts.traceValue(forKey: TraceParent.stateKey).flatMap { TraceParent.isState($0) ? $0 : nil }
+        let state = facts.traceValue(forKey: stateKey).flatMap { isState($0) ? $0 : nil }
+        return state.map { [parentKey: parent, stateKey: $0] } ?? [parentKey: parent]
     }
 
-    /// The value of a key for the tracer.
-    subscript(key: String) -> String? {
-        switch key {
-        case TraceParent.parentKey: parent
-        case TraceParent.stateKey: state
-        default: nil
-        }
-    }
+    func extract(key: String, from carrier: [String: String]) -> String? { carrier[key] }
 
     /// Returns whether the text is version, trace id, parent id and flags in lowercase hexadecimal, joined by `-`. Only
     /// version 00 is valid, because later ones are undefined (W3C Trace Context, 3.2.2). All-zero ids are invalid.
@@ -146,9 +131,4 @@ struct TraceParent: Sendable {
     private static func isState(_ text: String) -> Bool {
         text.utf8.count <= stateLimit && text.utf8.allSatisfy { $0 == 9 || (0x20...0x7e).contains($0) }
     }
-}
-
-/// An extractor that passes the keys of a ``TraceParent`` to a tracer.
-struct TraceParentExtractor: Extractor {
-    func extract(key: String, from carrier: TraceParent) -> String? { carrier[key] }
 }
