@@ -67,48 +67,43 @@ public struct ExplanationStep: Sendable, Hashable, Encodable, CustomStringConver
 
 /// A stage of an arrival's path to its plugin. The stages are listed in order; more may be added.
 public struct ExplanationStage: Sendable, Hashable, Encodable, CustomStringConvertible {
-    private enum Name: String {
-        case intake, envelope, plugin, access, deduplication, deadline, rateLimit, circuitBreaker, lane, attempts,
-            timeout,
-            middleware, body
-    }
-    private let name: Name
+    private let name: String
 
     /// The source accepts the arrival. Present only if it does not: the supervisor is draining or has stopped, or the
     /// source is being removed.
-    public static let intake = ExplanationStage(name: .intake)
+    public static let intake = ExplanationStage(name: "intake")
     /// The message is read: name, id and body.
-    public static let envelope = ExplanationStage(name: .envelope)
+    public static let envelope = ExplanationStage(name: "envelope")
     /// The plugin is looked up by the action's name.
-    public static let plugin = ExplanationStage(name: .plugin)
+    public static let plugin = ExplanationStage(name: "plugin")
     /// The plugin's access rule is checked for the origin.
-    public static let access = ExplanationStage(name: .access)
+    public static let access = ExplanationStage(name: "access")
     /// The id is looked up for deduplication.
-    public static let deduplication = ExplanationStage(name: .deduplication)
+    public static let deduplication = ExplanationStage(name: "deduplication")
     /// The action's deadline is checked.
-    public static let deadline = ExplanationStage(name: .deadline)
+    public static let deadline = ExplanationStage(name: "deadline")
     /// The source's rate limit is checked.
-    public static let rateLimit = ExplanationStage(name: .rateLimit)
+    public static let rateLimit = ExplanationStage(name: "rateLimit")
     /// The plugin's circuit breaker is checked.
-    public static let circuitBreaker = ExplanationStage(name: .circuitBreaker)
+    public static let circuitBreaker = ExplanationStage(name: "circuitBreaker")
     /// The action waits in the plugin's lane.
-    public static let lane = ExplanationStage(name: .lane)
+    public static let lane = ExplanationStage(name: "lane")
     /// The number of times the plugin may be called, or was called.
-    public static let attempts = ExplanationStage(name: .attempts)
+    public static let attempts = ExplanationStage(name: "attempts")
     /// The time one call may take, or took.
-    public static let timeout = ExplanationStage(name: .timeout)
+    public static let timeout = ExplanationStage(name: "timeout")
     /// The middleware around the call.
-    public static let middleware = ExplanationStage(name: .middleware)
+    public static let middleware = ExplanationStage(name: "middleware")
     /// The body is decoded as the plugin's `Info`.
-    public static let body = ExplanationStage(name: .body)
+    public static let body = ExplanationStage(name: "body")
 
     /// The name used in explanations and JSON, such as `rateLimit`.
-    public var description: String { name.rawValue }
+    public var description: String { name }
 
     /// Encodes the name.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
-        try container.encode(name.rawValue)
+        try container.encode(name)
     }
 }
 
@@ -121,21 +116,6 @@ public struct ExplanationVerdict: Sendable, Hashable, Encodable, CustomStringCon
     /// The reason, in words; empty if the plugin would be called. ``description`` escapes and redacts it.
     public let detail: String
 
-    init(code: String, detail: String) {
-        self.code = code
-        self.detail = detail
-    }
-
-    init(_ outcome: Outcome) {
-        code = outcome.code
-        switch outcome {
-        case .handled: detail = ""
-        case .rejected(let rejection): detail = rejection.detail
-        case .failed(let failure): detail = failure.detail
-        case .abandoned: detail = ""
-        }
-    }
-
     static let called = ExplanationVerdict(code: "called", detail: "")
 
     /// Whether the plugin would be called.
@@ -144,5 +124,16 @@ public struct ExplanationVerdict: Sendable, Hashable, Encodable, CustomStringCon
     /// The code and detail in one line, escaped and redacted.
     public var description: String {
         detail.isEmpty ? code : "\(code): \(Redaction.line(detail))"
+    }
+}
+
+extension ExplanationVerdict {
+    init(_ outcome: Outcome) {
+        code = outcome.code
+        switch outcome {
+        case .rejected(let rejection): detail = rejection.detail
+        case .failed(let failure): detail = failure.detail
+        case .handled, .abandoned: detail = ""
+        }
     }
 }

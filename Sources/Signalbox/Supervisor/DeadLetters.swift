@@ -22,9 +22,12 @@ public struct DeadLetter: Sendable {
     /// The number of attempts that were started, including middleware and decoding; 0 if it was decided before the
     /// first. With ordering by key the body is decoded before the first attempt.
     public let attempts: Int
-
-    /// The data for ``explanation``.
-    let trace: DeadLetterTrace
+    /// The envelope the message was read with, for ``explanation``.
+    let envelope: EnvelopeKind
+    /// The plugin it was meant for, or `nil` if none was found.
+    let plugin: PluginOutline?
+    /// Whether the outcome is that of the last attempt. Otherwise the supervisor decided.
+    let isOutcomeOfAttempt: Bool
 
     init(_ arrival: Arrival, outcome: Outcome, plugin: PluginOutline?, _ attempts: AttemptCount) {
         let origin = arrival.origin
@@ -37,11 +40,9 @@ public struct DeadLetter: Sendable {
         original = arrival.original.copied()
         self.outcome = outcome
         self.attempts = attempts.started
-        trace = DeadLetterTrace(
-            envelope: arrival.envelope,
-            plugin: plugin,
-            isOutcomeOfAttempt: attempts.isOutcomeOfLast
-        )
+        envelope = arrival.envelope
+        self.plugin = plugin
+        isOutcomeOfAttempt = attempts.isOutcomeOfLast
     }
 }
 
@@ -52,10 +53,30 @@ public final class DeadLetterStore: Sendable {
         var bytes = 0
         var dropped = 0
         var total = 0
+        var undelivered = 0
+        /// The listeners by number.
+        var listeners: [Int: AsyncStream<DeadLetter>.Continuation] = [:]
+        var listenersMade = 0
+        var hasEnded = false
+
+        mutating func add(_ letter: DeadLetter, _ limits: DeadLetterLimits) {
+            let size = letter.original.count
+            total += 1
+            // A letter larger than the whole store must not evict all others.
+            guard size <= limits.bytes else {
+                dropped += 1
+                return
+            }
+            letters.append(letter)
+            bytes += size
+            while letters.count > limits.count || bytes > limits.bytes, let oldest = letters.popFirst() {
+                bytes -= oldest.original.count
+                dropped += 1
+            }
+        }
     }
 
     private let state = Mutex(State())
-    private let listeners = DeadLetterListeners()
     private let limits: DeadLetterLimits
 
     init(limits: DeadLetterLimits) {
@@ -74,7 +95,7 @@ public final class DeadLetterStore: Sendable {
     public var dropped: Int { state.withLock { $0.dropped } }
 
     /// The number of letters that slow listeners of ``stream(limit:)`` missed, counted once for each such listener.
-    public var undelivered: Int { listeners.undelivered }
+    public var undelivered: Int { state.withLock { $0.undelivered } }
 
     /// Returns a stream of future dead letters, including those the store drops immediately. Each call returns a
     /// separate stream for one listener, which ends with the supervisor's run.
@@ -84,32 +105,46 @@ public final class DeadLetterStore: Sendable {
     /// - Parameter limit: The maximum number of letters buffered for a slow listener, at least 1. Beyond it the oldest
     ///   are dropped from the stream and counted in ``undelivered``; the store is not affected.
     public func stream(limit: Int = 256) -> AsyncStream<DeadLetter> {
-        listeners.add(limit: limit)
+        precondition(limit >= 1, "a listener has room for at least 1 dead letter")
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: DeadLetter.self,
+            bufferingPolicy: .bufferingNewest(limit)
+        )
+        let number = state.withLock { state -> Int? in
+            guard !state.hasEnded else { return nil }
+            state.listenersMade += 1
+            state.listeners[state.listenersMade] = continuation
+            return state.listenersMade
+        }
+        if let number {
+            continuation.onTermination = { [weak self] _ in
+                self?.state.withLock { _ = $0.listeners.removeValue(forKey: number) }
+            }
+        } else {
+            continuation.finish()
+        }
+        return stream
     }
 
     func add(_ letter: DeadLetter) {
-        let size = letter.original.count
-        state.withLock { state in
-            state.total += 1
-            // A letter larger than the whole store must not evict all others.
-            guard size <= limits.bytes else {
-                state.dropped += 1
-                return
-            }
-            state.letters.append(letter)
-            state.bytes += size
-            while state.letters.count > limits.count || state.bytes > limits.bytes,
-                let oldest = state.letters.popFirst()
-            {
-                state.bytes -= oldest.original.count
-                state.dropped += 1
-            }
+        let listeners = state.withLock { state in
+            state.add(letter, limits)
+            return Array(state.listeners.values)
         }
-        listeners.notify(letter)
+        // Without the lock, because it may resume a listener.
+        for listener in listeners {
+            if case .dropped = listener.yield(letter) { state.withLock { $0.undelivered += 1 } }
+        }
     }
 
     /// Ends the streams, after the last dead letter.
-    func endStreams() { listeners.end() }
+    func endStreams() {
+        let listeners = state.withLock { state in
+            state.hasEnded = true
+            return Array(state.listeners.values)
+        }
+        for listener in listeners { listener.finish() }
+    }
 }
 
 /// The capacity of a dead letter store. When either limit is exceeded, the oldest letters are dropped and counted.
@@ -128,67 +163,6 @@ public struct DeadLetterLimits: Sendable, Hashable {
 
     private func check() {
         precondition(count >= 1 && bytes >= 1, "a store of dead letters keeps at least 1 letter and 1 byte")
-    }
-}
-
-/// The listeners to a supervisor's dead letters. Safe on any thread.
-final class DeadLetterListeners: Sendable {
-    private struct State {
-        var all: [Int: AsyncStream<DeadLetter>.Continuation] = [:]
-        var made = 0
-        var hasEnded = false
-    }
-
-    private let state = Mutex(State())
-    /// Checked for every dead letter, so that a program without listeners takes no lock.
-    private let hasListeners = Atomic<Bool>(false)
-    private let lost = Atomic<Int>(0)
-
-    /// The number of letters that listeners were too slow for.
-    var undelivered: Int { lost.load(ordering: .relaxed) }
-
-    func add(limit: Int) -> AsyncStream<DeadLetter> {
-        precondition(limit >= 1, "a listener has room for at least 1 dead letter")
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: DeadLetter.self,
-            bufferingPolicy: .bufferingNewest(limit)
-        )
-        let number = state.withLock { state -> Int? in
-            guard !state.hasEnded else { return nil }
-            state.made += 1
-            state.all[state.made] = continuation
-            hasListeners.store(true, ordering: .releasing)
-            return state.made
-        }
-        if let number {
-            continuation.onTermination = { [weak self] _ in self?.remove(number) }
-        } else {
-            continuation.finish()
-        }
-        return stream
-    }
-
-    /// Delivers a letter to every listener. Call without holding a lock, because it may resume a listener.
-    func notify(_ letter: DeadLetter) {
-        guard hasListeners.load(ordering: .acquiring) else { return }
-        for continuation in state.withLock({ Array($0.all.values) }) {
-            if case .dropped = continuation.yield(letter) { lost.wrappingAdd(1, ordering: .relaxed) }
-        }
-    }
-
-    func end() {
-        let all = state.withLock { state in
-            state.hasEnded = true
-            return state.all.values.map { $0 }
-        }
-        for continuation in all { continuation.finish() }
-    }
-
-    private func remove(_ number: Int) {
-        state.withLock { state in
-            state.all[number] = nil
-            hasListeners.store(!state.all.isEmpty, ordering: .releasing)
-        }
     }
 }
 

@@ -6,62 +6,10 @@ extension DeadLetter {
     /// Each access builds the explanation from what was recorded at settlement. Nothing is decoded again, but the
     /// access rule is checked again for the same facts.
     public var explanation: Explanation {
-        ExplainedEnd(
-            origin: Origin(source: source, facts: facts),
-            action: action,
-            id: id,
-            outcome: outcome,
-            attempts: attempts,
-            trace: trace
-        ).explanation
-    }
-}
-
-extension SettledArrival {
-    /// The ``DeadLetter/explanation`` of the dead letter that the arrival became, or `nil` if it was handled, abandoned
-    /// or a duplicate.
-    ///
-    /// Each access builds the explanation, and checks the access rule again for the same facts.
-    public var explanation: Explanation? {
-        guard !isDuplicate else { return nil }
-        switch outcome {
-        case .handled, .abandoned: return nil
-        case .rejected, .failed: return end.explanation
-        }
-    }
-
-    private var end: ExplainedEnd {
-        let action = try? arrival.reading.get()
-        return ExplainedEnd(
-            origin: arrival.origin,
-            action: action.map { $0.name.copied() },
-            id: action.map { $0.id.copied() },
-            outcome: outcome,
-            attempts: attempts,
-            trace: DeadLetterTrace(
-                envelope: arrival.envelope,
-                plugin: outline,
-                isOutcomeOfAttempt: isOutcomeOfAttempt
-            )
-        )
-    }
-}
-
-/// The data of an unhandled arrival for its explanation.
-struct ExplainedEnd {
-    let origin: Origin
-    /// The name and id, or `nil` if the message could not be read.
-    let action: ActionName?
-    let id: ActionID?
-    let outcome: Outcome
-    let attempts: Int
-    let trace: DeadLetterTrace
-
-    var explanation: Explanation {
         let (passed, stopped) = path
         return Explanation(
-            source: origin.source,
-            envelope: trace.envelope,
+            source: source,
+            envelope: envelope,
             action: action,
             id: id,
             steps: passed + [stopped],
@@ -73,13 +21,13 @@ struct ExplainedEnd {
 
     private var path: (passed: [ExplanationStep], stopped: ExplanationStep) {
         guard action != nil else { return ([], stop(.envelope)) }
-        var passed = [ExplanationStep(.envelope, "\(trace.envelope)")]
-        guard let plugin = trace.plugin else { return (passed, stop(.plugin)) }
+        var passed = [ExplanationStep(.envelope, "\(envelope)")]
+        guard let plugin else { return (passed, stop(.plugin)) }
         passed.append(ExplanationStep(.plugin, "served by \(plugin.holder)"))
-        let decision = plugin.rule.decision(for: origin)
+        let decision = plugin.rule.decision(for: Origin(source: source, facts: facts))
         guard decision.isAllowed else { return (passed, stop(.access, "\(decision)")) }
         passed.append(ExplanationStep(.access, "\(decision)"))
-        let stage = trace.isOutcomeOfAttempt ? stageInAttempt : stageOfSupervisor(plugin)
+        let stage = isOutcomeOfAttempt ? stageInAttempt : stageOfSupervisor(plugin)
         guard attempts > 0 else { return (passed, stop(stage)) }
         let made = "\(attempts) of at most \(plugin.maximumAttempts)"
         guard stage != .attempts else { return (passed, stop(.attempts, "\(made); the last \(ended): \(detail)")) }
@@ -120,14 +68,20 @@ struct ExplainedEnd {
     }
 }
 
-/// The record of a dead letter for its explanation. It holds only a few words and references, so a flood of rejections
-/// costs little.
-struct DeadLetterTrace: Sendable {
-    let envelope: EnvelopeKind
-    /// The plugin it was meant for, or `nil` if none was found.
-    let plugin: PluginOutline?
-    /// Whether the outcome is that of the last attempt. Otherwise the supervisor decided.
-    let isOutcomeOfAttempt: Bool
+extension SettledArrival {
+    /// The ``DeadLetter/explanation`` of the dead letter that the arrival became, or `nil` if it was handled, abandoned
+    /// or a duplicate.
+    ///
+    /// Each access builds the explanation, and checks the access rule again for the same facts.
+    public var explanation: Explanation? {
+        guard !isDuplicate else { return nil }
+        switch outcome {
+        case .handled, .abandoned: return nil
+        case .rejected, .failed:
+            let attempts = AttemptCount(started: attempts, isOutcomeOfLast: isOutcomeOfAttempt)
+            return DeadLetter(arrival, outcome: outcome, plugin: outline, attempts).explanation
+        }
+    }
 }
 
 /// A plugin's description for explanations after its removal. It excludes the plugin's code, so a dead letter keeps
