@@ -5,38 +5,24 @@ import SignalboxCore
 struct Admission: Sendable {
     /// The deduplication state, or `nil` if the source is not deduplicated.
     let deduplication: SourceDeduplication?
-    let rate: SourceRate?
+    /// The rate limit of a source that waits when it is over the limit.
+    let slowingRate: SourceRate?
+    /// The rate limit of a source whose excess is rejected.
+    let rejectingRate: SourceRate?
     private let isAlwaysNeeded: Bool
 
     init(_ options: SourceOptions, _ features: AdapterFeatures, _ core: SupervisorCore) {
+        let rate = options.rateLimit.map { SourceRate($0, tick: core.configuration.tick, at: core.now) }
         let slows = features.contains(.redelivers)
         deduplication = options.deduplication.limits(for: features).map { SourceDeduplication($0, core.configuration) }
-        rate = options.rateLimit.map {
-            SourceRate($0, slows: slows, tick: core.configuration.tick, at: core.now)
-        }
-        isAlwaysNeeded = deduplication != nil || rate != nil && !slows
+        slowingRate = slows ? rate : nil
+        rejectingRate = slows ? nil : rate
+        isAlwaysNeeded = deduplication != nil || rejectingRate != nil
     }
 
     /// Returns whether the arrivals of a batch for one plugin must be checked individually.
     func isNeeded(for entry: PluginEntry, _ first: Arrival) -> Bool {
         isAlwaysNeeded || entry.breaker != nil || first.batchHasDeadlines
-    }
-
-    /// Returns how many arrivals of a batch may be taken under the rate limit of a slowed source.
-    func allowance(of count: Int, at now: UInt64) -> Int {
-        guard let rate, rate.slows else { return count }
-        return min(count, rate.available(at: now))
-    }
-
-    /// Deducts the arrivals taken from the rate limit of a slowed source.
-    func took(_ count: Int, at now: UInt64) {
-        if let rate, rate.slows { rate.take(count, at: now) }
-    }
-
-    /// Returns whether the rate limit lets a slowed source continue.
-    func hasRoom(at now: UInt64) -> Bool {
-        guard let rate, rate.slows else { return true }
-        return rate.hasRoom(at: now)
     }
 
     /// Returns whether ``settle(_:_:plugin:_:)`` must be called for the plugin's arrivals.
@@ -77,15 +63,10 @@ struct AdmissionPass {
         }
     }
 
-    private let admission: Admission
-    private let slice: BatchSlice
+    let admission: Admission
+    let slice: BatchSlice
     /// The time, read once per batch, and only if an arrival has a deadline.
-    private var time: ContinuousClock.Instant?
-
-    init(_ admission: Admission, _ slice: BatchSlice) {
-        self.admission = admission
-        self.slice = slice
-    }
+    private(set) var time: ContinuousClock.Instant?
 
     /// Adds arrivals that may call the plugin to the parts, and decided ones to the verdicts.
     mutating func admit(
@@ -113,9 +94,7 @@ struct AdmissionPass {
         case .conflict: return .rejected(AdmissionPass.conflict)
         }
         if isExpired(arrival) { return .rejected(AdmissionPass.expired) }
-        if let rate = admission.rate, !rate.slows, rate.take(1, at: slice.tick) == 0 {
-            return .rejected(Outcome.Rejection(.overloaded, detail: rate.detail))
-        }
+        if let rate = admission.rejectingRate, rate.take(1, at: slice.tick) == 0 { return .rejected(rate.rejection) }
         if let rejection = entry.breaker?.refusal(of: arrival, at: slice.tick) { return .rejected(rejection) }
         return .passes
     }

@@ -76,15 +76,10 @@ struct BreakerState: Sendable {
         case closed(rejected: Int)
     }
 
-    private let failures: Int
-    private let openTicks: UInt64
-    private var phase = Phase.closed(failures: 0)
-    private var rejected = 0
-
-    init(failures: Int, openTicks: UInt64) {
-        self.failures = failures
-        self.openTicks = openTicks
-    }
+    let failures: Int
+    let openTicks: UInt64
+    private(set) var phase = Phase.closed(failures: 0)
+    private(set) var rejected = 0
 
     /// Returns whether an arrival may be sent to the plugin. After the open period, one at a time may.
     mutating func admits(_ arrival: Arrival, at now: UInt64) -> Bool {

@@ -112,8 +112,11 @@ struct DeduplicationKey: Sendable, Hashable {
 /// because duplicates may wait in it; the source's window bounds the number of such entries. Handled entries are
 /// forgotten oldest first. Any other outcome is forgotten at once.
 struct DeduplicationTable: Sendable {
+    /// The maximum number of ids.
     let count: Int
+    /// The number of ticks an id is remembered after it was handled.
     let ticks: UInt64
+    /// The maximum size of stored replies, in bytes.
     let bytes: Int
     private(set) var entries: [DeduplicationKey: DeduplicationEntry] = [:]
     /// The handled ids, oldest first. The byte limit leaves records of forgotten ids, which have no effect.
@@ -123,23 +126,13 @@ struct DeduplicationTable: Sendable {
     /// The size of the stored replies, in bytes.
     private(set) var replyBytes = 0
     /// The number of ids handled so far.
-    private var serial: UInt64 = 0
+    private(set) var serial: UInt64 = 0
 
     /// A handled id. The serial number distinguishes it from the same id that was forgotten and handled again.
     struct Record: Sendable {
         let key: DeduplicationKey
         let serial: UInt64
         let tick: UInt64
-    }
-
-    /// - Parameters:
-    ///   - count: The maximum number of ids.
-    ///   - ticks: The number of ticks an id is remembered after it was handled.
-    ///   - bytes: The maximum size of stored replies, in bytes.
-    init(count: Int, ticks: UInt64, bytes: Int) {
-        self.count = count
-        self.ticks = ticks
-        self.bytes = bytes
     }
 
     /// Looks up an arrival's id. A first arrival and a duplicate of a running one are remembered.
@@ -250,11 +243,6 @@ struct DeduplicationEntry: Sendable {
     /// The tick at which it was handled, and its reply.
     private(set) var handledTick: UInt64 = 0
     private(set) var reply: Bytes?
-
-    init(content: UInt64, running: Arrival) {
-        self.content = content
-        self.running = running
-    }
 
     func decision(for content: UInt64) -> DeduplicationDecision {
         guard self.content == content else { return .conflict }

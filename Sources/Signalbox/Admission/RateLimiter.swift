@@ -1,18 +1,17 @@
+import SignalboxCore
 import Synchronization
 
 /// The rate limit of one source. Safe on any thread.
 final class SourceRate: Sendable {
-    /// Whether a source over the limit waits, as a redelivering source can. Otherwise the excess is rejected.
-    let slows: Bool
     let limit: RateLimit
-    /// The detail of a rejection.
-    let detail: String
+    /// The rejection of an arrival over the limit.
+    let rejection: Outcome.Rejection
     private let bucket: Mutex<TokenBucket>
 
-    init(_ limit: RateLimit, slows: Bool, tick: Duration, at now: UInt64) {
-        self.slows = slows
+    init(_ limit: RateLimit, tick: Duration, at now: UInt64) {
         self.limit = limit
-        detail = "the source exceeds its rate limit of \(limit.perSecond) per second with bursts of \(limit.burst)"
+        let limitText = "\(limit.perSecond) per second with bursts of \(limit.burst)"
+        rejection = Outcome.Rejection(.overloaded, detail: "the source exceeds its rate limit of \(limitText)")
         bucket = Mutex(TokenBucket(limit, tick: tick, at: now))
     }
 

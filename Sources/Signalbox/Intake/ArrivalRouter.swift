@@ -9,20 +9,16 @@ struct ArrivalRouter {
     }
 
     let table: PluginTable
-    private var lastEntry: PluginEntry?
+    private(set) var lastEntry: PluginEntry?
     /// The last arrival that may call `lastEntry`.
-    private var lastAllowed: Arrival?
-
-    init(table: PluginTable) {
-        self.table = table
-    }
+    private(set) var lastAllowed: Arrival?
 
     mutating func route(_ arrival: Arrival) -> Decision {
         guard arrival.isReadable else { return refusal(of: arrival) }
         guard let entry = entry(for: arrival) else { return .refused(ArrivalRouter.unknown, plugin: nil) }
         if let lastAllowed, arrival.hasOrigin(of: lastAllowed) { return .plugin(entry) }
         let origin = arrival.origin
-        guard entry.rule.allows(origin) else {
+        guard entry.outline.rule.allows(origin) else {
             return .refused(ArrivalRouter.notAllowed(entry, origin), plugin: entry)
         }
         lastAllowed = arrival
@@ -52,9 +48,10 @@ struct ArrivalRouter {
     static let unknown = Outcome.Rejection(.unknownAction, detail: "no plugin is registered for this action")
 
     static func notAllowed(_ entry: PluginEntry, _ origin: Origin) -> Outcome.Rejection {
-        Outcome.Rejection(
+        let rule = entry.outline.rule
+        return Outcome.Rejection(
             .sourceNotAllowed,
-            detail: "plugin \(entry.action) allows \(entry.rule), which does not cover this origin of \(origin.source)"
+            detail: "plugin \(entry.action) allows \(rule), which does not cover this origin of \(origin.source)"
         )
     }
 }
@@ -68,10 +65,15 @@ struct BatchParts {
         /// Returns the part as a slice of the batch. Arrivals are copied only if the part is not contiguous.
         func slice(of batch: BatchSlice) -> BatchSlice {
             if ranges.count == 1 { return batch.part(ranges[0], for: entry) }
-            let (arrivals, tick) = (ranges.flatMap { batch.arrivals[$0] }, batch.tick)
-            var part = BatchSlice(arrivals, in: arrivals.indices, sink: batch.sink, tick: tick, settler: batch.settler)
-            part.plugin = entry
-            return part
+            let arrivals = ranges.flatMap { batch.arrivals[$0] }
+            return BatchSlice(
+                arrivals: arrivals,
+                range: arrivals.indices,
+                sink: batch.sink,
+                tick: batch.tick,
+                settler: batch.settler,
+                plugin: entry
+            )
         }
     }
 

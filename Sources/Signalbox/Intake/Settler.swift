@@ -26,6 +26,9 @@ final class Settler: Sendable {
         /// An empty window for the removal of the source. Unlike a drain, it does not wait for calls in progress after
         /// its limit.
         case removal
+        /// The end of the adapter of a removed source, or the decision not to wait for it longer. Only ``stop(_:)`` ends
+        /// this wait.
+        case adapterEnd
     }
 
     private struct Waits {
@@ -174,7 +177,11 @@ extension Settler {
     }
 
     private func isOver(_ wait: Wait) -> Bool {
-        wait == .room ? window.hasRoom && admission.hasRoom(at: core.now) : window.isEmpty
+        switch wait {
+        case .room: window.hasRoom && admission.slowingRate?.hasRoom(at: core.now) ?? true
+        case .drain, .removal: window.isEmpty
+        case .adapterEnd: false
+        }
     }
 }
 

@@ -35,10 +35,11 @@ extension SourceIntake: Intake {
         let (taken, verdicts) = state.withLock { state -> (Int, [Verdict]) in
             guard state.phase != .closed else { return (0, []) }
             let now = settler.core.now
-            let allowed = settler.admission.allowance(of: batch.count, at: now)
+            let slowingRate = settler.admission.slowingRate
+            let allowed = slowingRate?.available(at: now) ?? batch.count
             let taken = settler.window.take(batch.prefix(allowed).lazy.map(\.originalLength))
-            settler.admission.took(taken, at: now)
-            let slice = BatchSlice(batch, in: 0..<taken, sink: sink, tick: now, settler: settler)
+            slowingRate?.take(taken, at: now)
+            let slice = BatchSlice(arrivals: batch, range: 0..<taken, sink: sink, tick: now, settler: settler)
             guard state.phase == .open else {
                 if taken > 0 { state.held.append(slice) }
                 return (taken, [])
@@ -56,7 +57,7 @@ extension SourceIntake: Intake {
     /// Expires remembered ids and wakes tasks for which the rate limit has room. The timer calls it at each tick.
     func tick(_ now: UInt64) {
         settler.admission.deduplication?.tick(now)
-        if let rate = settler.admission.rate, rate.slows { settler.wake() }
+        if settler.admission.slowingRate != nil { settler.wake() }
     }
 }
 
@@ -80,7 +81,7 @@ extension SourceIntake {
         var router = ArrivalRouter(table: registry.snapshot)
         var verdicts: [Verdict] = []
         var parts = BatchParts()
-        var pass = AdmissionPass(settler.admission, slice)
+        var pass = AdmissionPass(admission: settler.admission, slice: slice)
         var position = slice.range.lowerBound
         while position < slice.range.upperBound {
             var end = position + 1

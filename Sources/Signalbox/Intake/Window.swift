@@ -7,13 +7,6 @@ struct Window: ~Copyable {
     private let used = Atomic<UInt64>(0)
     private static let bytesMask: UInt64 = (1 << 40) - 1
 
-    init(limits: WindowLimits) {
-        self.limits = limits
-    }
-
-    /// The number of unsettled arrivals.
-    var count: Int { Int(used.load(ordering: .sequentiallyConsistent) >> 40) }
-
     /// The arrivals and bytes at the same moment.
     var use: WindowUse {
         let used = used.load(ordering: .relaxed)
@@ -22,7 +15,11 @@ struct Window: ~Copyable {
 
     var isEmpty: Bool { used.load(ordering: .sequentiallyConsistent) == 0 }
 
-    var hasRoom: Bool { Window.isQuarterFree(used.load(ordering: .sequentiallyConsistent), of: limits) }
+    var hasRoom: Bool {
+        let used = used.load(ordering: .sequentiallyConsistent)
+        return Window.hasQuarter(of: limits.arrivals, besides: Int(used >> 40))
+            && Window.hasQuarter(of: limits.bytes, besides: Int(used & Window.bytesMask))
+    }
 
     /// Returns how many of the first lengths fit, and counts them as used. Only one caller at a time.
     func take<Lengths: Sequence<Int>>(_ lengths: Lengths) -> Int {
@@ -50,11 +47,6 @@ struct Window: ~Copyable {
 
     private static func word(_ arrivals: Int, _ bytes: Int) -> UInt64 {
         UInt64(arrivals) << 40 + UInt64(bytes)
-    }
-
-    private static func isQuarterFree(_ used: UInt64, of limits: WindowLimits) -> Bool {
-        hasQuarter(of: limits.arrivals, besides: Int(used >> 40))
-            && hasQuarter(of: limits.bytes, besides: Int(used & bytesMask))
     }
 
     private static func hasQuarter(of limit: Int, besides used: Int) -> Bool {

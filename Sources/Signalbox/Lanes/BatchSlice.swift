@@ -18,14 +18,6 @@ struct BatchSlice: Sendable {
     /// The call for the single arrival with its body already decoded, if the lane is ordered by key.
     var prepared: (@Sendable (ActionContext) async -> Outcome)?
 
-    init(_ arrivals: [Arrival], in range: Range<Int>, sink: any SettlementSink, tick: UInt64, settler: Settler) {
-        self.arrivals = arrivals
-        self.range = range
-        self.sink = sink
-        self.tick = tick
-        self.settler = settler
-    }
-
     /// Returns a part of the slice.
     func part(_ range: Range<Int>) -> BatchSlice {
         var part = self
@@ -53,11 +45,16 @@ struct BatchSlice: Sendable {
             return part(range.lowerBound..<range.lowerBound)
         }
         if last - first + 1 == positions.count { return part(first..<last + 1) }
-        let arrivals = positions.map { self.arrivals[$0] }
-        var picked = BatchSlice(arrivals, in: 0..<positions.count, sink: sink, tick: tick, settler: settler)
-        (picked.plugin, picked.attempt) = (plugin, attempt)
-        picked.failures = failures?.picked(at: positions)
-        return picked
+        return BatchSlice(
+            arrivals: positions.map { arrivals[$0] },
+            range: 0..<positions.count,
+            sink: sink,
+            tick: tick,
+            settler: settler,
+            plugin: plugin,
+            attempt: attempt,
+            failures: failures?.picked(at: positions)
+        )
     }
 
     /// Returns the slice with the tick at which it is routed.
@@ -104,14 +101,9 @@ struct BatchSlice: Sendable {
 
 /// The outcomes of the failed attempts for the arrivals of a slice.
 struct FailedCalls: Sendable {
-    private let outcomes: [Outcome]
+    let outcomes: [Outcome]
     /// The position of the first outcome.
-    private let first: Int
-
-    init(_ outcomes: [Outcome], from first: Int) {
-        self.outcomes = outcomes
-        self.first = first
-    }
+    let first: Int
 
     func outcome(at position: Int) -> Outcome? {
         outcomes.indices.contains(position - first) ? outcomes[position - first] : nil
@@ -119,7 +111,7 @@ struct FailedCalls: Sendable {
 
     /// Returns the outcomes for a slice made of the given positions.
     func picked(at positions: [Int]) -> FailedCalls {
-        FailedCalls(positions.compactMap(outcome(at:)), from: 0)
+        FailedCalls(outcomes: positions.compactMap(outcome(at:)), first: 0)
     }
 }
 

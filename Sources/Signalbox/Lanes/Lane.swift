@@ -23,7 +23,8 @@ final class Lane: Sendable {
                 order: entry.options.order,
                 maxConcurrent: entry.options.maxConcurrent,
                 callsWholeSlices: entry.call.takesWholeSlices,
-                isWaitingForPredecessor: isWaitingForPredecessor
+                isWaitingForPredecessor: isWaitingForPredecessor,
+                report: CountReport(ticksBetweenLines: core.ticksBetweenStallLines)
             )
         )
     }
@@ -55,10 +56,14 @@ final class Lane: Sendable {
 
     /// Closes the lane. Its tasks end when nothing is left.
     func close() {
-        let (wakeups, hasEnded) = state.withLock { state in
+        change { state in
             state.isClosed = true
-            return (state.endParked(), state.hasEnded)
+            return state.endParked()
         }
+    }
+
+    private func change(_ change: (inout LaneState) -> LaneWakeups) {
+        let (wakeups, hasEnded) = state.withLock { (change(&$0), $0.hasEnded) }
         perform(wakeups)
         activateReplacement()
         if hasEnded { lanes.release(self) }
@@ -105,13 +110,10 @@ extension Lane {
 extension Lane {
     /// Starts calls, after the replaced plugin has nothing left.
     func open() {
-        let (wakeups, hasEnded) = state.withLock { state in
+        change { state in
             state.isWaitingForPredecessor = false
-            return (state.dispatch(), state.hasEnded)
+            return state.dispatch()
         }
-        perform(wakeups)
-        activateReplacement()
-        if hasEnded { lanes.release(self) }
     }
 
     /// Lets the replacement of this plugin start if everything here is settled. Calls that were settled and have not

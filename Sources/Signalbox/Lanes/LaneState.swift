@@ -10,21 +10,21 @@ struct LaneState: Sendable {
     let callsWholeSlices: Bool
 
     var groups: [OrderingGroup] = []
-    private var unusedGroups: [Int] = []
-    private var sources: [ObjectIdentifier: Int] = [:]
-    private var keys: [LaneKey: Int] = [:]
+    private(set) var unusedGroups: [Int] = []
+    private(set) var sources: [ObjectIdentifier: Int] = [:]
+    private(set) var keys: [LaneKey: Int] = [:]
     /// The groups with a call that can start, each at most once. They are served in turn.
-    private var ready = Deque<Int>()
+    private(set) var ready = Deque<Int>()
     /// The groups of sources whose actions' keys are unknown.
-    private var unsorted = Deque<Int>()
+    private(set) var unsorted = Deque<Int>()
     /// The worker that decodes keys. Only one does, so that actions with equal keys stay in order.
     var sorter: Int?
     /// Whether all workers with more than one action have been asked to yield.
-    private var hasAskedToYield = false
+    private(set) var hasAskedToYield = false
 
     var workers: [LaneWorkerState] = []
-    private var parked: [Int] = []
-    private var ended: [Int] = []
+    private(set) var parked: [Int] = []
+    private(set) var ended: [Int] = []
     var retries: [ScheduledRetry] = []
     /// Whether no more slices will come. The workers' tasks end when nothing is left.
     var isClosed = false
@@ -32,22 +32,15 @@ struct LaneState: Sendable {
     var isWaitingForPredecessor: Bool
     /// Whether the replacement of this plugin has been allowed to start.
     var hasActivatedReplacement = false
-    /// The number of arrivals rejected because the lane is stalled, since the last log line about it.
-    var unreported = 0
-    /// The tick of that line, or `nil` if there was none.
-    var reportedTick: UInt64?
+    /// The number of arrivals rejected because the lane is stalled.
+    var unavailable = 0
+    /// The limit on log lines about them.
+    var report: CountReport
     /// The source of the call that last stalled the lane.
     var stalledBy: Settler?
 
     /// The maximum number of actions whose keys a worker decodes at once.
     private static let sortedAtOnce = 32
-
-    init(order: LaneOptions.Order, maxConcurrent: Int, callsWholeSlices: Bool, isWaitingForPredecessor: Bool) {
-        self.isWaitingForPredecessor = isWaitingForPredecessor
-        self.order = order
-        self.maxConcurrent = maxConcurrent
-        self.callsWholeSlices = callsWholeSlices
-    }
 
     /// Whether no call can start, because every worker has a call that was settled and has not returned.
     var isStalled: Bool { workers.count >= maxConcurrent && workers.allSatisfy(\.isStalled) }
@@ -65,13 +58,6 @@ struct LaneState: Sendable {
         hasActivatedReplacement = true
         return true
     }
-
-    mutating func takeUnreported(at now: UInt64) -> Int {
-        guard unreported > 0 else { return 0 }
-        reportedTick = now
-        defer { unreported = 0 }
-        return unreported
-    }
 }
 
 // MARK: - Queues
@@ -83,7 +69,7 @@ extension LaneState {
     mutating func enqueue(_ slice: BatchSlice, key: LaneKey? = nil) -> Bool {
         let group = if let key { self.group(of: key) } else { self.group(of: slice.settler) }
         guard !isStalled, !groups[group].isStalled else {
-            unreported += slice.range.count
+            unavailable += slice.range.count
             if key != nil { release(group) }
             return false
         }
@@ -219,7 +205,7 @@ extension LaneState {
             wakeups.start(workers[position].worker)
         } else if workers.count < maxConcurrent {
             let worker = LaneWorker(position: workers.count)
-            workers.append(LaneWorkerState(worker, callsWholeSlices: callsWholeSlices))
+            workers.append(LaneWorkerState(worker: worker, callsWholeSlices: callsWholeSlices))
             wakeups.start(worker)
         } else if !ready.isEmpty, !hasAskedToYield, hasLongSlices {
             hasAskedToYield = true

@@ -191,9 +191,8 @@ extension Lane {
         _ callState: CallState,
         _ worker: LaneWorker
     ) {
-        var next = slice
-        next.attempt += 1
-        next.failures = FailedCalls(outcomes, from: slice.range.lowerBound)
+        var next = slice.called
+        next.failures = FailedCalls(outcomes: outcomes, first: slice.range.lowerBound)
         state.withLock { state in
             let retry = ScheduledRetry(slice: next, group: state.workers[worker.position].group, due: due)
             state.delay(retry, at: worker.position, behindCall: callState.number)

@@ -21,7 +21,7 @@ extension Lane {
         perform(wakeups)
         for verdict in verdicts { verdict.settle() }
         activateReplacement()
-        reportStall(at: now)
+        reportUnavailable(at: now)
     }
 
     private func look(at position: Int, _ state: inout LaneState, _ now: UInt64) -> [Verdict] {
@@ -32,7 +32,7 @@ extension Lane {
             state.workers[position].lastSeenTick = now
         } else if now - state.workers[position].lastSeenTick >= timeoutTicks {
             let verdicts = expire(callState, position, &state, running: overdue, waiting: unavailable)
-            state.unreported += verdicts.dropFirst().reduce(0) { $0 + $1.slice.range.count }
+            state.unavailable += verdicts.dropFirst().reduce(0) { $0 + $1.slice.range.count }
             return verdicts
         }
         guard callState.phase == .running, let current = state.workers[position].current, current.isOverdue(at: now),
@@ -84,18 +84,12 @@ extension Lane {
             + unbegun.map { Verdict(slice: $0, outcome: waiting) }
     }
 
-    private func reportStall(at now: UInt64) {
-        let (count, source) = state.withLock { state -> (Int, Settler?) in
-            guard state.reportedTick.map({ now - $0 >= core.ticksBetweenStallLines }) ?? true else { return (0, nil) }
-            return (state.takeUnreported(at: now), state.stalledBy)
-        }
-        if count > 0 { source?.log.stalled(entry, unavailable: count) }
-    }
-
-    /// Logs the unavailable arrivals that no log line has reported yet.
-    func reportUnavailable() {
+    /// Logs the unavailable arrivals that no log line has reported yet, at most once a minute.
+    ///
+    /// - Parameter now: The current tick, or `nil` for the final report, which is always due.
+    func reportUnavailable(at now: UInt64? = nil) {
         let (count, source) = state.withLock { state in
-            (state.takeUnreported(at: state.reportedTick ?? 0), state.stalledBy)
+            (state.report.take(of: state.unavailable, at: now), state.stalledBy)
         }
         if count > 0 { source?.log.stalled(entry, unavailable: count) }
     }

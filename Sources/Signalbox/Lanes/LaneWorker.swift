@@ -83,7 +83,7 @@ struct LaneWorkerState: Sendable {
     let callsWholeSlices: Bool
     /// The task's current slice. `firstCall` is the call number of its first arrival.
     private(set) var current: BatchSlice?
-    private var firstCall: UInt64 = 0
+    private(set) var firstCall: UInt64 = 0
     /// The ordering group of the slice.
     var group: Int?
     /// Whether the timer settled the call in progress, which has not returned.
@@ -93,11 +93,6 @@ struct LaneWorkerState: Sendable {
     var lastSeenTick: UInt64 = 0
     /// The continuation of the task while it waits for work.
     var parked: UnsafeContinuation<LaneWork?, Never>?
-
-    init(_ worker: LaneWorker, callsWholeSlices: Bool) {
-        self.worker = worker
-        self.callsWholeSlices = callsWholeSlices
-    }
 
     mutating func begin(_ slice: BatchSlice, of group: Int?) {
         current = slice
@@ -122,12 +117,6 @@ struct LaneWorkerState: Sendable {
     func called(_ number: UInt64) -> BatchSlice? {
         guard let current, let position = position(ofCall: number) else { return nil }
         return callsWholeSlices ? current : current.part(position..<position + 1)
-    }
-
-    /// Returns the part of the current slice after a call.
-    func rest(behindCall number: UInt64) -> Range<Int>? {
-        guard let current, let position = position(ofCall: number) else { return nil }
-        return (position + 1)..<current.range.upperBound
     }
 
     /// Removes the part of the current slice after the call in progress. The caller is the task itself, or has marked

@@ -16,14 +16,10 @@ struct OrderingGroup: Sendable {
     var key: LaneKey?
 
     /// Whether the queue has held more slices than it keeps memory for.
-    private var hasGrown = false
+    private(set) var hasGrown = false
 
     /// The number of slices an unused group keeps memory for. Most keys are short-lived and need room for only one.
     private static let keptCapacity = 8
-
-    init(key: LaneKey?) {
-        self.key = key
-    }
 
     /// Adds a slice behind the waiting ones.
     mutating func append(_ slice: BatchSlice) {

@@ -1,19 +1,16 @@
-/// A limit on reports of a running count: at most one every ``ticksBetweenLines``. It reads no clock.
+/// The part of a running count that has been reported, and a limit on the reports: at most one every
+/// ``ticksBetweenLines``. It reads no clock.
 struct CountReport: Sendable {
-    let ticksBetweenLines: UInt64
-    private var reported = 0
-    private var lastTick: UInt64?
-
-    init(ticksBetweenLines: UInt64) {
-        self.ticksBetweenLines = ticksBetweenLines
-    }
+    var ticksBetweenLines: UInt64 = 0
+    private(set) var reported = 0
+    private(set) var lastTick: UInt64?
 
     /// Returns the increase to report, or 0 if no line is due.
     ///
     /// - Parameters:
     ///   - total: The running count.
-    ///   - now: The current tick, or `nil` for the final report, which is always due.
-    mutating func take(of total: Int, at now: UInt64?) -> Int {
+    ///   - now: The current tick, or `nil` for a report that is always due, such as the final one.
+    mutating func take(of total: Int, at now: UInt64? = nil) -> Int {
         guard total > reported else { return 0 }
         if let now, let lastTick, now < lastTick + ticksBetweenLines { return 0 }
         lastTick = now

@@ -39,11 +39,11 @@ struct ArrivalExplainer {
         case .failure(let rejection):
             return makeExplanation(from: [stop(.envelope, .rejected(rejection))], nil)
         case .success(let action):
-            let read: StageResult = (ExplanationStep(.envelope, "\(arrival.envelope)"), nil)
+            let read = pass(.envelope, "\(arrival.envelope)")
             guard let entry = supervisor.registry.snapshot.entry(named: action.name) else {
                 return makeExplanation(from: [read, stop(.plugin, .rejected(ArrivalRouter.unknown))], action)
             }
-            let found: StageResult = (ExplanationStep(.plugin, "served by \(entry.holder)"), nil)
+            let found = pass(.plugin, "served by \(entry.outline.holder)")
             return makeExplanation(from: [read, found] + results(for: action, entry), action)
         }
     }
@@ -62,9 +62,7 @@ struct ArrivalExplainer {
 
     private var closed: StageResult {
         let detail = "no more arrivals are accepted: the supervisor is closing or the source is being removed"
-        return (
-            ExplanationStep(.intake, passes: false, detail), ExplanationVerdict(code: "closed", detail: detail)
-        )
+        return stop(.intake, ExplanationVerdict(code: "closed", detail: detail))
     }
 
     /// Returns the plugin's stages. With ordering by key the body comes before the lane, unless the lane is stalled.
@@ -73,16 +71,16 @@ struct ArrivalExplainer {
         let decodesFirst = entry.options.order == .key && lane.verdict == nil
         return [access(action, entry), deduplication, deadline(action), rateLimit, circuitBreaker(entry)]
             + (decodesFirst ? [body, lane] : [lane])
-            + [attempts(entry), (ExplanationStep(.timeout, "\(entry.timeout)"), nil), middleware(entry)]
+            + [attempts(entry), pass(.timeout, "\(entry.timeout)"), middleware(entry)]
             + (decodesFirst ? [] : [body])
     }
 
     private func access(_ action: Action, _ entry: PluginEntry) -> StageResult {
-        let decision = entry.rule.decision(for: action.origin)
-        let whole = decision.decidedBy == entry.rule.description ? "" : "; the rule is \(entry.rule)"
-        let step = ExplanationStep(.access, passes: decision.isAllowed, "\(decision)\(whole)")
-        guard !decision.isAllowed else { return (step, nil) }
-        return (step, ExplanationVerdict(.rejected(ArrivalRouter.notAllowed(entry, action.origin))))
+        let decision = entry.outline.rule.decision(for: action.origin)
+        let whole = decision.decidedBy == entry.outline.rule.description ? "" : "; the rule is \(entry.outline.rule)"
+        let detail = "\(decision)\(whole)"
+        if decision.isAllowed { return pass(.access, detail) }
+        return stop(.access, ExplanationVerdict(.rejected(ArrivalRouter.notAllowed(entry, action.origin))), detail)
     }
 
     private func lane(_ entry: PluginEntry) -> StageResult {
@@ -94,36 +92,42 @@ struct ArrivalExplainer {
             }
         let bounds = "at most \(entry.options.maxConcurrent) at once, \(order)"
         guard let lane = supervisor.lanes.known(for: entry), lane.isStalled(for: settler) else {
-            return (ExplanationStep(.lane, bounds), nil)
+            return pass(.lane, bounds)
         }
         return stop(.lane, lane.unavailable, configured: bounds)
     }
 
     private func attempts(_ entry: PluginEntry) -> StageResult {
-        guard let retry = entry.options.retry else { return (ExplanationStep(.attempts, "at most 1"), nil) }
+        guard let retry = entry.options.retry else { return pass(.attempts, "at most 1") }
         let waits =
             "a delay of at most \(retry.firstDelay) before the second, doubling up to \(retry.longestDelay)"
-        return (ExplanationStep(.attempts, "at most \(retry.attempts), with \(waits)"), nil)
+        return pass(.attempts, "at most \(retry.attempts), with \(waits)")
     }
 
     private func middleware(_ entry: PluginEntry) -> StageResult {
         guard !entry.call.takesWholeSlices else {
-            return (ExplanationStep(.middleware, "none, because one call handles many actions"), nil)
+            return pass(.middleware, "none, because one call handles many actions")
         }
         let names = (supervisor.core.middleware.all + entry.middleware.all).map { "\(type(of: $0))" }
-        return (ExplanationStep(.middleware, names.isEmpty ? "none" : names.joined(separator: ", ")), nil)
+        return pass(.middleware, names.isEmpty ? "none" : names.joined(separator: ", "))
     }
 
     private func body(_ action: Action, _ entry: PluginEntry) -> StageResult {
-        guard let error = entry.options.check(action.body) else { return (ExplanationStep(.body, "decodes"), nil) }
+        guard let error = entry.options.check(action.body) else { return pass(.body, "decodes") }
         return stop(.body, .rejected(invalidBody: error))
+    }
+
+    func pass(_ stage: ExplanationStage, _ detail: String) -> StageResult { (ExplanationStep(stage, detail), nil) }
+
+    /// - Parameter detail: The detail of the step; that of the verdict by default.
+    func stop(_ stage: ExplanationStage, _ verdict: ExplanationVerdict, _ detail: String? = nil) -> StageResult {
+        (ExplanationStep(stage, passes: false, detail ?? verdict.detail), verdict)
     }
 
     /// - Parameter configured: The stage's configuration, for the detail before its current state.
     func stop(_ stage: ExplanationStage, _ outcome: Outcome, configured: String? = nil) -> StageResult {
         let verdict = ExplanationVerdict(outcome)
-        let detail = configured.map { "\($0); \(verdict.detail)" } ?? verdict.detail
-        return (ExplanationStep(stage, passes: false, detail), verdict)
+        return stop(stage, verdict, configured.map { "\($0); \(verdict.detail)" })
     }
 }
 
@@ -132,14 +136,14 @@ extension ArrivalExplainer {
     var deduplication: StageResult {
         guard let settler else { return unknownSource(.deduplication) }
         guard let deduplication = settler.admission.deduplication else {
-            return (ExplanationStep(.deduplication, "off for this source"), nil)
+            return pass(.deduplication, "off for this source")
         }
         guard arrival.hasSenderID else {
-            return (ExplanationStep(.deduplication, "by id; the message has none"), nil)
+            return pass(.deduplication, "by id; the message has none")
         }
         switch deduplication.peek(arrival, at: supervisor.core.now) {
         case .first:
-            return (ExplanationStep(.deduplication, "by id; not seen before"), nil)
+            return pass(.deduplication, "by id; not seen before")
         case .coalesced:
             return duplicate("the same message is running; this one would get its outcome without a call")
         case .duplicate:
@@ -150,35 +154,34 @@ extension ArrivalExplainer {
     }
 
     private func duplicate(_ detail: String) -> StageResult {
-        let verdict = ExplanationVerdict(code: "duplicate", detail: detail)
-        return (ExplanationStep(.deduplication, passes: false, detail), verdict)
+        stop(.deduplication, ExplanationVerdict(code: "duplicate", detail: detail))
     }
 
     func deadline(_ action: Action) -> StageResult {
-        guard let deadline = action.deadline else { return (ExplanationStep(.deadline, "none"), nil) }
-        guard ContinuousClock.now >= deadline else { return (ExplanationStep(.deadline, "not passed"), nil) }
+        guard let deadline = action.deadline else { return pass(.deadline, "none") }
+        guard ContinuousClock.now >= deadline else { return pass(.deadline, "not passed") }
         return stop(.deadline, .rejected(Outcome.Rejection(.expired, detail: "the deadline has passed")))
     }
 
     var rateLimit: StageResult {
         guard let settler else { return unknownSource(.rateLimit) }
-        guard let rate = settler.admission.rate else { return (ExplanationStep(.rateLimit, "none"), nil) }
+        let admission = settler.admission
+        guard let rate = admission.slowingRate ?? admission.rejectingRate else { return pass(.rateLimit, "none") }
         let limit = "\(rate.limit.perSecond) per second, bursts of \(rate.limit.burst)"
-        if rate.available(at: supervisor.core.now) > 0 { return (ExplanationStep(.rateLimit, limit), nil) }
-        if rate.slows { return (ExplanationStep(.rateLimit, "\(limit); the source must wait now"), nil) }
-        let overloaded = Outcome.Rejection(.overloaded, detail: rate.detail)
-        return stop(.rateLimit, .rejected(overloaded), configured: limit)
+        if rate.available(at: supervisor.core.now) > 0 { return pass(.rateLimit, limit) }
+        if admission.slowingRate != nil { return pass(.rateLimit, "\(limit); the source must wait now") }
+        return stop(.rateLimit, .rejected(rate.rejection), configured: limit)
     }
 
     func circuitBreaker(_ entry: PluginEntry) -> StageResult {
-        guard let breaker = entry.breaker else { return (ExplanationStep(.circuitBreaker, "none"), nil) }
+        guard let breaker = entry.breaker else { return pass(.circuitBreaker, "none") }
         let policy = "opens after \(breaker.policy.failures) failures in a row for \(breaker.policy.openFor)"
         let (text, admits) = breaker.status(at: supervisor.core.now)
-        if admits { return (ExplanationStep(.circuitBreaker, "\(policy); \(text)"), nil) }
+        if admits { return pass(.circuitBreaker, "\(policy); \(text)") }
         return stop(.circuitBreaker, .rejected(breaker.rejection), configured: "\(policy); \(text)")
     }
 
     private func unknownSource(_ stage: ExplanationStage) -> StageResult {
-        (ExplanationStep(stage, "unknown, because the source has not been added"), nil)
+        pass(stage, "unknown, because the source has not been added")
     }
 }

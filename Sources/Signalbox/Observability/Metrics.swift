@@ -16,7 +16,7 @@ public final class MetricsMiddleware: Middleware, OutcomeObserver, ReportObserve
     private let cache: MetricCache
     private let dropped: Counter
     private let callsStalled: Meter
-    private let droppedReported = Mutex(0)
+    private let droppedReported = Mutex(CountReport())
 
     /// - Parameter factory: The factory, or `nil` for that of `MetricsSystem`, which must be bootstrapped first.
     public convenience init(factory: (any MetricsFactory)? = nil) {
@@ -63,10 +63,7 @@ public final class MetricsMiddleware: Middleware, OutcomeObserver, ReportObserve
             cache.metrics(of: source).record(counts, report.windows[source])
         }
         callsStalled.set(report.callsStillRunning.count)
-        let new = droppedReported.withLock { reported in
-            defer { reported = max(reported, report.deadLettersDropped) }
-            return max(0, report.deadLettersDropped - reported)
-        }
+        let new = droppedReported.withLock { $0.take(of: report.deadLettersDropped) }
         if new > 0 { dropped.increment(by: new) }
     }
 }
@@ -81,12 +78,12 @@ final class MetricCache: Sendable {
 
     private struct State {
         var pairs: [Pair: PluginMetrics] = [:]
-        var sources: [SourceName: SourceMetrics] = [:]
+        /// The metrics by source; `nil` is every source over the limit.
+        var sources: [SourceName?: SourceMetrics] = [:]
         /// The last lookup, because consecutive arrivals often match.
         var last: (pair: Pair, metrics: PluginMetrics)?
-        /// The metrics of everything over the limit.
+        /// The metrics of every pair over the limit.
         var other: PluginMetrics?
-        var otherSource: SourceMetrics?
     }
 
     let maker: MetricMaker
@@ -106,7 +103,7 @@ final class MetricCache: Sendable {
             }
             let pair = Pair(source: source, plugin: plugin)
             if let known = state.pairs[pair] {
-                state.last = (Pair(source: source, plugin: plugin), known)
+                state.last = (pair, known)
                 return known
             }
             return make(pair, &state)
@@ -116,13 +113,10 @@ final class MetricCache: Sendable {
     func metrics(of source: SourceName) -> SourceMetrics {
         state.withLock { state in
             if let known = state.sources[source] { return known }
-            guard state.sources.count < limit else {
-                let other = state.otherSource ?? SourceMetrics(source: MetricLabel.other, maker: maker)
-                state.otherSource = other
-                return other
-            }
-            let made = SourceMetrics(source: source.text, maker: maker)
-            state.sources[source] = made
+            let separate = state.sources.count < limit ? source : nil
+            if let known = state.sources[separate] { return known }
+            let made = SourceMetrics(source: separate?.text ?? MetricLabel.other, maker: maker)
+            state.sources[separate] = made
             return made
         }
     }
@@ -198,7 +192,7 @@ final class SourceMetrics: Sendable {
     private let lateReturns: Counter
     private let windowArrivals: Meter
     private let windowBytes: Meter
-    private let lateReturnsReported = Mutex(0)
+    private let lateReturnsReported = Mutex(CountReport())
 
     init(source: String, maker: MetricMaker) {
         duplicates = maker.counter(.duplicates, [source])
@@ -210,10 +204,7 @@ final class SourceMetrics: Sendable {
 
     /// - Parameter window: The window use, or `nil` for a removed source without unsettled arrivals.
     func record(_ counts: OutcomeCounts, _ window: WindowUse?) {
-        let new = lateReturnsReported.withLock { reported in
-            defer { reported = max(reported, counts.lateReturns) }
-            return max(0, counts.lateReturns - reported)
-        }
+        let new = lateReturnsReported.withLock { $0.take(of: counts.lateReturns) }
         if new > 0 { lateReturns.increment(by: new) }
         windowArrivals.set(window?.arrivals ?? 0)
         windowBytes.set(window?.bytes ?? 0)

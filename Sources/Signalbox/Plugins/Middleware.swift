@@ -104,7 +104,7 @@ extension Supervisor {
 
     /// Adds an observer of every later outcome, and of every later report if it also conforms to ``ReportObserver``.
     public func observe(_ observer: any OutcomeObserver) {
-        core.middleware.add(observer)
+        core.middleware.add(observer: observer)
     }
 
     /// Adds middleware around the calls of one plugin, inside the middleware for all plugins and the plugin's existing
@@ -134,20 +134,17 @@ final class MiddlewareList: Sendable {
     private let holdsObservers = Atomic<Bool>(false)
 
     func add(_ middleware: any Middleware) {
-        state.withLock { state in
-            state.middleware.append(middleware)
-            if let observer = middleware as? any OutcomeObserver { state.observers.append(observer) }
-            if let observer = middleware as? any ReportObserver { state.reportObservers.append(observer) }
-            holdsObservers.store(!state.observers.isEmpty, ordering: .releasing)
-            holdsMiddleware.store(true, ordering: .releasing)
-        }
+        state.withLock { $0.middleware.append(middleware) }
+        holdsMiddleware.store(true, ordering: .releasing)
+        add(observer: middleware)
     }
 
-    func add(_ observer: any OutcomeObserver) {
+    /// Adds an object as an observer of whatever it can observe.
+    func add(observer: any Sendable) {
         state.withLock { state in
-            state.observers.append(observer)
+            if let observer = observer as? any OutcomeObserver { state.observers.append(observer) }
             if let observer = observer as? any ReportObserver { state.reportObservers.append(observer) }
-            holdsObservers.store(true, ordering: .releasing)
+            holdsObservers.store(!state.observers.isEmpty, ordering: .releasing)
         }
     }
 

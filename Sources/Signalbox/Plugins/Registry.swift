@@ -61,7 +61,7 @@ struct PluginTable: Sendable {
         switch change {
         case .add(let registration):
             if let held = entry(named: registration.action) {
-                throw .duplicateAction(held.action, holder: held.holder)
+                throw .duplicateAction(held.action, holder: held.outline.holder)
             }
             append(PluginEntry(registration, configuration))
             return nil
@@ -119,27 +119,23 @@ struct PluginTable: Sendable {
 final class PluginEntry: Sendable {
     let action: ActionName
     let nameBytes: [UInt8]
-    let holder: String
-    let rule: AccessRule
     let options: LaneOptions
     let timeout: Duration
     let call: PluginCall
     let breaker: CircuitBreaker?
     /// The middleware for this plugin's calls only.
     let middleware = MiddlewareList()
-    /// The plugin's description in explanations.
+    /// The plugin's description and access rule, which explanations keep.
     let outline: PluginOutline
 
     init(_ registration: Registration, _ configuration: SupervisorConfiguration) {
         action = registration.action.copied()
         nameBytes = Array(action.bytes)
-        holder = registration.holder
-        rule = registration.rule
         options = registration.options
         timeout = options.timeout ?? configuration.timeout
         call = registration.call
         breaker = options.circuitBreaker.map { [action] in CircuitBreaker($0, for: action, configuration) }
-        outline = PluginOutline(holder, rule, options, breaker)
+        outline = PluginOutline(registration.holder, registration.rule, options, breaker)
         for one in options.middleware { middleware.add(one) }
     }
 

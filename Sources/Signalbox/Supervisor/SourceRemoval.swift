@@ -20,7 +20,7 @@ extension Supervisor {
     public func remove(source: SourceName) async -> Bool {
         guard let intake = beginRemoval(of: source) else { return false }
         intake.close()
-        await intake.lifecycle.untilEnded()
+        if intake.lifecycle.hasBegun { await intake.settler.wait(for: .adapterEnd) }
         await intake.settler.wait(for: .removal)
         intake.settler.log.flush()
         state.withLock { state in
@@ -81,18 +81,22 @@ extension Supervisor {
             for lane in lanes.all { lane.abandonWaiting(of: intake.settler) }
             state.withLock { state in
                 guard state.intakes[intake.source] === intake else { return }
-                intake.lifecycle.end()
-                intake.settler.stop(.removal)
+                intake.settler.endRemoval()
             }
         }
     }
 
     /// Resumes every pending removal, since nothing else will be settled.
     func endRemovals() {
-        for intake in state.withLock({ $0.leaving }) {
-            intake.lifecycle.end()
-            intake.settler.stop(.removal)
-        }
+        for intake in state.withLock({ $0.leaving }) { intake.settler.endRemoval() }
+    }
+}
+
+extension Settler {
+    /// Ends the waits of a removal: the adapter and the unsettled arrivals are no longer awaited.
+    fileprivate func endRemoval() {
+        stop(.adapterEnd)
+        stop(.removal)
     }
 }
 
@@ -117,14 +121,11 @@ extension Supervisor.State {
 final class SourceLifecycle: Sendable {
     private struct State {
         var hasBegun = false
-        /// Whether the adapter has returned, or is no longer awaited.
-        var hasEnded = false
         var isStopRequested = false
         /// Whether the run ends with this adapter if it is the last one.
         var endsRun = true
         /// The tick at which the remaining arrivals are abandoned.
         var end: UInt64?
-        var waiters: [UnsafeContinuation<Void, Never>] = []
     }
 
     private let state = Mutex(State())
@@ -169,6 +170,9 @@ final class SourceLifecycle: Sendable {
         for await _ in stopRequests {}
     }
 
+    /// Whether the adapter has started. It does not start after a stop request.
+    var hasBegun: Bool { state.withLock { $0.hasBegun } }
+
     /// Whether the run ends with this adapter if it is the last one: unless it is removed on its own, since another
     /// adapter may then be added.
     var endsRun: Bool { state.withLock { $0.endsRun } }
@@ -176,27 +180,5 @@ final class SourceLifecycle: Sendable {
     /// Returns whether the remaining arrivals are to be abandoned.
     func isOverdue(at now: UInt64) -> Bool {
         state.withLock { $0.end.map { now >= $0 } ?? false }
-    }
-
-    /// Marks the adapter as ended, or as no longer awaited.
-    func end() {
-        let waiters = state.withLock { state in
-            state.hasEnded = true
-            defer { state.waiters = [] }
-            return state.waiters
-        }
-        for waiter in waiters { waiter.resume() }
-    }
-
-    /// Waits for ``end()``. Returns immediately if the adapter never ran.
-    func untilEnded() async {
-        await withUnsafeContinuation { continuation in
-            let hasEnded = state.withLock { state in
-                if state.hasEnded || !state.hasBegun { return true }
-                state.waiters.append(continuation)
-                return false
-            }
-            if hasEnded { continuation.resume() }
-        }
     }
 }

@@ -73,11 +73,12 @@ public final class Supervisor: Service, Sendable {
     public var report: SupervisorReport {
         let (intakes, counts) = state.withLock { ($0.everyIntake, $0.counts) }
         let running = lanes.all.flatMap { lane in lane.stalledSources.map { "\($0)/\(lane.entry.action)" } }
+        let windows = Dictionary(intakes.map { ($0.source, $0.settler.window.use) }, uniquingKeysWith: +)
         return SupervisorReport(
             total: counts.values.reduce(OutcomeCounts(), +),
             sources: counts,
-            windows: Dictionary(intakes.map { ($0.source, $0.settler.window.use) }, uniquingKeysWith: +),
-            unsettled: intakes.reduce(0) { $0 + $1.settler.window.count },
+            windows: windows,
+            unsettled: windows.values.reduce(0) { $0 + $1.arrivals },
             callsStillRunning: running.sorted(),
             deadLetters: core.deadLetters.total,
             deadLettersDropped: core.deadLetters.dropped

@@ -74,7 +74,7 @@ extension Supervisor {
             state.runningAdapters -= 1
             return state.runningAdapters == 0 && lifecycle.endsRun ? state.starter : nil
         }
-        lifecycle.end()
+        start.intake.settler.stop(.adapterEnd)
         starter?.finish()
     }
 
