@@ -118,11 +118,12 @@ struct InMemoryQueue: Sendable {
         unsettled[token]?.message
     }
 
-    /// Records an acknowledgeable message; at the bound, drops the oldest record.
-    mutating func acknowledge(_ token: UInt64, keeping bound: Int) {
-        guard let entry = unsettled[token] else { return }
+    /// Records an acknowledgeable message and returns it; at the bound, drops the oldest record.
+    mutating func acknowledge(_ token: UInt64, keeping bound: Int) -> InMemoryMessage? {
+        guard let message = message(token) else { return nil }
         if acknowledged.count >= bound { acknowledged.removeFirst(acknowledged.count - bound + 1) }
-        acknowledged.append(entry.message)
+        acknowledged.append(message)
+        return message
     }
 
     mutating func settle(_ token: UInt64, isRedelivered: Bool) {
@@ -154,11 +155,7 @@ final class InMemorySink: SettlementSink {
     }
 
     func mayAcknowledge(_ token: UInt64) {
-        let message = queue.change { queue in
-            queue.acknowledge(token, keeping: InMemoryAdapter.recordLimit)
-            return queue.message(token)
-        }
-        message?.acknowledge()
+        queue.change { $0.acknowledge(token, keeping: InMemoryAdapter.recordLimit) }?.acknowledge()
     }
 
     func settle(_ token: UInt64, _ outcome: Outcome) {

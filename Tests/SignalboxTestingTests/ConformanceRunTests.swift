@@ -19,7 +19,7 @@ import Testing
     /// Returns a run with two unsettled arrivals.
     private func makeRun() -> ConformanceRun {
         var run = ConformanceRun(InMemoryAdapter(source: "memory", features: []), batchBound: 2)
-        run.begin()
+        run.hasBegun = true
         run.offer([key(1), key(2)], from: ["memory"], withSenders: 0)
         run.take(2, of: [key(1), key(2)], ids: ["a", nil])
         return run

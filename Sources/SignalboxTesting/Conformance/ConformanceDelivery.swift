@@ -176,21 +176,13 @@ extension ConformanceTrial {
 
     func duplicateAfterHandled() async throws {
         let message = message(ConformanceStage.recording)
-        let marker = self.message(ConformanceStage.recording)
-        try await run(ConformanceLimits(deduplication: Self.recognised)) { [self] stage in
-            try await deliverAndAwaitOutcome(message, to: stage)
-            try await deliver([message, marker], to: stage)
-        }
+        let marker = try await deliverTwice(message)
         try await checkHandledTwice(message, marker)
     }
 
     func duplicateAfterFailed() async throws {
         let message = message(ConformanceStage.failing)
-        let marker = self.message(ConformanceStage.recording)
-        try await run(ConformanceLimits(deduplication: Self.recognised)) { [self] stage in
-            try await deliverAndAwaitOutcome(message, to: stage)
-            try await deliver([message, marker], to: stage)
-        }
+        _ = try await deliverTwice(message)
         checkTwice(message, "threw")
         let calls = record.value.calls.count { $0.id == message.id.text }
         if calls != 2 { addProblem("a message that failed reaches its plugin again", "\(calls) calls") }
@@ -198,11 +190,18 @@ extension ConformanceTrial {
         try await checkNothingIsRedelivered()
     }
 
-    /// Delivers a message and waits until its adapter has received the outcome. A copy sent earlier could still count
+    /// Delivers a message, and again when its adapter has received the outcome. A copy sent earlier could still count
     /// as a duplicate of the running message.
-    private func deliverAndAwaitOutcome(_ message: ConformanceMessage, to stage: ConformanceStage) async throws {
-        try await deliver([message], to: stage)
-        try await wait("the adapter to receive the outcome of \(message.id)", in: stage) { $0.hasAllOutcomes }
+    ///
+    /// - Returns: The message that follows the second delivery.
+    private func deliverTwice(_ message: ConformanceMessage) async throws -> ConformanceMessage {
+        let marker = self.message(ConformanceStage.recording)
+        try await run(ConformanceLimits(deduplication: Self.recognised)) { [self] stage in
+            try await deliver([message], to: stage)
+            try await wait("the adapter to receive the outcome of \(message.id)", in: stage) { $0.hasAllOutcomes }
+            try await deliver([message, marker], to: stage)
+        }
+        return marker
     }
 
     private func checkHandledTwice(_ message: ConformanceMessage, _ marker: ConformanceMessage) async throws {

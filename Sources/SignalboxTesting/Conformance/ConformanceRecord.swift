@@ -120,8 +120,8 @@ struct ConformanceRun: Sendable {
         let token: UInt64
     }
 
-    private(set) var hasBegun = false
-    private(set) var isStopRequested = false
+    var hasBegun = false
+    var isStopRequested = false
     private(set) var hasReturned = false
     /// Whether the run's supervisor has ended.
     private(set) var hasEnded = false
@@ -181,14 +181,6 @@ struct ConformanceRun: Sendable {
 // MARK: - Adapter events
 
 extension ConformanceRun {
-    mutating func begin() {
-        hasBegun = true
-    }
-
-    mutating func requestStop() {
-        isStopRequested = true
-    }
-
     mutating func offer(_ keys: [Key], from origins: Set<SourceName>, withSenders senders: Int) {
         if let other = origins.first(where: { $0 != source }) {
             addProblem("the origin of an arrival names the adapter's source", "\(other) instead of \(source)")

@@ -17,12 +17,8 @@ final class ConformanceStage: Sendable {
     /// The gate at which the hanging plugin waits.
     let hung: Gate
     private let record: Watched<ConformanceRecord>
-    private let stopState = Watched(StopState())
-
-    private struct StopState: Sendable {
-        var isStopping = false
-        var isImmediate = false
-    }
+    private let stopping = Watched(false)
+    private let immediateStop = Watched(false)
 
     init(_ adapter: WatchedAdapter, _ limits: ConformanceLimits, record: Watched<ConformanceRecord>) throws {
         number = adapter.number
@@ -61,7 +57,7 @@ final class ConformanceStage: Sendable {
     }
 
     /// Whether a stop was requested.
-    var isStopping: Bool { stopState.value.isStopping }
+    var isStopping: Bool { stopping.value }
 
     /// Records a call of a plugin.
     func recordCall(_ action: ActionName, _ context: ActionContext, _ body: ConformanceBody?) {
@@ -71,46 +67,39 @@ final class ConformanceStage: Sendable {
 
     /// Starts the graceful stop. Idempotent.
     func stop() {
-        stopState.change { $0.isStopping = true }
+        stopping.change { $0 = true }
         supervisor.shutDown()
     }
 
     /// Stops without draining: abandons every unsettled arrival.
     func stopImmediately() {
-        stopState.change { stopState in
-            stopState.isStopping = true
-            stopState.isImmediate = true
-        }
+        stopping.change { $0 = true }
+        immediateStop.change { $0 = true }
     }
 
     /// Runs the supervisor until it stops, and returns the error it threw, if any.
     func run() async -> (any Error)? {
         defer { record.change { $0.inRun(number) { $0.supervisorEnded() } } }
-        return await withTaskGroup(of: Part.self) { group in
+        return await withTaskGroup(of: (any Error)?.self) { group in
             group.addTask { [supervisor] in
                 do {
                     try await supervisor.run()
-                    return .ended(nil)
+                    return nil
                 } catch {
-                    return .ended(error)
+                    return error
                 }
             }
-            group.addTask { [stopState] in
-                await stopState.until { $0.isImmediate }
-                return .stopImmediately
+            group.addTask { [immediateStop] in
+                await immediateStop.until { $0 }
+                return nil
             }
             var failure: (any Error)?
-            while let part = await group.next() {
-                if case .ended(let error) = part { failure = error }
+            for await error in group {
+                failure = failure ?? error
                 group.cancelAll()
             }
             return failure
         }
-    }
-
-    private enum Part: Sendable {
-        case ended((any Error)?)
-        case stopImmediately
     }
 }
 

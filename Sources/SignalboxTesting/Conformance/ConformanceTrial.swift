@@ -1,10 +1,11 @@
 import SignalboxCore
+import Synchronization
 
 /// One case tried on one subject, with the helpers that the cases share.
 final class ConformanceTrial: Sendable {
     let subject: any ConformanceSubject
     let record: Watched<ConformanceRecord>
-    private let numbers = Watched(0)
+    private let numbers = Atomic<Int>(0)
 
     init(_ subject: any ConformanceSubject, record: Watched<ConformanceRecord>) {
         self.subject = subject
@@ -43,10 +44,7 @@ extension ConformanceTrial {
     ///
     /// - Parameter textBytes: The size of the body's text in bytes; `nil` for a short text.
     func message(_ action: ActionName?, textBytes: Int? = nil) -> ConformanceMessage {
-        let number = numbers.change { number in
-            number += 1
-            return number
-        }
+        let number = numbers.wrappingAdd(1, ordering: .relaxed).newValue
         let content = textBytes.map { ConformanceBody(number, textBytes: $0) } ?? ConformanceBody(number)
         let body: String
         do {

@@ -10,27 +10,21 @@ struct WatchedAdapter: Adapter {
     var features: AdapterFeatures { adapter.features }
 
     func run(into intake: any Intake) async throws {
-        record.change { $0.inRun(number) { $0.begin() } }
+        record.change { $0.inRun(number) { $0.hasBegun = true } }
         defer { record.change { $0.inRun(number) { $0.returned() } } }
         try await withTaskCancellationHandler {
-            try await adapter.run(into: WatchedIntake(intake, number: number, record: record))
+            try await adapter.run(into: WatchedIntake(intake: intake, number: number, record: record))
         } onCancel: {
-            record.change { $0.inRun(number) { $0.requestStop() } }
+            record.change { $0.inRun(number) { $0.isStopRequested = true } }
         }
     }
 }
 
 /// A wrapper of the supervisor's intake that records every call.
 struct WatchedIntake: Intake {
-    private let intake: any Intake
-    private let number: Int
-    private let record: Watched<ConformanceRecord>
-
-    init(_ intake: any Intake, number: Int, record: Watched<ConformanceRecord>) {
-        self.intake = intake
-        self.number = number
-        self.record = record
-    }
+    let intake: any Intake
+    let number: Int
+    let record: Watched<ConformanceRecord>
 
     func submit(_ batch: [Arrival], to sink: any SettlementSink) -> Int {
         let watched = WatchedSink(sink, number: number, record: record)
