@@ -15,15 +15,22 @@ package final class Promise<Value: Sendable>: Sendable {
         state = Mutex(State(value: value))
     }
 
+    /// The value, or `nil` if it is not set yet.
+    package var current: Value? { state.withLock { $0.value } }
+
     /// Sets the value. Later values are ignored.
-    package func set(_ value: Value) {
-        let waiters = state.withLock { state -> [@Sendable (Value) -> Void] in
-            guard state.value == nil else { return [] }
+    ///
+    /// - Returns: Whether the value is the first.
+    @discardableResult
+    package func set(_ value: Value) -> Bool {
+        let waiters = state.withLock { state -> [@Sendable (Value) -> Void]? in
+            guard state.value == nil else { return nil }
             state.value = value
             defer { state.waiters = [:] }
             return Array(state.waiters.values)
         }
-        for waiter in waiters { waiter(value) }
+        for waiter in waiters ?? [] { waiter(value) }
+        return waiters != nil
     }
 
     /// Waits for the value, even in a cancelled task.

@@ -23,39 +23,32 @@ struct ChunkReader: Sendable {
     ///
     /// - Throws: The error of `open(2)`, or `ECANCELED` if the task is cancelled first.
     static func opening(_ path: String) async throws(SystemError) -> ChunkReader {
-        let opened: Result<InputDescriptor, SystemError> = await waiting(
-            on: DispatchQueue(label: "signalbox.input"),
-            whenCancelled: .failure(.cancelled)
-        ) {
-            Result { () throws(SystemError) in try InputDescriptor(path: path) }
+        let opened = try await waiting(on: DispatchQueue(label: "signalbox.input")) { () throws(SystemError) in
+            try InputDescriptor(path: path)
         }
-        return ChunkReader(try opened.get())
+        guard let opened else { throw .cancelled }
+        return ChunkReader(opened)
     }
 
     /// Waits for the next chunk and returns it.
     ///
     /// - Returns: No bytes at the end, and when the task is cancelled. Bytes read after cancellation are lost.
     func next() async throws(SystemError) -> [UInt8] {
-        let chunk: Result<[UInt8], SystemError> = await ChunkReader.waiting(on: queue, whenCancelled: .success([])) {
-            [descriptor] in
-            Result { () throws(SystemError) in try descriptor.read(upTo: ChunkReader.chunkSize) }
-        }
-        return try chunk.get()
+        try await ChunkReader.waiting(on: queue) { [descriptor] () throws(SystemError) in
+            try descriptor.read(upTo: ChunkReader.chunkSize)
+        } ?? []
     }
 
     /// Runs blocking work on the queue. Cancellation ends the wait, but not the work on the queue's thread.
+    ///
+    /// - Returns: The result of the work, or `nil` if the task is cancelled first.
     private static func waiting<Value: Sendable>(
         on queue: DispatchQueue,
-        whenCancelled cancelled: Value,
-        _ work: @escaping @Sendable () -> Value
-    ) async -> Value {
-        let result = Promise<Value>()
-        return await withTaskCancellationHandler {
-            queue.async { result.set(work()) }
-            return await result.value()
-        } onCancel: {
-            result.set(cancelled)
-        }
+        _ work: @escaping @Sendable () throws(SystemError) -> Value
+    ) async throws(SystemError) -> Value? {
+        let result = Promise<Result<Value, SystemError>>()
+        queue.async { result.set(Result(catching: work)) }
+        return try await result.valueUnlessCancelled()?.get()
     }
 }
 

@@ -9,7 +9,12 @@ extension Logger.Level: @retroactive ExpressibleByArgument {}
 extension Logger {
     /// Creates a logger that writes to stderr.
     init(level: Logger.Level) {
-        self.init(label: "signalbox") { _ in LineLogHandler(level: level) }
+        self.init(label: "signalbox") { _ in LineLogHandler(logLevel: level) }
+    }
+
+    /// A logger with the same level that redacts secrets in messages.
+    var withoutSecrets: Logger {
+        Logger(label: label) { _ in LineLogHandler(logLevel: logLevel, redactsMessages: true) }
     }
 }
 
@@ -17,15 +22,9 @@ extension Logger {
 struct LineLogHandler: LogHandler {
     var logLevel: Logger.Level
     var metadata: Logger.Metadata = [:]
-    private let output: DiagnosticOutput
-
-    /// - Parameters:
-    ///   - level: The minimum level that is written.
-    ///   - output: The destination of the lines.
-    init(level: Logger.Level, output: DiagnosticOutput = .shared) {
-        logLevel = level
-        self.output = output
-    }
+    /// Whether secrets in messages are redacted, for messages with foreign text: a page's console output and its script
+    /// errors.
+    var redactsMessages = false
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
@@ -35,8 +34,9 @@ struct LineLogHandler: LogHandler {
     func log(event: LogEvent) {
         let pairs = metadata.merging(event.metadata ?? [:]) { $1 }
         let now = WallTimeText.utc(.now())
-        let line = LineLogHandler.line(time: now, level: event.level, message: "\(event.message)", metadata: pairs)
-        output.offer(line)
+        let message = redactsMessages ? Redaction.redacted("\(event.message)") : "\(event.message)"
+        let line = LineLogHandler.line(time: now, level: event.level, message: message, metadata: pairs)
+        DiagnosticOutput.shared.offer(line)
     }
 
     /// Returns the line with its newline: time, level, message, then `key=value`, sorted and quoted where needed.
@@ -48,38 +48,5 @@ struct LineLogHandler: LogHandler {
             return " \(LineEscape.escaped(key))=\(shown)"
         }
         return "\(time) \(level) \(LineEscape.escaped(message))\(pairs.joined())\n"
-    }
-}
-
-/// A log handler that redacts secrets in messages with foreign text: a page's console output and its script errors.
-struct RedactedLog: LogHandler {
-    private var logger: Logger
-    var metadata: Logger.Metadata = [:]
-
-    /// - Parameter logger: The destination of the events.
-    init(to logger: Logger) {
-        self.logger = logger
-    }
-
-    var logLevel: Logger.Level {
-        get { logger.logLevel }
-        set { logger.logLevel = newValue }
-    }
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) {
-        let pairs = metadata.merging(event.metadata ?? [:]) { $1 }
-        logger.log(level: event.level, "\(Redaction.redacted("\(event.message)"))", metadata: pairs)
-    }
-}
-
-extension Logger {
-    /// A logger with the same destination that redacts secrets in messages.
-    var withoutSecrets: Logger {
-        Logger(label: label) { _ in RedactedLog(to: self) }
     }
 }

@@ -1,37 +1,33 @@
+import AdapterSupport
 import Foundation
 import Synchronization
 
-/// The output on stdout. After the first failure, ``failures`` yields and nothing more is written.
+/// The output on stdout. After the first ``failure``, nothing more is written.
 final class StandardOutput: Sendable {
     /// The maximum time that the program waits for a reader of its output when it ends.
     static let flushLimit: Duration = .seconds(5)
 
     /// Whether stdout is a terminal, for which lines are aligned text and not JSON.
     let isTerminal: Bool
-    /// Yields once, when stdout can no longer be written to.
-    let failures: AsyncStream<OutputFailure>
+    /// The reason why stdout can no longer be written to.
+    let failure: Promise<OutputFailure>
     private let committer: LineCommitter
     private let dropped = Atomic<Int>(0)
-    private let failure = FirstValue<OutputFailure>()
 
     /// - Parameters:
     ///   - descriptor: The descriptor to write to. Tests use a pipe.
     ///   - limit: The maximum number of bytes that wait to be written.
     init(descriptor: OutputDescriptor = .standardOutput, limit: Int = 16 << 20) {
         isTerminal = descriptor.isTerminal
-        let (failures, continuation) = AsyncStream.makeStream(
-            of: OutputFailure.self,
-            bufferingPolicy: .bufferingOldest(1)
-        )
-        self.failures = failures
-        committer = LineCommitter(name: "signalbox.stdout", limit: limit) { [failure] (bytes) throws(OutputFailure) in
-            if let earlier = failure.value { throw earlier }
+        let failure = Promise<OutputFailure>()
+        self.failure = failure
+        committer = LineCommitter(name: "signalbox.stdout", limit: limit) { (bytes) throws(OutputFailure) in
+            if let earlier = failure.current { throw earlier }
             do throws(SystemError) {
                 try descriptor.write(bytes)
             } catch {
                 let reason = error.code == EPIPE ? OutputFailure.closed : .system(error.description)
-                failure.record(reason)
-                continuation.yield(reason)
+                failure.set(reason)
                 throw reason
             }
         }
@@ -48,7 +44,7 @@ final class StandardOutput: Sendable {
     }
 
     /// Whether the reader has closed its end.
-    var isReaderGone: Bool { failure.value == .closed }
+    var isReaderGone: Bool { failure.current == .closed }
 
     /// The number of lines that ``offer(_:)`` has dropped.
     var droppedLines: Int { dropped.load(ordering: .relaxed) }
@@ -58,7 +54,7 @@ final class StandardOutput: Sendable {
     /// - Returns: The reason lines were lost since the start, or `nil` if all were written.
     func finish(within limit: Duration = StandardOutput.flushLimit) async -> OutputFailure? {
         let isComplete = await committer.flush(within: limit)
-        if let reason = failure.value { return reason }
+        if let reason = failure.current { return reason }
         guard isComplete else { return .stalled }
         return droppedLines > 0 ? .full : nil
     }

@@ -32,7 +32,12 @@ enum LineEscape {
     /// Returns the text with `\n`, `\r`, `\t`, `\e` and `\u{…}` in place of control and direction characters.
     /// Backslashes stay, so the result cannot be parsed back.
     static func escaped(_ text: String) -> String {
-        LineText.escaped(text) { named[$0] ?? $0.lineEscape }
+        LineText.escaped(text, escape)
+    }
+
+    /// Returns the escape of a control or direction character.
+    static func escape(_ scalar: Unicode.Scalar) -> String {
+        named[scalar] ?? scalar.lineEscape
     }
 }
 
@@ -70,13 +75,8 @@ enum RawOutput: String, ExpressibleByArgument, CaseIterable, Sendable {
     /// tabs, and replaces invalid UTF-8.
     func line(_ bytes: [UInt8], isTerminal: Bool) -> [UInt8] {
         guard self == .auto, isTerminal else { return bytes + [UInt8(ascii: "\n")] }
-        var text = ""
-        for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars {
-            if scalar == "\n" || scalar == "\t" || !scalar.isUnsafeInLine {
-                text.unicodeScalars.append(scalar)
-            } else {
-                text += LineEscape.escaped(String(scalar))
-            }
+        let text = LineText.escaped(String(decoding: bytes, as: UTF8.self)) { scalar in
+            scalar == "\n" || scalar == "\t" ? String(scalar) : LineEscape.escape(scalar)
         }
         return Array((text + "\n").utf8)
     }
@@ -86,34 +86,20 @@ enum RawOutput: String, ExpressibleByArgument, CaseIterable, Sendable {
 enum WallTimeText {
     /// Returns text such as `2026-01-31T23:59:59.123Z`.
     static func utc(_ time: WallTime) -> String {
-        let days = Int((Double(time.seconds) / 86_400).rounded(.down))
-        let second = Int(time.seconds) - days * 86_400
-        let (year, month, day) = date(daysSince1970: days)
-        let date = "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))"
-        let clock = [second / 3_600, second / 60 % 60, second % 60].map { padded($0, 2) }.joined(separator: ":")
-        return "\(date)T\(clock).\(padded(Int(time.nanoseconds) / 1_000_000, 3))Z"
+        var seconds = time_t(time.seconds)
+        var date = tm()
+        gmtime_r(&seconds, &date)
+        let text = String(unsafeUninitializedCapacity: 64) { buffer in
+            buffer.withMemoryRebound(to: CChar.self) { text in
+                text.baseAddress.map { strftime($0, text.count, "%Y-%m-%dT%H:%M:%S", &date) } ?? 0
+            }
+        }
+        let milliseconds = String(1_000 + time.nanoseconds / 1_000_000).dropFirst()
+        return "\(text).\(milliseconds)Z"
     }
 
     /// Returns the time of day, such as `23:59:59.123Z`.
     static func time(_ time: WallTime) -> String {
         String(utc(time).dropFirst(11))
-    }
-
-    /// Gregorian. Years begin in March, in eras of 400 years, so that the leap day is the last of its year.
-    private static func date(daysSince1970 days: Int) -> (year: Int, month: Int, day: Int) {
-        let shifted = days + 719_468
-        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
-        let dayOfEra = shifted - era * 146_097
-        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let marchMonth = (5 * dayOfYear + 2) / 153
-        let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
-        let day = dayOfYear - (153 * marchMonth + 2) / 5 + 1
-        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
-    }
-
-    private static func padded(_ number: Int, _ width: Int) -> String {
-        let digits = String(number)
-        return String(repeating: "0", count: max(0, width - digits.count)) + digits
     }
 }

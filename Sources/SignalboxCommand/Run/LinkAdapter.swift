@@ -1,3 +1,4 @@
+import AdapterSupport
 import AppScheme
 import Logging
 import SignalboxCore
@@ -29,7 +30,7 @@ struct LinkAdapter: Adapter {
     /// - Throws: ``NamedFileError`` if a file or stdin could not be read to its end. The links read before are settled.
     func run(into intake: any Intake) async throws {
         await adapter.run(into: intake)
-        if let failure = feed.failure.value { throw failure }
+        if let failure = feed.failure.current { throw failure }
     }
 }
 
@@ -44,7 +45,7 @@ struct LinkFeed: AsyncSequence, Sendable {
     /// The location of the links.
     let section: LinksSource
     /// The error that ended reading before the end of a file or stdin, if any.
-    let failure = FirstValue<NamedFileError>()
+    let failure = Promise<NamedFileError>()
 
     func makeAsyncIterator() -> AsyncIterator {
         var inputs: [InputSource] = []
@@ -55,7 +56,7 @@ struct LinkFeed: AsyncSequence, Sendable {
 
     /// Returns the links one by one.
     struct AsyncIterator: AsyncIteratorProtocol {
-        fileprivate let failure: FirstValue<NamedFileError>
+        fileprivate let failure: Promise<NamedFileError>
         fileprivate var pending: ArraySlice<String>
         fileprivate var inputs: ArraySlice<InputSource>
         fileprivate var reader: LineReader?
@@ -75,7 +76,7 @@ struct LinkFeed: AsyncSequence, Sendable {
                     }
                 } catch {
                     let reason = NamedFileError(path: input.name, reason: "cannot be read: \(error)")
-                    if !Task.isCancelled { failure.record(reason) }
+                    if !Task.isCancelled { failure.set(reason) }
                     return nil
                 }
             }

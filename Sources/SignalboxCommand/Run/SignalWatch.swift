@@ -1,6 +1,6 @@
+import AdapterSupport
 import Dispatch
 import Foundation
-import Synchronization
 
 /// A handler for SIGTERM and SIGINT: the first signal requests a graceful end, the second ends the process immediately.
 ///
@@ -13,10 +13,10 @@ struct SignalWatch: Sendable {
     static func begin() async -> SignalWatch {
         let (firsts, signals) = AsyncStream.makeStream(of: CommandStatus.self)
         let queue = DispatchQueue(label: "signalbox.signals")
-        let first = FirstValue<CommandStatus>()
+        let first = Promise<CommandStatus>()
         for (number, status) in [(SIGTERM, CommandStatus.terminated), (SIGINT, .interrupted)] {
             await handle(number, on: queue) {
-                if first.record(status) { signals.yield(status) } else { _exit(status.rawValue) }
+                if first.set(status) { signals.yield(status) } else { _exit(status.rawValue) }
             }
         }
         return SignalWatch(firsts: firsts)

@@ -1,3 +1,4 @@
+import AdapterSupport
 import Signalbox
 
 /// Runs a supervisor until it ends, or until a signal, the timeout, a failure of stdout or the caller ends it.
@@ -30,16 +31,16 @@ struct SupervisorSession {
         meanwhile: @escaping @Sendable () async -> Void = {}
     ) async -> End {
         let signals = await SignalWatch.begin()
-        let interruption = FirstValue<CommandStatus>()
+        let interruption = Promise<CommandStatus>()
         let failure = await withTaskGroup(of: Void.self) { group -> (any Error)? in
             group.addTask {
                 guard let status = await signals.interruption(timeout: timeout) else { return }
-                interruption.record(status)
+                interruption.set(status)
                 onInterruption(status)
                 supervisor.shutDown()
             }
             group.addTask { for await _ in stop { supervisor.shutDown() } }
-            group.addTask { for await _ in output.failures { supervisor.shutDown() } }
+            group.addTask { if await output.failure.valueUnlessCancelled() != nil { supervisor.shutDown() } }
             group.addTask { await meanwhile() }
             defer { group.cancelAll() }
             do {
@@ -50,6 +51,6 @@ struct SupervisorSession {
             }
         }
         onEnd(failure)
-        return End(failure: failure, interruption: interruption.value, lost: await output.finish())
+        return End(failure: failure, interruption: interruption.current, lost: await output.finish())
     }
 }
