@@ -57,10 +57,7 @@ enum CommandStatus: Int32, CaseIterable {
 
     /// Returns the lines of a `--help` for these statuses.
     static func help(_ statuses: [CommandStatus]) -> String {
-        let lines = statuses.map { status in
-            let number = String(status.rawValue)
-            return "  " + number + String(repeating: " ", count: 5 - number.count) + status.meaning
-        }
+        let lines = statuses.map { "  " + TerminalText.column("\($0.rawValue)", width: 5) + $0.meaning }
         return (["EXIT STATUS"] + lines).joined(separator: "\n")
     }
 
