@@ -53,7 +53,7 @@ struct BridgeRun {
     private func status(of report: SingleSourceReport, scriptErrors: Int) throws(CommandFailure) -> CommandStatus {
         // Only scripts end by themselves.
         let isOpenEnded = command.engine != .jsc
-        let isComplete = command.limits.count.map { report.written >= $0 } ?? isOpenEnded
+        let isComplete = command.limits.count.map { report.summary.settled >= $0 } ?? isOpenEnded
         if !(isComplete && report.endedOnRequest) {
             do throws(CommandFailure) {
                 try report.check(isOpenEnded ? "--count was reached" : "the page was idle")

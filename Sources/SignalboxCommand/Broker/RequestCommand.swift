@@ -79,13 +79,13 @@ struct RequestCommand: ReportingCommand {
     /// Returns the output for the reply, with its newline.
     private func line(for reply: MQTTReply, isTerminal: Bool) -> [UInt8] {
         if let raw { return raw.line(reply.payload, isTerminal: isTerminal) }
-        let payload = PrintedPayload(Bytes(reply.payload))
+        let payload = RawBody(recognizing: Bytes(reply.payload))
         if isTerminal {
             let outcome = reply.outcome.map { [TerminalText.column($0, width: 8)] } ?? []
-            return TerminalText.line(outcome + [payload.shown])
+            return TerminalText.line(outcome + [TerminalText.body(payload)])
         }
         var object = JSONObject()
-        object.add(payload)
+        object.add("payload", payload: payload)
         object.add("outcome", reply.outcome)
         object.add("contentType", reply.contentType)
         return object.line

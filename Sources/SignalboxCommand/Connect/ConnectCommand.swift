@@ -155,7 +155,7 @@ struct ConnectCommand: ReportingCommand {
         run.onCountReached = { source.close() }
         run.stop = stop
         let report = try await run.report()
-        var result = MessageReport(limits: limits, end: report.session, shown: report.written)
+        var result = MessageReport(limits: limits, end: report.session, shown: report.summary.settled)
         result.unsent = source.unsent
         result.notHandled = report.summary.notHandled
         return result.report()

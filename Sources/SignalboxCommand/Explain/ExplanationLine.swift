@@ -1,4 +1,3 @@
-import AppScheme
 import MQTTPush
 import NavigationChain
 import Signalbox
@@ -57,13 +56,8 @@ struct ExplanationLine {
         object.add("source", message?.source.name.text)
         object.add("envelope", envelope)
         object.add("action", action?.name.text)
-        object.add("id", senderID)
-        switch message?.arrival.origin.facts {
-        case let push as PushFacts: object.add("topic", push.topic)
-        case let link as LinkFacts: object.add(link)
-        case let chat as ChatFacts: object.add(chat)
-        default: break
-        }
+        object.add("id", action?.senderID)
+        object.add(message?.arrival.origin.facts)
         object.add("route", message?.route)
         if let action { object.add(body(of: action)) }
         object.add("verdict") { object in
@@ -85,7 +79,7 @@ struct ExplanationLine {
         if let chat = message?.arrival.origin.facts as? ChatFacts { rows.append(Row("principal", chat.principal)) }
         rows.append(Row("route", message?.route))
         rows.append(Row("action", action?.name.text))
-        rows.append(Row("id", senderID))
+        rows.append(Row("id", action?.senderID))
         // Not named `body`, because a stage has that name.
         rows.append(Row("content", action.map { TerminalText.body(body(of: $0)) }))
         rows += steps.map { Row($0.stage, $0.detail, passes: $0.passes) }
@@ -100,11 +94,6 @@ struct ExplanationLine {
     private var url: URLText? {
         guard let text = try? link?.text() else { return nil }
         return try? URLText(text)
-    }
-
-    private var senderID: String? {
-        guard let action, action.idKey != .assigned else { return nil }
-        return action.id.text
     }
 
     /// Returns the body from which a plugin's `Info` is decoded, including a route's captures.

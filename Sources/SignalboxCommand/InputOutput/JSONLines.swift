@@ -23,36 +23,34 @@ extension JSONObject {
         }
     }
 
-    /// Adds the facts that distinguish push messages.
-    mutating func add(_ facts: PushFacts) {
-        add("topic", facts.topic)
-        add("retained", facts.retained)
-        add("qos", facts.qos)
-        add("captures", facts.captures)
-    }
-
-    /// Adds the facts about a link: `scheme`, and the `host` of a universal link.
-    mutating func add(_ facts: LinkFacts) {
-        if !facts.scheme.isEmpty { add("scheme", facts.scheme) }
-        add("host", facts.universalHost)
-    }
-
-    /// Adds the sender of a chat or feed message: `peer`, and for a client `principal` and `clientOrigin`, if present.
-    mutating func add(_ facts: ChatFacts) {
-        add("peer", facts.peer)
-        add("principal", facts.principal)
-        add("clientOrigin", facts.origin?.description)
+    /// Adds the facts that tell where a message comes from. For a push: `topic`. For a link: `scheme`, and the `host` of a
+    /// universal link. For a chat or feed: `peer`, and for a client `principal` and `clientOrigin`, if present.
+    mutating func add(_ facts: (any OriginFacts)?) {
+        switch facts {
+        case let push as PushFacts: add("topic", push.topic)
+        case let link as LinkFacts:
+            if !link.scheme.isEmpty { add("scheme", link.scheme) }
+            add("host", link.universalHost)
+        case let chat as ChatFacts:
+            add("peer", chat.peer)
+            add("principal", chat.principal)
+            add("clientOrigin", chat.origin?.description)
+        default: break
+        }
     }
 
     /// Adds a body as the member `body`: JSON unchanged, text as a string, other bytes as Base64 with an `encoding`
     /// member, `null` if it is empty.
     mutating func add(_ body: RawBody) {
-        if body.bytes.isEmpty {
-            add("body", json: "null".utf8)
-        } else if body.kind == .json {
-            add("body", json: EscapedJSON.compact(body.bytes))
+        if body.bytes.isEmpty { add("body", json: "null".utf8) } else { add("body", payload: body) }
+    }
+
+    /// Adds a payload: JSON unchanged, text as a string, other bytes as Base64 with an `encoding` member.
+    mutating func add(_ name: String, payload: RawBody) {
+        if payload.kind == .json {
+            add(name, json: EscapedJSON.compact(payload.bytes))
         } else {
-            add("body", content: body.bytes)
+            add(name, content: payload.bytes)
         }
     }
 }

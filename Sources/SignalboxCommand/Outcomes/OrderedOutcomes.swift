@@ -26,7 +26,6 @@ final class OrderedOutcomes: Sendable {
         var bytes = 0
         var waiters: [CheckedContinuation<Void, Never>] = []
         var summary: OutcomeSummary
-        var written = 0
     }
 
     private let state: Mutex<State>
@@ -55,8 +54,6 @@ final class OrderedOutcomes: Sendable {
         state = Mutex(State(summary: OutcomeSummary(recorded: recorded)))
     }
 
-    /// The number of lines handed to stdout.
-    var written: Int { state.withLock { $0.written } }
     /// The summary of the lines handed to stdout.
     var summary: OutcomeSummary { state.withLock { $0.summary } }
 
@@ -87,7 +84,7 @@ final class OrderedOutcomes: Sendable {
 
     /// Records the outcome of an arrival, and writes every line that no longer waits for an earlier one.
     func record(_ settled: SettledArrival) {
-        let line = OutcomeLine(settled)
+        let line = OutcomeLine(settled: settled)
         let json = line.recordLine
         let shown = output.isTerminal ? line.terminalLine : json
         let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
@@ -122,12 +119,10 @@ final class OrderedOutcomes: Sendable {
             state.slots.removeFirst()
             state.bytes -= json.count
             // Beyond the limit, outcomes only reflect that the source is closing.
-            guard limit.map({ state.written < $0 }) ?? true else { continue }
-            state.summary.count(isHandled: isHandled)
-            state.summary.compare(json.dropLast())
+            guard limit.map({ state.summary.settled < $0 }) ?? true else { continue }
+            state.summary.count(json.dropLast(), isHandled: isHandled)
             output.offer(shown)
-            state.written += 1
-            if state.written == limit { onCountReached() }
+            if state.summary.settled == limit { onCountReached() }
         }
     }
 

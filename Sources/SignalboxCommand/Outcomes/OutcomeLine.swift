@@ -1,19 +1,10 @@
-import AppScheme
-import MQTTPush
 import Signalbox
 import SignalboxCore
-import WebSocketChat
 
 /// The outcome of an arrival, formatted for output.
 struct OutcomeLine {
-    private let settled: SettledArrival
-    private let action: Action?
-
-    /// - Parameter settled: The settled arrival, retained as long as this value.
-    init(_ settled: SettledArrival) {
-        self.settled = settled
-        action = try? settled.arrival.reading.get()
-    }
+    /// The settled arrival, retained as long as this value.
+    let settled: SettledArrival
 
     /// A line of `run --outcomes`: `source`, `action`, `id` and the outcome. A push adds its topic, a link its scheme
     /// and host, and a chat or feed its peer and principal, where known. A dead letter adds the stages that it passed
@@ -23,12 +14,7 @@ struct OutcomeLine {
         object.add("source", source)
         object.add("action", action?.name.text)
         object.add("id", action?.id.text)
-        switch settled.arrival.origin.facts {
-        case let push as PushFacts: object.add("topic", push.topic)
-        case let link as LinkFacts: object.add(link)
-        case let chat as ChatFacts: object.add(chat)
-        default: break
-        }
+        object.add(settled.arrival.origin.facts)
         object.add(settled.outcome)
         if let explanation = settled.explanation {
             object.add("explanation", stages: explanation.steps.map { ExplainedStage($0) })
@@ -44,7 +30,7 @@ struct OutcomeLine {
         object.add("source", source)
         if let action {
             object.add("action", action.name.text)
-            object.add("id", senderID)
+            object.add("id", action.senderID)
             if let body = try? action.body.decode(RawBody.self) { object.add(body) }
         } else {
             object.add("original", content: settled.arrival.original)
@@ -61,7 +47,7 @@ struct OutcomeLine {
         let columns = [
             TerminalText.column(settled.outcome.name, width: 9),
             TerminalText.column(action?.name.text ?? "(unreadable)", width: 16),
-            TerminalText.column(senderID ?? "", width: 8),
+            TerminalText.column(action?.senderID ?? "", width: 8),
             TerminalText.column(TerminalText.body(body ?? original), width: 32),
             LineEscape.escaped(
                 reply.map { "-> " + String(decoding: EscapedJSON.compact($0), as: UTF8.self) } ?? reason
@@ -72,10 +58,7 @@ struct OutcomeLine {
 
     private var source: String { settled.arrival.origin.source.text }
 
-    private var senderID: String? {
-        guard let action, action.idKey != .assigned else { return nil }
-        return action.id.text
-    }
+    private var action: Action? { try? settled.arrival.reading.get() }
 
     private var reply: Bytes? {
         guard case .handled(let reply) = settled.outcome else { return nil }
@@ -90,6 +73,11 @@ struct OutcomeLine {
         case .abandoned(let abandonment): abandonment.text
         }
     }
+}
+
+extension Action {
+    /// The id that the sender gave the action, if any.
+    var senderID: String? { idKey == .assigned ? nil : id.text }
 }
 
 extension JSONObject {

@@ -4,19 +4,13 @@ struct OutcomeSummary: Sendable {
     private(set) var settled = 0
     /// The number of outcomes other than `handled`.
     private(set) var notHandled = 0
-    private var recorded: RecordedRun?
+    /// The expected lines, or `nil` for no comparison.
+    private(set) var recorded: RecordedRun?
 
-    /// - Parameter recorded: The expected lines, or `nil` for no comparison.
-    init(recorded: RecordedRun?) {
-        self.recorded = recorded
-    }
-
-    mutating func count(isHandled: Bool) {
+    /// Counts an outcome and compares its line, given without its newline.
+    mutating func count(_ line: ArraySlice<UInt8>, isHandled: Bool) {
         settled += 1
         if !isHandled { notHandled += 1 }
-    }
-
-    mutating func compare(_ line: ArraySlice<UInt8>) {
         recorded?.compare(line)
     }
 

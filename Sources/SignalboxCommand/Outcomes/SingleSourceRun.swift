@@ -39,7 +39,6 @@ struct SingleSourceRun {
         return SingleSourceReport(
             session: await session.run(stop: stop.stream),
             isComplete: source.isComplete,
-            written: outcomes.written,
             summary: outcomes.summary
         )
     }
@@ -51,9 +50,7 @@ struct SingleSourceReport {
     let session: SupervisorSession.End
     /// Whether the source ended by itself.
     let isComplete: Bool
-    /// The number of lines handed to stdout.
-    let written: Int
-    /// The summary of the outcomes.
+    /// The summary of the outcomes whose lines were handed to stdout.
     let summary: OutcomeSummary
 
     /// Whether the source stopped on request and nothing failed.

@@ -4,7 +4,6 @@ import MQTTPush
 import Signalbox
 import SignalboxCore
 import Synchronization
-import WebSocketChat
 
 /// Writes each action as one log line.
 struct LogPlugin: SyncPlugin {
@@ -164,11 +163,11 @@ struct ActionRecord {
         object.add("action", action.name.text)
         object.add("id", action.id.text)
         object.add("receivedAt", WallTimeText.utc(action.receivedAt))
-        switch context.origin.facts {
-        case let push as PushFacts: object.add(push)
-        case let link as LinkFacts: object.add(link)
-        case let chat as ChatFacts: object.add(chat)
-        default: break
+        object.add(context.origin.facts)
+        if let push = context.origin.facts as? PushFacts {
+            object.add("retained", push.retained)
+            object.add("qos", push.qos)
+            object.add("captures", push.captures)
         }
         object.add(body)
         return object.line
@@ -177,14 +176,12 @@ struct ActionRecord {
     /// The columns for a terminal: time of day, source, action, id, body.
     var terminalLine: [UInt8] {
         let action = context.action
-        let time = WallTimeText.utc(action.receivedAt).dropFirst(11)
-        let columns = [
-            TerminalText.column(String(time), width: 13),
+        return TerminalText.line([
+            TerminalText.column(WallTimeText.time(action.receivedAt), width: 13),
             TerminalText.column(context.origin.source.text, width: 10),
             TerminalText.column(action.name.text, width: 16),
             TerminalText.column(action.id.text, width: 20),
             shownBody,
-        ]
-        return Array((columns.joined(separator: "  ") + "\n").utf8)
+        ])
     }
 }

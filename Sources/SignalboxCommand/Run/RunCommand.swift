@@ -57,7 +57,7 @@ struct RunArguments: ParsableArguments {
         var builder = SupervisorBuilder(configuration: configuration, printing: .output(output), logger: logger)
         if let listening { builder.onChat = { listening.expect($0) } }
         var onOutcome: (@Sendable (SettledArrival) -> Void)?
-        if outcomes { onOutcome = { output.offer(OutcomeLine($0).runLine) } }
+        if outcomes { onOutcome = { output.offer(OutcomeLine(settled: $0).runLine) } }
         let supervisor = try builder.supervisor(onOutcome: onOutcome)
         try builder.addSources(to: supervisor)
         listening?.finishStartup()
