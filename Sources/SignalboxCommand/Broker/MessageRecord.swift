@@ -20,7 +20,7 @@ struct MessageRecord {
     private let isBinary: Bool
 
     /// - Parameter patterns: The patterns whose captures of the topic are shown.
-    init(_ body: RawBody, _ context: ActionContext, patterns: [TopicPattern] = [], limits: MessageLimits) {
+    init(_ body: RawBody, _ context: ActionContext, patterns: [TopicPattern], limits: MessageLimits) {
         self.context = context
         self.patterns = patterns
         // A topic does not tell text from bytes; a WebSocket message does.

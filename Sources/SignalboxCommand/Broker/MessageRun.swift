@@ -1,6 +1,7 @@
 import Logging
 import Signalbox
 import SignalboxCore
+import SignalboxRoutes
 import Synchronization
 import WebSocketChat
 
@@ -13,29 +14,26 @@ struct MessageRun {
     let limits: LimitArguments
     let logger: Logger
     let output = StandardOutput()
-    /// Returns the output for a message, with its newline.
-    let line: @Sendable (RawBody, ActionContext, _ isTerminal: Bool) -> [UInt8]
+    /// How payloads are written without the rest of their messages, if at all.
+    let raw: RawOutput?
+    /// The limits of JSON in a payload.
+    let messageLimits: MessageLimits
+    /// The patterns whose captures of the topic are shown.
+    var patterns: [TopicPattern] = []
     /// Called once, after the last message of `limits.count` is written.
     var onCountReached: @Sendable () -> Void = {}
+    /// Yields when the source must stop for another reason.
+    var stop = AsyncStream.makeStream(of: Void.self)
 
     /// Runs the source to its end. It ends early when enough lines are written, the timeout expires, stdout is closed, or
     /// a signal arrives.
     ///
-    /// - Parameters:
-    ///   - stop: Yields when the source must stop for another reason.
-    ///   - meanwhile: Runs beside the source, with the number of lines written.
+    /// - Parameter meanwhile: Runs beside the source, with the number of lines written.
     func report(
         of adapter: any Adapter,
-        stop: (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation) = AsyncStream.makeStream(),
         meanwhile: @escaping @Sendable (_ shown: @escaping @Sendable () -> Int) async -> Void = { _ in }
     ) async throws -> MessageReport {
-        let isTerminal = output.isTerminal
-        let plugin = MessagePlugin(action: MessageRun.action, count: limits.count, output: output) { [line] in
-            line($0, $1, isTerminal)
-        } onCountReached: { [onCountReached] in
-            onCountReached()
-            stop.continuation.yield()
-        }
+        let plugin = MessagePlugin(self)
         var bounds = SupervisorConfiguration()
         bounds.timeout = MessageRun.outputTimeout
         bounds.ackDeadline = MessageRun.outputTimeout
@@ -57,29 +55,12 @@ final class MessagePlugin: Plugin {
         var isClosed = false
     }
 
-    let action: ActionName
-    private let count: Int?
-    private let output: StandardOutput
-    private let line: @Sendable (RawBody, ActionContext) -> [UInt8]
-    private let onCountReached: @Sendable () -> Void
+    let action = MessageRun.action
+    private let run: MessageRun
     private let state = Mutex(State())
 
-    /// - Parameters:
-    ///   - count: The number of messages to write, or `nil` for no limit.
-    ///   - line: Returns the output for a message, with its newline.
-    ///   - onCountReached: Called once, after the last message of `count` is written.
-    init(
-        action: ActionName,
-        count: Int?,
-        output: StandardOutput,
-        line: @escaping @Sendable (RawBody, ActionContext) -> [UInt8],
-        onCountReached: @escaping @Sendable () -> Void
-    ) {
-        self.action = action
-        self.count = count
-        self.output = output
-        self.line = line
-        self.onCountReached = onCountReached
+    init(_ run: MessageRun) {
+        self.run = run
     }
 
     /// The number of messages written.
@@ -92,14 +73,17 @@ final class MessagePlugin: Plugin {
 
     func callAsAction(_ info: RawBody, context: ActionContext) async throws {
         guard !state.withLock({ $0.isClosed }) else { return }
-        try await output.write(line(info, context))
+        let record = MessageRecord(info, context, patterns: run.patterns, limits: run.messageLimits)
+        try await run.output.write(record.line(run.raw, isTerminal: run.output.isTerminal))
         let isLast = state.withLock { state in
             state.shown += 1
-            guard !state.isClosed, state.shown == count else { return false }
+            guard !state.isClosed, state.shown == run.limits.count else { return false }
             state.isClosed = true
             return true
         }
-        if isLast { onCountReached() }
+        guard isLast else { return }
+        run.onCountReached()
+        run.stop.continuation.yield()
     }
 }
 

@@ -73,10 +73,13 @@ struct SubscribeCommand: ReportingCommand {
     func perform() async throws -> CommandStatus {
         broker.tls.warn()
         let patterns = try topics.map(pattern)
-        let run = MessageRun(limits: limits, logger: Logger(level: logLevel)) { [raw] body, context, isTerminal in
-            MessageRecord(body, context, patterns: patterns, limits: SubscribeCommand.messageLimits)
-                .line(raw, isTerminal: isTerminal)
-        }
+        let run = MessageRun(
+            limits: limits,
+            logger: Logger(level: logLevel),
+            raw: raw,
+            messageLimits: SubscribeCommand.messageLimits,
+            patterns: patterns
+        )
         let adapter = try MQTTPushAdapter(push(patterns), logger: run.logger)
         return try await run.report(of: adapter) { [rate] shown in
             if rate { await RateReporter(count: shown).run() }

@@ -111,23 +111,13 @@ struct ConnectCommand: ReportingCommand {
     }
 
     private func show(_ feed: WebSocketFeedConfiguration, _ logger: Logger) async throws -> CommandStatus {
-        let stop = AsyncStream.makeStream(of: Void.self)
         // Silences the supervisor's warnings, because the command itself reports how the connection ended.
         let quiet = Logger(level: logger.logLevel >= .notice ? .critical : logger.logLevel)
-        var run = MessageRun(limits: limits, logger: quiet) { [raw] body, context, isTerminal in
-            MessageRecord(body, context, limits: ConnectCommand.messageLimits).line(raw, isTerminal: isTerminal)
-        }
-        let source = try ConnectSource(
-            feed,
-            outgoing: outgoing,
-            logger: logger,
-            onAnswer: nil,
-            discardsMessages: { [output = run.output] in output.isReaderGone }
-        ) {
-            stop.continuation.yield()
-        }
+        var run = MessageRun(limits: limits, logger: quiet, raw: raw, messageLimits: ConnectCommand.messageLimits)
+        let stop = run.stop.continuation
+        let source = try ConnectSource(feed, outgoing: outgoing, logger: logger, output: run.output, stop: stop)
         run.onCountReached = { source.close() }
-        var report = try await run.report(of: source, stop: stop)
+        var report = try await run.report(of: source)
         report.unsent = source.unsent
         return report.report()
     }
@@ -143,11 +133,9 @@ struct ConnectCommand: ReportingCommand {
             try self.feed(changing: feed),
             outgoing: outgoing,
             logger: logger,
-            onAnswer: { output.offer(ConnectCommand.line(for: $0, isTerminal: output.isTerminal)) },
-            discardsMessages: { output.isReaderGone }
-        ) {
-            stop.continuation.yield()
-        }
+            output: output,
+            stop: stop.continuation
+        ) { output.offer(ConnectCommand.line(for: $0, isTerminal: output.isTerminal)) }
         var run = SingleSourceRun(configuration: configuration, adapter: source, output: output, logger: logger)
         run.window = section.window
         run.timeout = limits.timeout

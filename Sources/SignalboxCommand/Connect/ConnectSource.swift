@@ -1,3 +1,4 @@
+import AdapterSupport
 import Logging
 import SignalboxCore
 import Synchronization
@@ -8,23 +9,23 @@ final class ConnectSource: Adapter {
     private let feed: WebSocketFeed
     private let keepsConnections: Bool
     private let onAnswer: (@Sendable (Bytes) -> Void)?
-    private let discardsMessages: @Sendable () -> Bool
+    private let output: StandardOutput
     private let watch = ConnectionWatch()
     private let outgoing: OutgoingLines
 
     /// - Parameters:
     ///   - configuration: The configuration of the connection.
+    ///   - output: The output of the messages. They are discarded when its reader has closed it.
+    ///   - stop: Yields to request the end of the run.
     ///   - onAnswer: Receives the outcomes of sent messages. If `nil`, outcomes are treated like other messages.
-    ///   - discardsMessages: Returns whether further messages are discarded.
-    ///   - stop: Requests the end of the run.
     /// - Throws: `WebSocketChatError` `invalidConfiguration`.
     init(
         _ configuration: WebSocketFeedConfiguration,
         outgoing options: OutgoingArguments,
         logger: Logger,
-        onAnswer: (@Sendable (Bytes) -> Void)?,
-        discardsMessages: @escaping @Sendable () -> Bool,
-        stop: @escaping @Sendable () -> Void
+        output: StandardOutput,
+        stop: AsyncStream<Void>.Continuation,
+        onAnswer: (@Sendable (Bytes) -> Void)? = nil
     ) throws(WebSocketChatError) {
         var watched = configuration
         watched.announcesConnections = true
@@ -32,7 +33,7 @@ final class ConnectSource: Adapter {
         feed = try WebSocketFeed(watched, logger: logger)
         keepsConnections = !configuration.announcesConnections
         self.onAnswer = onAnswer
-        self.discardsMessages = discardsMessages
+        self.output = output
         outgoing = OutgoingLines(options, watch: watch, stop: stop)
     }
 
@@ -52,7 +53,7 @@ final class ConnectSource: Adapter {
             watch: watch,
             keepsConnections: keepsConnections,
             onAnswer: onAnswer,
-            discardsMessages: discardsMessages
+            discardsMessages: { [output] in output.isReaderGone }
         )
         // Cancelled and awaited when the feed has ended.
         async let _ = outgoing.run()
@@ -153,8 +154,8 @@ struct ConnectIntake: Intake {
 final class ConnectionWatch: Sendable {
     private struct State {
         var current: ChatConnection?
-        var waiter: CheckedContinuation<ChatConnection?, Never>?
-        var isCancelled = false
+        /// The next connection.
+        var next = Promise<ChatConnection>()
     }
 
     private let state = Mutex(State())
@@ -163,12 +164,12 @@ final class ConnectionWatch: Sendable {
     var current: ChatConnection? { state.withLock { $0.current } }
 
     func opened(_ connection: ChatConnection) {
-        let waiter = state.withLock { state in
+        let next = state.withLock { state in
             state.current = connection
-            defer { state.waiter = nil }
-            return state.waiter
+            defer { state.next = Promise() }
+            return state.next
         }
-        waiter?.resume(returning: connection)
+        next.set(connection)
     }
 
     /// Forgets the connection if it is the current one.
@@ -176,27 +177,11 @@ final class ConnectionWatch: Sendable {
         state.withLock { if $0.current === connection { $0.current = nil } }
     }
 
-    /// Waits for an open connection and returns it. Only one task may wait at a time.
-    ///
-    /// - Returns: `nil` if the task is cancelled, and in every later call.
+    /// Waits for an open connection and returns it, or `nil` if the task is cancelled.
     func connection() async -> ChatConnection? {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let answer = state.withLock { state -> ChatConnection?? in
-                    if state.isCancelled { return .some(nil) }
-                    if let current = state.current { return .some(current) }
-                    state.waiter = continuation
-                    return nil
-                }
-                if let answer { continuation.resume(returning: answer) }
-            }
-        } onCancel: {
-            let waiter = state.withLock { state in
-                state.isCancelled = true
-                defer { state.waiter = nil }
-                return state.waiter
-            }
-            waiter?.resume(returning: nil)
-        }
+        guard !Task.isCancelled else { return nil }
+        let (current, next) = state.withLock { ($0.current, $0.next) }
+        if let current { return current }
+        return await next.valueUnlessCancelled()
     }
 }

@@ -35,11 +35,11 @@ final class OutgoingLines: Sendable {
 
     private let options: OutgoingArguments
     private let watch: ConnectionWatch
-    private let stop: @Sendable () -> Void
+    private let stop: AsyncStream<Void>.Continuation
     private let refused = Atomic(0)
 
-    /// - Parameter stop: Requests the end of the run.
-    init(_ options: OutgoingArguments, watch: ConnectionWatch, stop: @escaping @Sendable () -> Void) {
+    /// - Parameter stop: Yields to request the end of the run.
+    init(_ options: OutgoingArguments, watch: ConnectionWatch, stop: AsyncStream<Void>.Continuation) {
         self.options = options
         self.watch = watch
         self.stop = stop
@@ -56,7 +56,7 @@ final class OutgoingLines: Sendable {
         guard closes, let connection = await watch.connection() else { return }
         connection.close()
         // The server's close ends the run. If it does not come, the run is stopped.
-        if (try? await Task.sleep(for: OutgoingLines.closeTimeout)) != nil { stop() }
+        if (try? await Task.sleep(for: OutgoingLines.closeTimeout)) != nil { stop.yield() }
     }
 
     private func sendInput() async {
