@@ -73,27 +73,11 @@ struct BridgeCommand: ReportingCommand {
     }
 
     func perform() async throws -> CommandStatus {
-        var configuration = RunConfiguration()
-        var script = ScriptSource(page: JavaScriptCoreConfiguration(source: "page", scripts: []))
-        var section = SourceSection(name: "page", kind: .script(script))
-        if let file = plugins.config {
-            configuration = try ConfigurationFile.read(file, for: .plugins)
-            let none = "there is no script source; add one below 'sources', such as page: { script: {} }"
-            (section, script) = try SourceChoice(kind: "script source", none: none, file: file)
-                .one(plugins.source, in: configuration, \.script)
-        }
-        let run = BridgeRun(
-            command: self,
-            configuration: configuration,
-            section: section,
-            script: script,
-            logger: Logger(level: logLevel)
-        )
-        return try await run.status()
+        try await BridgeRun(self).status()
     }
 
     func origins() throws -> [WebOrigin] {
-        try allowOrigin.map { text in try checked("--allow-origin") { () throws(URLTextError) in try WebOrigin(text) } }
+        try allowOrigin.map { text in try ValidationError.checked("--allow-origin") { try WebOrigin(text) } }
     }
 }
 

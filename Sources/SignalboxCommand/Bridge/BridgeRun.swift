@@ -1,3 +1,4 @@
+import ArgumentParser
 import BrowserBridge
 import JSBridge
 import Logging
@@ -8,13 +9,25 @@ import SignalboxRoutes
 
 /// A run of a page of `bridge`.
 struct BridgeRun {
-    let command: BridgeCommand
-    let configuration: RunConfiguration
+    private let command: BridgeCommand
+    private var configuration = RunConfiguration()
     /// The source that the page stands for.
-    let section: SourceSection
-    let script: ScriptSource
-    let output = StandardOutput()
-    let logger: Logger
+    private var section: SourceSection
+    private var script = ScriptSource(page: JavaScriptCoreConfiguration(source: "page", scripts: []))
+    private let output = StandardOutput()
+    private let logger: Logger
+
+    /// Reads the configuration of the command, if it has one.
+    init(_ command: BridgeCommand) throws(CommandFailure) {
+        self.command = command
+        logger = Logger(level: command.logLevel)
+        section = SourceSection(name: "page", kind: .script(script))
+        guard let file = command.plugins.config else { return }
+        configuration = try ConfigurationFile.read(file, for: .plugins)
+        let none = "there is no script source; add one below 'sources', such as page: { script: {} }"
+        (section, script) = try SourceChoice(kind: "script source", none: none, file: file)
+            .one(command.plugins.source, in: configuration, \.script)
+    }
 
     /// Runs the page to its end and returns the exit status.
     func status() async throws -> CommandStatus {
@@ -91,8 +104,8 @@ extension BridgeRun {
     private func webView() async throws -> CommandStatus {
         let page = command.pages[0]
         if page.hasPrefix("http://") || page.hasPrefix("https://") { return try await webView(showing: page) }
-        let site = try SiteFiles.read(page)
-        return try await SiteServer.serving(site.documents, logger) { port in
+        let documents = try SiteFiles.read(page)
+        return try await SiteServer.serving(documents, logger) { port in
             try await webView(showing: "http://127.0.0.1:\(port)/")
         }
     }
@@ -105,18 +118,13 @@ extension BridgeRun {
         view.messagesToPage = script.page.messagesToPage
         view.messagesWithoutListener = script.page.messagesWithoutListener
         let engine = try WebKitGTKEngine(view, logger: logger.withoutSecrets) { [output] request, verdict in
-            output.offer(NavigationLine(request, verdict).line(isTerminal: output.isTerminal))
+            output.offer(NavigationLine(request: request, verdict: verdict).line(isTerminal: output.isTerminal))
         }
         return try await status(of: engine) { engine.scriptErrors }
     }
 
     private func bridge(showing text: String) throws -> BridgeConfiguration {
-        let url: URLText
-        do throws(URLTextError) {
-            url = try URLText(text)
-        } catch {
-            throw CommandFailure(.usage, "the page is not a valid URL: \(error)")
-        }
+        let url = try ValidationError.checked("the page is not a valid URL") { try URLText(text) }
         var configurator = BridgeConfigurator()
         if let own = url.origin { configurator.set(origins: [own] + (try command.origins())) }
         configurator.set(title: script.page.title)
@@ -139,8 +147,8 @@ extension BridgeRun {
 
     /// Serves a page to the browser that opens its address.
     private func browser() async throws -> CommandStatus {
-        let site = try SiteFiles.read(command.pages[0])
-        var browser = BrowserConfiguration(source: section.name, documents: site.documents)
+        let documents = try SiteFiles.read(command.pages[0])
+        var browser = BrowserConfiguration(source: section.name, documents: documents)
         browser.allowsInlineCode = true
         browser.origins = try command.origins()
         browser.limits = configuration.limits

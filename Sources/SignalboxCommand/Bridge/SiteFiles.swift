@@ -2,17 +2,15 @@ import BrowserBridge
 import Foundation
 
 /// A page, or the pages of a folder, read into memory to be served.
-struct SiteFiles {
-    /// The documents by path. The first page is at `/`.
-    let documents: [String: BrowserDocument]
-
+enum SiteFiles {
     /// The maximum number of files in a folder: the capacity of the server's table without the bridge's script.
     static let fileLimit = 98
 
     /// Reads one page, or all files of a folder except hidden ones. The folder's `index.html` is the first page.
     ///
+    /// - Returns: The documents by path. The first page is at `/`.
     /// - Throws: ``NamedFileError`` if a file is missing, unreadable or too large, or if the folder has too many files.
-    static func read(_ path: String) throws(NamedFileError) -> SiteFiles {
+    static func read(_ path: String) throws(NamedFileError) -> [String: BrowserDocument] {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
             throw NamedFileError(path: path, reason: "cannot be read: it does not exist")
@@ -22,16 +20,15 @@ struct SiteFiles {
                 contentType: "text/html; charset=utf-8",
                 body: try FileContent.bytes(of: path, limit: FileContent.documentLimit)
             )
-            return SiteFiles(documents: ["/": page])
+            return ["/": page]
         }
         var documents: [String: BrowserDocument] = [:]
         for name in try names(in: path) {
             guard documents.count < fileLimit else {
                 throw NamedFileError(path: path, reason: "has more than \(fileLimit) files")
             }
-            let type = contentType(of: name)
             documents["/\(name)"] = BrowserDocument(
-                contentType: type,
+                contentType: contentType(of: name),
                 body: try FileContent.bytes(of: "\(path)/\(name)", limit: FileContent.documentLimit)
             )
         }
@@ -39,7 +36,7 @@ struct SiteFiles {
             throw NamedFileError(path: path, reason: "has no index.html, the first page")
         }
         documents["/"] = first
-        return SiteFiles(documents: documents)
+        return documents
     }
 
     /// Returns names relative to the folder, sorted, so that the order does not depend on the file system.

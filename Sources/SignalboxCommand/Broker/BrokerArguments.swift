@@ -63,18 +63,9 @@ struct BrokerArguments: ParsableArguments {
         return publisher
     }
 
-    /// Converts the adapter's validation errors.
-    static func checked<Value>(_ make: () throws(MQTTPushError) -> Value) throws(ValidationError) -> Value {
-        do throws(MQTTPushError) {
-            return try make()
-        } catch {
-            throw ValidationError(error.detail)
-        }
-    }
-
     /// Parses the URL, which is never part of an error message, because it may contain a password.
     private func broker() throws(ValidationError) -> MQTTBroker {
-        try BrokerArguments.checked { () throws(MQTTPushError) in try MQTTBroker(url: url) }
+        try ValidationError.checked { try MQTTBroker(url: url) }
     }
 
     private func password() throws(ValidationError) -> Secret? {

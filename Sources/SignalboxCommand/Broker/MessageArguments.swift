@@ -43,11 +43,7 @@ struct MessageArguments: ParsableArguments {
 
     func validate() throws {
         guard payload == nil || file == nil else { throw ValidationError("--payload and --file exclude each other") }
-        do throws(TopicError) {
-            _ = try TopicName(topic)
-        } catch {
-            throw ValidationError("--topic: \(error)")
-        }
+        _ = try ValidationError.checked("--topic") { try TopicName(topic) }
     }
 
     /// Reads the payload.
@@ -69,7 +65,7 @@ struct MessageArguments: ParsableArguments {
         var publisher = try broker.publisher("publisher")
         if content != nil { publisher.queuedBytes = 2 * MessageArguments.payloadLimit }
         if let timeout { publisher.publishTimeout = min(max(timeout, .milliseconds(10)), .seconds(3_600)) }
-        try BrokerArguments.checked { [publisher] () throws(MQTTPushError) in try publisher.validate() }
+        try ValidationError.checked { [publisher] in try publisher.validate() }
         return publisher
     }
 

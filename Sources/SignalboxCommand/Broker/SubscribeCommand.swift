@@ -96,11 +96,7 @@ struct SubscribeCommand: ReportingCommand {
             }
             text = "$share/\(share)/\(text)"
         }
-        do throws(TopicError) {
-            return try TopicPattern(text)
-        } catch {
-            throw ValidationError("--topic: \(error)")
-        }
+        return try ValidationError.checked("--topic") { [text] in try TopicPattern(text) }
     }
 
     /// Returns the source, without a session. Captures are matched when a message is printed, so `{action}` and `{id}`
@@ -120,7 +116,7 @@ struct SubscribeCommand: ReportingCommand {
         var push = try broker.source("subscription", topics: topics)
         push.limits = SubscribeCommand.messageLimits
         push.ackDeadline = MessageRun.outputTimeout
-        try BrokerArguments.checked { [push] () throws(MQTTPushError) in try push.validate() }
+        try ValidationError.checked { [push] in try push.validate() }
         return push
     }
 }

@@ -58,11 +58,9 @@ struct ConnectCommand: ReportingCommand {
         guard url != nil || plugins.config != nil else {
             throw ValidationError("there is no server; add a URL such as ws://127.0.0.1:8080/, or --config with a feed")
         }
-        do {
+        try ValidationError.checked {
             let feed = try feed(from: try url ?? WebSocketURL("ws://localhost/"))
             if plugins.config == nil { try feed.validate() }
-        } catch let error as WebSocketChatError {
-            throw ValidationError(error.detail)
         }
     }
 
@@ -84,11 +82,7 @@ struct ConnectCommand: ReportingCommand {
     /// Returns the URL, which never appears in an error message, because its query may contain a token.
     private func url() throws(ValidationError) -> WebSocketURL? {
         guard let text = urls.first else { return nil }
-        do throws(WebSocketChatError) {
-            return try WebSocketURL(text)
-        } catch {
-            throw ValidationError(error.detail)
-        }
+        return try ValidationError.checked { try WebSocketURL(text) }
     }
 
     /// Returns the feed without a configuration: every message is the same action, regardless of its content.

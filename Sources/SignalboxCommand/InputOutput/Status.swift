@@ -185,13 +185,18 @@ extension ReportingCommand {
         await DiagnosticOutput.shared.flush()
         throw status.code
     }
+}
 
-    /// Returns the value of an option, or throws an error with the option's name.
-    func checked<Value, Failure: Error>(_ option: String, _ make: () throws(Failure) -> Value) throws -> Value {
+extension ValidationError {
+    /// Returns the value of an option, or throws the reason that it is invalid as a `ValidationError`.
+    ///
+    /// - Parameter option: The name of the option, with which the error message starts; `nil` for no name.
+    static func checked<Value>(_ option: String? = nil, _ make: () throws -> Value) throws(ValidationError) -> Value {
         do {
             return try make()
         } catch {
-            throw ValidationError("\(option): \(error)")
+            let detail = (error as? MQTTPushError)?.detail ?? (error as? WebSocketChatError)?.detail ?? "\(error)"
+            throw ValidationError(option.map { "\($0): \(detail)" } ?? detail)
         }
     }
 }

@@ -6,12 +6,12 @@ import Synchronization
 /// only after that. The actions of a batch share one fsync.
 struct FilePlugin: BatchPlugin {
     let action: ActionName
-    let log: AppendLog
+    let log: LineCommitter
 
     func callAsActions(_ batch: [(info: RawBody, context: ActionContext)]) async throws {
         var lines: [UInt8] = []
         for (info, context) in batch { lines += ActionRecord(body: info, context: context).jsonLine }
-        try await log.append(lines)
+        try await log.commit(lines)
     }
 }
 
@@ -27,40 +27,10 @@ struct FileLinePlugin: Plugin {
     }
 }
 
-/// An append-only file of lines, shared by the plugins that name the same path.
-///
-/// Waiting lines go to the disk with one write and one fsync. After a failed write the file is truncated to whole
-/// lines. After a failed fsync the content of the disk is unknown, so every further write is refused until the
-/// program restarts.
-final class AppendLog: Sendable {
-    /// The identity of the file.
-    let identity: FileIdentity
-    private let committer: LineCommitter
-
-    /// Opens or creates the file with access for its owner only, and locks it against other processes.
-    ///
-    /// - Throws: ``AppendLogError`` if the file cannot be opened, is locked by another process, or is not a regular
-    ///   file with a single hard link that only this user can read and write.
-    init(path: String) throws(AppendLogError) {
-        let file = try AppendLogFile(path: path)
-        identity = file.identity
-        committer = LineCommitter(name: "signalbox.file") { (bytes) throws(OutputFailure) in
-            try file.append(bytes)
-        }
-    }
-
-    /// An append log without a file, to which nothing can be appended, for plugins that are never called.
-    init() {
-        identity = FileIdentity(stat())
-        committer = LineCommitter(name: "signalbox.file") { (_) throws(OutputFailure) in throw .closed }
-    }
-
-    /// Appends lines, each with a final newline, and returns when all of them are on the disk.
-    ///
-    /// - Throws: ``OutputFailure``. A failed write leaves no line in the file. If the following truncation or an fsync
-    ///   fails, the file may contain the lines, on the disk or not, and every later call throws.
-    func append(_ lines: [UInt8]) async throws(OutputFailure) {
-        try await committer.commit(lines)
+extension LineCommitter {
+    /// Creates an append log, which writes waiting lines to the file with one write and one fsync.
+    convenience init(appendingTo file: AppendLogFile) {
+        self.init(name: "signalbox.file") { (lines) throws(OutputFailure) in try file.append(lines) }
     }
 }
 
@@ -68,7 +38,7 @@ final class AppendLog: Sendable {
 /// stays open as long as a plugin uses it.
 final class AppendLogTable: Sendable {
     private struct Entry {
-        weak var log: AppendLog?
+        weak var log: LineCommitter?
     }
 
     private let opensFiles: Bool
@@ -80,19 +50,26 @@ final class AppendLogTable: Sendable {
     }
 
     /// Returns the append log of the file, and opens the file if necessary.
-    func log(at path: String) throws(AppendLogError) -> AppendLog {
-        guard opensFiles else { return AppendLog() }
+    func log(at path: String) throws(AppendLogError) -> LineCommitter {
+        guard opensFiles else {
+            return LineCommitter(name: "signalbox.file") { (_) throws(OutputFailure) in throw .closed }
+        }
         return try logs.withLock { (logs) throws(AppendLogError) in
             if let known = FileIdentity(path: path).flatMap({ logs[$0]?.log }) { return known }
-            let log = try AppendLog(path: path)
+            let file = try AppendLogFile(path: path)
+            let log = LineCommitter(appendingTo: file)
             logs = logs.filter { $0.value.log != nil }
-            logs[log.identity] = Entry(log: log)
+            logs[file.identity] = Entry(log: log)
             return log
         }
     }
 }
 
-/// The open file of an ``AppendLog``. Its methods block and are called on the log's own queue.
+/// An append-only file of lines. Its methods block and are called on the queue of a ``LineCommitter``, which the plugins
+/// that name the same path share.
+///
+/// After a failed write the file is truncated to whole lines. After a failed fsync the content of the disk is unknown,
+/// so every further write is refused until the program restarts.
 final class AppendLogFile: Sendable {
     /// The identity of the file.
     let identity: FileIdentity
@@ -100,6 +77,10 @@ final class AppendLogFile: Sendable {
     /// The failure after which the content of the disk is unknown.
     private let broken = Mutex<OutputFailure?>(nil)
 
+    /// Opens or creates the file with access for its owner only, and locks it against other processes.
+    ///
+    /// - Throws: ``AppendLogError`` if the file cannot be opened, is locked by another process, or is not a regular
+    ///   file with a single hard link that only this user can read and write.
     init(path: String) throws(AppendLogError) {
         // Opening a FIFO by mistake must not wait for its other end; O_NONBLOCK does not affect regular files.
         let flags = O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW
@@ -130,7 +111,10 @@ final class AppendLogFile: Sendable {
         return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
     }
 
-    /// Writes whole lines and returns when they are durable.
+    /// Writes lines, each with a final newline, and returns when all of them are on the disk.
+    ///
+    /// - Throws: ``OutputFailure``. A failed write leaves no line in the file. If the following truncation or an fsync
+    ///   fails, the file may contain the lines, on the disk or not, and every later call throws.
     func append(_ lines: [UInt8]) throws(OutputFailure) {
         if let failure = broken.withLock({ $0 }) { throw failure }
         let end = lseek(descriptor, 0, SEEK_END)

@@ -92,7 +92,7 @@ struct PublishPlugin: Plugin {
         }
         guard let publisher = publishers.publisher(of: section.source) else {
             throw PublishFailure(
-                reason: "the source \(section.source) does not run in this command",
+                description: "the source \(section.source) does not run in this command",
                 isRetryable: false
             )
         }
@@ -104,7 +104,7 @@ struct PublishPlugin: Plugin {
         } catch {
             let mayPass = [.queueFull, .timeout, .notConnected].contains(error.code)
             throw PublishFailure(
-                reason: "not published to \(topic.debugDescription): \(error)",
+                description: "not published to \(topic.debugDescription): \(error)",
                 isRetryable: mayPass,
                 whenExhausted: mayPass || [.stopped, .cancelled].contains(error.code) ? .abandon : .deadLetter
             )
@@ -115,14 +115,11 @@ struct PublishPlugin: Plugin {
 /// The reason that an action's body was not published.
 struct PublishFailure: RetryableError, CustomStringConvertible {
     /// The error and its topic.
-    let reason: String
+    let description: String
     /// Whether another attempt may succeed.
     let isRetryable: Bool
     /// What happens after the last attempt: `abandon` if the message may be published later.
     var whenExhausted = RetryExhaustion.deadLetter
-
-    /// The reason.
-    var description: String { reason }
 }
 
 /// The publishers of the running sources, for plugins that publish through them. Callable from any thread.

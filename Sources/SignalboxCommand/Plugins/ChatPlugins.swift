@@ -11,17 +11,13 @@ struct BroadcastPlugin: SyncPlugin {
     }
 
     let action: ActionName
-    let choice: TagChoice
-
-    init(action: ActionName, tag: String?) {
-        self.action = action
-        choice = TagChoice(fixed: tag)
-    }
+    /// The tag, or `nil` if the body names it.
+    let tag: String?
 
     func callAsAction(_ info: RawBody, context: ActionContext) throws -> Answer {
-        guard let connection = context.chat else { throw PluginDeclined.noConnection }
+        let connection = try context.connection
         guard info.kind != .bytes else { throw PluginDeclined("an envelope cannot have bytes as its body") }
-        let report = connection.broadcast(action, context.action.body.json, to: try choice.tag(of: context))
+        let report = connection.broadcast(action, context.action.body.json, to: try tag ?? context.tagInBody)
         return Answer(sent: report.sent, refused: report.refused)
     }
 }
@@ -29,40 +25,16 @@ struct BroadcastPlugin: SyncPlugin {
 /// Adds a tag to the connection that sent an action, or removes it.
 struct TagPlugin: SyncPlugin {
     let action: ActionName
-    let choice: TagChoice
+    /// The tag, or `nil` if the body names it.
+    let tag: String?
     let joins: Bool
 
-    init(action: ActionName, tag: String?, joins: Bool) {
-        self.action = action
-        choice = TagChoice(fixed: tag)
-        self.joins = joins
-    }
-
     func callAsAction(_ info: RawBody, context: ActionContext) throws {
-        guard let connection = context.chat else { throw PluginDeclined.noConnection }
-        let tag = try choice.tag(of: context)
+        let connection = try context.connection
+        let tag = try tag ?? context.tagInBody
         guard joins else { return connection.leave(tag) }
         guard connection.join(tag) else {
             throw PluginDeclined("the connection has reached its limit of tags, or the tag is not 1 to 128 bytes")
-        }
-    }
-}
-
-/// The tag of a plugin: the configured tag, or else the tag in the body.
-struct TagChoice: Sendable {
-    let fixed: String?
-
-    private struct Named: Decodable {
-        let tag: String
-    }
-
-    /// - Throws: `PluginDeclined` if neither specifies a tag.
-    func tag(of context: ActionContext) throws(PluginDeclined) -> String {
-        if let fixed { return fixed }
-        do throws(BodyError) {
-            return try context.body.decode(Named.self).tag
-        } catch {
-            throw PluginDeclined("the body names no tag: \(error)")
         }
     }
 }
@@ -74,19 +46,38 @@ struct EchoPlugin: SyncPlugin {
     func callAsAction(_ info: RawBody, context: ActionContext) throws -> ReplyValue {
         switch info.kind {
         case .json: return try context.body.decode(ReplyValue.self)
-        case .text: try EchoPlugin.connection(of: context).send(text: info.bytes.text ?? "")
-        case .bytes: try EchoPlugin.connection(of: context).send(binary: info.bytes)
+        case .text: try context.connection.send(text: info.bytes.text ?? "")
+        case .bytes: try context.connection.send(binary: info.bytes)
         }
         return .null
     }
+}
 
-    private static func connection(of context: ActionContext) throws(PluginDeclined) -> ChatConnection {
-        guard let connection = context.chat else { throw .noConnection }
-        return connection
+extension ActionContext {
+    /// The connection on which the action arrived.
+    ///
+    /// - Throws: `PluginDeclined` if the action did not arrive on a WebSocket connection.
+    fileprivate var connection: ChatConnection {
+        get throws(PluginDeclined) {
+            if let chat { return chat }
+            throw PluginDeclined("the action did not come from a connection of a chat or feed")
+        }
+    }
+
+    /// The tag that the body names.
+    ///
+    /// - Throws: `PluginDeclined` if the body names none.
+    fileprivate var tagInBody: String {
+        get throws(PluginDeclined) {
+            do throws(BodyError) {
+                return try body.decode(NamedTag.self).tag
+            } catch {
+                throw PluginDeclined("the body names no tag: \(error)")
+            }
+        }
     }
 }
 
-extension PluginDeclined {
-    /// The rejection of an action that did not arrive on a WebSocket connection.
-    static let noConnection = PluginDeclined("the action did not come from a connection of a chat or feed")
+private struct NamedTag: Decodable {
+    let tag: String
 }

@@ -38,11 +38,8 @@ struct NavigateCommand: ReportingCommand {
         }
         let output = StandardOutput()
         return try await input.write(to: output) { line in
-            let verdict = VerdictLine(line, await verdict(about: line, router))
-            return URLArguments.Line(
-                bytes: output.isTerminal ? verdict.terminalLine : verdict.jsonLine,
-                isBad: verdict.policy == .cancel
-            )
+            let line = VerdictLine(input: line, verdict: await verdict(about: line, router))
+            return (output.isTerminal ? line.terminalLine : line.jsonLine, isBad: line.verdict.policy == .cancel)
         }
     }
 

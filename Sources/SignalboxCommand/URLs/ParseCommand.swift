@@ -48,16 +48,13 @@ struct ParseCommand: ReportingCommand {
         let output = StandardOutput()
         return try await input.write(to: output) { line in
             let parsed = ParsedURL(line, base: base, routes: routes)
-            return URLArguments.Line(
-                bytes: output.isTerminal ? parsed.terminalLine : parsed.jsonLine,
-                isBad: !parsed.isValid
-            )
+            return (output.isTerminal ? parsed.terminalLine : parsed.jsonLine, isBad: !parsed.isValid)
         }
     }
 
     /// Returns the base, which never appears in an error message, because its query may contain a token.
     private func baseURL() throws -> URLText? {
-        try base.map { text in try checked("--base") { () throws(URLTextError) in try URLText(text) } }
+        try base.map { text in try ValidationError.checked("--base") { try URLText(text) } }
     }
 }
 

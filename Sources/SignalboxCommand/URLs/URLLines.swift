@@ -4,13 +4,8 @@ import SignalboxRoutes
 
 /// The URLs of a command: its arguments, or the lines of stdin.
 struct URLArguments: ParsableArguments {
-    /// The line of one URL.
-    struct Line {
-        /// The line with its newline.
-        let bytes: [UInt8]
-        /// Whether the URL leads to exit status 1.
-        let isBad: Bool
-    }
+    /// The line of one URL, with its newline, and whether the URL leads to exit status 1.
+    typealias Line = (bytes: [UInt8], isBad: Bool)
 
     /// The number of bytes after which lines are written, even if more are ready.
     private static let batchSize = 256 << 10

@@ -4,17 +4,9 @@ import SignalboxRoutes
 
 /// A verdict as `navigate` prints it.
 struct VerdictLine {
-    private let input: InputLine
-    private let verdict: NavigationVerdict
-
-    /// - Parameter input: The line with the URL.
-    init(_ input: InputLine, _ verdict: NavigationVerdict) {
-        self.input = input
-        self.verdict = verdict
-    }
-
-    /// The decision of the chain.
-    var policy: NavigationPolicy { verdict.policy }
+    /// The line with the URL.
+    let input: InputLine
+    let verdict: NavigationVerdict
 
     /// One JSON object with a newline: `url` or `input`, `policy`, `decider`, `reason`, `trace`.
     var jsonLine: [UInt8] {
@@ -27,7 +19,7 @@ struct VerdictLine {
     /// Policy, decider, URL, reason.
     var terminalLine: [UInt8] {
         TerminalText.line([
-            TerminalText.column(policy.rawValue, width: 8),
+            TerminalText.column(verdict.policy.rawValue, width: 8),
             TerminalText.column(verdict.decider, width: 16),
             TerminalText.column(verdict.url?.text ?? input.shown, width: 48),
             LineEscape.escaped(verdict.reason),
@@ -57,14 +49,9 @@ extension JSONObject {
 
 /// A navigation of a page and its verdict, as `bridge` prints them.
 struct NavigationLine {
-    private let request: NavigationRequest?
-    private let verdict: NavigationVerdict
-
-    /// - Parameter request: The navigation, or `nil` if its text is not a URL.
-    init(_ request: NavigationRequest?, _ verdict: NavigationVerdict) {
-        self.request = request
-        self.verdict = verdict
-    }
+    /// The navigation, or `nil` if its text is not a URL.
+    let request: NavigationRequest?
+    let verdict: NavigationVerdict
 
     /// Returns one JSON object with a newline: `navigation`, `kind`, `frame`, `policy`, `decider`, `reason`, `trace`;
     /// or text for a terminal.

@@ -13,6 +13,10 @@ import Testing
         try await body(folder.appendingPathComponent("l.jsonl").path)
     }
 
+    private static func log(_ path: String) throws(AppendLogError) -> LineCommitter {
+        LineCommitter(appendingTo: try AppendLogFile(path: path))
+    }
+
     private static func text(_ path: String) throws -> String {
         String(decoding: try FileContent.read(path, limit: 1 << 20).get(), as: UTF8.self)
     }
@@ -20,9 +24,9 @@ import Testing
     @Test func linesAreAppendedToAPrivateFile() async throws {
         try await AppendLogTests.withPath { path in
             do {
-                let log = try AppendLog(path: path)
-                try await log.append(Array("1\n".utf8))
-                try await log.append(Array("2\n".utf8))
+                let log = try AppendLogTests.log(path)
+                try await log.commit(Array("1\n".utf8))
+                try await log.commit(Array("2\n".utf8))
             }
             #expect(try AppendLogTests.text(path) == "1\n2\n")
             let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
@@ -32,9 +36,9 @@ import Testing
 
     @Test func concurrentLinesAreAllWritten() async throws {
         try await AppendLogTests.withPath { path in
-            let log = try AppendLog(path: path)
+            let log = try AppendLogTests.log(path)
             try await withThrowingTaskGroup { group in
-                for number in 0..<500 { group.addTask { try await log.append(Array("\(number)\n".utf8)) } }
+                for number in 0..<500 { group.addTask { try await log.commit(Array("\(number)\n".utf8)) } }
                 try await group.waitForAll()
             }
             let lines = try AppendLogTests.text(path).split(separator: "\n")
@@ -46,17 +50,17 @@ import Testing
         try await AppendLogTests.withPath { path in
             try Data("1\n{\"tor".utf8).write(to: URL(fileURLWithPath: path))
             try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
-            try await AppendLog(path: path).append(Array("2\n".utf8))
+            try await AppendLogTests.log(path).commit(Array("2\n".utf8))
             #expect(try AppendLogTests.text(path) == "1\n{\"tor\n2\n")
         }
     }
 
     @Test func linesForARemovedFileAreGivenBack() async throws {
         try await AppendLogTests.withPath { path in
-            let log = try AppendLog(path: path)
-            try await log.append(Array("1\n".utf8))
+            let log = try AppendLogTests.log(path)
+            try await log.commit(Array("1\n".utf8))
             try FileManager.default.removeItem(atPath: path)
-            let failure = await #expect(throws: OutputFailure.self) { try await log.append(Array("2\n".utf8)) }
+            let failure = await #expect(throws: OutputFailure.self) { try await log.commit(Array("2\n".utf8)) }
             #expect(failure?.description.contains("was removed") == true)
             #expect(failure?.isRetryable == true)
             #expect(failure?.whenExhausted == .abandon)
@@ -91,18 +95,18 @@ import Testing
             // As in the program: exceeding the limit is then an error of write(2) and does not end the process.
             signal(SIGXFSZ, SIG_IGN)
             try await AppendLogTests.withPath { path in
-                let log = try AppendLog(path: path)
-                try await log.append(Array("1\n".utf8))
+                let log = try AppendLogTests.log(path)
+                try await log.commit(Array("1\n".utf8))
                 let before = try AppendLogTests.limitFiles(to: 4)
                 let line = Array("2222\n".utf8)
-                let failure = await #expect(throws: OutputFailure.self) { try await log.append(line) }
+                let failure = await #expect(throws: OutputFailure.self) { try await log.commit(line) }
                 // Before any other write, such as the report of this process.
                 try AppendLogTests.limitFiles(to: before)
                 #expect(failure == .system(SystemError(code: EFBIG).description))
                 #expect(failure?.isRetryable == true)
                 #expect(failure?.whenExhausted == .abandon)
                 #expect(try AppendLogTests.text(path) == "1\n")
-                try await log.append(line)
+                try await log.commit(line)
                 #expect(try AppendLogTests.text(path) == "1\n2222\n")
             }
         }
@@ -110,14 +114,14 @@ import Testing
 
     @Test func aSecondOwnerIsRefused() async throws {
         try await AppendLogTests.withPath { path in
-            let first = try AppendLog(path: path)
-            #expect(throws: AppendLogError.self) { try AppendLog(path: path) }
-            try await first.append([10])
+            let first = try AppendLogTests.log(path)
+            #expect(throws: AppendLogError.self) { try AppendLogTests.log(path) }
+            try await first.commit([10])
         }
     }
 
     @Test(arguments: ["/dev/null", "/", "/nowhere/at/all"]) func aNonRegularFileIsRefused(_ path: String) {
-        #expect(throws: AppendLogError.self) { try AppendLog(path: path) }
+        #expect(throws: AppendLogError.self) { try AppendLogTests.log(path) }
     }
 
     @Test func pathsOfOneFileShareOneAppendLog() async throws {
@@ -134,7 +138,7 @@ import Testing
 
     private static func refusal(_ path: String) -> String {
         do {
-            _ = try AppendLog(path: path)
+            _ = try AppendLogTests.log(path)
             return "none"
         } catch {
             return error.description
@@ -161,7 +165,7 @@ import Testing
 
     @Test func aHardLinkedFileIsRefused() async throws {
         try await AppendLogTests.withPath { path in
-            try await AppendLog(path: path).append(Array("1\n".utf8))
+            try await AppendLogTests.log(path).commit(Array("1\n".utf8))
             try FileManager.default.linkItem(atPath: path, toPath: path + ".second")
             #expect(AppendLogTests.refusal(path).contains("2 hard links"))
         }
@@ -171,7 +175,7 @@ import Testing
         async throws
     {
         try await AppendLogTests.withPath { path in
-            try await AppendLog(path: path).append(Array("1\n".utf8))
+            try await AppendLogTests.log(path).commit(Array("1\n".utf8))
             try #require(chown(path, 1, 1) == 0)
             #expect(AppendLogTests.refusal(path).contains("user 1 owns it"))
         }
