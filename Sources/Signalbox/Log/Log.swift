@@ -103,8 +103,8 @@ extension Logger {
 }
 
 extension Outcome {
-    /// The reason and detail, for a log line.
-    var text: String {
+    /// The reason and detail, for one line.
+    package var text: String {
         switch self {
         case .handled: name
         case .rejected(let rejection): rejection.description

@@ -15,28 +15,24 @@ enum SiteFiles {
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
             throw NamedFileError(path: path, reason: "cannot be read: it does not exist")
         }
-        guard isFolder.boolValue else {
-            let page = BrowserDocument(
-                contentType: "text/html; charset=utf-8",
-                body: try FileContent.bytes(of: path, limit: FileContent.documentLimit)
-            )
-            return ["/": page]
-        }
+        guard isFolder.boolValue else { return ["/": try document(path, "text/html; charset=utf-8")] }
         var documents: [String: BrowserDocument] = [:]
         for name in try names(in: path) {
             guard documents.count < fileLimit else {
                 throw NamedFileError(path: path, reason: "has more than \(fileLimit) files")
             }
-            documents["/\(name)"] = BrowserDocument(
-                contentType: contentType(of: name),
-                body: try FileContent.bytes(of: "\(path)/\(name)", limit: FileContent.documentLimit)
-            )
+            documents["/\(name)"] = try document("\(path)/\(name)", contentType(of: name))
         }
         guard let first = documents["/index.html"] else {
             throw NamedFileError(path: path, reason: "has no index.html, the first page")
         }
         documents["/"] = first
         return documents
+    }
+
+    private static func document(_ path: String, _ contentType: String) throws(NamedFileError) -> BrowserDocument {
+        let body = try FileContent.bytes(of: path, limit: FileContent.documentLimit)
+        return BrowserDocument(contentType: contentType, body: body)
     }
 
     /// Returns names relative to the folder, sorted, so that the order does not depend on the file system.

@@ -20,6 +20,8 @@ struct MessageRun {
     let messageLimits: MessageLimits
     /// The patterns whose captures of the topic are shown.
     var patterns: [TopicPattern] = []
+    /// Whether the rate of messages is reported on stderr once a second.
+    var reportsRate = false
     /// Called once, after the last message of `limits.count` is written.
     var onCountReached: @Sendable () -> Void = {}
     /// Yields when the source must stop for another reason.
@@ -27,12 +29,7 @@ struct MessageRun {
 
     /// Runs the source to its end. It ends early when enough lines are written, the timeout expires, stdout is closed, or
     /// a signal arrives.
-    ///
-    /// - Parameter meanwhile: Runs beside the source, with the number of lines written.
-    func report(
-        of adapter: any Adapter,
-        meanwhile: @escaping @Sendable (_ shown: @escaping @Sendable () -> Int) async -> Void = { _ in }
-    ) async throws -> MessageReport {
+    func report(of adapter: any Adapter) async throws -> MessageReport {
         let plugin = MessagePlugin(self)
         var bounds = SupervisorConfiguration()
         bounds.timeout = MessageRun.outputTimeout
@@ -43,7 +40,9 @@ struct MessageRun {
         try supervisor.add(adapter)
         var session = SupervisorSession(supervisor: supervisor, output: output, timeout: limits.timeout)
         session.onInterruption = { if $0 == .timeout { plugin.close() } }
-        let end = await session.run(stop: stop.stream) { await meanwhile { plugin.shown } }
+        let end = await session.run(stop: stop.stream) {
+            if reportsRate { await RateReporter { plugin.shown }.run() }
+        }
         return MessageReport(limits: limits, end: end, shown: plugin.shown)
     }
 }

@@ -78,12 +78,11 @@ struct SubscribeCommand: ReportingCommand {
             logger: Logger(level: logLevel),
             raw: raw,
             messageLimits: SubscribeCommand.messageLimits,
-            patterns: patterns
+            patterns: patterns,
+            reportsRate: rate
         )
         let adapter = try MQTTPushAdapter(push(patterns), logger: run.logger)
-        return try await run.report(of: adapter) { [rate] shown in
-            if rate { await RateReporter(count: shown).run() }
-        }.report()
+        return try await run.report(of: adapter).report()
     }
 
     private func pattern(_ text: String) throws(ValidationError) -> TopicPattern {

@@ -121,17 +121,8 @@ struct ConnectIntake: Intake {
         guard onAnswer != nil, arrival.envelope == .standard, case .failure = arrival.reading,
             let body = try? Body(json: arrival.original)
         else { return false }
-        return (try? body.decode(Answer.self)) != nil
-    }
-
-    private struct Answer: Decodable {
-        private enum CodingKeys: String, CodingKey { case id, uuid, outcome }
-
-        init(from decoder: any Decoder) throws {
-            let container = try decoder.container(keyedBy: CodingKeys.self)
-            _ = try container.decode(String.self, forKey: .outcome)
-            if !container.contains(.uuid) { _ = try container.decode(String.self, forKey: .id) }
-        }
+        let hasText = { (name: String) in (try? body.member(at: [name])?.decode(String.self)) != nil }
+        return hasText("outcome") && (body.member(at: ["uuid"]) != nil || hasText("id"))
     }
 
     /// - Returns: Whether the arrival was taken.

@@ -61,7 +61,7 @@ struct ConfigurationExplainer {
     private func line(about message: ExplainedMessage) throws -> ExplanationLine {
         let builder = SupervisorBuilder(
             configuration: configuration,
-            printing: .diagnostics,
+            printing: nil,
             logger: logger,
             appendLogs: AppendLogTable(opensFiles: false)
         )

@@ -7,16 +7,11 @@ import Synchronization
 /// A window bounds the pending lines. An arrival occupies a slot from its submission until its line and all earlier
 /// lines are handed to stdout. While the window is full, further arrivals are refused.
 final class OrderedOutcomes: Sendable {
-    private enum Slot {
-        case waiting(bytes: Int)
-        case settled(json: [UInt8], shown: [UInt8], isHandled: Bool)
-
-        var bytes: Int {
-            switch self {
-            case .waiting(let bytes): bytes
-            case .settled(let json, _, _): json.count
-            }
-        }
+    private struct Slot {
+        /// The size of the arrival, or of its line.
+        var bytes: Int
+        /// The line of a settled arrival.
+        var line: (json: [UInt8], shown: [UInt8], isHandled: Bool)?
     }
 
     private struct State {
@@ -65,7 +60,7 @@ final class OrderedOutcomes: Sendable {
             for (count, arrival) in batch.enumerated() {
                 guard hasSlot(for: arrival, state) else { return count }
                 state.positions[ArrivalKey(arrival)] = state.slots.endIndex
-                state.slots.append(.waiting(bytes: arrival.originalLength))
+                state.slots.append(Slot(bytes: arrival.originalLength))
                 state.bytes += arrival.originalLength
             }
             return batch.count
@@ -90,7 +85,7 @@ final class OrderedOutcomes: Sendable {
         let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
             guard let position = state.positions.removeValue(forKey: ArrivalKey(settled.arrival)) else { return [] }
             state.bytes += json.count - settled.arrival.originalLength
-            state.slots[position] = .settled(json: json, shown: shown, isHandled: settled.outcome.isHandled)
+            state.slots[position] = Slot(bytes: json.count, line: (json, shown, settled.outcome.isHandled))
             writeReadyLines(&state)
             guard hasRoom(state) else { return [] }
             defer { state.waiters = [] }
@@ -113,9 +108,9 @@ final class OrderedOutcomes: Sendable {
 
     /// Writes the leading settled lines. The caller holds the lock, so that concurrent calls cannot reorder lines.
     private func writeReadyLines(_ state: inout State) {
-        while case .settled(let json, let shown, let isHandled)? = state.slots.first {
+        while let (json, shown, isHandled) = state.slots.first?.line {
             // A slice keeps removed elements alive until its storage is reallocated.
-            state.slots[state.slots.startIndex] = .waiting(bytes: 0)
+            state.slots[state.slots.startIndex].line = nil
             state.slots.removeFirst()
             state.bytes -= json.count
             // Beyond the limit, outcomes only reflect that the source is closing.
@@ -138,7 +133,7 @@ final class OrderedOutcomes: Sendable {
 }
 
 extension Outcome {
-    fileprivate var isHandled: Bool { if case .handled = self { true } else { false } }
+    var isHandled: Bool { if case .handled = self { true } else { false } }
 }
 
 /// Identifies an unsettled arrival by batch and index. The batch's storage is unique as long as the arrival is

@@ -19,7 +19,10 @@ struct OutcomeLine {
         if let explanation = settled.explanation {
             object.add("explanation", stages: explanation.steps.map { ExplainedStage($0) })
         }
-        if settled.outcome.isDeadLetter { object.add("deadLetter", content: settled.arrival.original) }
+        switch settled.outcome {
+        case .rejected, .failed: object.add("deadLetter", content: settled.arrival.original)
+        case .handled, .abandoned: break
+        }
         return object.line
     }
 
@@ -36,7 +39,7 @@ struct OutcomeLine {
             object.add("original", content: settled.arrival.original)
         }
         object.add(settled.outcome)
-        if let reply { object.add("reply", json: EscapedJSON.compact(reply)) }
+        if case .handled(let reply?) = settled.outcome { object.add("reply", json: EscapedJSON.compact(reply)) }
         return object.line
     }
 
@@ -49,9 +52,7 @@ struct OutcomeLine {
             TerminalText.column(action?.name.text ?? "(unreadable)", width: 16),
             TerminalText.column(action?.senderID ?? "", width: 8),
             TerminalText.column(TerminalText.body(body ?? original), width: 32),
-            LineEscape.escaped(
-                reply.map { "-> " + String(decoding: EscapedJSON.compact($0), as: UTF8.self) } ?? reason
-            ),
+            LineEscape.escaped(result),
         ]
         return TerminalText.line(columns)
     }
@@ -60,18 +61,10 @@ struct OutcomeLine {
 
     private var action: Action? { try? settled.arrival.reading.get() }
 
-    private var reply: Bytes? {
-        guard case .handled(let reply) = settled.outcome else { return nil }
-        return reply
-    }
-
-    private var reason: String {
-        switch settled.outcome {
-        case .handled: ""
-        case .rejected(let rejection): rejection.description
-        case .failed(let failure): failure.description
-        case .abandoned(let abandonment): abandonment.text
-        }
+    /// The reply, or the reason for its absence.
+    private var result: String {
+        guard case .handled(let reply) = settled.outcome else { return settled.outcome.text }
+        return reply.map { "-> " + String(decoding: EscapedJSON.compact($0), as: UTF8.self) } ?? ""
     }
 }
 
@@ -84,27 +77,14 @@ extension JSONObject {
     /// Adds `outcome` and, unless the arrival was handled, `reason`, `detail` and the `path` of an error in the body.
     fileprivate mutating func add(_ outcome: Outcome) {
         add("outcome", outcome.name)
+        if !outcome.isHandled { add("reason", outcome.code) }
         switch outcome {
         case .handled: break
         case .rejected(let rejection):
-            add("reason", rejection.reason.description)
             add("detail", rejection.detail)
             if let path = rejection.bodyError?.path, !path.isEmpty { add("path", path) }
-        case .failed(let failure):
-            add("reason", failure.reason.description)
-            add("detail", failure.detail)
-        case .abandoned(let abandonment):
-            add("reason", abandonment.description)
-            if !abandonment.detail.isEmpty { add("detail", abandonment.detail) }
-        }
-    }
-}
-
-extension Outcome {
-    fileprivate var isDeadLetter: Bool {
-        switch self {
-        case .rejected, .failed: true
-        case .handled, .abandoned: false
+        case .failed(let failure): add("detail", failure.detail)
+        case .abandoned(let abandonment): if !abandonment.detail.isEmpty { add("detail", abandonment.detail) }
         }
     }
 }

@@ -32,7 +32,7 @@ struct SingleSourceRun {
             stop.continuation.yield()
         }
         let source = OrderedSource(adapter, outcomes: outcomes)
-        let builder = SupervisorBuilder(configuration: configuration, printing: .diagnostics, logger: logger)
+        let builder = SupervisorBuilder(configuration: configuration, printing: nil, logger: logger)
         let supervisor = try builder.supervisor { outcomes.record($0) }
         try supervisor.add(source, window: window)
         let session = SupervisorSession(supervisor: supervisor, output: output, timeout: timeout)

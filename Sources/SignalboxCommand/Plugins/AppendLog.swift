@@ -165,9 +165,8 @@ final class AppendLogFile: Sendable {
         }
         let mode = status.st_mode & 0o777
         guard mode & 0o077 != 0 else { return nil }
-        let digits = String(mode, radix: 8)
-        return
-            "others may read or change it (mode \(String(repeating: "0", count: 4 - digits.count))\(digits)); run chmod 600 on it"
+        let digits = String(0o10000 | mode, radix: 8).dropFirst()
+        return "others may read or change it (mode \(digits)); run chmod 600 on it"
     }
 
     /// Ends a partial last line with a newline, so that the next line is whole. A process killed during a write may

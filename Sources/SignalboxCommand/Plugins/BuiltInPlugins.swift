@@ -18,25 +18,17 @@ struct LogPlugin: SyncPlugin {
 /// Writes each action as one line. A call returns when a line for stdout has been written.
 struct PrintPlugin: Plugin {
     let action: ActionName
-    let target: PrintTarget
+    /// Standard output, where a write waits while the reader of the pipe does not read. `nil` is standard error, for
+    /// commands that use stdout for other output.
+    let output: StandardOutput?
 
     func callAsAction(_ info: RawBody, context: ActionContext) async throws {
         let record = ActionRecord(body: info, context: context)
-        switch target {
-        case .output(let output):
-            try await output.write(output.isTerminal ? record.terminalLine : record.jsonLine)
-        case .diagnostics:
-            DiagnosticOutput.shared.offer(String(decoding: record.jsonLine, as: UTF8.self))
+        guard let output else {
+            return DiagnosticOutput.shared.offer(String(decoding: record.jsonLine, as: UTF8.self))
         }
+        try await output.write(output.isTerminal ? record.terminalLine : record.jsonLine)
     }
-}
-
-/// The destination of the `print` plugin's lines.
-enum PrintTarget: Sendable {
-    /// Standard output. A write waits while the reader of the pipe does not read.
-    case output(StandardOutput)
-    /// Standard error, for commands that use stdout for other output.
-    case diagnostics
 }
 
 /// Replies to each action with a fixed value, to test the handling of replies.

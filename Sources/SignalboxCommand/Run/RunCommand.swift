@@ -54,7 +54,7 @@ struct RunArguments: ParsableArguments {
         try serving?.apply(to: &configuration, file: file)
         let output = StandardOutput()
         let listening = serving.map { _ in ListenAddressReporter(level: logLevel) }
-        var builder = SupervisorBuilder(configuration: configuration, printing: .output(output), logger: logger)
+        var builder = SupervisorBuilder(configuration: configuration, printing: output, logger: logger)
         if let listening { builder.onChat = { listening.expect($0) } }
         var onOutcome: (@Sendable (SettledArrival) -> Void)?
         if outcomes { onOutcome = { output.offer(OutcomeLine(settled: $0).runLine) } }

@@ -7,19 +7,18 @@ import Foundation
 /// It is handled on a dispatch queue, so that it works even if every thread of the cooperative pool is busy. It stays in
 /// place until the process ends, so that a second signal ends the program whatever it still waits for.
 struct SignalWatch: Sendable {
-    private let firsts: AsyncStream<CommandStatus>
+    private let first = Promise<CommandStatus>()
 
     /// Returns once both signals are handled. Until then they end the process.
     static func begin() async -> SignalWatch {
-        let (firsts, signals) = AsyncStream.makeStream(of: CommandStatus.self)
+        let watch = SignalWatch()
         let queue = DispatchQueue(label: "signalbox.signals")
-        let first = Promise<CommandStatus>()
         for (number, status) in [(SIGTERM, CommandStatus.terminated), (SIGINT, .interrupted)] {
             await handle(number, on: queue) {
-                if first.set(status) { signals.yield(status) } else { _exit(status.rawValue) }
+                if !watch.first.set(status) { _exit(status.rawValue) }
             }
         }
-        return SignalWatch(firsts: firsts)
+        return watch
     }
 
     /// Waits for the first signal or the end of the timeout. Called once.
@@ -27,7 +26,7 @@ struct SignalWatch: Sendable {
     /// - Returns: The exit status of the event that came first; `nil` if the task is cancelled.
     func interruption(timeout: Duration?) async -> CommandStatus? {
         await withTaskGroup(of: CommandStatus?.self) { group in
-            group.addTask { await firsts.first { _ in true } }
+            group.addTask { await first.valueUnlessCancelled() }
             if let timeout {
                 group.addTask { (try? await Task.sleep(for: timeout)).map { .timeout } }
             }

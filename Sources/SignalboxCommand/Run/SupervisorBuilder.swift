@@ -8,8 +8,8 @@ import WebSocketChat
 /// Creates a supervisor with the plugins and sources of a configuration.
 struct SupervisorBuilder {
     let configuration: RunConfiguration
-    /// Where the plugin `print` writes.
-    let printing: PrintTarget
+    /// Where the plugin `print` writes; `nil` is standard error.
+    let printing: StandardOutput?
     let logger: Logger
     /// The open files of the `file` plugins, kept across configurations.
     var appendLogs = AppendLogTable()
@@ -83,7 +83,7 @@ struct SupervisorBuilder {
         )
         switch section.use {
         case .log: return Registration(LogPlugin(action: action), from: rule, options: options)
-        case .print: return Registration(PrintPlugin(action: action, target: printing), from: rule, options: options)
+        case .print: return Registration(PrintPlugin(action: action, output: printing), from: rule, options: options)
         case .fail(let isRetryable):
             return Registration(FailPlugin(action: action, isRetryable: isRetryable), from: rule, options: options)
         case .suspend: return Registration(SuspendPlugin(action: action), from: rule, options: options)
