@@ -104,8 +104,7 @@ extension BridgeRun {
     private func webView() async throws -> CommandStatus {
         let page = command.pages[0]
         if page.hasPrefix("http://") || page.hasPrefix("https://") { return try await webView(showing: page) }
-        let documents = try SiteFiles.read(page)
-        return try await SiteServer.serving(documents, logger) { port in
+        return try await SiteServer.serving(try SiteFiles.read(page), logger) { port in
             try await webView(showing: "http://127.0.0.1:\(port)/")
         }
     }
@@ -147,8 +146,7 @@ extension BridgeRun {
 
     /// Serves a page to the browser that opens its address.
     private func browser() async throws -> CommandStatus {
-        let documents = try SiteFiles.read(command.pages[0])
-        var browser = BrowserConfiguration(source: section.name, documents: documents)
+        var browser = BrowserConfiguration(source: section.name, documents: try SiteFiles.read(command.pages[0]))
         browser.allowsInlineCode = true
         browser.origins = try command.origins()
         browser.limits = configuration.limits

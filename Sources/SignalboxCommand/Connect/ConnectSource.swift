@@ -77,7 +77,10 @@ struct ConnectIntake: Intake {
     let discardsMessages: @Sendable () -> Bool
 
     func submit(_ batch: [Arrival], to sink: any SettlementSink) -> Int {
-        if discardsMessages() { return discard(batch, to: sink) }
+        if discardsMessages() {
+            for arrival in batch { sink.settle(arrival.token, .abandoned(.stop)) }
+            return batch.count
+        }
         var taken = 0
         while taken < batch.count {
             let end = batch[taken...].firstIndex(where: isInternal) ?? batch.count
@@ -99,11 +102,6 @@ struct ConnectIntake: Intake {
         } catch {
             guard discardsMessages() else { throw error }
         }
-    }
-
-    private func discard(_ batch: [Arrival], to sink: any SettlementSink) -> Int {
-        for arrival in batch { sink.settle(arrival.token, .abandoned(.stop)) }
-        return batch.count
     }
 
     private func isInternal(_ arrival: Arrival) -> Bool {

@@ -1,3 +1,4 @@
+import AdapterSupport
 import Signalbox
 import SignalboxCore
 import Synchronization
@@ -19,7 +20,8 @@ final class OrderedOutcomes: Sendable {
         var slots: ArraySlice<Slot> = []
         var positions: [ArrivalKey: Int] = [:]
         var bytes = 0
-        var waiters: [CheckedContinuation<Void, Never>] = []
+        /// Set when a quarter of the window is free, if a task waits for that.
+        var waiting: Promise<Void>?
         var summary: OutcomeSummary
     }
 
@@ -82,28 +84,26 @@ final class OrderedOutcomes: Sendable {
         let line = OutcomeLine(settled: settled)
         let json = line.recordLine
         let shown = output.isTerminal ? line.terminalLine : json
-        let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
-            guard let position = state.positions.removeValue(forKey: ArrivalKey(settled.arrival)) else { return [] }
+        let waiting = state.withLock { state -> Promise<Void>? in
+            guard let position = state.positions.removeValue(forKey: ArrivalKey(settled.arrival)) else { return nil }
             state.bytes += json.count - settled.arrival.originalLength
             state.slots[position] = Slot(bytes: json.count, line: (json, shown, settled.outcome.isHandled))
             writeReadyLines(&state)
-            guard hasRoom(state) else { return [] }
-            defer { state.waiters = [] }
-            return state.waiters
+            guard hasRoom(state) else { return nil }
+            defer { state.waiting = nil }
+            return state.waiting
         }
-        for waiter in waiters { waiter.resume() }
+        waiting?.set(())
     }
 
     /// Returns when a quarter of the window is free. Pending arrivals settle in bounded time.
     func room() async {
-        await withCheckedContinuation { continuation in
-            let hasRoomNow = state.withLock { state in
-                if hasRoom(state) { return true }
-                state.waiters.append(continuation)
-                return false
-            }
-            if hasRoomNow { continuation.resume() }
+        let waiting = state.withLock { state -> Promise<Void>? in
+            if hasRoom(state) { return nil }
+            if state.waiting == nil { state.waiting = Promise() }
+            return state.waiting
         }
+        await waiting?.value()
     }
 
     /// Writes the leading settled lines. The caller holds the lock, so that concurrent calls cannot reorder lines.
