@@ -10,8 +10,8 @@ struct PluginSection: Sendable, Hashable {
     let use: PluginUse
     /// The rules that decide who may call the plugin. At least one rule must allow.
     let from: [AccessSection]
-    /// The timeout of a call, or `nil` for the configuration's timeout.
-    var timeout: Duration?
+    /// The timeout of a call: the plugin's own, or else the configuration's.
+    var timeout: Duration
     /// The ordering of the plugin's actions.
     var order = OrderSection.source
     /// The maximum number of concurrent calls.

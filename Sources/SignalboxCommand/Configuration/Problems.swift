@@ -29,7 +29,11 @@ struct ConfigurationProblem: Error, Sendable, Hashable, CustomStringConvertible 
 extension ConfigurationProblem {
     /// Returns the metadata of a log line about the problem.
     func metadata(in file: String) -> Logger.Metadata {
-        ["at": "\(file):\(line):\(column)", "key": "\(path)", "code": "\(code.rawValue)", "problem": "\(message)"]
+        var metadata: Logger.Metadata = [
+            "at": "\(file):\(line):\(column)", "code": "\(code.rawValue)", "problem": "\(message)",
+        ]
+        if !path.isEmpty { metadata["key"] = "\(path)" }
+        return metadata
     }
 }
 

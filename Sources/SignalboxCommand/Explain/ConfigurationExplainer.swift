@@ -66,30 +66,10 @@ struct ConfigurationExplainer {
             appendLogs: AppendLogTable(opensFiles: false)
         )
         let supervisor = try builder.supervisor(onOutcome: nil)
-        let source = message.source
-        _ = try supervisor.intake(
-            for: source.name,
-            features: try features(of: source),
-            window: source.window,
-            rateLimit: source.rateLimit,
-            deduplication: source.deduplication
-        )
+        try builder.add(try builder.adapter(of: message.source), of: message.source, to: supervisor)
         return ExplanationLine(message, supervisor.explain(message.arrival), plugins: configuration.plugins)
     }
-
-    /// Returns the features of the source's adapter, which is created but not run. A page has no scripts.
-    private func features(of source: SourceSection) throws -> AdapterFeatures {
-        switch source.kind {
-        case .mqtt(let mqtt): return try MQTTPushAdapter(mqtt.push, logger: logger).features
-        case .script(let script): return try JavaScriptCoreEngine(script.page(running: []), logger: logger).features
-        case .links(let links): return LinkAdapter(links, source: source.name, logger: logger).features
-        case .feed(let feed): return try WebSocketFeed(feed, logger: logger).features
-        case .chat(let chat): return try WebSocketServer(chat.server, logger: logger).features
-        }
-    }
 }
-
-// MARK: - Links
 
 extension ConfigurationExplainer {
     private typealias LinkSection = (section: SourceSection, value: LinksSource)

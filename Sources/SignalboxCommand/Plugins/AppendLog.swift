@@ -41,7 +41,8 @@ final class AppendLogTable: Sendable {
         weak var log: LineCommitter?
     }
 
-    private let opensFiles: Bool
+    /// Whether the table opens files; `false` if no plugin is ever called.
+    let opensFiles: Bool
     private let logs = Mutex<[FileIdentity: Entry]>([:])
 
     /// - Parameter opensFiles: Whether to open files; `false` if no plugin is ever called.

@@ -53,20 +53,17 @@ final class ConfigurationReload: Sendable {
 
     private func reload() async {
         let prepared: PreparedChange
-        do throws(ReloadRefusal) {
+        do {
             prepared = try await prepare()
         } catch {
-            state.withLock { $0.counts.refused += 1 }
-            for problem in error.problems { logger.error("configuration refused", metadata: problem.metadata) }
-            return
+            let problems = (error as? ReloadRefusal)?.problems ?? [ReloadRefusal.problem(error, in: file)]
+            return refuse("configuration refused", problems)
         }
         do {
             try await prepared.apply(to: supervisor)
         } catch {
-            state.withLock { $0.counts.refused += 1 }
-            let problem = ReloadProblem(error, key: "", in: file)
-            logger.error("configuration not applied: the program is ending", metadata: problem.metadata)
-            return
+            let problem = ReloadRefusal.problem(error, in: file)
+            return refuse("configuration not applied: the program is ending", [problem])
         }
         state.withLock { state in
             state.counts.applied += 1
@@ -76,40 +73,36 @@ final class ConfigurationReload: Sendable {
         logChange(prepared.change)
     }
 
-    private func prepare() async throws(ReloadRefusal) -> PreparedChange {
+    private func prepare() async throws -> PreparedChange {
         let (running, hasReadInput) = state.withLock { ($0.running, $0.hasReadInput) }
-        let result = await withCheckedContinuation { continuation in
+        return try await withCheckedThrowingContinuation { continuation in
             queue.async { [self] in
-                let result = Result { () throws(ReloadRefusal) in
-                    let new = try read()
-                    let change = ConfigurationChange(from: running, to: new, hasReadInput: hasReadInput)
-                    return try PreparedChange(change, with: builder.with(change.next), file: file)
-                }
-                continuation.resume(returning: result)
+                continuation.resume(
+                    with: Result {
+                        let change = ConfigurationChange(from: running, to: try read(), hasReadInput: hasReadInput)
+                        return try PreparedChange(change, with: builder, file: file)
+                    }
+                )
             }
         }
-        return try result.get()
     }
 
-    private func read() throws(ReloadRefusal) -> RunConfiguration {
-        let text: String
-        do throws(CommandFailure) {
-            text = try ConfigurationFile.content(of: file)
-        } catch {
-            throw ReloadRefusal(problems: [ReloadProblem(error, key: "", in: file)])
-        }
-        let (configuration, findings) = ConfigurationReader.lint(text)
+    private func read() throws -> RunConfiguration {
+        let (configuration, findings) = ConfigurationReader.lint(try ConfigurationFile.content(of: file))
         guard var configuration else {
-            let mistakes = findings.filter { $0.severity == .error }
-            throw ReloadRefusal(problems: mistakes.map { ReloadProblem($0, in: file) })
+            throw ReloadRefusal(problems: findings.filter { $0.severity == .error }.map { $0.metadata(in: file) })
         }
         configuration.warnings = findings.filter { $0.code.logMessage != nil }
-        do throws(CommandFailure) {
-            try serving?.apply(to: &configuration, file: file)
-        } catch {
-            throw ReloadRefusal(problems: [ReloadProblem(error, key: "", in: file)])
-        }
+        try serving?.apply(to: &configuration, file: file)
         return configuration
+    }
+
+    private func refuse(_ message: Logger.Message, _ problems: [Logger.Metadata]) {
+        state.withLock { $0.counts.refused += 1 }
+        for var problem in problems {
+            problem["advice"] = "the old configuration stays in effect; correct this and send SIGHUP again"
+            logger.error(message, metadata: problem)
+        }
     }
 
     private func logChange(_ change: ConfigurationChange) {
@@ -122,10 +115,12 @@ final class ConfigurationReload: Sendable {
         logger.warn(of: change.warnings, in: file)
         var metadata: Logger.Metadata = ["file": "\(file)"]
         for (field, names) in [
-            ("sourcesAdded", change.sources.added.map(\.text)), ("sourcesChanged", change.sources.changed.map(\.text)),
-            ("sourcesRemoved", change.sources.removed.map(\.text)),
-            ("pluginsAdded", change.plugins.added.map(\.text)), ("pluginsChanged", change.plugins.changed.map(\.text)),
-            ("pluginsRemoved", change.plugins.removed.map(\.text)),
+            ("sourcesAdded", change.sources.added.map(\.name.text)),
+            ("sourcesChanged", change.sources.changed.map(\.name.text)),
+            ("sourcesRemoved", change.sources.removed.map(\.name.text)),
+            ("pluginsAdded", change.plugins.added.map(\.action.text)),
+            ("pluginsChanged", change.plugins.changed.map(\.action.text)),
+            ("pluginsRemoved", change.plugins.removed.map(\.action.text)),
         ] where !names.isEmpty {
             metadata[field] = "\(names.joined(separator: " "))"
         }
@@ -146,40 +141,40 @@ extension Logger {
 /// A change that is ready to apply: its sources are created and its files are open.
 struct PreparedChange {
     let change: ConfigurationChange
-    private let builder: SupervisorBuilder
-    private let adapters: [SourceAdapter]
+    private var builder: SupervisorBuilder
+    private var adapters: [(source: SourceSection, adapter: any Adapter)] = []
     /// The changes of the plugins. Their registrations keep the files of plugins open.
-    private let plugins: [PluginChange]
+    private var plugins: [PluginChange]
 
     /// - Parameters:
     ///   - change: The change to prepare.
-    ///   - builder: A builder for the new configuration.
+    ///   - builder: The builder of the configuration in use.
     ///   - file: The path of the configuration, for error messages.
     /// - Throws: ``ReloadRefusal`` with everything that could not be set up.
     init(_ change: ConfigurationChange, with builder: SupervisorBuilder, file: String) throws(ReloadRefusal) {
         self.change = change
         self.builder = builder
-        var (problems, adapters) = ([ReloadProblem](), [SourceAdapter]())
-        let started = Set(change.sources.added + change.sources.changed)
-        for source in change.next.sources where started.contains(source.name) {
+        self.builder.configuration = change.next
+        plugins = change.plugins.removed.map { .remove($0.action) }
+        var problems: [Logger.Metadata] = []
+        func add<Value>(_ key: String, to list: inout [Value], _ make: () throws -> Value) {
             do {
-                adapters.append(try builder.adapter(of: source))
+                list.append(try make())
             } catch {
-                problems.append(ReloadProblem(error, key: "sources.\(source.name)", in: file))
+                problems.append(ReloadRefusal.problem(error, key: key, in: file))
             }
         }
-        var plugins = change.plugins.removed.map(PluginChange.remove)
-        let (added, replaced) = (Set(change.plugins.added), Set(change.plugins.changed))
-        for plugin in change.next.plugins where added.contains(plugin.action) || replaced.contains(plugin.action) {
-            do throws(AppendLogError) {
-                let registration = try builder.registration(of: plugin)
-                plugins.append(replaced.contains(plugin.action) ? .replace(registration) : .add(registration))
-            } catch {
-                problems.append(ReloadProblem(error, key: "path of the plugin '\(plugin.action)'", in: file))
+        for source in change.sources.added + change.sources.changed {
+            add("sources.\(source.name)", to: &adapters) { (source, try self.builder.adapter(of: source)) }
+        }
+        let replaced = Set(change.plugins.changed.map(\.action))
+        for plugin in change.plugins.added + change.plugins.changed {
+            add("path of the plugin '\(plugin.action)'", to: &plugins) {
+                let registration = try self.builder.registration(of: plugin)
+                return replaced.contains(plugin.action) ? .replace(registration) : .add(registration)
             }
         }
         guard problems.isEmpty else { throw ReloadRefusal(problems: problems) }
-        (self.adapters, self.plugins) = (adapters, plugins)
     }
 
     /// Applies the change. Removed and changed sources drain first, under the plugins that their messages were sent to.
@@ -190,58 +185,26 @@ struct PreparedChange {
         try await supervisor.whileSourcesChange {
             await withTaskGroup(of: Void.self) { group in
                 for source in change.sources.removed + change.sources.changed {
-                    group.addTask { await supervisor.remove(source: source) }
+                    group.addTask { await supervisor.remove(source: source.name) }
                 }
             }
             try supervisor.apply(plugins)
-            for adapter in adapters { try builder.add(adapter, to: supervisor) }
+            for (source, adapter) in adapters { try builder.add(adapter, of: source, to: supervisor) }
         }
     }
 }
 
 /// All reasons a new configuration was refused.
-struct ReloadRefusal: Error, Sendable, Hashable {
-    /// The problems, at least one.
-    let problems: [ReloadProblem]
-}
+struct ReloadRefusal: Error {
+    /// The metadata of each reason's log line, at least one.
+    let problems: [Logger.Metadata]
 
-/// A reason a new configuration was refused.
-struct ReloadProblem: Error, Sendable, Hashable {
-    /// The location: `FILE:LINE:COLUMN`, or the file if the position is unknown.
-    let location: String
-    /// The key, such as `plugins[0].use`, or empty for the whole file.
-    let key: String
-    /// The machine-readable code of the problem, if it has one.
-    let code: ProblemCode?
-    /// A description of the problem, with a correction if one is known.
-    let message: String
-
-    /// Creates a problem that `signalbox check` reports too.
-    init(_ problem: ConfigurationProblem, in file: String) {
-        location = "\(file):\(problem.line):\(problem.column)"
-        key = problem.path
-        code = problem.code
-        message = problem.message
-    }
-
-    /// Creates a problem that is found only when the configuration is applied.
+    /// Returns the metadata of a problem that `signalbox check` does not find.
     ///
-    /// - Parameter key: The affected key of the configuration.
-    init(_ error: any Error, key: String, in file: String) {
-        location = file
-        self.key = key
-        code = nil
-        message = "\(error)"
-    }
-
-    /// The metadata of the problem's log line.
-    var metadata: Logger.Metadata {
-        var metadata: Logger.Metadata = [
-            "at": "\(location)", "problem": "\(message)",
-            "advice": "the old configuration stays in effect; correct this and send SIGHUP again",
-        ]
-        if !key.isEmpty { metadata["key"] = "\(key)" }
-        if let code { metadata["code"] = "\(code.rawValue)" }
+    /// - Parameter key: The affected key of the configuration, or `nil` for the whole file.
+    static func problem(_ error: any Error, key: String? = nil, in file: String) -> Logger.Metadata {
+        var metadata: Logger.Metadata = ["at": "\(file)", "problem": "\(error)"]
+        if let key { metadata["key"] = "\(key)" }
         return metadata
     }
 }

@@ -6,32 +6,21 @@ import SignalboxCore
 import WebSocketChat
 
 /// Creates a supervisor with the plugins and sources of a configuration.
+///
+/// A copy with another configuration shares the files, the thread and the publishers.
 struct SupervisorBuilder {
-    let configuration: RunConfiguration
+    var configuration: RunConfiguration
     /// Where the plugin `print` writes; `nil` is standard error.
     let printing: StandardOutput?
     let logger: Logger
     /// The open files of the `file` plugins, kept across configurations.
     var appendLogs = AppendLogTable()
     /// The thread that serves all feeds, kept across configurations.
-    var thread = WebSocketThread()
+    let thread = WebSocketThread()
     /// The publishers of the `publish` plugins, kept across configurations.
-    var publishers = PublisherTable()
+    let publishers = PublisherTable()
     /// Called for each chat that starts.
     var onChat: @Sendable (WebSocketServer) -> Void = { _ in }
-
-    /// Returns a builder for another configuration that shares the files, the thread and the publishers.
-    func with(_ configuration: RunConfiguration) -> SupervisorBuilder {
-        SupervisorBuilder(
-            configuration: configuration,
-            printing: printing,
-            logger: logger,
-            appendLogs: appendLogs,
-            thread: thread,
-            publishers: publishers,
-            onChat: onChat
-        )
-    }
 
     /// Returns a supervisor with the plugins and without sources.
     ///
@@ -49,23 +38,41 @@ struct SupervisorBuilder {
     ///
     /// - Throws: ``NamedFileError``, `JSBridgeError`, `MQTTPushError`, `WebSocketChatError` or `RegistrationError`.
     func addSources(to supervisor: Supervisor) throws {
-        for source in configuration.sources { try add(try adapter(of: source), to: supervisor) }
+        for source in configuration.sources { try add(try adapter(of: source), of: source, to: supervisor) }
     }
 
-    /// Adds a source.
+    /// Adds the adapter of a source.
     ///
     /// - Throws: `RegistrationError` if the supervisor already has the source or is closing.
-    func add(_ adapter: SourceAdapter, to supervisor: Supervisor) throws {
-        if let publisher = adapter.publisher { publishers.store(publisher, of: adapter.section.name) }
-        try adapter.add(to: supervisor)
-        if let server = adapter.server { onChat(server) }
+    func add(_ adapter: any Adapter, of source: SourceSection, to supervisor: Supervisor) throws {
+        if let publisher = (adapter as? MQTTPushAdapter)?.publisher { publishers.store(publisher, of: source.name) }
+        try supervisor.add(
+            adapter,
+            window: source.window,
+            rateLimit: source.rateLimit,
+            deduplication: source.deduplication
+        )
+        if let server = adapter as? WebSocketServer { onChat(server) }
     }
 
-    /// Returns the adapter of a source.
+    /// Returns the adapter of a source. Reads the scripts and documents of the source unless ``appendLogs`` opens no
+    /// files, because the adapter never runs then.
     ///
     /// - Throws: ``NamedFileError``, `JSBridgeError`, `MQTTPushError` or `WebSocketChatError` if set-up fails.
-    func adapter(of source: SourceSection) throws -> SourceAdapter {
-        try SourceAdapter(source, configuration: configuration, thread: thread, logger: logger)
+    func adapter(of source: SourceSection) throws -> any Adapter {
+        let opensFiles = appendLogs.opensFiles
+        switch source.kind {
+        case .mqtt(let mqtt): return try MQTTPushAdapter(mqtt.push(in: configuration), logger: logger)
+        case .script(let script):
+            let scripts = opensFiles ? try ScriptFiles.read(script.files) : []
+            return try JavaScriptCoreEngine(script.page(running: scripts), logger: logger.withoutSecrets)
+        case .links(let links):
+            if opensFiles, let file = links.file { try InputDescriptor.checkReadable(file) }
+            return LinkAdapter(links, source: source.name, logger: logger)
+        case .feed(let feed): return try WebSocketFeed(feed, thread: thread, logger: logger)
+        case .chat(let chat):
+            return try WebSocketServer(opensFiles ? chat.withDocuments() : chat.server, logger: logger)
+        }
     }
 
     /// Returns the registration of a section's plugin.
@@ -74,7 +81,7 @@ struct SupervisorBuilder {
     func registration(of section: PluginSection) throws(AppendLogError) -> Registration {
         let (action, rule) = (section.action, section.rule)
         let options = PluginOptions<RawBody>(
-            timeout: section.timeout ?? configuration.supervisor.timeout,
+            timeout: section.timeout,
             order: section.order.lane,
             maxConcurrent: section.maxConcurrent,
             retry: section.retry,
@@ -105,53 +112,5 @@ struct SupervisorBuilder {
             guard case .key = section.order else { return Registration(plugin, from: rule, options: options) }
             return Registration(FileLinePlugin(file: plugin), from: rule, options: options)
         }
-    }
-}
-
-/// A configured source that is ready to run.
-struct SourceAdapter {
-    let section: SourceSection
-    private let adapter: any Adapter
-    /// The adapter of a chat.
-    let server: WebSocketServer?
-    /// The publisher of a broker source that publishes.
-    let publisher: MQTTPublisher?
-
-    /// - Parameter thread: The thread that serves all feeds.
-    /// - Throws: ``NamedFileError``, `JSBridgeError`, `MQTTPushError` or `WebSocketChatError` if set-up fails.
-    init(_ section: SourceSection, configuration: RunConfiguration, thread: WebSocketThread, logger: Logger) throws {
-        self.section = section
-        var server: WebSocketServer?
-        var publisher: MQTTPublisher?
-        switch section.kind {
-        case .mqtt(let mqtt):
-            let made = try MQTTPushAdapter(mqtt.push(in: configuration), logger: logger)
-            adapter = made
-            publisher = made.publisher
-        case .script(let script):
-            let scripts = try ScriptFiles.read(script.files)
-            adapter = try JavaScriptCoreEngine(script.page(running: scripts), logger: logger.withoutSecrets)
-        case .links(let links):
-            if let file = links.file { try InputDescriptor.checkReadable(file) }
-            adapter = LinkAdapter(links, source: section.name, logger: logger)
-        case .feed(let feed):
-            adapter = try WebSocketFeed(feed, thread: thread, logger: logger)
-        case .chat(let chat):
-            let made = try WebSocketServer(chat.withDocuments(), logger: logger)
-            adapter = made
-            server = made
-        }
-        self.server = server
-        self.publisher = publisher
-    }
-
-    /// - Throws: `RegistrationError` if the supervisor already has the source or is closing.
-    func add(to supervisor: Supervisor) throws {
-        try supervisor.add(
-            adapter,
-            window: section.window,
-            rateLimit: section.rateLimit,
-            deduplication: section.deduplication
-        )
     }
 }

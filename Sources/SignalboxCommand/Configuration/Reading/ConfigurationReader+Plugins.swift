@@ -17,7 +17,8 @@ extension ConfigurationReader {
                 var section = PluginSection(
                     action: action ?? .pushSessionLost,
                     use: use ?? .log,
-                    from: from.map(\.rule)
+                    from: from.map(\.rule),
+                    timeout: bounds.timeout
                 )
                 keys.read("timeout", &section.timeout) { $0.duration(ConfigurationReader.timeouts) }
                 keys.read("order", &section.order, order)
@@ -211,12 +212,11 @@ extension ConfigurationReader {
         bounds: SupervisorConfiguration
     ) {
         guard plugin.from.flatMap(\.sources).contains(where: { sources.mayBe($0.text, "mqtt") }) else { return }
-        let timeout = plugin.timeout ?? bounds.timeout
         let attempts = plugin.retry?.attempts ?? 1
         let waits = plugin.retry?.longestWaits ?? .zero
-        let longest = timeout * attempts + waits
+        let longest = plugin.timeout * attempts + waits
         guard longest > bounds.ackDeadline else { return }
-        let calls = (attempts == 1 ? "a call" : "\(attempts) calls") + " of \(DurationText.text(timeout))"
+        let calls = (attempts == 1 ? "a call" : "\(attempts) calls") + " of \(DurationText.text(plugin.timeout))"
         let pauses = waits == .zero ? "" : " and waits of \(DurationText.text(waits))"
         let deadline = DurationText.text(bounds.ackDeadline)
         (keys.optional("retry") ?? keys.optional("timeout") ?? keys.value).warn(

@@ -70,7 +70,7 @@ import Testing
         #expect(configuration.supervisor.drainLimit == .seconds(60))
         #expect(configuration.plugins.map(\.action) == ["loading", "record"])
         #expect(configuration.plugins.map(\.use) == [.print, .file(path: "actions.jsonl")])
-        #expect(configuration.plugins.map(\.timeout) == [.milliseconds(500), nil])
+        #expect(configuration.plugins.map(\.timeout) == [.milliseconds(500), .seconds(4)])
         #expect(
             configuration.plugins.map(\.from) == [
                 [.origin("push", [.topic(try TopicFilter("push/+/loading"))])],

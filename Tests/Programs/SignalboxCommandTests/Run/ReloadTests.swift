@@ -214,10 +214,10 @@ import Testing
     private static func text(of change: ConfigurationChange) -> String {
         let names = [
             ("+", change.sources.added), ("~", change.sources.changed), ("-", change.sources.removed),
-        ].map { sign, names in names.map { "\(sign)\($0)" } }
+        ].map { sign, sections in sections.map { "\(sign)\($0.name)" } }
         let actions = [
             ("+", change.plugins.added), ("~", change.plugins.changed), ("-", change.plugins.removed),
-        ].map { sign, names in names.map { "\(sign)\($0)" } }
+        ].map { sign, sections in sections.map { "\(sign)\($0.action)" } }
         return (names + actions + [change.deferred.map { "!\($0.key)" }]).joined().joined(separator: " ")
     }
 
