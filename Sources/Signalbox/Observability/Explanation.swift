@@ -52,7 +52,7 @@ public struct ExplanationStep: Sendable, Hashable, Encodable, CustomStringConver
     /// ``description`` escapes and redacts it.
     public let detail: String
 
-    init(_ stage: ExplanationStage, passes: Bool = true, _ detail: String) {
+    package init(_ stage: ExplanationStage, passes: Bool = true, _ detail: String) {
         self.stage = stage
         self.passes = passes
         self.detail = detail
@@ -128,7 +128,7 @@ public struct ExplanationVerdict: Sendable, Hashable, Encodable, CustomStringCon
 }
 
 extension ExplanationVerdict {
-    init(_ outcome: Outcome) {
+    package init(_ outcome: Outcome) {
         code = outcome.code
         switch outcome {
         case .rejected(let rejection): detail = rejection.detail

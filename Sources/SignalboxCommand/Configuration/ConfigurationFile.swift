@@ -8,12 +8,9 @@ enum ConfigurationFile {
     /// - Parameters:
     ///   - path: A path, relative to the working directory.
     ///   - use: The purpose, which decides what the file must contain.
-    /// - Throws: ``CommandFailure`` with the reason and the exit status.
-    static func read(_ path: String, for use: ConfigurationUse) throws(CommandFailure) -> RunConfiguration {
-        let text = try content(of: path)
-        return try refusing { () throws(ConfigurationError) in
-            try ConfigurationReader.read(text, file: path, for: use)
-        }
+    /// - Throws: ``CommandFailure`` if the file cannot be read, ``ConfigurationError`` if it has errors.
+    static func read(_ path: String, for use: ConfigurationUse) throws -> RunConfiguration {
+        try ConfigurationReader.read(try content(of: path), file: path, for: use)
     }
 
     /// Returns the link routes of a route file, or of a configuration with a links source.
@@ -21,12 +18,9 @@ enum ConfigurationFile {
     /// - Parameters:
     ///   - path: A path, relative to the working directory.
     ///   - source: The name of the links source; required if there are several.
-    static func routes(_ path: String, source: String?) throws(CommandFailure) -> AppRoutes {
-        let text = try content(of: path)
-        let found = try refusing { () throws(ConfigurationError) in
-            try ConfigurationReader.routes(text, file: path)
-        }
-        switch found {
+    /// - Throws: ``CommandFailure`` if there is no such source, or as ``read(_:for:)``.
+    static func routes(_ path: String, source: String?) throws -> AppRoutes {
+        switch try ConfigurationReader.routes(try content(of: path), file: path) {
         case .configuration(let configuration):
             let none = "there is no links source; add one below 'sources', such as links: { links: { routes: […] } }"
             let choice = SourceChoice(kind: "links source", none: none, file: path)
@@ -50,16 +44,6 @@ enum ConfigurationFile {
                 throw CommandFailure(.invalidConfiguration, "\(path): is not UTF-8")
             }
             return text
-        }
-    }
-
-    private static func refusing<Value>(
-        _ read: () throws(ConfigurationError) -> Value
-    ) throws(CommandFailure) -> Value {
-        do throws(ConfigurationError) {
-            return try read()
-        } catch {
-            throw CommandFailure(.invalidConfiguration, error.description)
         }
     }
 }

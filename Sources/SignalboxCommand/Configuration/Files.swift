@@ -68,25 +68,27 @@ enum FileContent {
     ///   - path: A path, relative to the working directory.
     ///   - limit: The maximum size in bytes; a larger file is refused.
     static func read(_ path: String, limit: Int) -> Result<[UInt8], FileReadError> {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return .failure(FileReadError(description: SystemError.last.description)) }
-        defer { close(descriptor) }
-        return read(descriptor, limit: limit)
+        do throws(SystemError) {
+            return read(try InputDescriptor(path: path), limit: limit)
+        } catch {
+            return .failure(FileReadError(description: error.description))
+        }
     }
 
     /// Reads an open file to its end. Blocks until the writer of a FIFO or pipe closes it.
-    static func read(_ descriptor: Int32, limit: Int) -> Result<[UInt8], FileReadError> {
+    static func read(_ descriptor: InputDescriptor, limit: Int) -> Result<[UInt8], FileReadError> {
         var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 64 << 10)
-        while true {
-            let count = Foundation.read(descriptor, &chunk, chunk.count)
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { return .failure(FileReadError(description: SystemError.last.description)) }
-            guard count > 0 else { return .success(bytes) }
-            bytes.append(contentsOf: chunk[..<count])
-            guard bytes.count <= limit else {
-                return .failure(FileReadError(description: "it has more than \(limit) bytes"))
+        do throws(SystemError) {
+            while true {
+                let chunk = try descriptor.read(upTo: 64 << 10)
+                guard !chunk.isEmpty else { return .success(bytes) }
+                bytes += chunk
+                guard bytes.count <= limit else {
+                    return .failure(FileReadError(description: "it has more than \(limit) bytes"))
+                }
             }
+        } catch {
+            return .failure(FileReadError(description: error.description))
         }
     }
 

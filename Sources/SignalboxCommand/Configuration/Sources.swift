@@ -132,12 +132,8 @@ struct ChatSource: Sendable, Hashable {
     func withDocuments() throws(NamedFileError) -> WebSocketServerConfiguration {
         var server = server
         for (path, file) in files.sorted(by: { $0.key < $1.key }) {
-            switch FileContent.read(file, limit: FileContent.documentLimit) {
-            case .success(let body):
-                server.pages[path] = server.pages[path].map { WebSocketPage(contentType: $0.contentType, body: body) }
-            case .failure(let error):
-                throw NamedFileError(path: file, reason: "cannot be read: \(error)")
-            }
+            let body = try FileContent.bytes(of: file, limit: FileContent.documentLimit)
+            server.pages[path] = server.pages[path].map { WebSocketPage(contentType: $0.contentType, body: body) }
         }
         return server
     }

@@ -48,7 +48,7 @@ struct CheckCommand: AsyncParsableCommand {
 
     private static func findings(in file: String) -> [ConfigurationProblem] {
         do throws(CommandFailure) {
-            return ConfigurationReader.findings(in: try ConfigurationFile.content(of: file))
+            return ConfigurationReader.lint(try ConfigurationFile.content(of: file)).findings
         } catch {
             // The refusal starts with the file's path, which the finding's line repeats.
             let message = String(error.description.dropFirst("\(file): ".count))

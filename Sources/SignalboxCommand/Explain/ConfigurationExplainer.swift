@@ -15,11 +15,6 @@ struct ConfigurationExplainer {
     let file: String
     private let logger = Logger(label: "signalbox") { _ in SwiftLogNoOpLogHandler() }
 
-    init(_ configuration: RunConfiguration, file: String) {
-        self.configuration = configuration
-        self.file = file
-    }
-
     /// Returns the source with the given name, or the only one if the name is `nil`.
     ///
     /// - Throws: ``CommandFailure`` if there is no such source, or if there are several and no name is given.
@@ -32,8 +27,7 @@ struct ConfigurationExplainer {
     ///
     /// - Throws: ``CommandFailure``, or an error from setting up the configuration.
     func line(about bytes: [UInt8], _ facts: MessageFacts, of source: SourceSection) throws -> ExplanationLine {
-        let message = try ExplainedMessage(bytes, facts, of: source, in: configuration)
-        return try line(about: message)
+        try line(about: ExplainedMessage(bytes, facts, of: source, in: configuration))
     }
 
     /// Returns the explanation of a link for the named source, or for the first source with a matching route.
@@ -48,8 +42,7 @@ struct ConfigurationExplainer {
         }
         var answer: ExplanationLine
         if let (section, links) = takers.first ?? (sources.count == 1 ? sources.first : nil) {
-            let message = try ExplainedMessage(link: link, links, of: section, in: configuration)
-            answer = try line(about: message)
+            answer = try line(about: ExplainedMessage(link: link, links, of: section, in: configuration))
         } else {
             answer = ExplanationLine(unmatched: unmatched(link, sources))
         }

@@ -47,7 +47,7 @@ struct ExplainCommand: ReportingCommand {
 
     func perform() async throws -> CommandStatus {
         let configuration = try ConfigurationFile.read(config, for: .plugins)
-        let explainer = ConfigurationExplainer(configuration, file: config)
+        let explainer = ConfigurationExplainer(configuration: configuration, file: config)
         let line: ExplanationLine
         if let payload {
             let section = try explainer.source(source)

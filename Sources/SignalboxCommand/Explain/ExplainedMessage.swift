@@ -130,10 +130,14 @@ struct ExplainedMessage {
 }
 
 extension ExplainedMessage {
+    /// The action, or `nil` if the message could not be read.
+    var action: Action? { try? arrival.reading.get() }
+
     /// Returns the description of the action's ordering key, or `nil` if its plugin is not ordered by key.
-    func orderKey(of action: Action, plugins: [PluginSection]) -> String? {
-        let plugin = plugins.first { $0.action == action.name }
-        guard case .key(let path)? = plugin?.order, let body = try? action.body.decode(RawBody.self) else { return nil }
+    func orderKey(plugins: [PluginSection]) -> String? {
+        guard let action, case .key(let path)? = plugins.first(where: { $0.action == action.name })?.order,
+            let body = try? action.body.decode(RawBody.self)
+        else { return nil }
         return "the key \(path.joined(separator: ".")) is \(OrderKey(of: body, at: path).shown)"
     }
 }

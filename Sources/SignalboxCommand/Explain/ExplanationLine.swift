@@ -11,40 +11,34 @@ struct ExplanationLine {
     var link: InputLine?
     /// The navigation chain's verdict on the link.
     var navigation: NavigationVerdict?
-    /// Whether the plugin would be called.
-    let isCalled: Bool
     private let message: ExplainedMessage?
-    private let action: Action?
-    private let envelope: String?
-    private let steps: [ExplainedStage]
-    private let code: String
-    private let detail: String
+    private let steps: [ExplanationStep]
+    private let verdict: ExplanationVerdict
 
     /// - Parameters:
     ///   - explanation: The explanation of the message's arrival.
     ///   - plugins: The plugins of the configuration.
     init(_ message: ExplainedMessage, _ explanation: Explanation, plugins: [PluginSection]) {
         self.message = message
-        let action = try? message.arrival.reading.get()
-        self.action = action
-        envelope = explanation.envelope.description
-        let key = action.flatMap { message.orderKey(of: $0, plugins: plugins) }
+        verdict = explanation.verdict
+        let key = message.orderKey(plugins: plugins)
         steps = explanation.steps.map { step in
-            ExplainedStage(step, addition: step.stage == .lane ? key : nil)
+            guard let key, step.stage == .lane else { return step }
+            return ExplanationStep(.lane, passes: step.passes, "\(step.detail); \(key)")
         }
-        isCalled = explanation.verdict.isCalled
-        code = explanation.verdict.code
-        detail = explanation.verdict.detail
     }
 
     /// Creates the explanation of a link that no source accepts.
     init(unmatched rejection: Outcome.Rejection) {
-        (message, action, envelope) = (nil, nil, nil)
-        isCalled = false
-        code = rejection.reason.description
-        detail = rejection.detail
-        steps = [ExplainedStage(unreadable: rejection.detail)]
+        message = nil
+        verdict = ExplanationVerdict(.rejected(rejection))
+        steps = [ExplanationStep(.envelope, passes: false, rejection.detail)]
     }
+
+    /// Whether the plugin would be called.
+    var isCalled: Bool { verdict.isCalled }
+
+    private var action: Action? { message?.action }
 
     /// One JSON object with a newline: for a link, `url` or `input`; where known, `source`, `envelope`, `action`, `id`,
     /// the facts that `run --outcomes` prints, `route` and `body`; `verdict` and `steps`; for a link, `navigation`.
@@ -54,17 +48,17 @@ struct ExplanationLine {
             if let url { object.add("url", url.text) } else { object.add(link) }
         }
         object.add("source", message?.source.name.text)
-        object.add("envelope", envelope)
+        object.add("envelope", message?.arrival.envelope.description)
         object.add("action", action?.name.text)
         object.add("id", action?.senderID)
         object.add(message?.arrival.origin.facts)
         object.add("route", message?.route)
         if let action { object.add(body(of: action)) }
         object.add("verdict") { object in
-            object.add("code", code)
-            object.add("detail", detail)
+            object.add("code", verdict.code)
+            object.add("detail", verdict.detail)
         }
-        object.add("steps", stages: steps)
+        object.add("steps", steps)
         if let navigation { object.add("navigation") { $0.add(navigation) } }
         return object.line
     }
@@ -82,11 +76,12 @@ struct ExplanationLine {
         rows.append(Row("id", action?.senderID))
         // Not named `body`, because a stage has that name.
         rows.append(Row("content", action.map { TerminalText.body(body(of: $0)) }))
-        rows += steps.map { Row($0.stage, $0.detail, passes: $0.passes) }
+        rows += steps.map { Row($0.stage.description, $0.detail, passes: $0.passes) }
         if let navigation {
             let decision = "\(navigation.policy.rawValue) by \(navigation.decider): \(navigation.reason)"
             rows.append(Row("navigation", decision))
         }
+        let (code, detail) = (verdict.code, verdict.detail)
         rows.append(Row("verdict", detail.isEmpty ? code : "\(code): \(detail)", passes: isCalled))
         return rows.flatMap(\.line)
     }
@@ -128,34 +123,13 @@ extension ExplanationLine {
     }
 }
 
-/// The result of one stage for a message, as the commands print it.
-struct ExplainedStage {
-    let stage: String
-    let passes: Bool
-    let detail: String
-
-    /// - Parameter addition: Text to append to the step's detail.
-    init(_ step: ExplanationStep, addition: String? = nil) {
-        stage = step.stage.description
-        passes = step.passes
-        detail = addition.map { "\(step.detail); \($0)" } ?? step.detail
-    }
-
-    /// Creates the stage of an envelope that could not be read.
-    init(unreadable detail: String) {
-        stage = ExplanationStage.envelope.description
-        passes = false
-        self.detail = detail
-    }
-}
-
 extension JSONObject {
     /// Adds a list of objects with `stage`, `passes` and `detail`.
-    mutating func add(_ name: String, stages: [ExplainedStage]) {
-        add(name, objects: stages) { stage, object in
-            object.add("stage", stage.stage)
-            object.add("passes", stage.passes)
-            object.add("detail", stage.detail)
+    mutating func add(_ name: String, _ steps: [ExplanationStep]) {
+        add(name, objects: steps) { step, object in
+            object.add("stage", step.stage.description)
+            object.add("passes", step.passes)
+            object.add("detail", step.detail)
         }
     }
 }

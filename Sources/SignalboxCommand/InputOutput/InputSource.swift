@@ -37,7 +37,7 @@ enum InputSource: Sendable, Hashable {
             if case .file(let path) = self {
                 FileContent.read(path, limit: limit)
             } else {
-                FileContent.read(0, limit: limit)
+                FileContent.read(.standardInput, limit: limit)
             }
         }
         do throws(FileReadError) {

@@ -152,7 +152,7 @@ struct CommandFailure: Error, Sendable, CustomStringConvertible {
             self.init(.invalidConfiguration, "\(error)")
         case let error as WebSocketChatError where error.code == .invalidConfiguration:
             self.init(.invalidConfiguration, "\(error)")
-        case is BridgeConfigurationError: self.init(.invalidConfiguration, "\(error)")
+        case is ConfigurationError, is BridgeConfigurationError: self.init(.invalidConfiguration, "\(error)")
         default: self.init(.unavailable, "\(error)")
         }
     }

@@ -16,9 +16,7 @@ struct OutcomeLine {
         object.add("id", action?.id.text)
         object.add(settled.arrival.origin.facts)
         object.add(settled.outcome)
-        if let explanation = settled.explanation {
-            object.add("explanation", stages: explanation.steps.map { ExplainedStage($0) })
-        }
+        if let explanation = settled.explanation { object.add("explanation", explanation.steps) }
         switch settled.outcome {
         case .rejected, .failed: object.add("deadLetter", content: settled.arrival.original)
         case .handled, .abandoned: break

@@ -45,20 +45,18 @@ struct ServeRequest: ParsableArguments {
     @Option(help: "Listen on this port; overrides that of the only chat; 0 is any free port.")
     var port: UInt16?
 
-    private var isEmpty: Bool { address == nil && port == nil }
-
     /// Checks that there is a chat to serve, and applies the options to it.
     ///
     /// - Parameter file: The path of the configuration, for error messages.
     /// - Throws: ``CommandFailure`` if there is no chat, or if an option is set and there are several chats.
     func apply(to configuration: inout RunConfiguration, file: String) throws(CommandFailure) {
-        let indices = configuration.sources.indices.filter { configuration.sources[$0].isChat }
+        let indices = configuration.sources.indices.filter { configuration.sources[$0].kind.chat != nil }
         guard let index = indices.first else {
             let example = "chat: { chat: { port: 8080, principals: { NAME: { env: VARIABLE } } } }"
             let advice = "add one below 'sources', such as \(example)"
             throw CommandFailure(.invalidConfiguration, "\(file): there is no chat; \(advice)")
         }
-        guard !isEmpty else { return }
+        guard address != nil || port != nil else { return }
         guard indices.count == 1, case .chat(var chat) = configuration.sources[index].kind else {
             let names = indices.map { configuration.sources[$0].name.text }.joined(separator: ", ")
             let message =
@@ -74,10 +72,6 @@ struct ServeRequest: ParsableArguments {
         }
         configuration.sources[index].kind = .chat(chat)
     }
-}
-
-extension SourceSection {
-    fileprivate var isChat: Bool { if case .chat = kind { true } else { false } }
 }
 
 /// Reports on stderr where the chats of a program listen, as soon as they do.

@@ -41,9 +41,7 @@ struct ParseCommand: ReportingCommand {
     }
 
     func perform() async throws -> CommandStatus {
-        let routes = try routes.map { path throws(CommandFailure) in
-            try ConfigurationFile.routes(path, source: source)
-        }
+        let routes = try routes.map { try ConfigurationFile.routes($0, source: source) }
         let base = try baseURL()
         let output = StandardOutput()
         return try await input.write(to: output) { line in

@@ -158,8 +158,9 @@ extension ConfigurationReader {
         let (trust, identity) = (keys.optional("trust"), keys.optional("identity"))
         let key = keys.optional("pre_shared_key", formerly: "shared_key")
         let tls = MQTTSecurity.tls(
-            trust.flatMap(self.trust).map(MQTTServerTrust.init) ?? .system,
-            identity: identity.flatMap(self.identity).map(MQTTIdentity.init)
+            trust.flatMap { self.trust($0, MQTTServerTrust.authority, system: .system, anything: .insecure) }
+                ?? .system,
+            identity: identity.flatMap { self.identity($0, MQTTIdentity.init) }
         )
         let preShared = key.flatMap(preSharedKey)
         if let broker, !broker.usesTLS {
@@ -242,12 +243,9 @@ extension ConfigurationReader {
     private func publisher(_ value: YAMLValue, _ sources: SourceNames) -> SourceName? {
         guard let name = value.text() else { return nil }
         guard sources.configured.contains(name) else {
-            let known = sources.configured
-            value.reportError(
-                "there is no source '\(name.prefix(64))'\(NameSuggestion.advice(for: name, among: known))",
-                .unknownSource,
-                suggestion: NameSuggestion.nearest(to: name, among: known)
-            )
+            value.reportError(about: name, among: sources.configured, .unknownSource) {
+                "there is no source '\(name.prefix(64))'\($0)"
+            }
             return nil
         }
         var canPublish = sources.mayBe(name, "mqtt")
@@ -260,21 +258,5 @@ extension ConfigurationReader {
             return nil
         }
         return try? SourceName(name)
-    }
-}
-
-extension MQTTServerTrust {
-    fileprivate init(_ trust: WebSocketTrust) {
-        switch trust {
-        case .system: self = .system
-        case .authority(let file): self = .authority(file: file)
-        case .anything: self = .insecure
-        }
-    }
-}
-
-extension MQTTIdentity {
-    fileprivate init(_ identity: WebSocketIdentity) {
-        self.init(certificateFile: identity.certificateFile, keyFile: identity.keyFile)
     }
 }

@@ -87,13 +87,13 @@ extension ConfigurationReader {
     }
 
     private func claimStandardInput(_ value: YAMLValue) {
-        if let holder = standardInput.holder {
+        if let holder = locations.standardInput {
             value.reportError(
                 "stdin is already read by \(holder.path) in line \(holder.line); only one source can read it",
                 .conflictingKeys
             )
         } else {
-            standardInput.holder = value
+            locations.standardInput = value
         }
     }
 }

@@ -12,7 +12,7 @@ extension ConfigurationReader {
             let port = keys.required("port", "0 lets the system choose")?.integer(0...Int(UInt16.max))
             server.port = port.flatMap(UInt16.init(exactly:)) ?? 0
             keys.read("path", &server.path) { $0.text() }
-            keys.read("identity", &server.identity, identity)
+            keys.read("identity", &server.identity) { identity($0, WebSocketIdentity.init) }
             keys.read("origins", &server.origins) { $0.list()?.compactMap(origin) }
             keys.read("absent_origin", &server.absentOrigin) {
                 $0.keyword(
@@ -140,8 +140,10 @@ extension ConfigurationReader {
             keys.read("origin", &feed.origin) { $0.text() }
             keys.read("headers", &feed.headers, headers)
             keys.read("bearer", &feed.bearer) { secret($0, "a token") }
-            keys.read("trust", &feed.trust, trust)
-            keys.read("identity", &feed.identity, identity)
+            keys.read("trust", &feed.trust) {
+                trust($0, WebSocketTrust.authority, system: .system, anything: .anything)
+            }
+            keys.read("identity", &feed.identity) { identity($0, WebSocketIdentity.init) }
             keys.read("opening_messages", &feed.openingMessages, openingMessages)
             keys.read("frames", &feed.frames, frames)
             keys.read("compression", &feed.compression) { $0.flag() }
@@ -200,10 +202,18 @@ extension ConfigurationReader {
         return false
     }
 
-    func trust(_ value: YAMLValue) -> WebSocketTrust? {
+    /// Returns the trust setting of an adapter.
+    ///
+    /// - Parameter authority: Returns the setting that trusts only the authority in a file.
+    func trust<Trust>(
+        _ value: YAMLValue,
+        _ authority: (_ file: String) -> Trust,
+        system: Trust,
+        anything: Trust
+    ) -> Trust? {
         guard value.isMapping else {
             switch value.keyword(of: ["system", "anything"], "a trust setting or a mapping with authority") {
-            case "system": return .system
+            case "system": return system
             case "anything":
                 value.warn(
                     "no certificate is checked: anyone on the network path can read and change all traffic; to trust your own "
@@ -211,13 +221,12 @@ extension ConfigurationReader {
                     .uncheckedCertificate,
                     suggestion: "{ authority: FILE }"
                 )
-                return .anything
+                return anything
             default: return nil
             }
         }
         return value.mapping("trust") { keys in
-            keys.required("authority", "name the file of its certificate (PEM)").flatMap(namedFile)
-                .map { .authority(file: $0) }
+            keys.required("authority", "name the file of its certificate (PEM)").flatMap(namedFile).map(authority)
         }
     }
 
@@ -284,14 +293,18 @@ extension ConfigurationReader {
         return action
     }
 
-    func identity(_ value: YAMLValue) -> WebSocketIdentity? {
+    /// Returns the certificate of an adapter with its private key.
+    func identity<Identity>(
+        _ value: YAMLValue,
+        _ make: (_ certificateFile: String, _ keyFile: String) -> Identity
+    ) -> Identity? {
         value.mapping("identity") { keys in
             let certificate = keys.required("certificate", "name the file of the certificate (PEM)").flatMap(namedFile)
             let keyValue = keys.required("key", "name the file of its private key (PEM)")
             let key = keyValue.flatMap(namedFile)
             if let key, let keyValue { checkFilePermissions(key, at: keyValue) }
             guard let certificate, let key else { return nil }
-            return WebSocketIdentity(certificateFile: certificate, keyFile: key)
+            return make(certificate, key)
         }
     }
 

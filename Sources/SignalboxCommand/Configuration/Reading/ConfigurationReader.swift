@@ -10,7 +10,6 @@ struct ConfigurationReader {
     /// The purpose, which decides what the file must contain.
     let use: ConfigurationUse
     let problems = ConfigurationProblems()
-    let standardInput = StandardInputClaim()
     let locations = ConfigurationLocations()
 
     static let timeouts: ClosedRange<Duration> = .milliseconds(1)...(.seconds(86_400))
@@ -33,14 +32,6 @@ struct ConfigurationReader {
         guard var found else { throw ConfigurationError(file: file, problems: reader.problems.errors) }
         found.warnings = reader.problems.sorted.filter { $0.code.logMessage != nil }
         return found
-    }
-
-    /// Returns every error and warning of a configuration file, in file order.
-    ///
-    /// - Parameters:
-    ///   - text: The content of the file.
-    static func findings(in text: String, environment: Environment = .process) -> [ConfigurationProblem] {
-        lint(text, environment: environment).findings
     }
 
     /// Checks a configuration as a whole.
@@ -152,12 +143,8 @@ final class ConfigurationLocations {
     var rules: [ActionName: [YAMLValue]] = [:]
     /// The fixed actions of topics, routes and frames, with their positions.
     var actions: [(name: ActionName, value: YAMLValue)] = []
-}
-
-/// The claim on stdin, which at most one source of a configuration can read.
-final class StandardInputClaim {
-    /// The value that makes the claim.
-    var holder: YAMLValue?
+    /// The setting that reads stdin, which at most one source of a configuration can do.
+    var standardInput: YAMLValue?
 }
 
 /// The content of a file from which `parse` reads routes.

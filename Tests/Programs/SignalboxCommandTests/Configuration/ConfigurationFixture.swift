@@ -43,7 +43,7 @@ enum ConfigurationFixture {
 
     /// Returns the findings of a check, each as severity, code and path.
     static func findings(_ text: String) -> [String] {
-        ConfigurationReader.findings(in: text, environment: environment).map { problem in
+        ConfigurationReader.lint(text, environment: environment).findings.map { problem in
             "\(problem.severity.rawValue) \(problem.code.rawValue) \(problem.path)"
         }
     }

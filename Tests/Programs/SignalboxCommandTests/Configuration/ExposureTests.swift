@@ -22,7 +22,7 @@ import Testing
         -> [String]
     {
         let configuration = try ConfigurationReader.read(text, file: "c.yaml", environment: environment)
-        let warnings = ConfigurationReader.findings(in: text, environment: environment).filter {
+        let warnings = ConfigurationReader.lint(text, environment: environment).findings.filter {
             $0.code.logMessage != nil
         }
         #expect(warnings == configuration.warnings)

@@ -62,7 +62,7 @@ enum ExplainFixture {
         """
 
     static func explainer(_ text: String = text) throws -> ConfigurationExplainer {
-        ConfigurationExplainer(try ConfigurationFixture.read(text, for: .plugins), file: "f.yaml")
+        ConfigurationExplainer(configuration: try ConfigurationFixture.read(text, for: .plugins), file: "f.yaml")
     }
 
     static func line(
