@@ -28,8 +28,7 @@ extension ConfigurationReader {
                 return written.flatMap { source($0, among: sources) }.flatMap { origin($0, conditions, sources) }
             }
             guard depth < ConfigurationReader.maximumRuleDepth else {
-                value.reportError("rules can be nested at most \(ConfigurationReader.maximumRuleDepth) deep")
-                return nil
+                return value.refused("rules can be nested at most \(ConfigurationReader.maximumRuleDepth) deep")
             }
             guard let (key, parts) = keys.required(oneOf: ["source", "any", "all", "not"], "") else { return nil }
             for condition in conditions {
@@ -42,8 +41,7 @@ extension ConfigurationReader {
             if key == "not" { return rule(parts, sources, depth: depth + 1).map(AccessSection.not) }
             guard let rules = parts.all({ rule($0, sources, depth: depth + 1) }) else { return nil }
             guard !rules.isEmpty else {
-                parts.reportError("'\(key)' is empty and allows nothing; list rules", .missingKey)
-                return nil
+                return parts.refused("'\(key)' is empty and allows nothing; list rules", .missingKey)
             }
             return key == "any" ? .any(rules) : .all(rules)
         }
@@ -72,11 +70,10 @@ extension ConfigurationReader {
             }
         }
         if conditions["scheme"] != nil, let host = conditions["host"] {
-            host.reportError(
+            return host.refused(
                 "'scheme' and 'host' exclude each other; write two rules, because one that allows is enough",
                 .conflictingKeys
             )
-            return nil
         }
         let isPage = sources.kinds[name] != "chat" && (conditions["origin"] ?? conditions["main_frame"]) != nil
         if isPage { return page(conditions).map { .origin(source, [$0]) } }
@@ -130,10 +127,9 @@ extension ConfigurationReader {
     private func scheme(_ value: YAMLValue, _ links: LinksSource?) -> AccessSection.Condition? {
         guard let scheme = value.text()?.lowercased() else { return nil }
         guard !LinkFacts.isUniversal(scheme: scheme) else {
-            value.reportError(
+            return value.refused(
                 "a rule for links of \(scheme) names their host; write host: shop.example instead of 'scheme'"
             )
-            return nil
         }
         return listed(scheme, value, among: links?.schemes, "no route has the scheme", "schemes with routes are")
             .map { .scheme($0) }
@@ -142,8 +138,7 @@ extension ConfigurationReader {
     private func host(_ value: YAMLValue, _ links: LinksSource?) -> AccessSection.Condition? {
         guard let text = value.text() else { return nil }
         guard let host = LinkFacts.universalHost(text) else {
-            value.reportError("expected only a host, such as shop.example or shop.example:8443")
-            return nil
+            return value.refused("expected only a host, such as shop.example or shop.example:8443")
         }
         let meaning = "no https or http route has the host"
         return listed(host, value, among: links?.hosts, meaning, "hosts with routes are").map { .host($0) }

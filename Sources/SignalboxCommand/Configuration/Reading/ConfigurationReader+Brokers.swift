@@ -251,11 +251,10 @@ extension ConfigurationReader {
         var canPublish = sources.mayBe(name, "mqtt")
         if let source = sources.sources[name]?.mqtt { canPublish = source.push.publishing != nil }
         guard canPublish else {
-            value.reportError(
+            return value.refused(
                 "the source '\(name)' does not publish; add 'publishing: {}' below its 'mqtt'",
                 .missingKey
             )
-            return nil
         }
         return try? SourceName(name)
     }

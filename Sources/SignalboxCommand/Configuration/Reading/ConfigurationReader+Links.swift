@@ -32,8 +32,7 @@ extension ConfigurationReader {
         let action = fallback?.parsed(.badName) { try ActionName($0) }
         guard let written, let list = written.list() else { return nil }
         guard !list.isEmpty else {
-            written.reportError(advice, .missingKey, suggestion: advice)
-            return nil
+            return written.refused(advice, .missingKey, suggestion: advice)
         }
         // An error in one route makes a check of all of them meaningless.
         let routes = list.compactMap(route)
@@ -45,8 +44,7 @@ extension ConfigurationReader {
         } catch {
             let location =
                 error.code == .ambiguousRoutes ? list[ConfigurationReader.firstConflict(in: routes)] : written
-            location.reportError(error.detail, error.code == .ambiguousRoutes ? .shadowedRoute : .invalidValue)
-            return nil
+            return location.refused(error.detail, error.code == .ambiguousRoutes ? .shadowedRoute : .invalidValue)
         }
     }
 

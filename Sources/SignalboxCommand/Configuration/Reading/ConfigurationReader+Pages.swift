@@ -77,11 +77,10 @@ extension ConfigurationReader {
         guard let name = given, isName(name, at: value) else { return nil }
         if let holder = names[name] {
             let advice = "choose another name for this one"
-            value.reportError(
+            return value.refused(
                 "\(holder.path) in line \(holder.line) already has the name '\(name)'; \(advice)",
                 .badName
             )
-            return nil
         }
         names[name] = entry.keys.value
         return name

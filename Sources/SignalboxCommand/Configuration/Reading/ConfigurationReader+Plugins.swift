@@ -66,8 +66,7 @@ extension ConfigurationReader {
             let path = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
             guard path.count <= ConfigurationReader.maximumPathLength, !path.contains("") else {
                 let maximum = ConfigurationReader.maximumPathLength
-                key.reportError("expected at most \(maximum) names of members, separated by dots")
-                return nil
+                return key.refused("expected at most \(maximum) names of members, separated by dots")
             }
             return .key(path)
         }
@@ -139,8 +138,7 @@ extension ConfigurationReader {
         guard let value = keys.optional("tag") else { return .some(nil) }
         guard let tag = value.text() else { return nil }
         guard tag.utf8.count <= ConfigurationReader.maximumTagLength else {
-            value.reportError("a tag has at most \(ConfigurationReader.maximumTagLength) bytes")
-            return nil
+            return value.refused("a tag has at most \(ConfigurationReader.maximumTagLength) bytes")
         }
         return tag
     }
@@ -157,8 +155,7 @@ extension ConfigurationReader {
             _ = try BodyWriter.write(reply)
             return reply
         } catch {
-            value.reportError("cannot be written as JSON: \(error)")
-            return nil
+            return value.refused("cannot be written as JSON: \(error)")
         }
     }
 
@@ -189,16 +186,14 @@ extension ConfigurationReader {
     private func number(_ value: YAMLValue) -> ReplyValue? {
         let advice = "expected a JSON number, or text in quotes"
         guard let literal = value.characters, let body = try? Body(json: Bytes(literal)) else {
-            value.reportError("\(advice); found \(value.typeDescription)")
-            return nil
+            return value.refused("\(advice); found \(value.typeDescription)")
         }
         if let integer = try? body.decode(Int64.self) { return .integer(integer) }
         if let large = try? body.decode(UInt64.self) { return .unsigned(large) }
         do throws(BodyError) {
             return .number(try body.decode(Double.self))
         } catch {
-            value.reportError("\(advice); found \(value.typeDescription), which is \(error.code)")
-            return nil
+            return value.refused("\(advice); found \(value.typeDescription), which is \(error.code)")
         }
     }
 }

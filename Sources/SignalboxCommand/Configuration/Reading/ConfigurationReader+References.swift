@@ -49,8 +49,7 @@ extension ConfigurationReader {
             case (let name?, nil): return name.text().map(Secret.environment)
             case (nil, let path?): return path.text().map(Secret.file)
             default:
-                value.reportError("expected either { env: NAME } or { file: PATH }", .conflictingKeys)
-                return nil
+                return value.refused("expected either { env: NAME } or { file: PATH }", .conflictingKeys)
             }
         }
     }

@@ -46,16 +46,14 @@ extension ConfigurationReader {
         do {
             let source = try SourceName(name)
             guard source != SourceSection.internalName else {
-                key.reportError(
+                return key.refused(
                     "'\(name)' is reserved for messages of 'signalbox send'; choose another name",
                     .badName
                 )
-                return nil
             }
             return source
         } catch {
-            key.reportError("'\(name.prefix(80))' is not a valid source name: \(error)", .badName)
-            return nil
+            return key.refused("'\(name.prefix(80))' is not a valid source name: \(error)", .badName)
         }
     }
 }

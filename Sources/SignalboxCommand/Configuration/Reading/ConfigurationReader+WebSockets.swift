@@ -248,8 +248,7 @@ extension ConfigurationReader {
             let to = keys.required("to", advice)?.duration(ConfigurationReader.waits)
             guard let from, let to else { return nil }
             guard from <= to else {
-                value.reportError("'from' is greater than 'to'; swap them")
-                return nil
+                return value.refused("'from' is greater than 'to'; swap them")
             }
             return from...to
         }

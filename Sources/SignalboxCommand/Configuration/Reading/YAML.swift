@@ -65,6 +65,12 @@ struct YAMLValue {
         problems.add(message, code, at: node.mark, path: path, suggestion: suggestion)
     }
 
+    /// Adds an error at this value and returns `nil`, for a reader that then has no value.
+    func refused<Value>(_ message: String, _ code: ProblemCode = .invalidValue, suggestion: String? = nil) -> Value? {
+        reportError(message, code, suggestion: suggestion)
+        return nil
+    }
+
     /// Adds an error about a name that is not among the known ones, with the closest of them.
     ///
     /// - Parameter message: Returns the message, given `; did you mean 'x'?` or an empty string.
@@ -98,8 +104,7 @@ struct YAMLValue {
     /// Returns a mapping with arbitrary keys.
     func anyMapping() -> YAMLMapping? {
         guard case .mapping(let mapping) = node else {
-            reportError("expected a mapping of keys to values, found \(typeDescription)")
-            return nil
+            return refused("expected a mapping of keys to values, found \(typeDescription)")
         }
         return YAMLMapping(self, mapping)
     }
@@ -107,8 +112,7 @@ struct YAMLValue {
     /// Returns the elements of a list.
     func list() -> [YAMLValue]? {
         guard case .sequence(let sequence) = node else {
-            reportError("expected a list, found \(typeDescription)")
-            return nil
+            return refused("expected a list, found \(typeDescription)")
         }
         return sequence.enumerated().map { YAMLValue(node: $1, path: "\(path)[\($0)]", problems: problems) }
     }
@@ -117,8 +121,7 @@ struct YAMLValue {
     func text() -> String? {
         guard let text = anyText() else { return nil }
         guard !text.isEmpty else {
-            reportError("expected text, found empty text")
-            return nil
+            return refused("expected text, found empty text")
         }
         return text
     }
@@ -127,8 +130,7 @@ struct YAMLValue {
     func anyText() -> String? {
         guard case .scalar(let scalar) = node, node.tag == Tag(.str) else {
             let advice = if case .scalar = node, !isNull { "; quote it if it is text" } else { "" }
-            reportError("expected text, found \(typeDescription)\(advice)")
-            return nil
+            return refused("expected text, found \(typeDescription)\(advice)")
         }
         return scalar.string
     }
@@ -179,12 +181,10 @@ extension YAMLValue {
     /// Returns a whole number written in decimal digits.
     func integer(_ range: ClosedRange<Int>) -> Int? {
         guard let number = characters.flatMap(SizeText.digits) else {
-            reportError("expected a whole number, found \(typeDescription)")
-            return nil
+            return refused("expected a whole number, found \(typeDescription)")
         }
         guard range.contains(number) else {
-            reportError("expected \(range.lowerBound) to \(range.upperBound), found \(number)")
-            return nil
+            return refused("expected \(range.lowerBound) to \(range.upperBound), found \(number)")
         }
         return number
     }
@@ -193,22 +193,19 @@ extension YAMLValue {
     func size(_ range: ClosedRange<Int>) -> Int? {
         let bytes = quantity("a size such as 64KiB") { try SizeText.bytes(in: $0) }
         guard let bytes, !range.contains(bytes) else { return bytes }
-        reportError("expected \(range.lowerBound) to \(range.upperBound) bytes, found \(bytes)")
-        return nil
+        return refused("expected \(range.lowerBound) to \(range.upperBound) bytes, found \(bytes)")
     }
 
     /// Returns a duration, written as digits and a unit.
     func duration(_ range: ClosedRange<Duration>) -> Duration? {
         let duration = quantity("a duration such as 3s") { try DurationText.duration(in: $0) }
         guard let duration, !range.contains(duration) else { return duration }
-        reportError("expected \(DurationText.text(range.lowerBound)) to \(DurationText.text(range.upperBound))")
-        return nil
+        return refused("expected \(DurationText.text(range.lowerBound)) to \(DurationText.text(range.upperBound))")
     }
 
     private func quantity<Value>(_ form: String, _ make: (String) throws -> Value) -> Value? {
         guard let characters else {
-            reportError("expected \(form), found \(typeDescription)")
-            return nil
+            return refused("expected \(form), found \(typeDescription)")
         }
         return checked { try make(characters) }
     }
@@ -219,8 +216,7 @@ extension YAMLValue {
         case "true": return true
         case "false": return false
         default:
-            reportError("expected true or false, found \(typeDescription)")
-            return nil
+            return refused("expected true or false, found \(typeDescription)")
         }
     }
 
@@ -231,8 +227,7 @@ extension YAMLValue {
     func keyword(of keywords: [String], _ meaning: String) -> String? {
         let list = keywords.joined(separator: ", ")
         guard let characters else {
-            reportError("expected \(meaning): \(list); found \(typeDescription)")
-            return nil
+            return refused("expected \(meaning): \(list); found \(typeDescription)")
         }
         guard !keywords.contains(characters) else { return characters }
         reportError(about: characters, among: keywords) {
@@ -262,8 +257,7 @@ extension YAMLValue {
         do {
             return try make()
         } catch {
-            reportError((error as? any DetailedError)?.detail ?? "\(error)", code)
-            return nil
+            return refused((error as? any DetailedError)?.detail ?? "\(error)", code)
         }
     }
 

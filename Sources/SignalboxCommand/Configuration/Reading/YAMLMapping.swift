@@ -46,21 +46,12 @@ final class YAMLMapping {
         return found ?? old.value
     }
 
-    /// Stores the parsed value of a key, if the key exists and its value is valid.
+    /// Stores the parsed value of a key, if the key exists and its value is valid. An invalid value of an optional
+    /// property may be stored as `nil`.
     func read<Value>(
         _ key: String,
         formerly former: String? = nil,
         _ target: inout Value,
-        _ make: (YAMLValue) -> Value?
-    ) {
-        if let found = optional(key, formerly: former).flatMap(make) { target = found }
-    }
-
-    /// Stores the parsed value of a key in an optional property, if the key exists and its value is valid.
-    func read<Value>(
-        _ key: String,
-        formerly former: String? = nil,
-        _ target: inout Value?,
         _ make: (YAMLValue) -> Value?
     ) {
         if let found = optional(key, formerly: former).flatMap(make) { target = found }
