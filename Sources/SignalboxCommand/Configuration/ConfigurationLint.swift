@@ -134,13 +134,8 @@ struct InboundRoute {
         switch source.kind {
         case .mqtt(let mqtt):
             let topics = mqtt.allTopics.map { topic in
-                let isNumber = isNumber(topic.pattern.text)
-                return InboundRoute(
-                    source: name,
-                    kind: .topic(topic.pattern),
-                    action: topic.action,
-                    namesNothing: isNumber
-                )
+                let (kind, isNumber) = (Kind.topic(topic.pattern), isNumber(topic.pattern.text))
+                return InboundRoute(source: name, kind: kind, action: topic.action, namesNothing: isNumber)
             }
             guard mqtt.push.announcesConnections else { return topics }
             return topics + [InboundRoute(source: name, kind: .other, action: .pushSessionLost)]

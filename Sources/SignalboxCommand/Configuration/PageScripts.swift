@@ -7,12 +7,9 @@ enum ScriptFiles {
     ///
     /// - Throws: ``NamedFileError`` for the first script that is missing, too large or not UTF-8.
     static func read(_ paths: [String]) throws(NamedFileError) -> [PageScript] {
-        var scripts: [PageScript] = []
-        for path in paths {
-            let source = try FileContent.text(of: path, limit: FileContent.scriptLimit)
-            scripts.append(PageScript(name: path, source: source))
+        try paths.map { path throws(NamedFileError) in
+            PageScript(name: path, source: try FileContent.text(of: path, limit: FileContent.scriptLimit))
         }
-        return scripts
     }
 }
 

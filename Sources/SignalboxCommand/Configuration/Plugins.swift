@@ -88,12 +88,7 @@ enum ReplyValue: Sendable, Hashable {
 }
 
 extension ReplyValue: Codable {
-    private struct Name: CodingKey {
-        let stringValue: String
-        var intValue: Int? { nil }
-        init(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { nil }
-    }
+    private enum NoKeys: CodingKey {}
 
     func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
@@ -112,7 +107,7 @@ extension ReplyValue: Codable {
     /// Decodes any JSON value. A number that is not a 64-bit integer becomes a `Double`.
     init(from decoder: any Decoder) throws {
         // An error in an element or member is thrown, so that it is reported at its own position.
-        if (try? decoder.container(keyedBy: Name.self)) != nil {
+        if (try? decoder.container(keyedBy: NoKeys.self)) != nil {
             self = .object(try [String: ReplyValue](from: decoder))
         } else if (try? decoder.unkeyedContainer()) != nil {
             self = .array(try [ReplyValue](from: decoder))

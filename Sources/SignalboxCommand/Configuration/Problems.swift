@@ -1,6 +1,4 @@
 import Logging
-import Signalbox
-import Yams
 
 /// A problem in a configuration file: its position, its key and the correction.
 struct ConfigurationProblem: Error, Sendable, Hashable, CustomStringConvertible {
@@ -42,31 +40,6 @@ final class ConfigurationProblems {
     private var found: [ConfigurationProblem] = []
     /// The keys that the reader has asked for, by the name of their mapping, for tests.
     private(set) var known: [String: [String]] = [:]
-
-    /// Adds a problem. The path and message may quote the file; text in the form of a secret is redacted.
-    ///
-    /// - Parameters:
-    ///   - suggestion: The replacement text alone, if it is known.
-    func add(
-        _ message: String,
-        _ code: ProblemCode,
-        severity: ProblemSeverity = .error,
-        at mark: Mark?,
-        path: String,
-        suggestion: String? = nil
-    ) {
-        add(
-            ConfigurationProblem(
-                line: mark?.line ?? 1,
-                column: mark?.column ?? 1,
-                path: Redaction.redacted(path),
-                severity: severity,
-                code: code,
-                message: Redaction.redacted(message),
-                suggestion: suggestion
-            )
-        )
-    }
 
     /// Adds a problem.
     func add(_ problem: ConfigurationProblem) {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import SignalboxCore
+import SignalboxRoutes
 
 /// Parses and formats durations: `500ms`, `3s`, `5m`, `1h`, `7d`.
 enum DurationText {
@@ -52,7 +53,7 @@ enum SizeText {
 
     /// Returns the value of ASCII digits. A leading zero is refused, because YAML reads `010` as eight.
     static func digits(_ text: String) -> Int? {
-        let isNumber = !text.isEmpty && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        let isNumber = !text.isEmpty && text.utf8.allSatisfy(\.isASCIIDigit)
         guard isNumber, text == "0" || !text.hasPrefix("0") else { return nil }
         return Int(text)
     }
@@ -107,7 +108,7 @@ enum TimeoutOption {
 
     /// - Throws: `ValidationError` if the text is not a duration above zero.
     static func duration(_ text: String) throws -> Duration {
-        let isNumber = text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        let isNumber = text.utf8.allSatisfy(\.isASCIIDigit)
         let duration = try DurationText.duration(in: isNumber ? "\(text)s" : text)
         guard duration > .zero else { throw ValidationError("expected a time above zero") }
         return duration
@@ -121,7 +122,7 @@ enum VariableName {
     /// - Throws: `ValidationError` if the text is not a valid name. It omits the text, which may be the secret itself.
     static func secret(in text: String, option: String) throws(ValidationError) -> Secret {
         let first = text.utf8.first.map { isLetter($0) } ?? false
-        guard first, text.utf8.allSatisfy({ isLetter($0) || (48...57).contains($0) }) else {
+        guard first, text.utf8.allSatisfy({ isLetter($0) || $0.isASCIIDigit }) else {
             throw ValidationError(
                 "\(option): expected the name of an environment variable, such as CHAT_TOKEN, not a secret"
             )
@@ -130,6 +131,6 @@ enum VariableName {
     }
 
     private static func isLetter(_ byte: UInt8) -> Bool {
-        (65...90).contains(byte) || (97...122).contains(byte) || byte == 95
+        byte.isASCIILetter || byte == UInt8(ascii: "_")
     }
 }

@@ -117,14 +117,14 @@ struct MessageFacts: ParsableArguments {
     var webOrigin: WebOrigin? { origin.flatMap { try? WebOrigin($0) } }
 
     /// The options that were given, and the kinds of source whose messages have them.
-    var given: [(name: String, kinds: [String])] {
-        let options: [(String, Bool, [String])] = [
+    var given: [(name: String, isGiven: Bool, kinds: [String])] {
+        let options = [
             ("--topic", topic != nil, ["an MQTT source"]), ("--qos", qos != nil, ["an MQTT source"]),
             ("--retained", retained, ["an MQTT source"]), ("--frame", frame != nil, ["a page"]),
             ("--handler", handler != nil, ["a page"]), ("--origin", origin != nil, ["a page", "a chat"]),
             ("--principal", principal != nil, ["a chat"]), ("--binary", binary, ["a feed", "a chat"]),
         ]
-        return options.filter(\.1).map { ($0.0, $0.2) }
+        return options.filter(\.1)
     }
 
     func validate() throws {

@@ -29,7 +29,10 @@ struct ExplainedMessage {
         var route: String?
         switch source.kind {
         case .mqtt(let mqtt):
-            let topic = try ExplainedMessage.topic(facts, of: source)
+            guard let topic = facts.topic else {
+                let advice = "'\(source.name)' is an MQTT source; add the message's topic with --topic"
+                throw CommandFailure(.usage, advice)
+            }
             arrival = try mqtt.push.arrival(of: bytes, on: topic, retained: facts.retained, qos: facts.qos ?? 1).made()
             route = mqtt.allTopics.first { $0.pattern.match(topic) != nil }?.pattern.text
         case .script:
@@ -108,14 +111,6 @@ struct ExplainedMessage {
             subprotocol: nil,
             tls: chat.identity != nil
         )
-    }
-
-    private static func topic(_ facts: MessageFacts, of source: SourceSection) throws(CommandFailure) -> TopicName {
-        guard let topic = facts.topic else {
-            let advice = "'\(source.name)' is an MQTT source; add the message's topic with --topic"
-            throw CommandFailure(.usage, advice)
-        }
-        return topic
     }
 
     private static func page(_ facts: MessageFacts) -> ScriptFacts {

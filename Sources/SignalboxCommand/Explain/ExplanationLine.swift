@@ -66,24 +66,30 @@ struct ExplanationLine {
     /// Lines for a terminal: the properties of the message, one line for each stage with the mark `ok` or `no`, the
     /// navigation chain's decision, and the verdict.
     var terminalLines: [UInt8] {
-        var rows: [Row] = []
-        if let link { rows.append(Row("url", url?.text ?? link.shown)) }
-        rows.append(Row("source", message?.source.name.text))
-        if let push = message?.arrival.origin.facts as? PushFacts { rows.append(Row("topic", push.topic)) }
-        if let chat = message?.arrival.origin.facts as? ChatFacts { rows.append(Row("principal", chat.principal)) }
-        rows.append(Row("route", message?.route))
-        rows.append(Row("action", action?.name.text))
-        rows.append(Row("id", action?.senderID))
-        // Not named `body`, because a stage has that name.
-        rows.append(Row("content", action.map { TerminalText.body(body(of: $0)) }))
-        rows += steps.map { Row($0.stage.description, $0.detail, passes: $0.passes) }
-        if let navigation {
-            let decision = "\(navigation.policy.rawValue) by \(navigation.decider): \(navigation.reason)"
-            rows.append(Row("navigation", decision))
+        let facts = message?.arrival.origin.facts
+        var lines: [UInt8] = []
+        /// Adds a line, or nothing if there is no text.
+        func add(_ name: String, _ text: String?, passes: Bool? = nil) {
+            guard let text else { return }
+            let mark = passes.map { $0 ? "ok" : "no" } ?? ""
+            lines += TerminalText.line([
+                TerminalText.column(mark, width: 2), TerminalText.column(name, width: 14), LineEscape.escaped(text),
+            ])
         }
+        add("url", link.map { url?.text ?? $0.shown })
+        add("source", message?.source.name.text)
+        add("topic", (facts as? PushFacts)?.topic)
+        add("principal", (facts as? ChatFacts)?.principal)
+        add("route", message?.route)
+        add("action", action?.name.text)
+        add("id", action?.senderID)
+        // Not named `body`, because a stage has that name.
+        add("content", action.map { TerminalText.body(body(of: $0)) })
+        for step in steps { add(step.stage.description, step.detail, passes: step.passes) }
+        add("navigation", navigation.map { "\($0.policy.rawValue) by \($0.decider): \($0.reason)" })
         let (code, detail) = (verdict.code, verdict.detail)
-        rows.append(Row("verdict", detail.isEmpty ? code : "\(code): \(detail)", passes: isCalled))
-        return rows.flatMap(\.line)
+        add("verdict", detail.isEmpty ? code : "\(code): \(detail)", passes: isCalled)
+        return lines
     }
 
     private var url: URLText? {
@@ -97,29 +103,6 @@ struct ExplanationLine {
             return RawBody(bytes: action.body.json, kind: .json)
         }
         return raw
-    }
-}
-
-extension ExplanationLine {
-    /// One line for a terminal.
-    private struct Row {
-        let mark: String
-        let name: String
-        let text: String?
-
-        init(_ name: String, _ text: String?, passes: Bool? = nil) {
-            mark = passes.map { $0 ? "ok" : "no" } ?? ""
-            self.name = name
-            self.text = text
-        }
-
-        /// The line, or nothing if there is no text.
-        var line: [UInt8] {
-            guard let text else { return [] }
-            return TerminalText.line([
-                TerminalText.column(mark, width: 2), TerminalText.column(name, width: 14), LineEscape.escaped(text),
-            ])
-        }
     }
 }
 

@@ -123,13 +123,7 @@ final class ListenAddressReporter: Sendable {
         }
         // At `info` and below, the adapter logs the address.
         guard level > .info else { return }
-        let url = ListenAddressReporter.url(of: server.configuration, port: port)
+        let url = server.configuration.url(port: port)
         DiagnosticOutput.shared.report("source \(server.source): listening on \(url)")
-    }
-
-    private static func url(of configuration: WebSocketServerConfiguration, port: UInt16) -> String {
-        let address = configuration.address
-        let host = address.contains(":") ? "[\(address)]" : address
-        return "\(configuration.identity == nil ? "ws" : "wss")://\(host):\(port)\(configuration.path)"
     }
 }

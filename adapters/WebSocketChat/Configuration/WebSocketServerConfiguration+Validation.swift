@@ -172,6 +172,12 @@ extension WebSocketServerConfiguration {
         }
     }
 
+    /// Returns the URL of a server that listens on the port.
+    package func url(port: UInt16) -> String {
+        let scheme = identity == nil ? "ws" : "wss"
+        return "\(scheme)://\(NumericAddress(address)?.inURL ?? address):\(port)\(path)"
+    }
+
     /// Returns whether a numeric address is a loopback address.
     package static func isLocal(_ address: String) -> Bool { NumericAddress(address)?.isLoopback ?? false }
 }

@@ -14,10 +14,7 @@ final class ServerLog: Sendable {
 
     /// Logged once per run. Programs wait for this line.
     func listening(_ configuration: WebSocketServerConfiguration, port: UInt16) {
-        let address = NumericAddress(configuration.address)
-        let scheme = configuration.identity == nil ? "ws" : "wss"
-        let url = "\(scheme)://\(address?.inURL ?? configuration.address):\(port)\(configuration.path)"
-        log.write(.info, "listening on \(url)")
+        log.write(.info, "listening on \(configuration.url(port: port))")
         for warning in ServerLog.warnings(configuration) { log.write(.warning, warning) }
     }
 

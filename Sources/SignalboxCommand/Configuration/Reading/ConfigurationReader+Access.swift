@@ -155,8 +155,7 @@ extension ConfigurationReader {
     ) -> String? {
         guard let known, !known.contains(name) else { return name }
         let names = known.isEmpty ? "none" : known.joined(separator: ", ")
-        value.reportError(about: name, among: known, code) { "\(meaning) '\(name.prefix(80))'\($0); \(list): \(names)" }
-        return nil
+        return value.refused(name, among: known, code) { "\(meaning) '\(name.prefix(80))'\($0); \(list): \(names)" }
     }
 }
 

@@ -243,10 +243,9 @@ extension ConfigurationReader {
     private func publisher(_ value: YAMLValue, _ sources: SourceNames) -> SourceName? {
         guard let name = value.text() else { return nil }
         guard sources.configured.contains(name) else {
-            value.reportError(about: name, among: sources.configured, .unknownSource) {
+            return value.refused(name, among: sources.configured, .unknownSource) {
                 "there is no source '\(name.prefix(64))'\($0)"
             }
-            return nil
         }
         var canPublish = sources.mayBe(name, "mqtt")
         if let source = sources.sources[name]?.mqtt { canPublish = source.push.publishing != nil }

@@ -1,5 +1,6 @@
 import MQTTPush
 import NavigationChain
+import Signalbox
 import WebSocketChat
 import Yams
 
@@ -62,7 +63,7 @@ struct YAMLValue {
     ///
     /// - Parameter suggestion: The replacement text alone, if it is known.
     func reportError(_ message: String, _ code: ProblemCode = .invalidValue, suggestion: String? = nil) {
-        problems.add(message, code, at: node.mark, path: path, suggestion: suggestion)
+        report(message, code, .error, suggestion)
     }
 
     /// Adds an error at this value and returns `nil`, for a reader that then has no value.
@@ -71,22 +72,37 @@ struct YAMLValue {
         return nil
     }
 
-    /// Adds an error about a name that is not among the known ones, with the closest of them.
+    /// Adds an error about a name that is not among the known ones, with the closest of them, and returns `nil`.
     ///
     /// - Parameter message: Returns the message, given `; did you mean 'x'?` or an empty string.
-    func reportError(
-        about name: String,
+    func refused<Value>(
+        _ name: String,
         among known: [String],
         _ code: ProblemCode = .invalidValue,
         _ message: (_ advice: String) -> String
-    ) {
+    ) -> Value? {
         let advice = NameSuggestion.advice(for: name, among: known)
-        reportError(message(advice), code, suggestion: NameSuggestion.nearest(to: name, among: known))
+        return refused(message(advice), code, suggestion: NameSuggestion.nearest(to: name, among: known))
     }
 
     /// Adds a warning: the value is valid but probably does not do what its author intended.
     func warn(_ message: String, _ code: ProblemCode, suggestion: String? = nil) {
-        problems.add(message, code, severity: .warning, at: node.mark, path: path, suggestion: suggestion)
+        report(message, code, .warning, suggestion)
+    }
+
+    /// Adds a problem. The path and message may quote the file; text in the form of a secret is redacted.
+    private func report(_ message: String, _ code: ProblemCode, _ severity: ProblemSeverity, _ suggestion: String?) {
+        problems.add(
+            ConfigurationProblem(
+                line: line,
+                column: node.mark?.column ?? 1,
+                path: Redaction.redacted(path),
+                severity: severity,
+                code: code,
+                message: Redaction.redacted(message),
+                suggestion: suggestion
+            )
+        )
     }
 
     /// Reads a mapping whose keys are those that `read` asks for, and refuses all others.
@@ -230,10 +246,9 @@ extension YAMLValue {
             return refused("expected \(meaning): \(list); found \(typeDescription)")
         }
         guard !keywords.contains(characters) else { return characters }
-        reportError(about: characters, among: keywords) {
+        return refused(characters, among: keywords) {
             "'\(characters.prefix(64))' is not \(meaning); expected \(list)\($0)"
         }
-        return nil
     }
 
     /// Returns the choice that the keyword stands for.

@@ -17,7 +17,7 @@ final class YAMLMapping {
         entries = mapping.compactMap { key, node in
             guard case .scalar(let scalar) = key else {
                 let message = "expected text as the key, found another value"
-                value.problems.add(message, .badName, at: key.mark, path: value.path)
+                YAMLValue(node: key, path: value.path, problems: value.problems).reportError(message, .badName)
                 return nil
             }
             let path = value.path.isEmpty ? scalar.string : "\(value.path).\(scalar.string)"
@@ -95,7 +95,7 @@ final class YAMLMapping {
         assert(isComplete, "the reader must ask for the same keys of each '\(name)'")
         let unknown = entries.filter { !known.contains($0.name) && !renamed.contains($0.name) }
         for entry in unknown {
-            entry.key.reportError(about: entry.name, among: known, .unknownKey) {
+            let _: Never? = entry.key.refused(entry.name, among: known, .unknownKey) {
                 "unknown key '\(entry.name.prefix(64))'\($0); known here: \(known.joined(separator: ", "))"
             }
         }
