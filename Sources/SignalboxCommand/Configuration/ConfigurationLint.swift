@@ -172,14 +172,12 @@ struct InboundRoute {
     private static func isNumber(_ pattern: String) -> Bool { pattern.contains("{action:int}") }
 }
 
-/// The verdict of a rule on the messages of a route, as far as it is known without a message.
-enum RuleVerdict: Int, Comparable {
+/// The verdict of a rule on the messages of a route, as far as it is known without a message. A later case allows more.
+enum RuleVerdict: Comparable {
     case never
     /// The verdict depends on the message.
     case sometimes
     case always
-
-    static func < (left: RuleVerdict, right: RuleVerdict) -> Bool { left.rawValue < right.rawValue }
 
     /// The verdict of the negated rule.
     var negated: RuleVerdict {

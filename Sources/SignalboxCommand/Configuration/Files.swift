@@ -114,11 +114,12 @@ enum FileContent {
     }
 
     /// Runs a blocking read on a dispatch queue, because a pipe's writer may take any time.
-    static func waiting(
-        for read: @escaping @Sendable () -> Result<[UInt8], FileReadError>
-    ) async -> Result<[UInt8], FileReadError> {
+    static func waiting<Value: Sendable>(
+        on queue: DispatchQueue = .global(),
+        for read: @escaping @Sendable () -> Value
+    ) async -> Value {
         await withCheckedContinuation { continuation in
-            DispatchQueue.global().async { continuation.resume(returning: read()) }
+            queue.async { continuation.resume(returning: read()) }
         }
     }
 }

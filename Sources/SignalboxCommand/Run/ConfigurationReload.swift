@@ -75,16 +75,13 @@ final class ConfigurationReload: Sendable {
 
     private func prepare() async throws -> PreparedChange {
         let (running, hasReadInput) = state.withLock { ($0.running, $0.hasReadInput) }
-        return try await withCheckedThrowingContinuation { continuation in
-            queue.async { [self] in
-                continuation.resume(
-                    with: Result {
-                        let change = ConfigurationChange(from: running, to: try read(), hasReadInput: hasReadInput)
-                        return try PreparedChange(change, with: builder, file: file)
-                    }
-                )
+        let prepared = await FileContent.waiting(on: queue) { [self] in
+            Result {
+                let change = ConfigurationChange(from: running, to: try read(), hasReadInput: hasReadInput)
+                return try PreparedChange(change, with: builder, file: file)
             }
         }
+        return try prepared.get()
     }
 
     private func read() throws -> RunConfiguration {

@@ -55,12 +55,12 @@ struct RunArguments: ParsableArguments {
         let output = StandardOutput()
         let listening = serving.map { _ in ListenAddressReporter(level: logLevel) }
         var builder = SupervisorBuilder(configuration: configuration, printing: output, logger: logger)
-        if let listening { builder.onChat = { listening.expect($0) } }
+        if let listening { builder.onChat = { listening.expect($0, isFirst: true) } }
         var onOutcome: (@Sendable (SettledArrival) -> Void)?
         if outcomes { onOutcome = { output.offer(OutcomeLine(settled: $0).runLine) } }
         let supervisor = try builder.supervisor(onOutcome: onOutcome)
         try builder.addSources(to: supervisor)
-        listening?.finishStartup()
+        if let listening { builder.onChat = { listening.expect($0, isFirst: false) } }
         let reload = ConfigurationReload(file: file, serving: serving, supervisor: supervisor, builder: builder)
         var session = SupervisorSession(supervisor: supervisor, output: output)
         session.onEnd = { failure in

@@ -1,7 +1,6 @@
 import ArgumentParser
 import Logging
 import SignalboxCore
-import Synchronization
 import WebSocketChat
 
 /// `signalbox serve --config FILE`.
@@ -86,7 +85,6 @@ final class ListenAddressReporter: Sendable {
     private let failing: AsyncStream<Void>.Continuation
     private let servers: AsyncStream<Expected>
     private let expecting: AsyncStream<Expected>.Continuation
-    private let hasStarted = Atomic(false)
     private let level: Logger.Level
 
     /// - Parameter level: The minimum level that is logged.
@@ -97,13 +95,11 @@ final class ListenAddressReporter: Sendable {
     }
 
     /// Adds a chat that is about to start.
-    func expect(_ server: WebSocketServer) {
-        expecting.yield(Expected(server: server, isFirst: !hasStarted.load(ordering: .relaxed)))
-    }
-
-    /// Ends the start-up with the first configuration. A later chat that cannot listen does not end the program.
-    func finishStartup() {
-        hasStarted.store(true, ordering: .relaxed)
+    ///
+    /// - Parameter isFirst: Whether the first configuration has the chat. A later chat that cannot listen does not end
+    ///   the program.
+    func expect(_ server: WebSocketServer, isFirst: Bool) {
+        expecting.yield(Expected(server: server, isFirst: isFirst))
     }
 
     /// Reports the address of each chat until the task is cancelled.

@@ -39,7 +39,7 @@ extension ConfigurationReader {
     /// Returns a chain that opens nothing; its reasons name what would be opened.
     func navigation(_ value: YAMLValue) -> NavigationRouter? {
         value.mapping("navigation") { keys in
-            let list = keys.required("chain", "list the handlers in order")?.list()
+            let chain = keys.required("chain", "list the handlers in order")
             let advice = "choose the decision for URLs that no handler decides: cancel, allow or download"
             let fallback: NavigationPolicy? = keys.required("fallback", advice)?.keyword("a decision")
             var deadline: Duration = .seconds(2)
@@ -47,12 +47,10 @@ extension ConfigurationReader {
                 $0.duration(.milliseconds(1)...NavigationRouter.maximumDeadline)
             }
             var names: [String: YAMLValue] = [:]
-            guard let handlers = list?.map({ handler($0, &names) }), let fallback,
-                !handlers.contains(where: { $0 == nil })
-            else { return nil }
+            guard let handlers = chain?.all({ handler($0, &names) }), let fallback else { return nil }
             return value.checked {
                 try NavigationRouter(
-                    handlers.compactMap { $0 },
+                    handlers,
                     fallback: NavigationDecision(fallback, reason: "no handler decided"),
                     handlerDeadline: deadline,
                     clock: UntimedClock()
