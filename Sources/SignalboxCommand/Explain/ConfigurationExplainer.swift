@@ -47,7 +47,7 @@ struct ConfigurationExplainer {
             answer = ExplanationLine(unmatched: unmatched(link, sources))
         }
         answer.link = InputLine(link)
-        answer.navigation = await navigation(about: link)
+        answer.navigation = await configuration.navigation?.decide(link, kind: .link, frame: .main)
         return answer
     }
 
@@ -82,11 +82,6 @@ extension ConfigurationExplainer {
             rejection.reason,
             detail: "none of the sources \(names) accepts it: \(rejection.detail)"
         )
-    }
-
-    private func navigation(about link: String) async -> NavigationVerdict? {
-        guard let router = configuration.navigation else { return nil }
-        return await router.decide(link, kind: .link, frame: .main)
     }
 }
 

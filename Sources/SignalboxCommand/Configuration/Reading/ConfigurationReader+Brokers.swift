@@ -210,8 +210,7 @@ extension ConfigurationReader {
     }
 
     private func publishing(_ value: YAMLValue) -> MQTTPublishing? {
-        value.mapping("publishing") { keys in
-            var publishing = MQTTPublishing()
+        value.mapping("publishing", changing: MQTTPublishing()) { keys, publishing in
             keys.read("client_id", &publishing.clientID, client)
             keys.read("queued_messages", &publishing.queuedMessages) { $0.integer(1...1_000_000) }
             keys.read("queued_bytes", &publishing.queuedBytes) { $0.size((1 << 10)...(1 << 30)) }
@@ -224,7 +223,6 @@ extension ConfigurationReader {
                 $0.duration(.milliseconds(10)...(.seconds(3_600)))
             }
             keys.read("stop_timeout", &publishing.stopTimeout) { $0.duration(.zero...(.seconds(3_600))) }
-            return publishing
         }
     }
 

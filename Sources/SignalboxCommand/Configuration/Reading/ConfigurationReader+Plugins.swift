@@ -95,11 +95,9 @@ extension ConfigurationReader {
     }
 
     private func circuitBreaker(_ value: YAMLValue) -> CircuitBreakerPolicy? {
-        value.mapping("circuitBreaker") { keys in
-            var policy = CircuitBreakerPolicy()
+        value.mapping("circuitBreaker", changing: CircuitBreakerPolicy()) { keys, policy in
             keys.read("failures", &policy.failures) { $0.integer(1...1_000_000) }
             keys.read("open_for", &policy.openFor) { $0.duration(ConfigurationReader.timeouts) }
-            return policy
         }
     }
 

@@ -60,11 +60,9 @@ extension ConfigurationReader {
 
 extension ConfigurationReader {
     private func window(_ value: YAMLValue) -> WindowLimits? {
-        value.mapping("window") { keys in
-            var window = WindowLimits()
+        value.mapping("window", changing: WindowLimits()) { keys, window in
             keys.read("arrivals", &window.arrivals) { $0.integer(1...1_000_000) }
             keys.read("bytes", &window.bytes) { $0.size(1...((1 << 40) - 1)) }
-            return window
         }
     }
 
@@ -82,13 +80,12 @@ extension ConfigurationReader {
             let meaning = "a deduplication policy or a mapping with count, time and bytes"
             return value.keyword(["automatic": .automatic, "never": .never], meaning)
         }
-        return value.mapping("deduplication") { keys in
-            var limits = DeduplicationLimits()
+        let limits = value.mapping("deduplication", changing: DeduplicationLimits()) { keys, limits in
             keys.read("count", &limits.count) { $0.integer(1...10_000_000) }
             keys.read("time", &limits.time) { $0.duration(.milliseconds(1)...(.seconds(30 * 86_400))) }
             keys.read("bytes", &limits.bytes) { $0.size(0...(1 << 40)) }
-            return .within(limits)
         }
+        return limits.map { .within($0) }
     }
 }
 

@@ -231,13 +231,11 @@ extension ConfigurationReader {
     }
 
     private func reconnect(_ value: YAMLValue) -> WebSocketReconnect? {
-        value.mapping("reconnect") { keys in
-            var reconnect = WebSocketReconnect()
+        value.mapping("reconnect", changing: WebSocketReconnect()) { keys, reconnect in
             keys.read("first", &reconnect.first) { $0.duration(ConfigurationReader.waits) }
             keys.read("cap", &reconnect.cap) { $0.duration(ConfigurationReader.waits) }
             keys.read("slow", &reconnect.slow, slowWaits)
             keys.read("holds", &reconnect.holds) { $0.duration(.zero...(.seconds(3_600))) }
-            return reconnect
         }
     }
 
@@ -265,12 +263,10 @@ extension ConfigurationReader {
     private static let waitingSizes = (1 << 10)...(1 << 30)
 
     private func frames(_ value: YAMLValue) -> WebSocketFrames? {
-        value.mapping("frames") { keys in
-            var frames = WebSocketFrames()
+        value.mapping("frames", changing: WebSocketFrames()) { keys, frames in
             keys.read("text", &frames.text, textFrames)
             keys.read("binary", &frames.binary, action(namedBy:))
             keys.read("batch", &frames.batch) { $0.integer(1...10_000) }
-            return frames
         }
     }
 

@@ -115,20 +115,16 @@ struct ConfigurationReader {
     }
 
     private func messageLimits(_ value: YAMLValue) -> MessageLimits? {
-        value.mapping("limits") { keys in
-            var limits = MessageLimits()
+        value.mapping("limits", changing: MessageLimits()) { keys, limits in
             keys.read("message_bytes", &limits.bytes) { $0.size(1...(1 << 26)) }
             keys.read("depth", &limits.depth) { $0.integer(1...512) }
-            return limits
         }
     }
 
     private func deadLetterLimits(_ value: YAMLValue) -> DeadLetterLimits? {
-        value.mapping("deadLetters") { keys in
-            var limits = DeadLetterLimits()
+        value.mapping("deadLetters", changing: DeadLetterLimits()) { keys, limits in
             keys.read("count", &limits.count) { $0.integer(1...10_000_000) }
             keys.read("bytes", &limits.bytes) { $0.size(1...(1 << 40)) }
-            return limits
         }
     }
 }

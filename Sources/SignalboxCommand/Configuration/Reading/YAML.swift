@@ -117,6 +117,24 @@ struct YAMLValue {
         return target
     }
 
+    /// Reads a mapping whose keys are all optional.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the mapping's definition in docs/configuration.schema.json.
+    ///   - defaults: The settings without any key.
+    ///   - read: Asks for every key that the mapping can have, and stores the values.
+    func mapping<Target>(
+        _ name: String,
+        changing defaults: Target,
+        _ read: (YAMLMapping, inout Target) -> Void
+    ) -> Target? {
+        mapping(name) { keys in
+            var target = defaults
+            read(keys, &target)
+            return target
+        }
+    }
+
     /// Returns a mapping with arbitrary keys.
     func anyMapping() -> YAMLMapping? {
         guard case .mapping(let mapping) = node else {
