@@ -197,10 +197,10 @@ import Testing
 
     @Test func aSuggestionIsABareName() throws {
         let text = ConfigurationFixture.lines.map { $0.replacing("    use: print", with: "    use: prnt") }
-        let problems = ConfigurationReader.findings(
-            in: text.joined(separator: "\n").replacing("timeout", with: "timout"),
+        let problems = ConfigurationReader.lint(
+            text.joined(separator: "\n").replacing("timeout", with: "timout"),
             environment: ConfigurationFixture.environment
-        )
+        ).findings
         #expect(problems.map(\.suggestion) == ["print", "timeout"])
         #expect(problems.map(\.code) == [.invalidValue, .unknownKey])
     }
