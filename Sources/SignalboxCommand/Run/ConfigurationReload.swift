@@ -138,10 +138,10 @@ extension Logger {
 /// A change that is ready to apply: its sources are created and its files are open.
 struct PreparedChange {
     let change: ConfigurationChange
-    private var builder: SupervisorBuilder
-    private var adapters: [(source: SourceSection, adapter: any Adapter)] = []
+    private let builder: SupervisorBuilder
+    private let adapters: [(source: SourceSection, adapter: any Adapter)]
     /// The changes of the plugins. Their registrations keep the files of plugins open.
-    private var plugins: [PluginChange]
+    private let plugins: [PluginChange]
 
     /// - Parameters:
     ///   - change: The change to prepare.
@@ -149,10 +149,10 @@ struct PreparedChange {
     ///   - file: The path of the configuration, for error messages.
     /// - Throws: ``ReloadRefusal`` with everything that could not be set up.
     init(_ change: ConfigurationChange, with builder: SupervisorBuilder, file: String) throws(ReloadRefusal) {
-        self.change = change
-        self.builder = builder
-        self.builder.configuration = change.next
-        plugins = change.plugins.removed.map { .remove($0.action) }
+        var builder = builder
+        builder.configuration = change.next
+        var adapters: [(source: SourceSection, adapter: any Adapter)] = []
+        var plugins = change.plugins.removed.map { PluginChange.remove($0.action) }
         var problems: [Logger.Metadata] = []
         func add<Value>(_ key: String, to list: inout [Value], _ make: () throws -> Value) {
             do {
@@ -162,16 +162,17 @@ struct PreparedChange {
             }
         }
         for source in change.sources.added + change.sources.changed {
-            add("sources.\(source.name)", to: &adapters) { (source, try self.builder.adapter(of: source)) }
+            add("sources.\(source.name)", to: &adapters) { (source, try builder.adapter(of: source)) }
         }
         let replaced = Set(change.plugins.changed.map(\.action))
         for plugin in change.plugins.added + change.plugins.changed {
             add("path of the plugin '\(plugin.action)'", to: &plugins) {
-                let registration = try self.builder.registration(of: plugin)
+                let registration = try builder.registration(of: plugin)
                 return replaced.contains(plugin.action) ? .replace(registration) : .add(registration)
             }
         }
         guard problems.isEmpty else { throw ReloadRefusal(problems: problems) }
+        (self.change, self.builder, self.adapters, self.plugins) = (change, builder, adapters, plugins)
     }
 
     /// Applies the change. Removed and changed sources drain first, under the plugins that their messages were sent to.
