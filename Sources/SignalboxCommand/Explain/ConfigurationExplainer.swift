@@ -1,12 +1,9 @@
 import AppScheme
-import JSBridge
 import Logging
-import MQTTPush
 import NavigationChain
 import Signalbox
 import SignalboxCore
 import SignalboxRoutes
-import WebSocketChat
 
 /// Explains how a configuration treats messages and links. Starts nothing.
 struct ConfigurationExplainer {

@@ -1,5 +1,4 @@
 import Signalbox
-import SignalboxCore
 
 /// The steps that move a running program to another configuration.
 struct ConfigurationChange: Sendable {

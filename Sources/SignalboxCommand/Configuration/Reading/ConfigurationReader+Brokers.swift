@@ -2,7 +2,6 @@ import MQTTPush
 import Signalbox
 import SignalboxCore
 import SignalboxRoutes
-import WebSocketChat
 
 extension ConfigurationReader {
     func mqtt(_ value: YAMLValue, of name: SourceName, _ limits: MessageLimits) -> MQTTSource? {
