@@ -120,14 +120,11 @@ extension BridgeConfigurator {
             let detail = "the bridge can have at most \(BridgeConfigurator.maximumOrigins) origins"
             throw BridgeConfigurationError(.tooManyOrigins, detail)
         }
-        if let title { try BridgeConfigurator.check(title: title) }
-        if let userAgentSuffix { try BridgeConfigurator.check(userAgentSuffix: userAgentSuffix) }
-    }
-
-    private static func check(title: String) throws(BridgeConfigurationError) {
-        guard title.utf8.count <= maximumTitleLength else {
-            throw BridgeConfigurationError(.invalidTitle, "a title must have at most \(maximumTitleLength) bytes")
+        let longest = BridgeConfigurator.maximumTitleLength
+        guard (title ?? "").utf8.count <= longest else {
+            throw BridgeConfigurationError(.invalidTitle, "a title must have at most \(longest) bytes")
         }
+        if let userAgentSuffix { try BridgeConfigurator.check(userAgentSuffix: userAgentSuffix) }
     }
 
     private static func check(userAgentSuffix suffix: String) throws(BridgeConfigurationError) {

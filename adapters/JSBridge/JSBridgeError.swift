@@ -64,3 +64,17 @@ public struct JSBridgeError: Error, Sendable, Hashable, CustomStringConvertible 
     /// The source and the detail.
     public var description: String { "source \(source): \(detail)" }
 }
+
+/// Checks of an engine's configuration, whose errors are `invalidConfiguration`.
+struct ConfigurationCheck {
+    let source: SourceName
+
+    func require(_ isValid: Bool, _ detail: @autoclosure () -> String) throws(JSBridgeError) {
+        guard isValid else { throw JSBridgeError(.invalidConfiguration, detail(), source: source) }
+    }
+
+    /// - Parameter name: The subject of the error's sentence, which states the range.
+    func require(_ value: Int, in range: ClosedRange<Int>, _ name: String) throws(JSBridgeError) {
+        try require(range.contains(value), "\(name) must be \(range.lowerBound) to \(range.upperBound)")
+    }
+}

@@ -55,14 +55,14 @@ import Testing
 
     /// The page receives the same outcome, and its process receives nothing more.
     @Test(arguments: outcomes) func outcomesCrossTheProcessBoundaryWithoutSecrets(outcome: Outcome) {
-        let texts = WorkerOutcome.texts(outcome)
-        #expect(!texts.contains { String(decoding: $0, as: UTF8.self).contains("secret") })
-        #expect(WorkerOutcome.texts(WorkerOutcome.outcome(texts)) == texts)
+        let frame = WorkerFrame(settled: 1, outcome)
+        #expect(!frame.texts.contains { String(decoding: $0, as: UTF8.self).contains("secret") })
+        #expect(WorkerFrame(settled: 1, frame.outcome) == frame)
     }
 
     @Test func aMalformedOutcomeIsAFailure() {
         for texts in [[], [[]], [Array("rejected".utf8), Array("nonsense".utf8)], [Array("else".utf8)]] as [[[UInt8]]] {
-            guard case .failed = WorkerOutcome.outcome(texts) else {
+            guard case .failed = WorkerFrame(kind: .settled, texts: texts).outcome else {
                 Issue.record("\(texts)")
                 continue
             }

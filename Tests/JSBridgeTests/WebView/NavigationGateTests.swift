@@ -23,7 +23,7 @@ import Testing
         let gate: NavigationGate
         let clock = ManualClock()
         let door = Gate()
-        let counters = WebViewCounters()
+        let counters = PageCounters()
         let seen = EventList<String>()
 
         init(waiting: Int = 100) throws {

@@ -187,8 +187,8 @@ import Testing
         let shown = reading.records.map { record -> String in
             switch record {
             case .hello: "hello"
-            case .call(let number, let timeout, let units, let handler, let json):
-                "call \(number) \(timeout) \(units) \(content(handler)) \(content(json))"
+            case .call(let call):
+                "call \(call.number) \(call.timeout) \(call.units) \(content(call.handler)) \(content(call.json))"
             case .answer(let number, let kind, let text): "answer \(number) \(kind) \(content(text))"
             case .warn(let text): "warn \(content(text))"
             case .error(let text): "error \(content(text))"

@@ -14,9 +14,10 @@ struct WebViewTrial: Sendable {
     let configuration: WebViewConfiguration
     let view: FakeView
     let run: WebViewRun
-    let page: PageHandle
-    let mailbox: PageMailbox
-    let counters = WebViewCounters()
+    var page: PageHandle { host.page }
+    var mailbox: PageMailbox { host.mailbox }
+    private let host: WebViewHost
+    var counters: PageCounters { host.counters }
     /// The log lines.
     let log = EventList<String>()
     private let surface = FakeSurface()
@@ -32,28 +33,12 @@ struct WebViewTrial: Sendable {
         var configuration = try configuration ?? .testing()
         configuration.gracefulCloseTimeout = gracefulCloseTimeout
         configure(&configuration)
-        try configuration.validate()
         self.configuration = configuration
         self.intake = intake
         view = FakeView(configuration, isWebKitFixed: isWebKitFixed)
-        mailbox = PageMailbox(
-            title: configuration.page.title,
-            bound: configuration.messagesToPage,
-            limits: configuration.limits
-        )
-        page = PageHandle(port: mailbox)
-        run = WebViewRun(
-            WebViewRun.Parts(
-                configuration: configuration,
-                engine: "Test",
-                mailbox: mailbox,
-                handle: page,
-                intake: intake,
-                surface: surface,
-                counters: counters,
-                logger: Logger(label: "page") { [log] _ in RecordingLog(log) }
-            )
-        )
+        let logger = Logger(label: "page") { [log] _ in RecordingLog(log) }
+        host = try WebViewHost(configuration, engine: "Test", logger: logger)
+        run = WebViewRun(host, intake: intake, surface: surface)
     }
 
     /// The page's reports.

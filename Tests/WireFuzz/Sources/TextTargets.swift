@@ -39,7 +39,7 @@ enum RelayTarget {
     private static func ranges(_ record: RelayRecord) -> [Range<Int>] {
         switch record {
         case .hello, .full, .withheld: []
-        case .call(_, _, _, let handler, let json): [handler, json]
+        case .call(let call): [call.handler, call.json]
         case .answer(_, _, let text): [text]
         case .warn(let text), .error(let text): [text]
         }

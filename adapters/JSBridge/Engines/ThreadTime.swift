@@ -15,11 +15,7 @@ final class ThreadTime: Sendable {
     private let clock = Mutex<clockid_t?>(nil)
 
     /// The calling thread's processor time.
-    static var ofThisThread: Duration {
-        var time = timespec()
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
-    }
+    static var ofThisThread: Duration { time(of: CLOCK_THREAD_CPUTIME_ID) ?? .zero }
 
     /// Starts measuring the calling thread.
     func begin() {
@@ -29,10 +25,11 @@ final class ThreadTime: Sendable {
     }
 
     /// The thread's processor time, or `nil` if it is unknown or the thread has ended.
-    var used: Duration? {
-        guard let id = clock.withLock({ $0 }) else { return nil }
+    var used: Duration? { clock.withLock { $0 }.flatMap(ThreadTime.time) }
+
+    private static func time(of clock: clockid_t) -> Duration? {
         var time = timespec()
-        guard clock_gettime(id, &time) == 0 else { return nil }
+        guard clock_gettime(clock, &time) == 0 else { return nil }
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
     #endif

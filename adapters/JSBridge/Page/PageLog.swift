@@ -5,24 +5,24 @@ import Synchronization
 /// A log of a page's console output, script errors and dropped messages. Safe on any thread.
 final class PageLog: Sendable {
     private let logger: Logger
-    private let errors: ScriptErrorCount
+    private let counters: PageCounters
     private let limiter: Mutex<LogRateLimiter>
     private let start = ContinuousClock.now
 
     /// - Parameters:
     ///   - logger: The destination, to which the field `source` is added.
-    ///   - errors: A counter of all errors, including those whose line was withheld.
-    init(_ logger: Logger, source: SourceName, linesPerSecond: Int, errors: ScriptErrorCount) {
+    ///   - counters: The counters of all script errors, including those whose line was withheld.
+    init(_ logger: Logger, source: SourceName, linesPerSecond: Int, counters: PageCounters) {
         var logger = logger
         logger[metadataKey: "source"] = "\(source)"
         self.logger = logger
-        self.errors = errors
+        self.counters = counters
         limiter = Mutex(LogRateLimiter(lines: linesPerSecond))
     }
 
     /// Logs an error that a script, timer or listener threw, or an unhandled promise rejection.
     func failed(_ text: String) {
-        errors.count()
+        counters.add(to: \.scriptErrors)
         write(.error, "script error: \(PageLogText.escaped(text))")
     }
 
@@ -41,7 +41,7 @@ final class PageLog: Sendable {
 
     /// Logs the number of lines withheld before they reached this log, and counts the errors among them.
     func report(withheld count: Int, errors unseen: Int = 0) {
-        errors.count(unseen)
+        counters.add(unseen, to: \.scriptErrors)
         if count > 0 { logger.warning("\(count) lines of the page's console were withheld: over the limit per second") }
     }
 
@@ -53,17 +53,6 @@ final class PageLog: Sendable {
         guard let withheld = limiter.withLock({ $0.admit(at: ContinuousClock.now - start) }) else { return }
         report(withheld: withheld)
         logger.log(level: level, "\(text)")
-    }
-}
-
-/// A counter of the script errors of an engine.
-final class ScriptErrorCount: Sendable {
-    private let errors = Atomic(0)
-
-    var value: Int { errors.load(ordering: .relaxed) }
-
-    func count(_ more: Int = 1) {
-        errors.wrappingAdd(more, ordering: .relaxed)
     }
 }
 

@@ -4,40 +4,27 @@ import SignalboxCore
 
 /// A run of a page: its scripts, then timers, answers and messages, until it ends. Confined to the page's thread.
 final class HeadlessPage {
-    /// The dependencies of a page.
-    struct Parts {
-        let configuration: JavaScriptCoreConfiguration
-        let control: PageControl
-        let mailbox: PageMailbox
-        let handle: PageHandle
-        let intake: any Intake
-        let log: PageLog
-    }
-
-    let configuration: JavaScriptCoreConfiguration
-    let control: PageControl
-    let mailbox: PageMailbox
-    let log: PageLog
+    private let run: PageRun
     let context: ScriptContext
-    let calls: PageCalls
     var timers = TimerQueue()
     var heap: HeapWatch
-    private(set) var functions: PageFunctions?
+    private var functions: PageFunctions?
     private var buffer: [CChar] = []
-    private var failure: JSBridgeError?
     private var drainRounds = 0
     /// The maximum number of `drain` rounds after everything else has settled, for a page that calls again each time.
     private static let maximumDrainRounds = 100
 
+    var configuration: JavaScriptCoreConfiguration { run.parts.configuration }
+    var log: PageLog { run.parts.log }
+    private var control: PageControl { run.parts.control }
+    private var mailbox: PageMailbox { run.parts.mailbox }
+
     /// - Throws: `noResources` if the library has no memory left.
-    init(_ parts: Parts) throws(JSBridgeError) {
-        configuration = parts.configuration
-        control = parts.control
-        mailbox = parts.mailbox
-        log = parts.log
-        calls = PageCalls(parts)
+    init(_ run: PageRun) throws(JSBridgeError) {
+        self.run = run
+        let parts = run.parts
         heap = HeapWatch(limit: parts.configuration.heapLimit)
-        let limit = TurnLimit(parts.configuration.executionTimeLimit) { [control] in control.isClosing }
+        let limit = TurnLimit(parts.configuration.executionTimeLimit) { parts.control.isClosing }
         guard let context = ScriptContext(limit: limit) else {
             throw JSBridgeError(
                 .noResources,
@@ -55,13 +42,11 @@ final class HeadlessPage {
         }
     }
 
-    /// Runs the page to its end.
-    ///
-    /// - Throws: `executionTimeLimit` or `heapLimit`, after everything it submitted has settled.
-    func run() throws(JSBridgeError) {
+    /// Serves the page to its end, which may be the failure `executionTimeLimit` or `heapLimit` of its run.
+    func serve() {
         for script in configuration.scripts where !mustEnd && !control.isStopping {
             turn { context.evaluate(script.source, name: script.name) }
-            calls.submitAll()
+            run.submitAll()
         }
         while !mustEnd {
             deliver()
@@ -69,27 +54,27 @@ final class HeadlessPage {
             pause()
         }
         finish()
-        if let failure { throw failure }
     }
 
     // MARK: - Turns
 
     /// Performs all pending work once.
     private func deliver() {
-        calls.deliver { number, outcome in
-            if !mustEnd { settle(number, outcome) }
+        guard let functions else { return }
+        run.deliver { number, outcome in
+            if !mustEnd { turn { functions.settle(number, outcome) } }
         }
-        for message in mailbox.takeMessages() where !mustEnd { receive(message) }
+        for message in mailbox.takeMessages() where !mustEnd { turn { functions.deliver(message) } }
         let now = ContinuousClock.now
         let last = timers.lastSerial
-        while !mustEnd, let id = timers.take(dueAt: now, setBy: last) { fire(id) }
-        calls.submitAll()
+        while !mustEnd, let id = timers.take(dueAt: now, setBy: last) { turn { functions.fireTimer(id) } }
+        run.submitAll()
         log.reportWithheld(at: now)
         if !mustEnd && heap.isOver(context, at: now) { failForMemory() }
     }
 
     /// Runs JavaScript and the microtasks it queues.
-    func turn(_ work: () -> ScriptResult) {
+    private func turn(_ work: () -> ScriptResult) {
         context.limit.begin()
         control.countTurn()
         if case .threw(let value) = work(), !context.limit.hasEnded, let functions {
@@ -100,7 +85,7 @@ final class HeadlessPage {
         heap.scriptRan()
         if context.limit.wasReached || control.hasOverrun {
             let error = JSBridgeError.overrun(configuration.executionTimeLimit, source: configuration.source)
-            fail(error.code, error.detail)
+            run.fail(error.code, error.detail)
         }
         if context.limit.wasOverMemory { failForMemory() }
     }
@@ -112,7 +97,7 @@ final class HeadlessPage {
     }
 
     private func failForMemory() {
-        fail(
+        run.fail(
             .heapLimit,
             "the page's objects take more than \(configuration.heapLimit) bytes; raise the limit or keep fewer objects"
         )
@@ -122,7 +107,7 @@ final class HeadlessPage {
         var limit: Duration?
         if let next = [timers.nextDue(), heap.nextCheck].compactMap(\.self).min() { limit = max(.zero, next - .now) }
         // Answers refused calls soon, but throttles a page that keeps calling again.
-        if calls.hasRefused { limit = .milliseconds(1) }
+        if run.hasRefused { limit = .milliseconds(1) }
         if log.hasWithheld { limit = min(limit ?? .seconds(1), .seconds(1)) }
         control.wake.wait(for: limit)
     }
@@ -130,64 +115,40 @@ final class HeadlessPage {
     // MARK: - Ending
 
     /// Whether the page must end immediately.
-    var mustEnd: Bool { control.isClosing || failure != nil }
-
-    private func fail(_ code: JSBridgeError.Code, _ detail: String) {
-        if failure == nil { failure = JSBridgeError(code, detail, source: configuration.source) }
-    }
+    var mustEnd: Bool { control.isClosing || run.failure != nil }
 
     private var hasEnded: Bool {
-        guard calls.unsettled == 0 else { return false }
+        guard run.unsettled == 0 else { return false }
         if control.isStopping {
             drainRounds += 1
-            return !calls.hasRefused || drainRounds > HeadlessPage.maximumDrainRounds
+            return !run.hasRefused || drainRounds > HeadlessPage.maximumDrainRounds
         }
         return configuration.endsWhenIdle && timers.isEmpty && mailbox.isIdle
     }
 
-    /// Settles the page's calls, releases its context, and waits until everything it submitted has settled.
+    /// Settles the page's calls and releases its context.
     private func finish() {
         context.limit.isLastTurn = true
         context.watch(slice: context.limit.slice)
-        calls.isOpen = false
+        run.isOpen = false
         turn { functions?.close() ?? .returned(context.undefined) }
         functions = nil
-        mailbox.detach(control, hasFailed: failure != nil)
         context.release()
-        log.reportWithheld(isLast: true)
-        calls.settleAll()
     }
 }
 
 extension HeadlessPage {
-    /// Settles one of the page's calls with its outcome.
-    func settle(_ number: UInt64, _ outcome: Outcome) {
-        guard let functions else { return }
-        turn { functions.settle(number, outcome) }
-    }
-
-    /// Delivers a message from the program to the page.
-    func receive(_ message: PageMessage) {
-        guard let functions else { return }
-        turn { functions.deliver(message) }
-    }
-
-    func fire(_ timer: Int) {
-        guard let functions else { return }
-        turn { functions.fireTimer(timer) }
-    }
-
     /// Accepts a message from the script. Blocks the script while the batch is full and the intake has no room.
     func post(_ handler: String?, _ json: borrowing ScriptText, number: UInt64, timeout: Double) {
         let limit = configuration.limits.bytes
         if json.length > limit {
             // A unit takes at most three bytes.
             let beginning = Array(json.text(atMost: limit / 3).utf8)
-            beginning.withUnsafeBytes { calls.post(handler, $0, isCut: true, number: number, timeout: timeout) }
+            beginning.withUnsafeBytes { run.post(handler, $0, isCut: true, number: number, timeout: timeout) }
         } else {
-            json.withUTF8(in: &buffer) { calls.post(handler, $0, isCut: false, number: number, timeout: timeout) }
+            json.withUTF8(in: &buffer) { run.post(handler, $0, isCut: false, number: number, timeout: timeout) }
         }
-        if calls.isFull { calls.submitAll() }
+        if run.isFull { run.submitAll() }
     }
 
     /// Finishes a call from the program with the page's answer.

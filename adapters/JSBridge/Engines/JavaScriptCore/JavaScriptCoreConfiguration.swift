@@ -49,31 +49,21 @@ extension JavaScriptCoreConfiguration {
     ///
     /// - Throws: ``JSBridgeError`` `invalidConfiguration` for the first invalid value, with its remedy.
     public func validate() throws(JSBridgeError) {
-        guard executionTimeLimit > .zero, executionTimeLimit <= .seconds(3_600) else {
-            throw invalid("the execution time limit must be above zero and at most 1 h")
-        }
-        guard heapLimit >= 1_048_576 else { throw invalid("the heap limit must be at least 1 MiB") }
-        guard (1...1_000_000).contains(timerLimit) else { throw invalid("the timer limit must be 1 to 1000000") }
-        guard (1...1_000_000).contains(messagesToPage) else {
-            throw invalid("the messages to the page must be 1 to 1000000")
-        }
-        guard (1...1_000_000).contains(messagesWithoutListener) else {
-            throw invalid("the messages without a listener must be 1 to 1000000")
-        }
-        guard (1...1_000).contains(batchMessages) else { throw invalid("the messages of a batch must be 1 to 1000") }
+        let check = ConfigurationCheck(source: source)
+        let isBounded = executionTimeLimit > .zero && executionTimeLimit <= .seconds(3_600)
+        try check.require(isBounded, "the execution time limit must be above zero and at most 1 h")
+        try check.require(heapLimit >= 1_048_576, "the heap limit must be at least 1 MiB")
+        try check.require(timerLimit, in: 1...1_000_000, "the timer limit")
+        try check.require(messagesToPage, in: 1...1_000_000, "the messages to the page")
+        try check.require(messagesWithoutListener, in: 1...1_000_000, "the messages without a listener")
+        try check.require(batchMessages, in: 1...1_000, "the messages of a batch")
         if let process {
-            guard process.program.hasPrefix("/") else {
-                throw invalid("the program of the page's process must be an absolute path")
-            }
-            guard process.memoryLimit >= 64 << 20 else {
-                throw invalid("the memory limit of a process must be at least 64 MiB")
-            }
+            let isAbsolute = process.program.hasPrefix("/")
+            try check.require(isAbsolute, "the program of the page's process must be an absolute path")
+            let isEnough = process.memoryLimit >= 64 << 20
+            try check.require(isEnough, "the memory limit of a process must be at least 64 MiB")
         }
-        guard consoleLinesPerSecond >= 1 else { throw invalid("the console lines per second must be at least 1") }
-    }
-
-    private func invalid(_ detail: String) -> JSBridgeError {
-        JSBridgeError(.invalidConfiguration, detail, source: source)
+        try check.require(consoleLinesPerSecond >= 1, "the console lines per second must be at least 1")
     }
 }
 

@@ -16,8 +16,8 @@ public final class JavaScriptCoreEngine: Adapter {
     /// The page, the same for all runs. Messages sent between runs wait for the next run, in a bounded queue. After
     /// ``PageHandle/close()`` the page refuses messages until the next run begins.
     public let page: PageHandle
-    private let mailbox: PageMailbox
-    private let errors = ScriptErrorCount()
+    let mailbox: PageMailbox
+    private let counters = PageCounters()
     private let logger: Logger
     private let endProcess: (@Sendable (JSBridgeError) -> Never)?
 
@@ -57,7 +57,7 @@ public final class JavaScriptCoreEngine: Adapter {
     public var features: AdapterFeatures { [.replies, .pushes] }
 
     /// The number of script exceptions and unhandled promise rejections since the engine was created.
-    public var scriptErrors: Int { errors.value }
+    public var scriptErrors: Int { counters.value.scriptErrors }
 
     /// Runs the scripts, then timers and answers, until the task is cancelled, the page is closed, or the page is idle
     /// and ``JavaScriptCoreConfiguration/endsWhenIdle`` is set.
@@ -103,15 +103,10 @@ public final class JavaScriptCoreEngine: Adapter {
         }
     }
 
-    /// Returns the page's answer to a call, as JSON.
-    func answer(of action: ActionName, body: Bytes, timeout: Duration) async throws(PageCallError) -> Bytes? {
-        try await mailbox.call(action, body: body, timeout: timeout)
-    }
-
     /// The body of the page's thread.
     private func runPage(_ control: PageControl, _ intake: any Intake) throws(JSBridgeError) {
         control.processorTime.begin()
-        let parts = HeadlessPage.Parts(
+        let parts = PageRun.Parts(
             configuration: configuration,
             control: control,
             mailbox: mailbox,
@@ -121,17 +116,19 @@ public final class JavaScriptCoreEngine: Adapter {
                 logger,
                 source: configuration.source,
                 linesPerSecond: configuration.consoleLinesPerSecond,
-                errors: errors
+                counters: counters
             )
         )
+        let run = PageRun(parts)
         if let process = configuration.process {
-            let page = try RemotePage(parts, in: process)
+            let page = try RemotePage(run, in: process)
             mailbox.attach(control)
-            try page.run()
+            page.serve()
         } else {
-            let page = try HeadlessPage(parts)
+            let page = try HeadlessPage(run)
             mailbox.attach(control)
-            try page.run()
+            page.serve()
         }
+        try run.end()
     }
 }

@@ -32,7 +32,6 @@ final class PageControl: SettlementSink, MailboxReader {
     var isStopping: Bool { bridge.isStopping }
     var isClosing: Bool { closing.load(ordering: .relaxed) }
     var hasOverrun: Bool { overrun.load(ordering: .relaxed) }
-    var turn: Int { turns.load(ordering: .relaxed) }
 
     // MARK: - Any thread
 
@@ -102,13 +101,11 @@ extension PageControl {
     func watch(_ limit: Duration) async {
         var seen = (turn: 0, used: Duration.zero)
         while (try? await Task.sleep(for: limit * 2)) != nil {
-            guard let used = processorTime.used else { continue }
-            let now = turn
-            if now != seen.turn { seen = (now, used) }
-            guard now % 2 == 1, used - seen.used > limit * 1.5 else { continue }
+            let time = timeOfTurn(since: &seen)
+            guard time > limit * 1.5 else { continue }
             endOverrun()
             // A long call within the library, such as a regular expression, ends by itself.
-            if used - seen.used > limit * 1.5 + max(limit, .seconds(1)) { return detachThread() }
+            if time > limit * 1.5 + max(limit, .seconds(1)) { return detachThread() }
         }
     }
 
@@ -118,10 +115,15 @@ extension PageControl {
     func waitForOverrun(_ limit: Duration) async {
         var seen = (turn: 0, used: Duration.zero)
         while (try? await Task.sleep(for: max(limit / 10, .milliseconds(100)))) != nil {
-            guard let used = processorTime.used else { continue }
-            let now = turn
-            if now != seen.turn { seen = (now, used) }
-            if now % 2 == 1, used - seen.used > limit + .seconds(1) { return }
+            if timeOfTurn(since: &seen) > limit + .seconds(1) { return }
         }
+    }
+
+    /// Returns the processor time that the current turn has used since it was first seen; zero between turns.
+    private func timeOfTurn(since seen: inout (turn: Int, used: Duration)) -> Duration {
+        guard let used = processorTime.used else { return .zero }
+        let now = turns.load(ordering: .relaxed)
+        if now != seen.turn { seen = (now, used) }
+        return now % 2 == 1 ? used - seen.used : .zero
     }
 }

@@ -156,7 +156,7 @@ final class ScriptContext {
 /// A function of the program that JavaScript calls. Its JavaScript object points to this one, so the context keeps it
 /// as long as it can be called.
 final class NativeFunction {
-    private let body: (NativeCall) -> Void
+    fileprivate let body: (NativeCall) -> Void
 
     init(_ body: @escaping (NativeCall) -> Void) {
         self.body = body
@@ -167,10 +167,6 @@ final class NativeFunction {
         var definition = JSClassDefinition()
         definition.callAsFunction = nativeFunctionCalled
         return JSClassCreate(&definition)
-    }
-
-    fileprivate func call(_ call: NativeCall) {
-        body(call)
     }
 }
 
@@ -184,7 +180,7 @@ private func nativeFunctionCalled(
 ) -> JSValueRef? {
     guard let context, let pointer = JSObjectGetPrivate(function) else { return nil }
     let native = Unmanaged<NativeFunction>.fromOpaque(pointer).takeUnretainedValue()
-    native.call(NativeCall(context: context, arguments: UnsafeBufferPointer(start: arguments, count: count)))
+    native.body(NativeCall(context: context, arguments: UnsafeBufferPointer(start: arguments, count: count)))
     return JSValueMakeUndefined(context)
 }
 

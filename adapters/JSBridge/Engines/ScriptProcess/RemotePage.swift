@@ -6,10 +6,9 @@ import SignalboxCore
 ///
 /// The process is not trusted: its data is bounded and parsed again here, and its end is always detected.
 final class RemotePage {
-    private let parts: HeadlessPage.Parts
+    private let run: PageRun
     private let limits: ScriptProcess
     private let child: ChildProcess
-    private let calls: PageCalls
     private var reader: WorkerFrameReader
     /// Whether the reader may hold complete frames.
     private var holdsFrames = false
@@ -17,68 +16,54 @@ final class RemotePage {
     private var pending: [UInt8] = []
     private var hasSentStop = false
     private var hasEnded = false
-    private var failure: JSBridgeError?
     private var lastCheck = ContinuousClock.now
 
     /// The interval between checks of the memory.
     private static let checkInterval: Duration = .milliseconds(50)
 
+    private var parts: PageRun.Parts { run.parts }
     private var control: PageControl { parts.control }
     private var configuration: JavaScriptCoreConfiguration { parts.configuration }
 
     /// - Throws: `noResources` if the process cannot be started.
-    init(_ parts: HeadlessPage.Parts, in process: ScriptProcess) throws(JSBridgeError) {
-        self.parts = parts
+    init(_ run: PageRun, in process: ScriptProcess) throws(JSBridgeError) {
+        self.run = run
         limits = process
-        calls = PageCalls(parts)
+        let configuration = run.parts.configuration
         // The limit of a message, plus space for a name, a sentence, escapes and numbers.
-        reader = WorkerFrameReader(limit: parts.configuration.limits.bytes + 65_536)
-        do {
-            child = try ChildProcess(process)
-        } catch {
-            throw JSBridgeError(.noResources, "\(error)", source: parts.configuration.source)
-        }
+        reader = WorkerFrameReader(limit: configuration.limits.bytes + 65_536)
+        child = try ChildProcess(process, source: configuration.source)
     }
 
-    /// Runs the page to its end.
-    ///
-    /// - Throws: `executionTimeLimit`, `heapLimit`, or `pageFailed` if the process fails; always after everything it
-    ///   submitted has settled.
-    func run() throws(JSBridgeError) {
-        var begin = WorkerFrame(kind: .begin)
-        begin.texts = [Array((try? BodyWriter.write(WorkerConfiguration(configuration))) ?? Bytes([]))]
-        pending += begin.bytes
-        while !hasEnded, failure == nil, !control.isClosing {
+    /// Serves the page to its end, which may be the failure `executionTimeLimit`, `heapLimit` or `pageFailed` of its
+    /// run. Kills the process.
+    func serve() {
+        let json = (try? BodyWriter.write(WorkerConfiguration(configuration))) ?? Bytes([])
+        pending += WorkerFrame(kind: .begin, texts: [Array(json)]).bytes
+        while !hasEnded, run.failure == nil, !control.isClosing {
             send()
             takeFrames()
-            calls.submit()
+            run.submit()
             checkLimits()
             wait()
         }
-        finish()
-        if let failure { throw failure }
+        run.submit(isLast: true)
+        child.end()
     }
 
     // MARK: - To the page
 
     private func send() {
-        calls.deliver { token, outcome in sendOutcome(token, outcome) }
+        run.deliver { token, outcome in pending += WorkerFrame(settled: token, outcome).bytes }
         for message in parts.mailbox.takeMessages() {
-            var frame = WorkerFrame(kind: .message, number: message.number)
-            frame.texts = [Array(message.action.bytes), Array((message.id?.text ?? "").utf8), Array(message.body)]
-            pending += frame.bytes
+            let texts = [Array(message.action.bytes), Array((message.id?.text ?? "").utf8), Array(message.body)]
+            pending += WorkerFrame(kind: .message, number: message.number, texts: texts).bytes
         }
         if control.isStopping, !hasSentStop {
             hasSentStop = true
             pending += WorkerFrame(kind: .stop).bytes
         }
         flush()
-    }
-
-    private func sendOutcome(_ token: UInt64, _ outcome: Outcome) {
-        var frame = WorkerFrame(kind: .settled, number: token)
-        frame.texts = WorkerOutcome.texts(outcome)
-        pending += frame.bytes
     }
 
     private func flush() {
@@ -94,8 +79,8 @@ final class RemotePage {
     // MARK: - From the page
 
     private func wait() {
-        // Reading pauses while the program has no room, so that the page blocks in its calls.
-        let reads = !calls.isFull && !holdsFrames
+        // Reading pauses while the program has no room, so that the page blocks in its run.
+        let reads = !run.isFull && !holdsFrames
         var entries = [
             pollfd(
                 // Omitted while reading pauses, because poll would report a closed socket at once, every time.
@@ -105,7 +90,7 @@ final class RemotePage {
             ),
             pollfd(fd: control.wake.readEnd, events: Int16(POLLIN), revents: 0),
         ]
-        let limit = holdsFrames && !calls.isFull ? 0 : RemotePage.checkInterval.pollMilliseconds
+        let limit = holdsFrames && !run.isFull ? 0 : RemotePage.checkInterval.pollMilliseconds
         guard poll(&entries, nfds_t(entries.count), limit) > 0 else { return }
         if entries[1].revents != 0 { control.wake.drain() }
         if entries[0].revents & Int16(POLLIN | POLLHUP | POLLERR) != 0 { readSome() }
@@ -115,7 +100,7 @@ final class RemotePage {
         var chunk = [UInt8](repeating: 0, count: 65_536)
         let count = read(child.socket, &chunk, chunk.count)
         if count < 0 && (errno == EINTR || errno == EAGAIN) { return }
-        guard count > 0 else { return fail(.pageFailed, "the page's process ended \(child.reap())") }
+        guard count > 0 else { return run.fail(.pageFailed, "the page's process ended \(child.reap())") }
         chunk.withUnsafeBytes { reader.take(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
         holdsFrames = true
     }
@@ -123,11 +108,11 @@ final class RemotePage {
     /// Processes complete frames, up to as many calls as one batch of the intake holds.
     private func takeFrames() {
         do throws(WorkerFrameError) {
-            while holdsFrames, !hasEnded, !calls.isFull {
+            while holdsFrames, !hasEnded, !run.isFull {
                 if let frame = try reader.next() { take(frame) } else { holdsFrames = false }
             }
         } catch {
-            fail(.pageFailed, "the page's process sent an invalid frame")
+            run.fail(.pageFailed, "the page's process sent an invalid frame")
         }
     }
 
@@ -141,12 +126,8 @@ final class RemotePage {
             let code = JSBridgeError.Code(rawValue: frame.text(0))
             guard !code.rawValue.isEmpty else { return }
             let isOverLimit = code == .executionTimeLimit || code == .heapLimit
-            failure = JSBridgeError(
-                isOverLimit ? code : .pageFailed,
-                String(frame.text(1).prefix(500)),
-                source: configuration.source
-            )
-        case .begin, .settled, .message, .stop: fail(.pageFailed, "the page's process sent an invalid frame")
+            run.fail(isOverLimit ? code : .pageFailed, String(frame.text(1).prefix(500)))
+        case .begin, .settled, .message, .stop: run.fail(.pageFailed, "the page's process sent an invalid frame")
         }
     }
 
@@ -154,7 +135,7 @@ final class RemotePage {
         guard let json = frame.texts.first else { return }
         let handler = frame.text(1)
         json.withUnsafeBytes { json in
-            calls.post(
+            run.post(
                 handler.isEmpty ? nil : handler,
                 json,
                 isCut: frame.texts.count > 2,
@@ -186,7 +167,7 @@ final class RemotePage {
         }
     }
 
-    // MARK: - Limits and end
+    // MARK: - Limits
 
     private func checkLimits() {
         let now = ContinuousClock.now
@@ -194,25 +175,12 @@ final class RemotePage {
         lastCheck = now
         parts.log.reportWithheld(at: now)
         if let memory = child.memory, memory > limits.memoryLimit {
-            fail(
+            run.fail(
                 .heapLimit,
                 "the page's process takes more than \(limits.memoryLimit) bytes; raise the limit or use less memory"
             )
         } else if pending.count > 64 << 20 {
-            fail(.pageFailed, "the page's process does not read its messages")
+            run.fail(.pageFailed, "the page's process does not read its messages")
         }
-    }
-
-    private func fail(_ code: JSBridgeError.Code, _ detail: String) {
-        if failure == nil { failure = JSBridgeError(code, detail, source: configuration.source) }
-    }
-
-    /// Kills the process and waits until the program has settled everything it submitted.
-    private func finish() {
-        calls.submit(isLast: true)
-        child.end()
-        parts.mailbox.detach(control, hasFailed: failure != nil)
-        parts.log.reportWithheld(isLast: true)
-        calls.settleAll()
     }
 }

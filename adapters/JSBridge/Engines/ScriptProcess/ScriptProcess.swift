@@ -1,4 +1,5 @@
 import AdapterSupport
+import SignalboxCore
 
 /// A separate process for a page's scripts.
 ///
@@ -34,20 +35,24 @@ final class ChildProcess {
 
     /// Starts the program with one end of a socket pair as its descriptor 3.
     ///
-    /// - Throws: ``SystemResourceError`` `descriptor` when the system has no socket left; ``ProcessNotStarted``.
-    init(_ process: ScriptProcess) throws {
+    /// - Throws: `noResources` when the system has no socket left, or cannot start the program.
+    init(_ process: ScriptProcess, source: SourceName) throws(JSBridgeError) {
         var ends: [Int32] = [-1, -1]
         #if os(Linux)
         let kind = Int32(SOCK_STREAM.rawValue)
         #else
         let kind = SOCK_STREAM
         #endif
-        guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw SystemResourceError.descriptor }
+        guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else {
+            throw JSBridgeError(.noResources, SystemResourceError.descriptor.description, source: source)
+        }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         defer { close(ends[1]) }
         guard let id = ChildProcess.start(process, socket: ends[1]) else {
+            let reason = String(cString: strerror(errno))
             close(ends[0])
-            throw ProcessNotStarted(program: process.program, reason: String(cString: strerror(errno)))
+            let detail = "cannot start the page's process from \(process.program): \(reason)"
+            throw JSBridgeError(.noResources, detail, source: source)
         }
         self.id = id
         socket = ends[0]
@@ -177,12 +182,4 @@ final class ChildProcess {
         }
         return end()
     }
-}
-
-/// An error of a page's process whose program cannot be started.
-struct ProcessNotStarted: Error, CustomStringConvertible {
-    let program: String
-    let reason: String
-
-    var description: String { "cannot start the page's process from \(program): \(reason)" }
 }

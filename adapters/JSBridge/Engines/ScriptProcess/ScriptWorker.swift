@@ -10,11 +10,17 @@ public enum ScriptWorker {
     public static func serve() async -> Never {
         limitResources()
         let socket = WorkerSocket()
-        let page = WorkerPage(socket)
+        let begun = Promise<Task<JSBridgeError?, Never>>()
         do throws(SystemResourceError) {
             let thread = try OwnedThread {
+                var page: WorkerPage?
                 // The program's first frame may hold scripts of any length.
-                socket.readAll(limit: 1 << 30) { page.take($0) }
+                socket.readAll(limit: 1 << 30) { frame in
+                    if let page { return page.take(frame) }
+                    let first = WorkerPage(frame, socket)
+                    begun.set(first.run)
+                    page = first
+                }
                 // The program has ended.
                 _exit(0)
             }
@@ -22,14 +28,13 @@ public enum ScriptWorker {
         } catch {
             _exit(1)
         }
-        terminate(socket, await page.run())
+        terminate(socket, await begun.value().value)
     }
 
     /// Reports how the page ended, and ends the process.
     fileprivate static func terminate(_ socket: WorkerSocket, _ failure: JSBridgeError?) -> Never {
-        var end = WorkerFrame(kind: .ended)
-        end.texts = [Array((failure?.code.description ?? "").utf8), Array((failure?.detail ?? "").utf8)]
-        socket.send(end)
+        let texts = [failure?.code.description ?? "", failure?.detail ?? ""]
+        socket.send(WorkerFrame(kind: .ended, texts: texts.map { Array($0.utf8) }))
         _exit(0)
     }
 
@@ -56,38 +61,33 @@ public enum ScriptWorker {
     #endif
 }
 
-/// The page in its process: an engine whose intake sends to the program.
-private final class WorkerPage: Sendable {
-    private struct State {
-        var engine: JavaScriptCoreEngine?
-        var run: Task<JSBridgeError?, Never>?
-        /// Whether the program requested a stop, perhaps before the run began.
-        var isStopped = false
-    }
-
+/// The page in its process: an engine whose intake sends to the program. Confined to the reading thread.
+private struct WorkerPage {
     private let socket: WorkerSocket
     private let intake: WorkerIntake
-    private let state = Mutex(State())
-    private let begun = AsyncStream.makeStream(of: Result<JavaScriptCoreEngine, JSBridgeError>.self)
+    private let engine: JavaScriptCoreEngine
+    /// The run of the page, whose value is its failure.
+    let run: Task<JSBridgeError?, Never>
 
-    init(_ socket: WorkerSocket) {
-        self.socket = socket
-        intake = WorkerIntake(socket)
-    }
-
-    /// Waits for the page's configuration from the program, and runs the page to its end.
-    func run() async -> JSBridgeError? {
-        for await made in begun.stream {
-            switch made {
-            case .success(let engine): return await run(engine)
-            case .failure(let error): return error
+    /// Begins the page with the configuration in the program's first frame, or ends the process.
+    init(_ frame: WorkerFrame, _ socket: WorkerSocket) {
+        let json = Bytes(frame.texts.first ?? [])
+        // Its own length is the limit, because the program is trusted.
+        let limits = MessageLimits(bytes: max(json.count, 1))
+        guard frame.kind == .begin,
+            let received = try? Body(json: json, limits: limits).decode(WorkerConfiguration.self)
+        else { _exit(1) }
+        let logger = Logger(label: "page") { _ in WorkerLog(socket) }
+        let engine: JavaScriptCoreEngine
+        do throws(JSBridgeError) {
+            engine = try JavaScriptCoreEngine(received.configuration, logger: logger) { error in
+                ScriptWorker.terminate(socket, error)
             }
+        } catch {
+            ScriptWorker.terminate(socket, error)
         }
-        return nil
-    }
-
-    private func run(_ engine: JavaScriptCoreEngine) async -> JSBridgeError? {
-        let run = Task { [intake] () -> JSBridgeError? in
+        let intake = WorkerIntake(socket)
+        run = Task {
             do {
                 try await engine.run(into: intake)
                 return nil
@@ -95,61 +95,32 @@ private final class WorkerPage: Sendable {
                 return error as? JSBridgeError
             }
         }
-        let isStopped = state.withLock { state in
-            state.run = run
-            return state.isStopped
-        }
-        if isStopped { run.cancel() }
-        return await run.value
+        (self.socket, self.intake, self.engine) = (socket, intake, engine)
     }
 
-    /// Handles a frame from the program. Called on the reading thread.
+    /// Handles a frame from the program.
     func take(_ frame: WorkerFrame) {
         switch frame.kind {
-        case .begin: begin(frame)
         case .settled: intake.settled(frame)
         case .message: deliver(frame)
-        case .stop:
-            let run = state.withLock { state in
-                state.isStopped = true
-                return state.run
-            }
-            run?.cancel()
-        case .call, .answer, .log, .ended: break
-        }
-    }
-
-    private func begin(_ frame: WorkerFrame) {
-        let json = Bytes(frame.texts.first ?? [])
-        // Its own length is the limit, because the program is trusted.
-        let limits = MessageLimits(bytes: max(json.count, 1))
-        guard let received = try? Body(json: json, limits: limits).decode(WorkerConfiguration.self) else { _exit(1) }
-        let logger = Logger(label: "page") { [socket] _ in WorkerLog(socket) }
-        do throws(JSBridgeError) {
-            let engine = try JavaScriptCoreEngine(received.configuration, logger: logger) { [socket] error in
-                ScriptWorker.terminate(socket, error)
-            }
-            // Set before it runs, because the program's next frame may be a message for the page.
-            state.withLock { $0.engine = engine }
-            begun.continuation.yield(.success(engine))
-        } catch {
-            begun.continuation.yield(.failure(error))
+        case .stop: run.cancel()
+        case .begin, .call, .answer, .log, .ended: break
         }
     }
 
     private func deliver(_ frame: WorkerFrame) {
-        guard let engine = state.withLock({ $0.engine }), let action = try? ActionName(frame.text(0)) else { return }
+        guard let action = try? ActionName(frame.text(0)) else { return }
         let id = ActionID(frame.text(1))
         let body = Bytes(frame.texts.count > 2 ? frame.texts[2] : [])
         guard frame.number > 0 else {
             try? engine.page.send(action, id: id, body: body)
             return
         }
-        Task { [socket] in
+        Task { [socket, engine] in
             var answer = WorkerFrame(kind: .answer, number: frame.number)
             do throws(PageCallError) {
                 // The program has its own timeout and ignores late answers.
-                let reply = try await engine.answer(of: action, body: body, timeout: .seconds(86_400))
+                let reply = try await engine.mailbox.call(action, body: body, timeout: .seconds(86_400))
                 answer.texts = [Array("returned".utf8)] + (reply.map { [Array($0)] } ?? [])
             } catch {
                 answer.texts = [Array(error.code.description.utf8), Array(error.detail.utf8)]
@@ -204,7 +175,7 @@ final class WorkerIntake: Intake {
     /// Passes the outcome of a call to its sink.
     func settled(_ frame: WorkerFrame) {
         guard let sink = sinks.withLock({ $0.removeValue(forKey: frame.number) }) else { return }
-        sink.settle(frame.number, WorkerOutcome.outcome(frame.texts))
+        sink.settle(frame.number, frame.outcome)
     }
 
     /// Encodes the original bytes. The program parses them again and ignores this process's reading.

@@ -153,22 +153,21 @@ struct WorkerConfiguration: Codable, Equatable {
 }
 
 /// The encoding of outcomes for a page's process. It contains only the facts that the page receives.
-enum WorkerOutcome {
-    /// Returns the texts of a frame: `handled` and the reply; or `rejected`, `failed` or `abandoned`, then the code,
-    /// the message and the path.
-    static func texts(_ outcome: Outcome) -> [[UInt8]] {
+extension WorkerFrame {
+    /// Creates the frame of an outcome. Its texts are `handled` and the reply; or `rejected`, `failed` or `abandoned`,
+    /// then the code, the message and the path.
+    init(settled number: UInt64, _ outcome: Outcome) {
+        self.init(kind: .settled, number: number)
         if case .handled(let reply) = outcome {
-            return [Array("handled".utf8)] + (reply.map { [Array($0)] } ?? [])
+            texts = [Array("handled".utf8)] + (reply.map { [Array($0)] } ?? [])
+        } else {
+            let refusal = ErrorReply(outcome, to: "page")
+            texts = [refusal.outcome, refusal.code, refusal.message, refusal.path ?? ""].map { Array($0.utf8) }
         }
-        let refusal = ErrorReply(outcome, to: "page")
-        return [refusal.outcome, refusal.code, refusal.message, refusal.path ?? ""].map { Array($0.utf8) }
     }
 
-    /// Returns an outcome with the same result for the page. Texts in any other form are a failure.
-    static func outcome(_ texts: [[UInt8]]) -> Outcome {
-        func text(_ position: Int) -> String {
-            texts.indices.contains(position) ? String(decoding: texts[position], as: UTF8.self) : ""
-        }
+    /// An outcome with the same result for the page. Texts in any other form are a failure.
+    var outcome: Outcome {
         switch text(0) {
         case "handled": return .handled(reply: texts.count > 1 ? Bytes(texts[1]) : nil)
         case "rejected":

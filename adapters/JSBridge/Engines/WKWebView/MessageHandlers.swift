@@ -1,5 +1,6 @@
 #if canImport(WebKit)
 import Foundation
+import SignalboxCore
 import WebKit
 
 /// Passes the messages of a script world to a closure. The content controller retains it, so the closure must not retain
@@ -23,14 +24,9 @@ final class ScriptReceiver: NSObject, WKScriptMessageHandler {
 /// Receives handler calls from the page's own world, from any frame, and settles their promises.
 final class RawReceiver: NSObject, WKScriptMessageHandlerWithReply {
     private let run: WebViewRun
-    private let counters: WebViewCounters
-    private let depth: Int
 
-    /// - Parameter depth: The maximum depth of a value.
-    init(_ run: WebViewRun, counters: WebViewCounters, depth: Int) {
+    init(_ run: WebViewRun) {
         self.run = run
-        self.counters = counters
-        self.depth = depth
         super.init()
     }
 
@@ -39,7 +35,7 @@ final class RawReceiver: NSObject, WKScriptMessageHandlerWithReply {
         didReceive message: WKScriptMessage
     ) async -> (Any?, String?) {
         guard let json = json(message.body) else {
-            counters.add(to: \.rawCallsRefused)
+            run.host.counters.add(to: \.rawCallsRefused)
             return (nil, "invalidArgument: the value is too deep or has no JSON form")
         }
         let name = message.name
@@ -70,7 +66,7 @@ final class RawReceiver: NSObject, WKScriptMessageHandlerWithReply {
             case let object as [String: Any]: members = Array(object.values)
             default: continue
             }
-            guard level <= depth else { return false }
+            guard level <= run.host.configuration.limits.depth else { return false }
             left += members.map { ($0, level + 1) }
         }
         return true

@@ -21,13 +21,10 @@ public final class WKWebViewEngine: Adapter {
     public typealias NavigationObserver = @Sendable (NavigationRequest?, NavigationVerdict) -> Void
 
     /// The engine's configuration.
-    public let configuration: WebViewConfiguration
+    public var configuration: WebViewConfiguration { host.configuration }
     /// The page, the same for all runs. Messages wait in a bounded queue until a page has the bridge.
-    public let page: PageHandle
-    private let mailbox: PageMailbox
-    private let gate: NavigationGate
-    private let counters = WebViewCounters()
-    private let logger: Logger
+    public var page: PageHandle { host.page }
+    private let host: WebViewHost
     /// The commands of the current run.
     private let commands = Mutex<PageCommands?>(nil)
     @MainActor private var storedView: WKWebView?
@@ -45,16 +42,7 @@ public final class WKWebViewEngine: Adapter {
         logger: Logger,
         navigations: NavigationObserver? = nil
     ) throws(JSBridgeError) {
-        try configuration.validate()
-        self.configuration = configuration
-        self.logger = logger
-        mailbox = PageMailbox(
-            title: configuration.page.title,
-            bound: configuration.messagesToPage,
-            limits: configuration.limits
-        )
-        page = PageHandle(port: mailbox)
-        gate = NavigationGate(configuration, counters: counters, observer: navigations)
+        host = try WebViewHost(configuration, engine: "WKWebView", logger: logger, navigations: navigations)
     }
 
     /// The configured source.
@@ -64,19 +52,16 @@ public final class WKWebViewEngine: Adapter {
     public var features: AdapterFeatures { [.replies, .pushes, .navigates] }
 
     /// The failures counted since the engine was created.
-    public var counts: WebViewCounts { counters.value }
+    public var counts: WebViewCounts { host.counters.value }
 
     /// The number of uncaught script errors since the engine was created.
-    public var scriptErrors: Int { counters.value.scriptErrors }
+    public var scriptErrors: Int { host.counters.value.scriptErrors }
 
     /// The view, the same for all runs, with the configured size. The program adds it to a view hierarchy. A running
     /// engine owns its delegates and content controller. Website data stays in memory as long as the engine exists.
     @MainActor public var view: WKWebView {
         if let storedView { return storedView }
-        let (width, height) =
-            switch configuration.display {
-            case .offscreen(let width, let height), .window(let width, let height): (width, height)
-            }
+        let (width, height) = configuration.display.size
         let settings = WKWebViewConfiguration()
         settings.websiteDataStore = .nonPersistent()
         if let suffix = configuration.page.userAgentSuffix { settings.applicationNameForUserAgent = suffix }
@@ -94,23 +79,12 @@ public final class WKWebViewEngine: Adapter {
     /// - Throws: ``JSBridgeError`` `alreadyRunning`; `pageFailed` when the page's process ended, or its first page
     ///   failed to load, more often in a row than ``WebViewConfiguration/reloads``.
     public func run(into intake: any Intake) async throws {
-        guard mailbox.begin() else { throw JSBridgeError.alreadyRunning(source) }
-        defer { mailbox.end() }
+        guard host.mailbox.begin() else { throw JSBridgeError.alreadyRunning(source) }
+        defer { host.mailbox.end() }
         // A run cancelled before it starts sends nothing.
         guard !Task.isCancelled else { return }
         let commands = PageCommands(bound: configuration.navigationsWaiting)
-        let run = WebViewRun(
-            WebViewRun.Parts(
-                configuration: configuration,
-                engine: "WKWebView",
-                mailbox: mailbox,
-                handle: page,
-                intake: intake,
-                surface: commands,
-                counters: counters,
-                logger: logger
-            )
-        )
+        let run = WebViewRun(host, intake: intake, surface: commands)
         self.commands.withLock { $0 = commands }
         defer { self.commands.withLock { $0 = nil } }
         // An unstructured task, because it must continue while this one is cancelled.
@@ -133,17 +107,7 @@ public final class WKWebViewEngine: Adapter {
     }
 
     @MainActor private func servePage(_ run: WebViewRun, _ commands: PageCommands) async {
-        let page = WebViewPage(
-            WebViewPage.Parts(
-                view: view,
-                run: run,
-                commands: commands,
-                gate: gate,
-                configuration: configuration,
-                counters: counters,
-                log: AdapterLog(logger, source: source)
-            )
-        )
+        let page = WebViewPage(view, run, commands)
         currentPage = page
         await page.serve()
         currentPage = nil

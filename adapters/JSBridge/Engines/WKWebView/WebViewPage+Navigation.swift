@@ -1,7 +1,5 @@
 #if canImport(WebKit)
-import AdapterSupport
 import Foundation
-import Logging
 import NavigationChain
 import SignalboxRoutes
 import WebKit
@@ -60,15 +58,15 @@ extension WebViewPage: WKNavigationDelegate {
     }
 
     private func requestNewWindow(_ text: String) {
-        guard isOpen, !parts.commands.open(PageCommands.Popup(text: text, page: url)) else { return }
-        parts.counters.add(to: \.navigationsUndecided)
+        guard isOpen, !commands.open(PageCommands.Popup(text: text, page: url)) else { return }
+        host.counters.add(to: \.navigationsUndecided)
     }
 
     /// Requests a verdict and returns whether to load the text. Performs any other consequence itself.
     private func mayLoad(_ text: String, kind: NavigationKind, frame: FrameRole) async -> Bool {
         guard let verdict = await verdict(about: text, kind: kind, frame: frame, page: url) else { return false }
         guard verdict.policy == .allow, kind != .download, let url = verdict.url else {
-            refused(verdict)
+            host.reportRefused(verdict, hasPage: self.url != nil)
             return false
         }
         // Only the URL of the verdict may load, so the engine's text must be in normal form or be replaced by it.
@@ -84,13 +82,8 @@ extension WebViewPage: WKNavigationDelegate {
         guard let verdict = await verdict(about: popup.text, kind: .newWindow, frame: .main, page: popup.page) else {
             return
         }
-        guard verdict.policy == .allow, let url = verdict.url else { return refused(verdict) }
-        guard url.scheme == "http" || url.scheme == "https" else {
-            let line = "a new window was not opened, because only http and https are loaded: \(verdict)"
-            parts.log.writeLimited(.warning, "window", line)
-            return
-        }
-        load(url.text)
+        guard verdict.policy == .allow else { return host.reportRefused(verdict, hasPage: url != nil) }
+        if let url = host.windowURL(of: verdict) { load(url.text) }
     }
 
     /// - Returns: `nil` if the page ends or is stopping before the verdict is used.
@@ -100,21 +93,9 @@ extension WebViewPage: WKNavigationDelegate {
         frame: FrameRole,
         page: URLText?
     ) async -> NavigationVerdict? {
-        guard isOpen, !parts.commands.isStopping else { return nil }
-        let verdict = await parts.gate.decide(text, kind: kind, frame: frame, page: page)
-        return isOpen && !parts.commands.isStopping ? verdict : nil
-    }
-
-    private func refused(_ verdict: NavigationVerdict) {
-        if verdict.policy != .cancel {
-            parts.log.writeLimited(
-                .warning,
-                "download",
-                "a download was refused, because this engine has no downloads: \(verdict)"
-            )
-        } else if url == nil {
-            parts.log.writeLimited(.warning, "first", "the first page is not allowed to load: \(verdict)")
-        }
+        guard isOpen, !commands.isStopping else { return nil }
+        let verdict = await host.gate.decide(text, kind: kind, frame: frame, page: page)
+        return isOpen && !commands.isStopping ? verdict : nil
     }
 
     private static func kind(of action: WKNavigationAction) -> NavigationKind {

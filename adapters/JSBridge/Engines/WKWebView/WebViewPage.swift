@@ -14,17 +14,10 @@ import AppKit
 
 /// The view during a run. It performs the run's commands and reports the view's events to the run.
 @MainActor final class WebViewPage: NSObject {
-    struct Parts {
-        let view: WKWebView
-        let run: WebViewRun
-        let commands: PageCommands
-        let gate: NavigationGate
-        let configuration: WebViewConfiguration
-        let counters: WebViewCounters
-        let log: AdapterLog
-    }
-
-    let parts: Parts
+    private let view: WKWebView
+    private let run: WebViewRun
+    let commands: PageCommands
+    var host: WebViewHost { run.host }
     private let world = WKContentWorld.world(name: WebViewScripts.world)
     private var reloadPolicy: CrashReloadPolicy
     /// The page committed last, which is the requesting page of later navigations.
@@ -36,9 +29,11 @@ import AppKit
     /// Whether the run accepts events.
     private(set) var isOpen = true
 
-    init(_ parts: Parts) {
-        self.parts = parts
-        reloadPolicy = CrashReloadPolicy(parts.configuration)
+    init(_ view: WKWebView, _ run: WebViewRun, _ commands: PageCommands) {
+        self.view = view
+        self.run = run
+        self.commands = commands
+        reloadPolicy = CrashReloadPolicy(run.host.configuration)
         super.init()
     }
 
@@ -47,7 +42,7 @@ import AppKit
         begin()
         await withDiscardingTaskGroup { group in
             while true {
-                switch await parts.commands.next() {
+                switch await commands.next() {
                 case .evaluate: evaluateScripts()
                 case .load(let url): load(url.text)
                 case .reload: reload()
@@ -60,27 +55,27 @@ import AppKit
                 }
             }
         }
-        parts.run.surfaceEnded()
+        run.surfaceEnded()
     }
 
     private func begin() {
-        let page = WebViewScripts(parts.configuration)
-        let controller = parts.view.configuration.userContentController
+        let page = WebViewScripts(host.configuration)
+        let controller = view.configuration.userContentController
         // The engine has exclusive use while it runs: another user's scripts or handlers could reach the page.
         controller.removeAllUserScripts()
         controller.removeAllScriptMessageHandlers()
         add(page, to: controller)
         let relay = ScriptReceiver { [weak self] message in self?.received(message) }
         controller.add(relay, contentWorld: world, name: WebViewScripts.handler)
-        let raw = RawReceiver(parts.run, counters: parts.counters, depth: parts.configuration.limits.depth)
+        let raw = RawReceiver(run)
         for name in page.rawHandlers { controller.addScriptMessageHandler(raw, contentWorld: .page, name: name) }
         let titles = WKContentWorld.world(name: TitleScript.world)
         let titleChange = ScriptReceiver { [weak self] _ in self?.titleChanged() }
         controller.add(titleChange, contentWorld: titles, name: TitleScript.handler)
         controller.addUserScript(script(TitleScript.text, .atDocumentEnd, in: titles))
-        parts.view.navigationDelegate = self
-        parts.view.uiDelegate = self
-        load(parts.configuration.page.url.text)
+        view.navigationDelegate = self
+        view.uiDelegate = self
+        load(host.configuration.page.url.text)
     }
 
     private func add(_ scripts: WebViewScripts, to controller: WKUserContentController) {
@@ -100,7 +95,6 @@ import AppKit
 
     private func end() {
         isOpen = false
-        let view = parts.view
         view.stopLoading()
         view.navigationDelegate = nil
         view.uiDelegate = nil
@@ -112,14 +106,14 @@ import AppKit
     // MARK: - Scripts
 
     private func evaluateScripts() {
-        while isOpen, let script = parts.run.nextScript() {
-            parts.view.evaluateJavaScript(script, in: nil, in: world) { [weak self] _ in self?.scriptEnded() }
+        while isOpen, let script = run.nextScript() {
+            view.evaluateJavaScript(script, in: nil, in: world) { [weak self] _ in self?.scriptEnded() }
         }
     }
 
     private func scriptEnded() {
         guard isOpen else { return }
-        parts.run.scriptDone()
+        run.scriptDone()
         evaluateScripts()
     }
 
@@ -130,15 +124,15 @@ import AppKit
         guard message.frameInfo.isMainFrame,
             claim.matches(scheme: origin.protocol, host: origin.host, port: origin.port)
         else {
-            parts.counters.add(to: \.malformedTexts)
-            parts.log.writeLimited(
+            host.counters.add(to: \.malformedTexts)
+            host.log.writeLimited(
                 .warning,
                 "claimed origin",
                 "a message was dropped: its frame does not have the origin that it claims"
             )
             return
         }
-        parts.run.received(text)
+        run.received(text)
     }
 
     // MARK: - Loading
@@ -146,10 +140,10 @@ import AppKit
     func load(_ text: String) {
         guard isOpen else { return }
         guard let url = URL(string: text) else {
-            parts.log.writeLimited(.warning, "load", "a URL cannot be loaded: the system rejects it")
+            host.log.writeLimited(.warning, "load", "a URL cannot be loaded: the system rejects it")
             return
         }
-        parts.view.load(URLRequest(url: url))
+        view.load(URLRequest(url: url))
     }
 
     /// Loads the normal form of an allowed URL in place of the engine's text. Only once per URL: if the engine changes
@@ -162,7 +156,7 @@ import AppKit
 
     /// Sends a new request, so that form data is not sent again.
     private func reload() {
-        load((url ?? parts.configuration.page.url).text)
+        load((url ?? host.configuration.page.url).text)
     }
 
     private func recover(after wait: Duration) async {
@@ -174,32 +168,32 @@ import AppKit
     private func scheduleReload(_ reason: String) {
         guard !isRecovering else { return }
         guard let wait = reloadPolicy.failed(at: .now, jitter: .random(in: 0...1)) else {
-            return parts.run.fail(reloadPolicy.error(reason))
+            return run.fail(reloadPolicy.error(reason))
         }
         isRecovering = true
-        parts.commands.load(.recover(after: wait))
+        commands.load(.recover(after: wait))
     }
 
     // MARK: - View events
 
     func committed() {
         guard isOpen else { return }
-        url = parts.view.url.flatMap { try? URLText($0.absoluteString) }
+        url = view.url.flatMap { try? URLText($0.absoluteString) }
         replacement = nil
         reloadPolicy.loadCommitted(at: .now)
-        parts.run.committed()
+        run.committed()
         titleChanged()
     }
 
     func titleChanged() {
         guard isOpen else { return }
-        parts.run.titleChanged(parts.view.title)
+        run.titleChanged(view.title)
     }
 
     func processEnded() {
         guard isOpen else { return }
-        parts.run.processEnded()
-        parts.log.writeLimited(.warning, "process", "the page's process has ended")
+        run.processEnded()
+        host.log.writeLimited(.warning, "process", "the page's process has ended")
         scheduleReload("the page's process ended")
     }
 
@@ -210,7 +204,7 @@ import AppKit
         let isRefused = error.domain == "WebKitErrorDomain" && error.code == 102
         guard isOpen, !isStopped, !isRefused else { return }
         let reason = "error \(error.code) of \(PageLogText.escaped(error.domain))"
-        parts.log.writeLimited(.warning, "load", "a page cannot be loaded: \(reason)")
+        host.log.writeLimited(.warning, "load", "a page cannot be loaded: \(reason)")
         if url == nil { scheduleReload("the first page cannot be loaded: \(reason)") }
     }
 }
@@ -219,7 +213,7 @@ extension WebViewPage {
     /// Returns an image of the view as PNG, or `nil`.
     func takeSnapshot() async -> [UInt8]? {
         await withCheckedContinuation { waiting in
-            parts.view.takeSnapshot(with: nil) { image, _ in
+            view.takeSnapshot(with: nil) { image, _ in
                 waiting.resume(returning: image.flatMap(WebViewPage.png).map { [UInt8]($0) })
             }
         }
@@ -238,7 +232,7 @@ extension WebViewPage {
     /// Returns the value of a script in the page's own world, as text.
     func evaluate(_ script: String) async throws -> String {
         let result = await withCheckedContinuation { waiting in
-            parts.view.evaluateJavaScript(script, in: nil, in: .page) { result in
+            view.evaluateJavaScript(script, in: nil, in: .page) { result in
                 waiting.resume(returning: result.map { "\($0)" })
             }
         }

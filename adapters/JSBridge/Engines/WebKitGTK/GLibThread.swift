@@ -8,13 +8,22 @@ import Synchronization
 @globalActor
 actor GLibThread {
     /// An error that prevents the thread or the display from opening.
-    enum StartError: Error {
-        /// The system has no thread left.
-        case noThread
+    struct StartError: Error {
+        let code: JSBridgeError.Code
+        let detail: String
+
+        static let noThread = StartError(code: .noResources, detail: "the system cannot create a thread")
         /// Another part of the process, such as a GTK program, runs GLib's default main context.
-        case contextTaken
+        static let contextTaken = StartError(
+            code: .noResources,
+            detail: "another part of the program runs GLib's main loop; a web view needs exclusive use of it"
+        )
         /// GTK finds no display.
-        case noDisplay
+        static let noDisplay = StartError(
+            code: .noDisplay,
+            detail: "there is no display: run the program in a graphical session, or with a virtual display: "
+                + "xvfb-run -a PROGRAM"
+        )
     }
 
     static let shared = GLibThread()
@@ -28,7 +37,7 @@ actor GLibThread {
     /// Starts the thread if necessary, and opens the display. Call it before any other function of this type.
     static func begin() async throws(StartError) {
         if let error = await beginThread().value() { throw error }
-        guard await openDisplay() else { throw .noDisplay }
+        guard await openDisplay() else { throw StartError.noDisplay }
     }
 
     /// Whether the current thread is the GLib thread.

@@ -64,8 +64,8 @@ struct OpenObjects: Sendable, Hashable {
     var policyRequests = 0
     /// Promises of pages that await an answer.
     var replies = 0
-    /// Scripts whose end the library has not reported.
-    var scripts = 0
+    /// Results of scripts and snapshots that the library has not reported.
+    var callbacks = 0
     /// Pages of running engines.
     var pages = 0
 

@@ -7,7 +7,7 @@ import NavigationChain
 @GLibThread
 final class PolicyRequest {
     /// An answer to the request.
-    enum Answer { case load, refuse, store }
+    enum Answer { case load, refuse }
 
     /// The URL as the library reports it.
     let text: String
@@ -39,7 +39,6 @@ final class PolicyRequest {
         switch answer {
         case .load: webkit_policy_decision_use(object)
         case .refuse: webkit_policy_decision_ignore(object)
-        case .store: webkit_policy_decision_download(object)
         }
     }
 }

@@ -21,17 +21,13 @@ public final class WebKitGTKEngine: Adapter {
     public typealias NavigationObserver = @Sendable (NavigationRequest?, NavigationVerdict) -> Void
 
     /// The engine's configuration.
-    public let configuration: WebViewConfiguration
+    public var configuration: WebViewConfiguration { host.configuration }
     /// The sandbox mode of the page's process.
     public let sandbox: WebKitGTKSandbox
     /// The page, the same for all runs. Messages sent between runs wait for the next run, in a bounded queue. After
     /// ``PageHandle/close()`` the page refuses messages until the next run begins.
-    public let page: PageHandle
-    private let mailbox: PageMailbox
-    private let counters = WebViewCounters()
-    private let logger: Logger
-    private let log: AdapterLog
-    private let navigations: NavigationObserver?
+    public var page: PageHandle { host.page }
+    private let host: WebViewHost
     private let current = Mutex<WebKitPage?>(nil)
     /// The page of the current run, if any.
     var running: WebKitPage? { current.withLock { $0 } }
@@ -50,18 +46,8 @@ public final class WebKitGTKEngine: Adapter {
         logger: Logger,
         navigations: NavigationObserver? = nil
     ) throws(JSBridgeError) {
-        try configuration.validate()
-        self.configuration = configuration
+        host = try WebViewHost(configuration, engine: "WebKitGTK", logger: logger, navigations: navigations)
         self.sandbox = sandbox
-        self.logger = logger
-        self.navigations = navigations
-        log = AdapterLog(logger, source: configuration.source)
-        mailbox = PageMailbox(
-            title: configuration.page.title,
-            bound: configuration.messagesToPage,
-            limits: configuration.limits
-        )
-        page = PageHandle(port: mailbox)
     }
 
     /// The configured source.
@@ -71,10 +57,10 @@ public final class WebKitGTKEngine: Adapter {
     public var features: AdapterFeatures { [.replies, .pushes, .navigates] }
 
     /// The number of uncaught errors of the page's scripts since the engine was created.
-    public var scriptErrors: Int { counters.value.scriptErrors }
+    public var scriptErrors: Int { host.counters.value.scriptErrors }
 
     /// The failures counted since the engine was created.
-    public var counts: WebViewCounts { counters.value }
+    public var counts: WebViewCounts { host.counters.value }
 
     /// Shows the page until its task is cancelled, the page or its window is closed, or the page fails too often.
     ///
@@ -87,70 +73,28 @@ public final class WebKitGTKEngine: Adapter {
     ///   thread left or another part of the program runs GTK; `pageFailed` when the page's process ended, or its first
     ///   page failed to load, more often in a row than ``WebViewConfiguration/reloads``.
     public func run(into intake: any Intake) async throws {
-        guard mailbox.begin() else { throw JSBridgeError.alreadyRunning(source) }
-        defer { mailbox.end() }
+        guard host.mailbox.begin() else { throw JSBridgeError.alreadyRunning(source) }
+        defer { host.mailbox.end() }
         // A run cancelled before it starts sends nothing.
         guard !Task.isCancelled else { return }
-        try await openDisplay()
-        let page = await WebKitPage(try await parts())
-        let run = WebViewRun(
-            WebViewRun.Parts(
-                configuration: configuration,
-                engine: "WebKitGTK",
-                mailbox: mailbox,
-                handle: self.page,
-                intake: intake,
-                surface: page,
-                counters: counters,
-                logger: logger
-            )
-        )
+        do throws(GLibThread.StartError) {
+            try await GLibThread.begin()
+        } catch {
+            throw JSBridgeError(error.code, error.detail, source: source)
+        }
+        let page = await WebKitPage(host, isSandboxed: try await isSandboxed())
+        let run = WebViewRun(host, intake: intake, surface: page)
         await page.begin(run)
         current.withLock { $0 = page }
         defer { current.withLock { $0 = nil } }
-        let gate = NavigationGate(configuration, counters: counters, observer: navigations)
-        async let navigation: Void = page.answerPolicyRequests(gate)
+        async let navigation: Void = page.answerPolicyRequests()
         try await run.serve()
         await navigation
     }
 
-    private func openDisplay() async throws(JSBridgeError) {
-        do throws(GLibThread.StartError) {
-            try await GLibThread.begin()
-        } catch {
-            switch error {
-            case .noThread:
-                throw JSBridgeError(.noResources, "the system cannot create a thread", source: source)
-            case .contextTaken:
-                let detail = "another part of the program runs GLib's main loop; a web view needs exclusive use of it"
-                throw JSBridgeError(.noResources, detail, source: source)
-            case .noDisplay:
-                let detail =
-                    "there is no display: run the program in a graphical session, or with a virtual display: "
-                    + "xvfb-run -a PROGRAM"
-                throw JSBridgeError(.noDisplay, detail, source: source)
-            }
-        }
-    }
-
-    private func parts() async throws(JSBridgeError) -> WebKitPage.Parts {
-        WebKitPage.Parts(
-            configuration: configuration,
-            settings: WebKitView.Settings(
-                display: configuration.display,
-                scripts: WebViewScripts(configuration),
-                userAgentSuffix: configuration.page.userAgentSuffix,
-                isSandboxed: try await isSandboxed()
-            ),
-            handle: page,
-            counters: counters,
-            log: log
-        )
-    }
-
     private func isSandboxed() async throws(JSBridgeError) -> Bool {
         guard sandbox != .off else {
-            log.write(.warning, "the page's process is not sandboxed, as configured: show only trusted pages")
+            host.log.write(.warning, "the page's process is not sandboxed, as configured: show only trusted pages")
             return false
         }
         guard let problem = await SandboxProbe.problem() else { return true }
@@ -158,7 +102,7 @@ public final class WebKitGTKEngine: Adapter {
             let detail = "the page's process cannot be sandboxed: \(problem)"
             throw JSBridgeError(.noSandbox, detail, source: source)
         }
-        log.write(
+        host.log.write(
             .warning,
             "THE PAGE'S PROCESS IS NOT SANDBOXED: \(problem). A page that compromises it has this user's rights"
         )

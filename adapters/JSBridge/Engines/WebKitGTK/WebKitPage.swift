@@ -8,16 +8,8 @@ import Synchronization
 /// The page of one run: its view, policy requests and reloads. Its last action is to notify the run of its end.
 @GLibThread
 final class WebKitPage: WebViewSurface {
-    /// The dependencies of a page.
-    struct Parts: Sendable {
-        let configuration: WebViewConfiguration
-        let settings: WebKitView.Settings
-        let handle: PageHandle
-        let counters: WebViewCounters
-        let log: AdapterLog
-    }
-
-    let parts: Parts
+    let host: WebViewHost
+    private let isSandboxed: Bool
     /// The requests for the run's task to answer; those beyond the bound are refused.
     nonisolated let policyRequests: AsyncStream<PolicyRequest>
     let requestContinuation: AsyncStream<PolicyRequest>.Continuation
@@ -38,12 +30,14 @@ final class WebKitPage: WebViewSurface {
     private var lastWaiter: UInt64 = 0
     private let isAwake = Atomic(false)
 
-    init(_ parts: Parts) {
-        self.parts = parts
-        let bound = parts.configuration.navigationsWaiting
+    /// - Parameter isSandboxed: Whether the page's process is sandboxed.
+    init(_ host: WebViewHost, isSandboxed: Bool) {
+        self.host = host
+        self.isSandboxed = isSandboxed
+        let bound = host.configuration.navigationsWaiting
         (policyRequests, requestContinuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(bound))
-        reloadPolicy = CrashReloadPolicy(parts.configuration)
-        liveness = Liveness(limit: parts.configuration.unresponsiveLimit)
+        reloadPolicy = CrashReloadPolicy(host.configuration)
+        liveness = Liveness(limit: host.configuration.unresponsiveLimit)
         OpenObjects.add(1, to: \.pages)
     }
 
@@ -54,12 +48,12 @@ final class WebKitPage: WebViewSurface {
     /// Creates the view and loads the first page.
     func begin(_ run: WebViewRun) {
         self.run = run
-        let view = WebKitView(parts.settings, listener: self)
+        let view = WebKitView(host.configuration, isSandboxed: isSandboxed, page: self)
         self.view = view
         showTitle()
         livenessTimer = GLibTimer(after: liveness.interval, repeats: true) { [weak self] in self?.checkLiveness()
         }
-        view.load(parts.configuration.page.url.text)
+        view.load(host.configuration.page.url.text)
     }
 
     // MARK: - WebViewSurface
@@ -103,12 +97,13 @@ final class WebKitPage: WebViewSurface {
 
     // MARK: - Policy requests
 
-    func enqueue(_ request: PolicyRequest) {
+    /// Adds a request for a verdict about a navigation, or refuses it beyond the bound.
+    func policyRequested(_ request: PolicyRequest) {
         open[ObjectIdentifier(request)] = request
         switch requestContinuation.yield(request) {
         case .enqueued: break
         case .dropped(let request):
-            parts.counters.add(to: \.navigationsUndecided)
+            host.counters.add(to: \.navigationsUndecided)
             answer(request, .refuse)
         case .terminated: answer(request, .refuse)
         @unknown default: answer(request, .refuse)
@@ -150,7 +145,9 @@ final class WebKitPage: WebViewSurface {
     }
 }
 
-extension WebKitPage: WebKitViewListener {
+/// The view's events.
+extension WebKitPage {
+    /// Records that a document with this URL was committed in place of the previous one.
     func committed(_ url: String) {
         view?.openRawHandlers()
         // The library shows the empty document when it has nothing else to show.
@@ -161,19 +158,24 @@ extension WebKitPage: WebKitViewListener {
         run?.committed()
     }
 
-    func loadFailed(_ url: String, _ message: String, isRefusal: Bool) {
+    /// Records a failed load in the main frame, which keeps its document.
+    ///
+    /// - Parameter isRefusal: Whether the load was refused or another load replaced it.
+    func loadFailed(_ message: String, isRefusal: Bool) {
         // A refused load is not a failure of the page.
         guard !isRefusal else { return }
         let line = PageLogText.escaped(message)
-        parts.log.writeLimited(.warning, "load", "a page cannot be loaded: \(line)")
+        host.log.writeLimited(.warning, "load", "a page cannot be loaded: \(line)")
         if current == nil { scheduleReload("the first page cannot be loaded: \(line)") }
     }
 
+    /// Receives a text posted in the private world.
     func received(_ text: String) {
         liveness.responded()
         run?.received(text)
     }
 
+    /// Receives a value posted in the page's world.
     func receivedRaw(_ post: RawPost, _ reply: RawReply) {
         guard let run else { return }
         if !rawRateLimit.take(post.json?.utf8.count ?? 0, in: post.time, at: .now) {
@@ -181,44 +183,45 @@ extension WebKitPage: WebKitViewListener {
             GLibThread.post { self.view?.closeRawHandlers() }
             let text =
                 "a frame or a page of another origin posts too much to handlers; they no longer accept its messages"
-            parts.log.writeLimited(.warning, "flood", text)
+            host.log.writeLimited(.warning, "flood", text)
         }
         run.receivedRaw(post.handler, post.json) { answer in GLibThread.post { reply.settle(answer) } }
     }
 
-    func policyRequested(_ request: PolicyRequest) {
-        enqueue(request)
-    }
-
+    /// Passes on the document's title, which has changed.
     func titleChanged(_ title: String?) {
         run?.titleChanged(title)
         showTitle()
     }
 
+    /// Records the end of the page's process, and schedules a reload.
     func processEnded(_ reason: String) {
         hasProcess = false
         processesEnded += 1
         liveness.responded()
         run?.processEnded()
-        parts.log.writeLimited(.warning, "process", "the page's process has ended: \(reason)")
+        host.log.writeLimited(.warning, "process", "the page's process has ended: \(reason)")
         scheduleReload("the page's process ended: \(reason)")
     }
 
+    /// Records a dialog that blocks the page until the user answers.
     func dialogOpened() {
         liveness.waitForUser()
     }
 
+    /// Ends the page because the user has closed the window.
     func windowClosed() {
-        parts.handle.close()
+        host.page.close()
     }
 
+    /// Logs a request of the page that was denied because no page is granted it.
     func denied(_ request: String) {
-        parts.log.writeLimited(.info, request, "the page requested \(request), which was denied")
+        host.log.writeLimited(.info, request, "the page requested \(request), which was denied")
     }
 
     /// Sets the window's title to the page's.
     func showTitle() {
-        view?.setTitle(parts.handle.title ?? "")
+        view?.setTitle(host.page.title ?? "")
     }
 
     private func scheduleReload(_ reason: String) {
@@ -232,7 +235,7 @@ extension WebKitPage: WebKitViewListener {
 
     /// Loads the current or last page from its server.
     func reload() {
-        load(current ?? parts.configuration.page.url.text)
+        load(current ?? host.configuration.page.url.text)
     }
 
     /// Loads a page and cancels a scheduled reload.
@@ -251,8 +254,8 @@ extension WebKitPage: WebKitViewListener {
         case .wait: break
         case .ping: view.evaluate("0", world: WebViewScripts.world) { [weak self] _ in self?.liveness.responded() }
         case .terminate:
-            let limit = parts.configuration.unresponsiveLimit
-            parts.log.writeLimited(
+            let limit = host.configuration.unresponsiveLimit
+            host.log.writeLimited(
                 .warning,
                 "unresponsive",
                 "the page did not respond for \(limit); its process is terminated"
@@ -264,10 +267,10 @@ extension WebKitPage: WebKitViewListener {
 
 extension WebKitPage {
     /// Answers the library's policy requests concurrently until the page or the task ends, then refuses the rest.
-    nonisolated func answerPolicyRequests(_ gate: NavigationGate) async {
+    nonisolated func answerPolicyRequests() async {
         await withDiscardingTaskGroup { group in
             for await request in policyRequests {
-                group.addTask { await self.answer(request, gate) }
+                group.addTask { await self.answer(request) }
             }
             group.cancelAll()
         }
@@ -275,9 +278,9 @@ extension WebKitPage {
     }
 
     /// Answers a request outside the library's thread, because handlers and observers of the chain may take time.
-    nonisolated private func answer(_ request: PolicyRequest, _ gate: NavigationGate) async {
+    nonisolated private func answer(_ request: PolicyRequest) async {
         let page = await currentURL
-        let verdict = await gate.decide(request.text, kind: request.kind, frame: request.frame, page: page)
+        let verdict = await host.gate.decide(request.text, kind: request.kind, frame: request.frame, page: page)
         await settle(request, verdict)
     }
 
@@ -285,37 +288,16 @@ extension WebKitPage {
 
     private func settle(_ request: PolicyRequest, _ verdict: NavigationVerdict) {
         switch (verdict.policy, request.kind) {
-        case (.cancel, _):
-            if current == nil {
-                parts.log.writeLimited(.warning, "first", "the first page is not allowed to load: \(verdict)")
-            }
-            answer(request, .refuse)
-        case (.download, _), (.allow, .download):
-            parts.log.writeLimited(
-                .warning,
-                "download",
-                "a download was refused, because this engine has no downloads: \(verdict)"
-            )
-            answer(request, .refuse)
         case (.allow, .newWindow):
             answer(request, .refuse)
-            loadInThisView(verdict)
+            // The load is subject to the navigation chain like any other.
+            if let url = host.windowURL(of: verdict) { view?.load(url.text) }
+        case (.cancel, _), (.download, _), (.allow, .download):
+            host.reportRefused(verdict, hasPage: current != nil)
+            answer(request, .refuse)
         case (.allow, _):
             answer(request, .load)
         }
-    }
-
-    /// Opens a page's new window in this view. The load is subject to the navigation chain like any other.
-    private func loadInThisView(_ verdict: NavigationVerdict) {
-        guard let url = verdict.url, url.scheme == "http" || url.scheme == "https" else {
-            parts.log.writeLimited(
-                .warning,
-                "window",
-                "a new window was not opened, because only http and https are loaded: \(verdict)"
-            )
-            return
-        }
-        view?.load(url.text)
     }
 
     private func finishRequests() {

@@ -74,7 +74,7 @@ private let messageReceived: MessageHandler = { _, result, receiver in
     else { return }
     defer { g_free(text) }
     let string = String(cString: text)
-    WebKitView.withListener(receiver) { $0.received(string) }
+    WebKitView.withPage(receiver) { $0.received(string) }
 }
 
 private let rawMessageReceived: RawMessageHandler = { _, value, reply, receiver in
@@ -91,7 +91,7 @@ private let rawMessageReceived: RawMessageHandler = { _, value, reply, receiver 
     }
     let contextReference = ForeignReference(object: context)
     GLibThread.assumeIsolated {
-        handler.view?.listener?.receivedRaw(post, RawReply(kept, context: contextReference))
+        handler.view?.page?.receivedRaw(post, RawReply(kept, context: contextReference))
     }
     return 1
 }

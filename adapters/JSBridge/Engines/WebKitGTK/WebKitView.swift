@@ -6,15 +6,6 @@ import CWebKitGTK
 /// Call ``close()`` before releasing it.
 @GLibThread
 final class WebKitView {
-    /// The settings of a view.
-    struct Settings: Sendable {
-        let display: WebViewDisplay
-        let scripts: WebViewScripts
-        let userAgentSuffix: String?
-        /// Whether page processes are sandboxed. If the system cannot do so, the library ends this process.
-        let isSandboxed: Bool
-    }
-
     let view: UnsafeMutablePointer<WebKitWebView>
     let manager: UnsafeMutablePointer<WebKitUserContentManager>
     let context: UnsafeMutablePointer<WebKitWebContext>
@@ -22,32 +13,27 @@ final class WebKitView {
     let isOffscreen: Bool
     private(set) var rawHandlers: [RawHandler] = []
     var areRawHandlersOpen = false
-    private(set) weak var listener: (any WebKitViewListener)?
+    /// The page to notify of the view's events. It must not close the view before it returns.
+    private(set) weak var page: WebKitPage?
     private(set) var isClosed = false
 
-    init(_ settings: Settings, listener: any WebKitViewListener) {
-        self.listener = listener
-        context = WebKitView.makeContext(isSandboxed: settings.isSandboxed)
+    /// - Parameter isSandboxed: Whether page processes are sandboxed. If the system cannot do so, the library ends this
+    ///   process.
+    init(_ configuration: WebViewConfiguration, isSandboxed: Bool, page: WebKitPage) {
+        self.page = page
+        context = WebKitView.makeContext(isSandboxed: isSandboxed)
         manager = webkit_user_content_manager_new()
         let widget = WebKitView.makeWidget(context, manager)
         view = UnsafeMutableRawPointer(widget).assumingMemoryBound(to: WebKitWebView.self)
-        let size: (width: Int, height: Int)
-        switch settings.display {
-        case .offscreen(let width, let height):
-            isOffscreen = true
-            size = (width, height)
-            window = gtk_offscreen_window_new()
-        case .window(let width, let height):
-            isOffscreen = false
-            size = (width, height)
-            window = gtk_window_new(GTK_WINDOW_TOPLEVEL)
-        }
+        isOffscreen = configuration.display.isOffscreen
+        window = isOffscreen ? gtk_offscreen_window_new() : gtk_window_new(GTK_WINDOW_TOPLEVEL)
         OpenObjects.count(view: UnsafeMutableRawPointer(view).assumingMemoryBound(to: GObject.self))
-        configure(settings)
-        rawHandlers = settings.scripts.rawHandlers.map { RawHandler(name: $0, view: self) }
-        add(settings.scripts)
+        configure(userAgentSuffix: configuration.page.userAgentSuffix)
+        let scripts = WebViewScripts(configuration)
+        rawHandlers = scripts.rawHandlers.map { RawHandler(name: $0, view: self) }
+        add(scripts)
         connectSignals()
-        show(width: size.width, height: size.height)
+        show(configuration.display.size)
     }
 
     /// Loads a URL, subject to a navigation verdict.
@@ -56,7 +42,7 @@ final class WebKitView {
         webkit_web_view_load_uri(view, url)
     }
 
-    /// Terminates the page's process, which results in ``WebKitViewListener/processEnded(_:)``.
+    /// Terminates the page's process, which results in ``WebKitPage/processEnded(_:)``.
     func terminateProcess() {
         guard !isClosed else { return }
         webkit_web_view_terminate_web_process(view)
@@ -68,7 +54,7 @@ final class WebKitView {
         gtk_window_set_title(UnsafeMutableRawPointer(window).assumingMemoryBound(to: GtkWindow.self), title)
     }
 
-    /// Closes the page and releases all objects. The listener is not called afterwards. Idempotent.
+    /// Closes the page and releases all objects. The page is not notified afterwards. Idempotent.
     func close() {
         guard !isClosed else { return }
         isClosed = true
@@ -105,7 +91,7 @@ final class WebKitView {
         return widget
     }
 
-    private func configure(_ given: Settings) {
+    private func configure(userAgentSuffix: String?) {
         guard let settings = webkit_web_view_get_settings(view) else { return }
         // A document restored from this cache would have no bridge, because document-start scripts do not run again.
         webkit_settings_set_enable_page_cache(settings, 0)
@@ -121,56 +107,20 @@ final class WebKitView {
         if isOffscreen {
             webkit_settings_set_hardware_acceleration_policy(settings, WEBKIT_HARDWARE_ACCELERATION_POLICY_NEVER)
         }
-        if let suffix = given.userAgentSuffix, let agent = webkit_settings_get_user_agent(settings) {
+        if let suffix = userAgentSuffix, let agent = webkit_settings_get_user_agent(settings) {
             webkit_settings_set_user_agent(settings, "\(String(cString: agent)) \(suffix)")
         }
     }
 
-    private func show(width: Int, height: Int) {
+    private func show(_ size: (width: Int, height: Int)) {
         let container = UnsafeMutableRawPointer(window).assumingMemoryBound(to: GtkContainer.self)
         let widget = UnsafeMutableRawPointer(view).assumingMemoryBound(to: GtkWidget.self)
         gtk_container_add(container, widget)
         let shown = UnsafeMutableRawPointer(window).assumingMemoryBound(to: GtkWindow.self)
-        gtk_window_set_default_size(shown, Int32(width), Int32(height))
-        if isOffscreen { gtk_widget_set_size_request(widget, Int32(width), Int32(height)) }
+        gtk_window_set_default_size(shown, Int32(size.width), Int32(size.height))
+        if isOffscreen { gtk_widget_set_size_request(widget, Int32(size.width), Int32(size.height)) }
         gtk_widget_show_all(window)
     }
-}
-
-/// A listener for events of a ``WebKitView``. It must not close the view before it returns.
-@GLibThread
-protocol WebKitViewListener: AnyObject {
-    /// Reports that a document with this URL was committed in place of the previous one.
-    func committed(_ url: String)
-
-    /// Reports a failed load in the main frame, which keeps its document.
-    ///
-    /// - Parameter isRefusal: Whether the load was refused or another load replaced it.
-    func loadFailed(_ url: String, _ message: String, isRefusal: Bool)
-
-    /// Receives a text posted in the private world.
-    func received(_ text: String)
-
-    /// Receives a value posted in the page's world.
-    func receivedRaw(_ post: RawPost, _ reply: RawReply)
-
-    /// Requests a verdict for a navigation.
-    func policyRequested(_ request: PolicyRequest)
-
-    /// Reports a change of the document's title.
-    func titleChanged(_ title: String?)
-
-    /// Reports the end of the page's process, with its reason.
-    func processEnded(_ reason: String)
-
-    /// Reports a dialog that blocks the page until the user answers.
-    func dialogOpened()
-
-    /// Reports that the user has closed the window.
-    func windowClosed()
-
-    /// Reports a request of the page that was denied because no page is granted it.
-    func denied(_ request: String)
 }
 
 private typealias View = UnsafeMutablePointer<WebKitWebView>
@@ -193,15 +143,12 @@ private typealias DeletionHandler =
     @Sendable @convention(c) (UnsafeMutablePointer<GtkWidget>?, gpointer?, gpointer?) -> gboolean
 
 extension WebKitView {
-    /// Calls the listener of the view that is the receiver of a signal. Does nothing if either is gone.
-    nonisolated static func withListener(
-        _ receiver: gpointer?,
-        _ body: @GLibThread (any WebKitViewListener) -> Void
-    ) {
+    /// Calls a closure with the page of the view that is the receiver of a signal. Does nothing if either is gone.
+    nonisolated static func withPage(_ receiver: gpointer?, _ body: @GLibThread (WebKitPage) -> Void) {
         guard let receiver else { return }
         let view = Unmanaged<WebKitView>.fromOpaque(receiver).takeUnretainedValue()
         GLibThread.assumeIsolated {
-            if let listener = view.listener { body(listener) }
+            if let page = view.page { body(page) }
         }
     }
 
@@ -232,19 +179,18 @@ extension WebKitView {
 private let loadChanged: LoadHandler = { view, event, receiver in
     guard event == WEBKIT_LOAD_COMMITTED else { return }
     let url = webkit_web_view_get_uri(view).map { String(cString: $0) } ?? ""
-    WebKitView.withListener(receiver) { $0.committed(url) }
+    WebKitView.withPage(receiver) { $0.committed(url) }
 }
 
 /// Returns 1, which prevents the library from showing an error page.
-private let loadFailed: FailureHandler = { _, _, url, error, receiver in
+private let loadFailed: FailureHandler = { _, _, _, error, receiver in
     guard let error else { return 1 }
-    let url = url.map { String(cString: $0) } ?? ""
     let message = error.pointee.message.map { String(cString: $0) } ?? ""
     let isCancelled =
         error.pointee.domain == webkit_network_error_quark()
         && error.pointee.code == Int32(WEBKIT_NETWORK_ERROR_CANCELLED.rawValue)
     let isRefusal = error.pointee.domain == webkit_policy_error_quark() || isCancelled
-    WebKitView.withListener(receiver) { $0.loadFailed(url, message, isRefusal: isRefusal) }
+    WebKitView.withPage(receiver) { $0.loadFailed(message, isRefusal: isRefusal) }
     return 1
 }
 
@@ -259,7 +205,7 @@ private let decidePolicy: PolicyHandler = { _, decision, type, receiver in
         return 1
     }
     let kept = ForeignReference(object: decision)
-    WebKitView.withListener(receiver) { $0.policyRequested(PolicyRequest(kept, reading)) }
+    WebKitView.withPage(receiver) { $0.policyRequested(PolicyRequest(kept, reading)) }
     return 1
 }
 
@@ -268,7 +214,7 @@ private let decidePolicy: PolicyHandler = { _, decision, type, receiver in
 private let createView: CreationHandler = { _, action, receiver in
     guard let action else { return nil }
     let reading = PolicyRequest.Reading(action, opensWindow: true)
-    WebKitView.withListener(receiver) { $0.policyRequested(PolicyRequest(nil, reading)) }
+    WebKitView.withPage(receiver) { $0.policyRequested(PolicyRequest(nil, reading)) }
     return nil
 }
 
@@ -279,17 +225,17 @@ private let processEnded: TerminationHandler = { _, reason, receiver in
         case WEBKIT_WEB_PROCESS_EXCEEDED_MEMORY_LIMIT: "it exceeded its memory limit"
         default: "it was terminated"
         }
-    WebKitView.withListener(receiver) { $0.processEnded(cause) }
+    WebKitView.withPage(receiver) { $0.processEnded(cause) }
 }
 
 private let titleChanged: PropertyHandler = { view, _, receiver in
     let title = webkit_web_view_get_title(view).map { String(cString: $0) }
-    WebKitView.withListener(receiver) { $0.titleChanged(title) }
+    WebKitView.withPage(receiver) { $0.titleChanged(title) }
 }
 
 /// Returns 1, which prevents GTK from destroying the view's window.
 private let windowClosed: DeletionHandler = { _, _, receiver in
-    WebKitView.withListener(receiver) { $0.windowClosed() }
+    WebKitView.withPage(receiver) { $0.windowClosed() }
     return 1
 }
 #endif

@@ -47,8 +47,6 @@ struct CrashReloadPolicy {
 
     private let source: SourceName
     private let reloads: Int
-    private let first: Duration
-    private let cap: Duration
     private var backoff: ReconnectBackoff
     private var consecutiveFailures = 0
     private var began: ContinuousClock.Instant?
@@ -56,9 +54,8 @@ struct CrashReloadPolicy {
     init(_ configuration: WebViewConfiguration) {
         source = configuration.source
         reloads = configuration.reloads
-        cap = configuration.reloadCap
-        first = min(.seconds(1), cap)
-        backoff = ReconnectBackoff(first: first, cap: cap, slow: cap...cap)
+        let cap = configuration.reloadCap
+        backoff = ReconnectBackoff(first: min(.seconds(1), cap), cap: cap, slow: cap...cap)
     }
 
     /// Records a committed load. Repeated calls for one process have no effect.

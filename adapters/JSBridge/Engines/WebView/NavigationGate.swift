@@ -12,7 +12,7 @@ final class NavigationGate: Sendable {
     private let deadline: Duration
     private let bound: Int
     private let clock: any Clock<Duration>
-    private let counters: WebViewCounters
+    private let counters: PageCounters
     private let observer: Observer?
     private let waiting = Mutex(0)
 
@@ -21,7 +21,7 @@ final class NavigationGate: Sendable {
     ///   - clock: The clock of the deadline.
     init(
         _ configuration: WebViewConfiguration,
-        counters: WebViewCounters,
+        counters: PageCounters,
         clock: any Clock<Duration> = ContinuousClock(),
         observer: Observer? = nil
     ) {

@@ -48,9 +48,9 @@ struct RelayReader {
         switch (fields[0], fields.count) {
         case ("call", 4):
             guard let number = RelayReader.number(fields[1]), let timeout = RelayReader.timeout(fields[2]),
-                let units = RelayReader.number(fields[3])
+                let units = RelayReader.number(fields[3]).map({ Int($0) })
             else { return nil }
-            return .call(number: number, timeout: timeout, units: Int(units), handler: second, json: third)
+            return .call(RelayCall(number: number, timeout: timeout, units: units, handler: second, json: third))
         case ("answer", 3):
             guard second.isEmpty, let number = RelayReader.number(fields[1]),
                 let kind = PageAnswerKind(rawValue: fields[2])
@@ -127,8 +127,8 @@ extension UInt8 {
 enum RelayRecord: Hashable {
     /// The first record of a document.
     case hello
-    /// A message. `units` is the length of its JSON before truncation, in UTF-16 code units.
-    case call(number: UInt64, timeout: Double, units: Int, handler: Range<Int>, json: Range<Int>)
+    /// A message.
+    case call(RelayCall)
     /// JSON, possibly empty, for `returned`; else a JSON string.
     case answer(number: UInt64, PageAnswerKind, text: Range<Int>)
     /// A warning, as a JSON string.
@@ -139,6 +139,17 @@ enum RelayRecord: Hashable {
     case full(Int)
     /// The number of withheld lines and the number of script errors among them.
     case withheld(lines: Int, errors: Int)
+}
+
+/// A record of a message.
+struct RelayCall: Hashable {
+    let number: UInt64
+    /// The deadline for its start, in milliseconds from the call, or 0 for none.
+    let timeout: Double
+    /// The length of its JSON before truncation, in UTF-16 code units.
+    let units: Int
+    let handler: Range<Int>
+    let json: Range<Int>
 }
 
 /// An error of a text that relay.js never posts.

@@ -53,54 +53,26 @@ extension WebViewConfiguration {
     ///
     /// - Throws: ``JSBridgeError`` `invalidConfiguration` for the first invalid value, with its remedy.
     public func validate() throws(JSBridgeError) {
-        try checkDisplay()
-        try checkMessages()
+        let check = ConfigurationCheck(source: source)
+        let (width, height) = display.size
+        let isDisplayable = (1...16_384).contains(width) && (1...16_384).contains(height)
+        try check.require(isDisplayable, "width and height of the display must be 1 to 16384 pixels")
+        try check.require(messagesInFlight, in: 1...100_000, "the messages in flight")
+        let holdsOne = bytesInFlight >= limits.bytes
+        try check.require(holdsOne, "the bytes in flight must be at least the \(limits.bytes) of one message")
+        try check.require(messagesWaitingInPage, in: 1...1_000_000, "the messages waiting in the page")
+        try check.require(messagesToPage, in: 1...1_000_000, "the messages to the page")
+        try check.require(messagesWithoutListener, in: 1...1_000_000, "the messages without a listener")
         let hour = Duration.seconds(3_600)
-        guard navigationDeadline > .zero, navigationDeadline <= hour else {
-            throw invalid("the deadline of a navigation must be above zero and at most 1 h")
-        }
-        guard (1...10_000).contains(navigationsWaiting) else {
-            throw invalid("the waiting navigations must be 1 to 10000")
-        }
-        guard unresponsiveLimit >= .seconds(1) else {
-            throw invalid("the limit of an unresponsive page must be at least 1 s")
-        }
-        guard (0...1_000).contains(reloads) else { throw invalid("the reloads must be 0 to 1000") }
-        guard reloadCap > .zero, reloadCap <= hour else {
-            throw invalid("the longest wait before a reload must be above zero and at most 1 h")
-        }
-        guard consoleLinesPerSecond >= 1 else { throw invalid("the console lines per second must be at least 1") }
-    }
-
-    private func checkDisplay() throws(JSBridgeError) {
-        let (width, height) =
-            switch display {
-            case .offscreen(let width, let height), .window(let width, let height): (width, height)
-            }
-        guard (1...16_384).contains(width), (1...16_384).contains(height) else {
-            throw invalid("width and height of the display must be 1 to 16384 pixels")
-        }
-    }
-
-    private func checkMessages() throws(JSBridgeError) {
-        guard (1...100_000).contains(messagesInFlight) else {
-            throw invalid("the messages in flight must be 1 to 100000")
-        }
-        guard bytesInFlight >= limits.bytes else {
-            throw invalid("the bytes in flight must be at least the \(limits.bytes) of one message")
-        }
-        let million = 1...1_000_000
-        guard million.contains(messagesWaitingInPage) else {
-            throw invalid("the messages waiting in the page must be 1 to 1000000")
-        }
-        guard million.contains(messagesToPage) else { throw invalid("the messages to the page must be 1 to 1000000") }
-        guard million.contains(messagesWithoutListener) else {
-            throw invalid("the messages without a listener must be 1 to 1000000")
-        }
-    }
-
-    private func invalid(_ detail: String) -> JSBridgeError {
-        JSBridgeError(.invalidConfiguration, detail, source: source)
+        let hasDeadline = navigationDeadline > .zero && navigationDeadline <= hour
+        try check.require(hasDeadline, "the deadline of a navigation must be above zero and at most 1 h")
+        try check.require(navigationsWaiting, in: 1...10_000, "the waiting navigations")
+        let isPatient = unresponsiveLimit >= .seconds(1)
+        try check.require(isPatient, "the limit of an unresponsive page must be at least 1 s")
+        try check.require(reloads, in: 0...1_000, "the reloads")
+        let hasCap = reloadCap > .zero && reloadCap <= hour
+        try check.require(hasCap, "the longest wait before a reload must be above zero and at most 1 h")
+        try check.require(consoleLinesPerSecond >= 1, "the console lines per second must be at least 1")
     }
 }
 
@@ -110,4 +82,15 @@ public enum WebViewDisplay: Sendable, Hashable {
     case offscreen(width: Int, height: Int)
     /// A separate window with the page's title. Width and height in pixels, 1 to 16,384.
     case window(width: Int, height: Int)
+
+    /// The width and height in pixels.
+    var size: (width: Int, height: Int) {
+        switch self {
+        case .offscreen(let width, let height), .window(let width, let height): (width, height)
+        }
+    }
+
+    var isOffscreen: Bool {
+        if case .offscreen = self { true } else { false }
+    }
 }

@@ -21,16 +21,10 @@ public struct WebViewCounts: Sendable, Hashable {
 }
 
 /// The counters of an engine for all its runs. Safe on any thread.
-final class WebViewCounters: Sendable {
-    /// The errors that a ``PageLog`` counts.
-    let scriptErrors = ScriptErrorCount()
+final class PageCounters: Sendable {
     private let counts = Mutex(WebViewCounts())
 
-    var value: WebViewCounts {
-        var value = counts.withLock { $0 }
-        value.scriptErrors = scriptErrors.value
-        return value
-    }
+    var value: WebViewCounts { counts.withLock { $0 } }
 
     func add(_ count: Int = 1, to member: WritableKeyPath<WebViewCounts, Int>) {
         counts.withLock { $0[keyPath: member] &+= count }

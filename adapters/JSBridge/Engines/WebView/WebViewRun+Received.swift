@@ -1,4 +1,5 @@
 import AdapterSupport
+import Logging
 import SignalboxCore
 
 /// Receives the page's texts and calls, on the engine's thread.
@@ -6,13 +7,14 @@ extension WebViewRun {
     /// Receives a text that relay.js posted, from the private world only.
     func received(_ text: String) {
         var text = text
-        var batch = PageBatch(limits: parts.configuration.limits, pool: pool)
+        var batch = PageBatch(limits: host.configuration.limits, pool: pool)
         text.withUTF8 { bytes in
             do throws(RelayTextError) {
                 try read(UnsafeRawBufferPointer(bytes), into: &batch)
             } catch {
-                parts.counters.add(to: \.malformedTexts)
-                log.malformedText(error)
+                host.counters.add(to: \.malformedTexts)
+                let line = "the page's process sent a message that the bridge never sends; it was dropped: \(error)"
+                host.log.writeLimited(.warning, "malformed", line)
             }
         }
         submit(batch.take())
@@ -33,9 +35,11 @@ extension WebViewRun {
             submit(rawArrival(json ?? "null", as: envelope, token: token))
         case .refused(let outcome): reply(RawAnswer(outcome))
         case .full:
-            parts.counters.add(to: \.rawCallsRefused)
-            log.refusedRawCall()
-            reply(.error("unavailable: \(RunState.maximumRawCalls) such calls are waiting for an answer"))
+            host.counters.add(to: \.rawCallsRefused)
+            let bound = RunState.maximumRawCalls
+            let line = "a raw call was rejected: \(bound) raw calls are waiting for an outcome"
+            host.log.writeLimited(.warning, "raw", line)
+            reply(.error("unavailable: \(bound) such calls are waiting for an answer"))
         }
     }
 
@@ -46,8 +50,8 @@ extension WebViewRun {
 
     private func rawArrival(_ json: String, as envelope: Envelope, token: UInt64) -> [Arrival] {
         var json = json
-        let limit = parts.configuration.limits.bytes
-        var batch = PageBatch(limits: parts.configuration.limits, pool: pool)
+        let limit = host.configuration.limits.bytes
+        var batch = PageBatch(limits: host.configuration.limits, pool: pool)
         json.withUTF8 { text in
             batch.append(
                 UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(text).prefix(limit)),
@@ -77,7 +81,7 @@ extension WebViewRun {
                     throw RelayTextError(line: line, detail: "more than the document is allowed to send")
                 }
             } else {
-                return parts.counters.add(to: \.lateTexts)
+                return host.counters.add(to: \.lateTexts)
             }
             line += 3
         }
@@ -87,55 +91,41 @@ extension WebViewRun {
     private func take(_ record: RelayRecord, of bytes: UnsafeRawBufferPointer, into batch: inout PageBatch) -> Bool {
         switch record {
         case .hello: break
-        case .call(let number, let timeout, let units, let handler, let json):
-            let message = PageCall(
-                number: number,
-                timeout: timeout,
-                units: units,
-                handler: UnsafeRawBufferPointer(rebasing: bytes[handler]),
-                json: UnsafeRawBufferPointer(rebasing: bytes[json])
-            )
-            return take(message, into: &batch)
+        case .call(let call): return take(call, of: bytes, into: &batch)
         case .answer(let number, let kind, let text): answered(number, kind, Bytes(Array(bytes[text])))
-        case .warn(let text): log.page.warn(RelayRecord.text(bytes[text]))
-        case .error(let text): log.page.failed(RelayRecord.text(bytes[text]))
+        case .warn(let text): host.scriptLog.warn(RelayRecord.text(bytes[text]))
+        case .error(let text): host.scriptLog.failed(RelayRecord.text(bytes[text]))
         case .full(let count):
-            parts.counters.add(count, to: \.callsFullInPage)
-            log.callsRejectedInPage()
-        case .withheld(let lines, let errors): log.page.report(withheld: lines, errors: errors)
+            host.counters.add(count, to: \.callsFullInPage)
+            let line = "calls were rejected in the page because too many messages are waiting there"
+            host.log.writeLimited(.warning, "full", line)
+        case .withheld(let lines, let errors): host.scriptLog.report(withheld: lines, errors: errors)
         }
         return true
     }
 
-    private struct PageCall {
-        let number: UInt64
-        let timeout: Double
-        let units: Int
-        let handler: UnsafeRawBufferPointer
-        let json: UnsafeRawBufferPointer
-    }
-
-    private func take(_ call: PageCall, into batch: inout PageBatch) -> Bool {
-        let units = call.json.utf16Length
+    private func take(_ call: RelayCall, of bytes: UnsafeRawBufferPointer, into batch: inout PageBatch) -> Bool {
+        let json = UnsafeRawBufferPointer(rebasing: bytes[call.json])
+        let units = json.utf16Length
         switch change({ state, _ in state.admit(call.number, units: units) }) {
         case .beyondCredit: return false
         case .settled: return true
         case .taken(let token, let origin):
             batch.append(
-                call.json,
-                as: call.units > units ? batch.tooLong : envelope(of: call.handler),
+                json,
+                as: call.units > units ? batch.tooLong : envelope(of: bytes[call.handler]),
                 token: token,
                 origin: origin,
-                sender: parts.handle,
+                sender: host.page,
                 timeout: call.timeout
             )
             return true
         }
     }
 
-    private func envelope(of handler: UnsafeRawBufferPointer) -> Result<Envelope, Outcome.Rejection> {
+    private func envelope(of handler: Slice<UnsafeRawBufferPointer>) -> Result<Envelope, Outcome.Rejection> {
         if handler.isEmpty { return .success(.standard) }
-        guard let envelope = envelopes[RelayRecord.text(handler[...])] else {
+        guard let envelope = envelopes[RelayRecord.text(handler)] else {
             return .failure(Outcome.Rejection(.malformed, detail: "the page has no such handler"))
         }
         return .success(envelope)
@@ -147,9 +137,9 @@ extension WebViewRun {
             kind,
             text.isEmpty ? nil : text,
             detail: text.withUnsafeBytes { RelayRecord.text($0[...]) },
-            limit: parts.configuration.limits.bytes
+            limit: host.configuration.limits.bytes
         )
-        parts.mailbox.finish(number, answer)
+        host.mailbox.finish(number, answer)
     }
 }
 

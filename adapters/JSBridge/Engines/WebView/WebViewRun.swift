@@ -1,5 +1,4 @@
 import AdapterSupport
-import Logging
 import SignalboxCore
 import SignalboxRoutes
 import Synchronization
@@ -9,21 +8,9 @@ import Synchronization
 /// An engine creates its surface and the run, starts loading, and awaits ``serve()``. That function returns once
 /// everything submitted has settled and the surface has ended.
 final class WebViewRun: SettlementSink, MailboxReader {
-    /// The dependencies of a run.
-    struct Parts: Sendable {
-        let configuration: WebViewConfiguration
-        /// The name in ``ScriptFacts/engine``.
-        let engine: String
-        let mailbox: PageMailbox
-        let handle: PageHandle
-        let intake: any Intake
-        let surface: any WebViewSurface
-        let counters: WebViewCounters
-        let logger: Logger
-    }
-
-    let parts: Parts
-    let log: WebViewLog
+    let host: WebViewHost
+    private let intake: any Intake
+    private let surface: any WebViewSurface
     /// The origins of pages with the bridge, by their text.
     let origins: [String: Origin]
     /// The origin of raw calls.
@@ -33,12 +20,13 @@ final class WebViewRun: SettlementSink, MailboxReader {
     private let state: Mutex<RunState>
 
     /// - Precondition: The configuration is valid.
-    init(_ parts: Parts) {
-        self.parts = parts
-        let configuration = parts.configuration
-        log = WebViewLog(parts.logger, configuration: configuration, counters: parts.counters)
+    init(_ host: WebViewHost, intake: any Intake, surface: any WebViewSurface) {
+        self.host = host
+        self.intake = intake
+        self.surface = surface
+        let configuration = host.configuration
         func origin(_ frame: ScriptFacts.Knowledge, _ origin: WebOrigin?) -> Origin {
-            let facts = ScriptFacts(engine: parts.engine, isMainFrame: frame, origin: origin)
+            let facts = ScriptFacts(engine: host.engine, isMainFrame: frame, origin: origin)
             return Origin(source: configuration.source, facts: facts)
         }
         let page = configuration.page
@@ -62,9 +50,9 @@ final class WebViewRun: SettlementSink, MailboxReader {
 
     private func perform(_ effects: WebViewEffects) {
         for (reply, answer) in effects.answers { reply(answer) }
-        if effects.losesDocument { parts.mailbox.endDelivered() }
-        if effects.wakes { parts.surface.wake() }
-        if effects.endsSurface { parts.surface.end() }
+        if effects.losesDocument { host.mailbox.endDelivered() }
+        if effects.wakes { surface.wake() }
+        if effects.endsSurface { surface.end() }
         if let (waiter, event) = effects.event { waiter.resume(returning: event) }
     }
 
@@ -74,15 +62,15 @@ final class WebViewRun: SettlementSink, MailboxReader {
     ///
     /// - Throws: The error passed to ``fail(_:)``.
     func serve() async throws(JSBridgeError) {
-        parts.mailbox.attach(self)
+        host.mailbox.attach(self)
         await withTaskCancellationHandler {
             await serveEvents()
         } onCancel: {
             stop()
         }
         let failure = state.withLock { $0.failure }
-        parts.mailbox.detach(self, hasFailed: failure != nil)
-        log.end()
+        host.mailbox.detach(self, hasFailed: failure != nil)
+        host.scriptLog.reportWithheld(isLast: true)
         if let failure { throw failure }
     }
 
@@ -93,7 +81,7 @@ final class WebViewRun: SettlementSink, MailboxReader {
             switch await nextEvent() {
             case .roomWanted:
                 do throws(SourceClosed) {
-                    try await parts.intake.room()
+                    try await intake.room()
                     change { state, _ in state.isWaitingForRoom = false }
                     submit()
                 } catch {
@@ -102,7 +90,7 @@ final class WebViewRun: SettlementSink, MailboxReader {
             case .gracefulClose:
                 // An unstructured task, because this one is already cancelled.
                 timer = Task { [self] in
-                    if (try? await Task.sleep(for: parts.configuration.gracefulCloseTimeout)) != nil { close() }
+                    if (try? await Task.sleep(for: host.configuration.gracefulCloseTimeout)) != nil { close() }
                 }
             case .over: return
             }
@@ -152,7 +140,7 @@ final class WebViewRun: SettlementSink, MailboxReader {
     /// Submits the batches for which the intake has room, in order. Safe on any thread.
     func submit() {
         while let batch = change({ state, _ in state.takeBatch() }) {
-            let taken = parts.intake.take(batch, to: self)
+            let taken = intake.take(batch, to: self)
             change { state, effects in state.submitted(batch, taken, &effects) }
         }
     }
@@ -191,7 +179,7 @@ extension WebViewRun {
         let room = RunState.scriptPieces - script.count
         let bytes = RunState.scriptBytes - script.byteCount
         guard room > 0, bytes > 0 else { return 0 }
-        let messages = parts.mailbox.takeMessages(atMost: room, bytes: bytes)
+        let messages = host.mailbox.takeMessages(atMost: room, bytes: bytes)
         for message in messages { script.add(message) }
         return messages.count { $0.number != 0 }
     }
@@ -203,7 +191,7 @@ extension WebViewRun {
 
     /// Records the end of the page's process, which ends every script in progress.
     func processEnded() {
-        parts.counters.add(to: \.processesEnded)
+        host.counters.add(to: \.processesEnded)
         change { state, effects in
             state.loseDocument(&effects)
             state.scripts = 0
@@ -212,10 +200,10 @@ extension WebViewRun {
 
     /// Sets the page's title from the document's; `nil` and an empty title restore the configured one.
     func titleChanged(_ title: String?) {
-        let page = parts.configuration.page
+        let page = host.configuration.page
         guard page.overridesTitle else { return }
-        guard let title, !title.isEmpty else { return parts.mailbox.setTitle(page.title) }
-        parts.mailbox.setTitle(String(String.UnicodeScalarView(title.unicodeScalars.prefix(WebViewRun.longestTitle))))
+        guard let title, !title.isEmpty else { return host.mailbox.setTitle(page.title) }
+        host.mailbox.setTitle(String(String.UnicodeScalarView(title.unicodeScalars.prefix(WebViewRun.longestTitle))))
     }
 
     /// The maximum length of a title, in Unicode scalars.
@@ -243,51 +231,4 @@ protocol WebViewSurface: AnyObject, Sendable {
     /// Closes the page because the run ends. Called once. After its last call of the run, including those for scripts
     /// in progress, the surface calls ``WebViewRun/surfaceEnded()`` and releases the run.
     func end()
-}
-
-/// The log of a web view's run.
-final class WebViewLog: Sendable {
-    /// The log of the page's scripts.
-    let page: PageLog
-    private let lines: AdapterLog
-
-    init(_ logger: Logger, configuration: WebViewConfiguration, counters: WebViewCounters) {
-        page = PageLog(
-            logger,
-            source: configuration.source,
-            linesPerSecond: configuration.consoleLinesPerSecond,
-            errors: counters.scriptErrors
-        )
-        lines = AdapterLog(logger, source: configuration.source)
-    }
-
-    func malformedText(_ error: RelayTextError) {
-        lines.writeLimited(
-            .warning,
-            "malformed",
-            "the page's process sent a message that the bridge never sends; it was dropped: \(error)"
-        )
-    }
-
-    func callsRejectedInPage() {
-        lines.writeLimited(
-            .warning,
-            "full",
-            "calls were rejected in the page because too many messages are waiting there"
-        )
-    }
-
-    func refusedRawCall() {
-        let bound = RunState.maximumRawCalls
-        lines.writeLimited(
-            .warning,
-            "raw",
-            "a raw call was rejected: \(bound) raw calls are waiting for an outcome"
-        )
-    }
-
-    /// Logs pending reports at the end of the run.
-    func end() {
-        page.reportWithheld(isLast: true)
-    }
 }

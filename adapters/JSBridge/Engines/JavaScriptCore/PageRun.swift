@@ -1,13 +1,21 @@
 import AdapterSupport
 import SignalboxCore
 
-/// The calls of a headless page without an outcome, and the batch to submit next. Confined to the page's thread.
-final class PageCalls {
-    private let control: PageControl
-    private let intake: any Intake
-    private let handle: PageHandle
+/// A run of a headless page in this process or another: its calls without an outcome, the batch to submit next, and its
+/// failure. Confined to the page's thread.
+final class PageRun {
+    /// The dependencies of a run.
+    struct Parts {
+        let configuration: JavaScriptCoreConfiguration
+        let control: PageControl
+        let mailbox: PageMailbox
+        let handle: PageHandle
+        let intake: any Intake
+        let log: PageLog
+    }
+
+    let parts: Parts
     private let origin: Origin
-    private let batchMessages: Int
     private var batch: PageBatch
     /// The arrivals for which the intake had no room.
     private var waiting: ArraySlice<Arrival> = []
@@ -17,15 +25,15 @@ final class PageCalls {
     private var lastHandler: (text: String, envelope: Envelope)?
     /// Whether messages are accepted; `false` in the page's last turn.
     var isOpen = true
+    private(set) var failure: JSBridgeError?
 
     /// The size, in bytes, at which a batch is submitted before it has the maximum number of messages.
     private static let batchBytes = 1_048_576
 
-    init(_ parts: HeadlessPage.Parts) {
-        control = parts.control
-        intake = parts.intake
-        handle = parts.handle
-        batchMessages = parts.configuration.batchMessages
+    private var control: PageControl { parts.control }
+
+    init(_ parts: Parts) {
+        self.parts = parts
         batch = PageBatch(limits: parts.configuration.limits)
         let facts = ScriptFacts(engine: "JavaScriptCore", isMainFrame: .yes)
         origin = Origin(source: parts.configuration.source, facts: facts)
@@ -39,7 +47,7 @@ final class PageCalls {
 
     /// Whether no more messages may be accepted before the batch is submitted.
     var isFull: Bool {
-        !waiting.isEmpty || batch.count >= batchMessages || batch.byteCount >= PageCalls.batchBytes
+        !waiting.isEmpty || batch.count >= parts.configuration.batchMessages || batch.byteCount >= PageRun.batchBytes
     }
 
     // MARK: - Outcomes
@@ -54,13 +62,25 @@ final class PageCalls {
         for number in refused { tell(number, .abandoned(.drain)) }
     }
 
-    /// Waits until everything submitted has settled.
-    func settleAll() {
+    // MARK: - Ending
+
+    /// Records the failure that ends the page, unless it has one.
+    func fail(_ code: JSBridgeError.Code, _ detail: String) {
+        if failure == nil { failure = JSBridgeError(code, detail, source: parts.configuration.source) }
+    }
+
+    /// Ends the run of a page that takes no more work, and waits until everything submitted has settled.
+    ///
+    /// - Throws: The failure.
+    func end() throws(JSBridgeError) {
+        parts.mailbox.detach(control, hasFailed: failure != nil)
+        parts.log.reportWithheld(isLast: true)
         deliver { _, _ in }
         while unsettled > 0 {
             control.wake.wait(for: nil)
             deliver { _, _ in }
         }
+        if let failure { throw failure }
     }
 
     // MARK: - Messages
@@ -76,7 +96,7 @@ final class PageCalls {
         guard !control.isStopping else { return refused.append(number) }
         guard inFlight.insert(number).inserted else { return }
         let envelope = isCut ? batch.tooLong : handler.map(envelope) ?? .success(.standard)
-        batch.append(json, as: envelope, token: number, origin: origin, sender: handle, timeout: timeout)
+        batch.append(json, as: envelope, token: number, origin: origin, sender: parts.handle, timeout: timeout)
     }
 
     private func envelope(of handler: String) -> Result<Envelope, Outcome.Rejection> {
@@ -108,7 +128,7 @@ final class PageCalls {
             case .closed: return refuseWaiting()
             }
         }
-        waiting = waiting.dropFirst(intake.take(Array(waiting), to: control))
+        waiting = waiting.dropFirst(parts.intake.take(Array(waiting), to: control))
         guard !waiting.isEmpty else { return }
         if isLast || mustRefuse { refuseWaiting() } else { control.bridge.room.want() }
     }
