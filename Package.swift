@@ -58,9 +58,6 @@ let package = Package(
             dependencies: [
                 "SignalboxCore",
                 .product(name: "DequeModule", package: "swift-collections"),
-                .product(name: "DequeModule", package: "swift-collections"),
-                .product(name: "DequeModule", package: "swift-collections"),
-                .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -86,6 +83,7 @@ let package = Package(
             name: "AppScheme",
             dependencies: [
                 "SignalboxCore", "SignalboxRoutes", "AdapterSupport",
+                .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "adapters/AppScheme",
@@ -109,6 +107,7 @@ let package = Package(
                 "SignalboxCore", "SignalboxRoutes", "NavigationChain", "AdapterSupport",
                 .target(name: "CJavaScriptCore", condition: .when(platforms: [.linux])),
                 .target(name: "CWebKitGTK", condition: .when(platforms: [.linux], traits: ["WebKitGTK"])),
+                .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "adapters/JSBridge",
@@ -157,6 +156,7 @@ let package = Package(
             name: "WebSocketChat",
             dependencies: [
                 "SignalboxCore", "SignalboxRoutes", "AdapterSupport", "CLibwebsockets", "CZlib",
+                .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "adapters/WebSocketChat",

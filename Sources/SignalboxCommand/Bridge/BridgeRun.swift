@@ -18,7 +18,7 @@ struct BridgeRun {
     private let logger: Logger
 
     /// Reads the configuration of the command, if it has one.
-    init(_ command: BridgeCommand) throws(CommandFailure) {
+    init(_ command: BridgeCommand) throws {
         self.command = command
         logger = Logger(level: command.logLevel)
         section = SourceSection(name: "page", kind: .script(script))
