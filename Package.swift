@@ -228,8 +228,7 @@ let package = Package(
             name: "MQTTPushTests",
             dependencies: [
                 "MQTTPush", "Signalbox", "SignalboxCore", "SignalboxRoutes", "AdapterSupport", "SignalboxTesting",
-                "TestSupport",
-                "BrokerKit", "RecordingPublisher", "COpenSSL",
+                "TestSupport", "BrokerKit", "RecordingPublisher", "COpenSSL",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
@@ -238,8 +237,7 @@ let package = Package(
             name: "WebSocketChatTests",
             dependencies: [
                 "WebSocketChat", "SignalboxCore", "SignalboxRoutes", "AdapterSupport", "Signalbox", "SignalboxTesting",
-                "TestSupport",
-                "BrokerKit",
+                "TestSupport", "BrokerKit",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
@@ -285,7 +283,15 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        .testTarget(name: "SignalboxCoreTests", dependencies: ["SignalboxCore"], swiftSettings: strict),
-        .testTarget(name: "SignalboxRoutesTests", dependencies: ["SignalboxRoutes"], swiftSettings: strict),
+        .testTarget(
+            name: "SignalboxCoreTests",
+            dependencies: ["SignalboxCore", "TestSupport"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "SignalboxRoutesTests",
+            dependencies: ["SignalboxRoutes", "TestSupport"],
+            swiftSettings: strict
+        ),
     ]
 )

@@ -1,5 +1,4 @@
 import AppScheme
-import Foundation
 import Signalbox
 import SignalboxCore
 import SignalboxRoutes
@@ -51,13 +50,7 @@ import Testing
             "'; DROP TABLE users; --", "<script>alert(1)</script>", "${jndi:ldap://x}", "{{7*7}}", "../../etc/passwd",
             "myapp://open/x", "a&b=c#d?e", "\"", "signalbox.stop", String(repeating: "\u{301}", count: 300),
         ]
-        guard let folder = ProcessInfo.processInfo.environment["SIGNALBOX_CORPORA"] else {
-            print("skipped naughty_strings.json: SIGNALBOX_CORPORA is not set; the test's own strings have run")
-            return own
-        }
-        struct Corpus: Decodable { let cases: [String] }
-        let file = URL(fileURLWithPath: folder).appendingPathComponent("naughty_strings.json")
-        return own + (try JSONDecoder().decode(Corpus.self, from: Data(contentsOf: file)).cases)
+        return own + (try Corpus.cases("naughty_strings.json") ?? [])
     }
 
     private static func escaped(_ text: String) -> String {
@@ -150,18 +143,11 @@ import Testing
 
     /// A fallback shows how a link was read: host, path and all other parts of its normal form.
     @Test func acceptedLinksParseLikeInOtherURLParsers() throws {
-        guard let folder = ProcessInfo.processInfo.environment["SIGNALBOX_CORPORA"] else {
-            return print("skipped url_app_scheme.dev.json: SIGNALBOX_CORPORA is not set")
+        struct Vector: Decodable {
+            let input: String
+            let href: String?
         }
-        struct Corpus: Decodable {
-            struct Vector: Decodable {
-                let input: String
-                let href: String?
-            }
-            let cases: [Vector]
-        }
-        let file = URL(fileURLWithPath: folder).appendingPathComponent("url_app_scheme.dev.json")
-        let vectors = try JSONDecoder().decode(Corpus.self, from: Data(contentsOf: file)).cases
+        guard let vectors = try Corpus.cases("url_app_scheme.dev.json", of: Vector.self) else { return }
         #expect(vectors.count >= 130)
         let schemes = Set(vectors.compactMap { try? URLText($0.input).scheme }).subtracting(AppRoutes.forbiddenSchemes)
         let routes = try AppRoutes(schemes.sorted().map { ("\($0)://no-link-is-this", "open") }, fallback: "read")

@@ -1,4 +1,3 @@
-import Foundation
 import NavigationChain
 import SignalboxRoutes
 import SignalboxTesting
@@ -167,10 +166,6 @@ import Testing
 
 /// The vectors of the WHATWG, which are not part of the repository.
 @Suite struct NavigationCorpusTests {
-    struct Corpus: Decodable {
-        let cases: [Vector]
-    }
-
     struct Vector: Decodable {
         let input: String
         let base: String?
@@ -184,12 +179,7 @@ import Testing
     }
 
     @Test func allowedURLsReadLikeInABrowserEngine() async throws {
-        guard let folder = ProcessInfo.processInfo.environment["SIGNALBOX_CORPORA"] else {
-            print("skipped: SIGNALBOX_CORPORA is not set; the repository's own confusion cases have run")
-            return
-        }
-        let file = URL(fileURLWithPath: folder).appendingPathComponent("url_app_scheme.dev.json")
-        let vectors = try JSONDecoder().decode(Corpus.self, from: Data(contentsOf: file)).cases
+        guard let vectors = try Corpus.cases("url_app_scheme.dev.json", of: Vector.self) else { return }
         #expect(vectors.count >= 130)
         let router = try NavigationRouter([], fallback: .all)
         var allowed = 0

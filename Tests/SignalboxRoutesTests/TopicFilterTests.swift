@@ -1,5 +1,5 @@
-import Foundation
 import SignalboxRoutes
+import TestSupport
 import Testing
 
 @Suite struct TopicFilterTests {
@@ -147,10 +147,6 @@ import Testing
 
 /// Further vectors, collected from other implementations. They are not part of the repository.
 @Suite struct TopicCorpusTests {
-    struct Corpus: Decodable {
-        let cases: [Vector]
-    }
-
     struct Vector: Decodable {
         let filter, topic: String
         /// The expected answer, or `nil` if the filter or the topic is invalid.
@@ -165,12 +161,7 @@ import Testing
     }
 
     @Test func everyVectorOfTheCorpusHolds() throws {
-        guard let folder = ProcessInfo.processInfo.environment["SIGNALBOX_CORPORA"] else {
-            print("skipped: SIGNALBOX_CORPORA is not set; the repository's own topic vectors have run")
-            return
-        }
-        let file = URL(fileURLWithPath: folder).appendingPathComponent("mqtt_topic_match.dev.json")
-        let vectors = try JSONDecoder().decode(Corpus.self, from: Data(contentsOf: file)).cases
+        guard let vectors = try Corpus.cases("mqtt_topic_match.dev.json", of: Vector.self) else { return }
         #expect(vectors.count >= 132)
         for vector in vectors {
             #expect(Self.answer(vector) == vector.matches, "\(vector.filter) on \(vector.topic)")

@@ -242,7 +242,7 @@ import Testing
     }
 
     @Test(arguments: 0..<20) func outstandingMessagesNeverExceedTheCapacity(seed: UInt64) {
-        var random = SeededNumbers(seed: seed)
+        var random = SeededGenerator(seed: seed)
         let capacity = Amount(
             messages: .random(in: 1...20, using: &random),
             units: .random(in: 50...500, using: &random)
@@ -273,7 +273,7 @@ import Testing
     }
 
     @Test(arguments: 0..<20) func aWaitingDocumentAlwaysGetsAGrant(seed: UInt64) throws {
-        var random = SeededNumbers(seed: seed)
+        var random = SeededGenerator(seed: seed)
         let capacity = Amount(messages: .random(in: 1...10, using: &random), units: 100)
         var credit = FlowCredit(capacity: capacity)
         var granted = Amount.none

@@ -247,7 +247,7 @@ import Testing
     }
 
     @Test(arguments: 0..<200) func arbitraryTextsAreReadOrRefused(seed: UInt64) {
-        var random = SeededNumbers(seed: seed)
+        var random = SeededGenerator(seed: seed)
         let pieces = [
             "\n", " ", "call", "answer", "1", "hello", "\"", "0123456789abcdef", "https://a", "é", "\0", "full", "e",
             "-",

@@ -1,5 +1,6 @@
 import Foundation
 import SignalboxCore
+import TestSupport
 
 /// A generator of random JSON texts in every form that RFC 8259 allows, with flaws that readers treat differently.
 struct DocumentGenerator {
@@ -8,7 +9,7 @@ struct DocumentGenerator {
     let flawEvery: Int
 
     init(seed: UInt64, flawEvery: Int = 60) {
-        random = SeededGenerator(seed: seed)
+        random = SeededGenerator(printing: seed)
         self.flawEvery = flawEvery
     }
 

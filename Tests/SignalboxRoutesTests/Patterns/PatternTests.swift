@@ -1,5 +1,5 @@
-import Foundation
 import SignalboxRoutes
+import TestSupport
 import Testing
 
 /// Matches and their captures, as `name=value` from left to right.
@@ -159,10 +159,6 @@ import Testing
 /// `https://<path:url>` is refused, because it would accept any site. URLNavigator does not list the values in each
 /// vector, so a match may have more.
 @Suite struct PatternCorpusTests {
-    struct Corpus: Decodable {
-        let cases: [Vector]
-    }
-
     struct Vector: Decodable {
         struct Expected: Decodable {
             struct Value: Decodable { let value: String }
@@ -175,12 +171,7 @@ import Testing
     }
 
     @Test func vectorsHoldExceptForIntendedDifferences() throws {
-        guard let folder = ProcessInfo.processInfo.environment["SIGNALBOX_CORPORA"] else {
-            print("skipped: SIGNALBOX_CORPORA is not set; the repository's own URL vectors have run")
-            return
-        }
-        let file = URL(fileURLWithPath: folder).appendingPathComponent("route_urlnavigator.json")
-        let vectors = try JSONDecoder().decode(Corpus.self, from: Data(contentsOf: file)).cases
+        guard let vectors = try Corpus.cases("route_urlnavigator.json", of: Vector.self) else { return }
         #expect(vectors.count >= 17)
         var refused = 0
         for vector in vectors {
@@ -198,18 +189,9 @@ import Testing
         #expect(refused == 2)
     }
 
-    struct Strings: Decodable {
-        let cases: [String]
-    }
-
     /// Any text that is escaped into a segment is captured as the same bytes, or the URL is refused.
     @Test func anySegmentTextRoundTripsOrIsRefused() throws {
-        guard let folder = ProcessInfo.processInfo.environment["SIGNALBOX_CORPORA"] else {
-            print("skipped: SIGNALBOX_CORPORA is not set; the repository's own encoding vectors have run")
-            return
-        }
-        let file = URL(fileURLWithPath: folder).appendingPathComponent("naughty_strings.json")
-        let texts = try JSONDecoder().decode(Strings.self, from: Data(contentsOf: file)).cases
+        guard let texts = try Corpus.cases("naughty_strings.json", of: String.self) else { return }
         #expect(texts.count >= 515)
         let any = try URLPattern("/text/{text}")
         var found = 0

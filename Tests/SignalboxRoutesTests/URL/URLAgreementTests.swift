@@ -1,5 +1,5 @@
-import Foundation
 import SignalboxRoutes
+import TestSupport
 import Testing
 
 /// An accepted URL means the same to a reader of RFC 3986.
@@ -31,7 +31,7 @@ struct SeededPieces {
     private var random: SeededGenerator
 
     init(seed: UInt64) {
-        random = SeededGenerator(seed: seed)
+        random = SeededGenerator(printing: seed)
     }
 
     private static let schemes = ["https", "http", "ws", "file", "myapp", "x", "JavaScript"]
@@ -60,10 +60,6 @@ struct SeededPieces {
 
 /// Further vectors, collected from other implementations. They are not part of the repository.
 @Suite struct URLCorpusTests {
-    struct Corpus<Vector: Decodable>: Decodable {
-        let cases: [Vector]
-    }
-
     struct WebVector: Decodable {
         let input: String
         let base: String?
@@ -72,7 +68,7 @@ struct SeededPieces {
     }
 
     @Test func webPlatformVectorsAreRefusedOrReadAsExpected() throws {
-        guard let vectors: [WebVector] = try corpus("url_app_scheme.dev.json") else { return }
+        guard let vectors = try Corpus.cases("url_app_scheme.dev.json", of: WebVector.self) else { return }
         #expect(vectors.count >= 130)
         var read = 0
         for vector in vectors {
@@ -94,7 +90,7 @@ struct SeededPieces {
     }
 
     @Test func nonASCIITextIsEscapedAsUTF8() throws {
-        guard let vectors: [Encoding] = try corpus("url_percent_encoding.json") else { return }
+        guard let vectors = try Corpus.cases("url_percent_encoding.json", of: Encoding.self) else { return }
         for vector in vectors {
             guard !vector.input.unicodeScalars.contains(where: { $0.value < 0x20 }) else {
                 #expect(throws: URLTextError.self) { try URLText("https://a/?\(vector.input)") }
@@ -113,7 +109,7 @@ struct SeededPieces {
     }
 
     @Test func referencesResolveAccordingToRFC3986() throws {
-        guard let vectors: [Resolution] = try corpus("url_rfc3986.json") else { return }
+        guard let vectors = try Corpus.cases("url_rfc3986.json", of: Resolution.self) else { return }
         #expect(vectors.count >= 53)
         for vector in vectors {
             switch vector.kind {
@@ -131,15 +127,6 @@ struct SeededPieces {
                 #expect(resolved?.text == (isAmbiguous ? nil : expected), "\(vector.ref)")
             }
         }
-    }
-
-    private func corpus<Vector: Decodable>(_ name: String) throws -> [Vector]? {
-        guard let folder = ProcessInfo.processInfo.environment["SIGNALBOX_CORPORA"] else {
-            print("skipped: SIGNALBOX_CORPORA is not set; the repository's own URL vectors have run")
-            return nil
-        }
-        let file = URL(fileURLWithPath: folder).appendingPathComponent(name)
-        return try JSONDecoder().decode(Corpus<Vector>.self, from: Data(contentsOf: file)).cases
     }
 }
 

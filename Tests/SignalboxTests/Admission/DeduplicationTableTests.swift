@@ -1,5 +1,6 @@
 import SignalboxCore
 import SignalboxTesting
+import TestSupport
 import Testing
 
 @testable import Signalbox
@@ -180,7 +181,7 @@ import Testing
     /// The table's lists stay consistent as entries are forgotten.
     @Test func randomUseStaysWithinTheLimits() {
         var trial = Trial(count: 50, ticks: 40, bytes: 200)
-        var random = SimulationRandom(seed: 7)
+        var random = SeededGenerator(seed: 7)
         var running: [String] = []
         for _ in 0..<20_000 {
             trial.now += UInt64.random(in: 0...1, using: &random)

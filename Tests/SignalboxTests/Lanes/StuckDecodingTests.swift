@@ -3,6 +3,7 @@ import Foundation
 import Signalbox
 import SignalboxCore
 import SignalboxTesting
+import TestSupport
 import Testing
 
 /// A lane with keys decodes each body to determine its ordering group. Decoding runs application code, which may hang.
@@ -33,7 +34,7 @@ import Testing
             configuration: configuration,
             logger: Supervisor.quiet,
             clock: clock,
-            simulation: SimulationEnvironment(executor: QueueExecutor(), random: SimulationRandom(seed: 1))
+            simulation: SimulationEnvironment(executor: QueueExecutor(), random: SeededGenerator(seed: 1))
         )
         let options = PluginOptions<Order>(order: .key(\.customer), maxConcurrent: 2)
         let rule = AccessRule.any([.source("push"), .source("page")])

@@ -153,8 +153,6 @@ extension LogField {
 
 /// Texts that try to break a line, control a terminal or reverse the text direction, wherever outside text can appear.
 @Suite struct HostileTextTests {
-    private struct Corpus: Decodable { let cases: [String] }
-
     private static let own = [
         "a\nb", "a\r\nb", "\r", "\u{0}", "\u{1b}[2J", "\u{1b}]0;title\u{7}", "\u{9b}31m", "\u{85}", "\u{2028}",
         "\u{2029}",
@@ -163,16 +161,6 @@ extension LogField {
         "\n2026-01-01T00:00:00Z error everything is fine", "%s%n", "\\u000a", "\\", "\"", "a=b c=\"d", "👩‍👩‍👧", "é", "日本",
         String(repeating: "\n", count: 120),
     ]
-
-    private static var texts: [String] {
-        guard let folder = ProcessInfo.processInfo.environment["SIGNALBOX_CORPORA"] else {
-            print("skipped: SIGNALBOX_CORPORA is not set; the repository's own hostile texts have run")
-            return own
-        }
-        let file = URL(fileURLWithPath: folder).appendingPathComponent("naughty_strings.json")
-        guard let corpus = try? JSONDecoder().decode(Corpus.self, from: Data(contentsOf: file)) else { return own }
-        return own + corpus.cases
-    }
 
     private struct Thrown: Error, CustomStringConvertible { let description: String }
 
@@ -201,7 +189,8 @@ extension LogField {
         )
         try supervisor.register(Registration("strict", as: Strict.self, from: .source("push")) { _, _ in })
         let intake = try supervisor.intake(for: "push")
-        let messages = try Self.texts.flatMap(Self.messages)
+        let texts = Self.own + (try Corpus.cases("naughty_strings.json") ?? [])
+        let messages = try texts.flatMap(Self.messages)
         try await supervisor.whileRunning {
             for message in messages { _ = await intake.deliver(arrivals([message])) }
         }

@@ -1,9 +1,10 @@
 import Signalbox
 import SignalboxCore
+import TestSupport
 
 /// A generator of small scenarios from a seed. Few messages suffice to expose an error, and their logs are readable.
 struct ScenarioGenerator {
-    private var random: SimulationRandom
+    private var random: SeededGenerator
     private let seed: UInt64
     private var sources: [SourceScenario] = []
     private var plugins: [PluginScenario] = []
@@ -11,7 +12,7 @@ struct ScenarioGenerator {
 
     private init(seed: UInt64) {
         self.seed = seed
-        random = SimulationRandom(seed: seed)
+        random = SeededGenerator(seed: seed)
     }
 
     static func scenario(seed: UInt64) -> Scenario {

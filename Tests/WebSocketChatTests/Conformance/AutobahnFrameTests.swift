@@ -1,4 +1,3 @@
-import Foundation
 import SignalboxTesting
 import TestSupport
 import Testing
@@ -9,25 +8,25 @@ import WebSocketChat
 /// Replays the recorded streams over a plain socket. ``FrameVectors`` covers the same cases without recordings.
 @Suite(.timeLimit(.minutes(10))) struct AutobahnFrameTests {
     @Test func aServerPassesTheRecordedCases() async throws {
-        guard let corpus = try AutobahnCorpus.load() else { return Self.skipped() }
-        #expect(corpus.cases.count > 90)
+        guard let cases = try AutobahnCase.load() else { return }
+        #expect(cases.count > 90)
         try await Echo.withServer { echo, server, port in
-            for (number, trial) in corpus.cases.enumerated() {
+            for (number, trial) in cases.enumerated() {
                 var side = try await WireSide.openClient(port: port)
                 let mismatch = trial.mismatch(in: try await trial.clientScript.play(on: &side))
                 #expect(mismatch == nil, "\(trial.id): \(mismatch ?? "")")
                 _ = await echo.closed.first(number + 1)
             }
             #expect(server.counts.open == 0)
-            #expect(server.counts.opened == corpus.cases.count)
+            #expect(server.counts.opened == cases.count)
         }
     }
 
     @Test func aFeedPassesTheMirroredCases() async throws {
-        guard let corpus = try AutobahnCorpus.load() else { return Self.skipped() }
+        guard let cases = try AutobahnCase.load() else { return }
         let host = try #require(RawHost())
         try await Echo.withFeed(of: host.port) { echo, _ in
-            for (number, trial) in corpus.cases.enumerated() {
+            for (number, trial) in cases.enumerated() {
                 var side = try await WireSide.openServer(host)
                 let mismatch = trial.mismatch(in: try await trial.serverScript.play(on: &side))
                 #expect(mismatch == nil, "\(trial.id): \(mismatch ?? "")")
@@ -36,41 +35,30 @@ import WebSocketChat
             }
         }
     }
+}
 
-    private static func skipped() {
-        print("skipped: set SIGNALBOX_CORPORA to a folder with ws_autobahn_frames.dev.json")
+/// A byte stream recorded from a client of the Autobahn test suite, and the expected answer.
+struct AutobahnCase: Decodable {
+    struct Close: Decodable {
+        let closeCode: [UInt16]
+        /// Whether the client closes; otherwise the server must fail the connection.
+        let closedByMe: Bool
+        /// Whether a close frame must come back.
+        let requireClean: Bool
+    }
+
+    let id: String
+    let chunks: [String]
+    /// The permitted numbers of echoed messages, by verdict.
+    let echo_messages: [String: Int]
+    let close: Close
+
+    static func load() throws -> [AutobahnCase]? {
+        try Corpus.cases("ws_autobahn_frames.dev.json")
     }
 }
 
-/// Byte streams recorded from clients of the Autobahn test suite, and the expected answers.
-struct AutobahnCorpus: Decodable {
-    struct Case: Decodable {
-        struct Close: Decodable {
-            let closeCode: [UInt16]
-            /// Whether the client closes; otherwise the server must fail the connection.
-            let closedByMe: Bool
-            /// Whether a close frame must come back.
-            let requireClean: Bool
-        }
-
-        let id: String
-        let chunks: [String]
-        /// The permitted numbers of echoed messages, by verdict.
-        let echo_messages: [String: Int]
-        let close: Close
-    }
-
-    let cases: [Case]
-
-    /// Returns the corpus, or `nil` if the environment names no folder of corpora.
-    static func load() throws -> AutobahnCorpus? {
-        guard let folder = ProcessInfo.processInfo.environment["SIGNALBOX_CORPORA"] else { return nil }
-        let file = URL(fileURLWithPath: folder).appendingPathComponent("ws_autobahn_frames.dev.json")
-        return try JSONDecoder().decode(AutobahnCorpus.self, from: Data(contentsOf: file))
-    }
-}
-
-extension AutobahnCorpus.Case {
+extension AutobahnCase {
     /// The recorded writes.
     var writes: [[UInt8]] {
         chunks.map { chunk in

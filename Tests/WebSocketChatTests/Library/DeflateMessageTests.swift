@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import BrokerKit
@@ -7,17 +8,13 @@ import Testing
     enum Content: CaseIterable { case zeros, text, noise }
 
     static func message(_ content: Content, _ count: Int) -> [UInt8] {
-        var state: UInt64 = 0x9E37_79B9_7F4A_7C15
+        var random = SeededGenerator(seed: 1)
         let words = Array("{\"n\":17,\"text\":\"the quick brown fox\"},".utf8)
         return (0..<count).map { index in
             switch content {
             case .zeros: return 0
             case .text: return words[(index + index / 1_000) % words.count]
-            case .noise:
-                state ^= state << 13
-                state ^= state >> 7
-                state ^= state << 17
-                return UInt8(truncatingIfNeeded: state)
+            case .noise: return .random(in: .min ... .max, using: &random)
             }
         }
     }
@@ -174,22 +171,18 @@ import Testing
         let originals = try Content.allCases.flatMap { content in
             try [100, 3_000].map { try #require(deflater.deflate(DeflateMessageTests.message(content, $0))) }
         }
-        var state: UInt64 = 0x2545_F491_4F6C_DD1D
-        func next() -> Int {
-            state ^= state << 13
-            state ^= state >> 7
-            state ^= state << 17
-            return Int(state >> 33)
-        }
+        var random = SeededGenerator(seed: 2)
         var broken = 0
         for round in 0..<10_000 {
             var bytes = originals[round % originals.count]
-            for _ in 0...next() % 4 { bytes[next() % bytes.count] = UInt8(truncatingIfNeeded: next()) }
+            for _ in 0...Int.random(in: 0...3, using: &random) {
+                bytes[Int.random(in: bytes.indices, using: &random)] = .random(in: .min ... .max, using: &random)
+            }
             let inflater = MessageInflater(contextTakeover: round % 2 == 0)
             var budget = 64
             var rest = bytes[...]
             repeat {
-                let head = Array(rest.prefix(1 + next() % 700))
+                let head = Array(rest.prefix(Int.random(in: 1...700, using: &random)))
                 rest = rest.dropFirst(head.count)
                 let progress = head.withUnsafeBytes { input in
                     inflater.inflate(input, endsMessage: rest.isEmpty) { piece, _ in

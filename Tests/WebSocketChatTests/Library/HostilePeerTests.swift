@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import BrokerKit
@@ -198,12 +199,9 @@ import Testing
     /// Returns the bytes with some of them changed, always the same in a round.
     private static func damaged(_ bytes: [UInt8], _ round: Int) -> [UInt8] {
         var bytes = bytes
-        var state = UInt64(round) &* 0x9E37_79B9_7F4A_7C15 | 1
+        var random = SeededGenerator(seed: UInt64(round))
         for _ in 0...round % 4 {
-            state ^= state << 13
-            state ^= state >> 7
-            state ^= state << 17
-            bytes[Int(state % UInt64(bytes.count))] = UInt8(truncatingIfNeeded: state >> 32)
+            bytes[Int.random(in: bytes.indices, using: &random)] = .random(in: .min ... .max, using: &random)
         }
         return bytes
     }

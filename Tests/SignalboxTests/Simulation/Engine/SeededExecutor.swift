@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 
 @testable import Signalbox
 
@@ -9,7 +10,7 @@ import Synchronization
 final class SeededExecutor: TaskExecutor {
     private struct State {
         var ready: [UnownedJob] = []
-        var random: SimulationRandom
+        var random: SeededGenerator
         var strays = 0
     }
 
@@ -17,7 +18,7 @@ final class SeededExecutor: TaskExecutor {
     private let thread = ObjectIdentifier(Thread.current)
 
     init(seed: UInt64) {
-        state = Mutex(State(random: SimulationRandom(seed: seed)))
+        state = Mutex(State(random: SeededGenerator(seed: seed)))
     }
 
     /// The number of jobs enqueued from another thread. If any was, the run is not reproducible.
@@ -47,20 +48,8 @@ final class SeededExecutor: TaskExecutor {
     }
 }
 
-/// The generator of all random choices of a simulation: SplitMix64 (Steele, Lea, Flood, 2014), which is repeatable.
-struct SimulationRandom: RandomNumberGenerator, Sendable {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
-    }
-
+/// The random choices of a simulation.
+extension SeededGenerator {
     mutating func number(in range: ClosedRange<Int>) -> Int {
         range.lowerBound + Int(next() % UInt64(range.count))
     }

@@ -3,6 +3,7 @@ import Signalbox
 import SignalboxCore
 import SignalboxTesting
 import Synchronization
+import TestSupport
 
 /// One reproducible run of a supervisor, which is a pure function of the scenario and its seed.
 ///
@@ -60,7 +61,7 @@ final class Simulation: Sendable {
             configuration: configuration,
             logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() },
             clock: world.clock,
-            simulation: SimulationEnvironment(executor: executor, random: SimulationRandom(seed: scenario.seed))
+            simulation: SimulationEnvironment(executor: executor, random: SeededGenerator(seed: scenario.seed))
         )
     }
 
