@@ -14,20 +14,11 @@ import Testing
         _ body: (PageSocket, BrowserTrial) async throws -> Void
     ) async throws {
         let trial = try BrowserTrial(configure: configure)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await trial.engine.run(into: intake) }
-            do {
-                let token = try await trial.engine.fragment().dropFirst("signalbox=".count)
-                let socket = try await PageSocket(try await trial.port(), token: String(token))
-                try #require(socket.status == 101)
-                try await body(socket, trial)
-            } catch {
-                // Settles the arrivals, because the run waits for their outcomes.
-                intake.settleAll()
-                throw error
-            }
-            group.cancelAll()
-            try await group.waitForAll()
+        try await ServiceRun.during({ try await trial.engine.run(into: intake) }, onFailure: intake.settleAll) {
+            let token = try await trial.engine.fragment().dropFirst("signalbox=".count)
+            let socket = try await PageSocket(try await trial.port(), token: String(token))
+            try #require(socket.status == 101)
+            try await body(socket, trial)
         }
     }
 

@@ -22,19 +22,9 @@ struct PushTrial {
         let trial = PushTrial(intake: intake, log: EventList())
         let logger = Logger(label: "push") { _ in RecordingLog(trial.log) }
         let adapter = try MQTTPushAdapter(configuration, logger: logger)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await adapter.run(into: intake) }
-            do {
-                if subscribed { await trial.waitForLog("subscribed to") }
-                try await body(trial)
-            } catch {
-                // The run would wait for outcomes that can no longer arrive.
-                intake.settleAll()
-                group.cancelAll()
-                throw error
-            }
-            group.cancelAll()
-            try await group.waitForAll()
+        try await ServiceRun.during({ try await adapter.run(into: intake) }, onFailure: intake.settleAll) {
+            if subscribed { await trial.waitForLog("subscribed to") }
+            try await body(trial)
         }
     }
 
@@ -124,17 +114,9 @@ struct PublisherTrial {
         _ body: (PublisherTrial) async throws -> Void
     ) async throws {
         let trial = try PublisherTrial(configuration)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await trial.publisher.run() }
-            do {
-                if connected { _ = await trial.log.line(containing: "publisher: connected") }
-                try await body(trial)
-            } catch {
-                group.cancelAll()
-                throw error
-            }
-            group.cancelAll()
-            try await group.waitForAll()
+        try await ServiceRun.during({ try await trial.publisher.run() }) {
+            if connected { _ = await trial.log.line(containing: "publisher: connected") }
+            try await body(trial)
         }
     }
 

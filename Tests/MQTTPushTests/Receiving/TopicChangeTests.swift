@@ -19,19 +19,9 @@ struct TopicChangeTests {
         _ body: () async throws -> Void
     ) async throws {
         let lines = log.all.count { $0.contains("subscribed to") }
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await adapter.run(into: intake) }
+        try await ServiceRun.during({ try await adapter.run(into: intake) }, onFailure: intake.settleAll) {
             _ = await log.line(containing: "subscribed to", times: lines + 1)
-            do {
-                try await body()
-            } catch {
-                // The run would wait for outcomes that can no longer arrive.
-                intake.settleAll()
-                group.cancelAll()
-                throw error
-            }
-            group.cancelAll()
-            try await group.waitForAll()
+            try await body()
         }
     }
 

@@ -49,19 +49,7 @@ struct FeedTrial {
     }
 
     func whileRunning(_ body: () async throws -> Void) async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await feed.run(into: intake) }
-            do {
-                try await body()
-            } catch {
-                // The run would wait for outcomes that can no longer arrive.
-                intake.settleAll()
-                group.cancelAll()
-                throw error
-            }
-            group.cancelAll()
-            try await group.waitForAll()
-        }
+        try await ServiceRun.during({ try await feed.run(into: intake) }, onFailure: intake.settleAll, body)
     }
 
     /// Waits for `count` log lines that contain the text, and returns the last of them.
