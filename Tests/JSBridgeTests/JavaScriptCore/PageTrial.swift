@@ -59,22 +59,7 @@ struct PageTrial: Sendable {
     /// Runs the page and the supervisor while `body` works, then drains them.
     func run(_ body: () async throws -> Void) async throws {
         try supervisor.add(engine, window: window)
-        // A page that ends by itself ends the supervisor, which is not a failure here.
-        let service = ServiceGroupConfiguration.ServiceConfiguration(
-            service: supervisor,
-            successTerminationBehavior: .gracefullyShutdownGroup
-        )
-        let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let group = ServiceGroup(configuration: ServiceGroupConfiguration(services: [service], logger: quiet))
-        async let run: Void = group.run()
-        do {
-            try await body()
-        } catch {
-            await group.triggerGracefulShutdown()
-            throw error
-        }
-        await group.triggerGracefulShutdown()
-        try await run
+        try await supervisor.whileItLasts(body)
     }
 
     /// Runs the page until it ends by itself, and returns its reports.
@@ -89,6 +74,28 @@ struct PageTrial: Sendable {
     @discardableResult
     func waitForLog(_ text: String) async -> String {
         await log.line(containing: text)
+    }
+}
+
+extension Supervisor {
+    /// Runs the supervisor while `body` works, then drains it. A page that ends by itself ends the supervisor, which is not
+    /// a failure here.
+    func whileItLasts(_ body: () async throws -> Void) async throws {
+        let service = ServiceGroupConfiguration.ServiceConfiguration(
+            service: self,
+            successTerminationBehavior: .gracefullyShutdownGroup
+        )
+        let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let group = ServiceGroup(configuration: ServiceGroupConfiguration(services: [service], logger: quiet))
+        async let run: Void = group.run()
+        do {
+            try await body()
+        } catch {
+            await group.triggerGracefulShutdown()
+            throw error
+        }
+        await group.triggerGracefulShutdown()
+        try await run
     }
 }
 

@@ -3,7 +3,6 @@ import BrokerKit
 import Foundation
 import Logging
 import NavigationChain
-import ServiceLifecycle
 import Signalbox
 import SignalboxCore
 import SignalboxRoutes
@@ -101,21 +100,7 @@ struct WebTrial: Sendable {
             other.close()
         }
         try supervisor.add(engine, window: window)
-        let service = ServiceGroupConfiguration.ServiceConfiguration(
-            service: supervisor,
-            successTerminationBehavior: .gracefullyShutdownGroup
-        )
-        let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let group = ServiceGroup(configuration: ServiceGroupConfiguration(services: [service], logger: quiet))
-        async let run: Void = group.run()
-        do {
-            try await body()
-        } catch {
-            await group.triggerGracefulShutdown()
-            throw error
-        }
-        await group.triggerGracefulShutdown()
-        try await run
+        try await supervisor.whileItLasts(body)
     }
 
     /// Runs until the page ends by itself.
