@@ -14,15 +14,14 @@ import Testing
         _ lines: [String] = [],
         _ body: (_ broker: Broker, _ url: String, _ file: (String) -> String) async throws -> Void
     ) async throws {
-        try await TemporaryFolder.with { folder in
-            try await TestCertificates.make(in: folder)
-            let file = { (name: String) in folder.appendingPathComponent(name).path }
-            let keys = [
-                "cafile \(file("ca.pem"))", "certfile \(file("server.pem"))", "keyfile \(file("server.key"))",
-            ]
-            try await Broker.with(BrokerOptions(lines: keys + lines)) { broker in
-                try await body(broker, "mqtts://localhost:\(broker.port)", file)
-            }
+        let authority = try await TestAuthority()
+        defer { authority.remove() }
+        let keys = [
+            "cafile \(authority.authorityFile)", "certfile \(authority.certificateFile)",
+            "keyfile \(authority.keyFile)",
+        ]
+        try await Broker.with(BrokerOptions(lines: keys + lines)) { broker in
+            try await body(broker, "mqtts://localhost:\(broker.port)", authority.path)
         }
     }
 

@@ -145,31 +145,30 @@ import Testing
     }
 
     @Test func certificatesAreChecked() async throws {
-        try await TemporaryFolder.with { folder in
-            try await TestCertificates.make(in: folder)
-            let keys = "absent_origin: allowed, identity: { certificate: server.pem, key: server.key }"
-            try await ChatTrial.with(ChatTrial.configuration(keys), scheme: "wss", in: folder) { trial in
-                let named = trial.url.replacing("127.0.0.1", with: "localhost")
-                let ca = folder.appendingPathComponent("ca.pem").path
-                let message = ["--count", "1", "--message", #"{"action":"echo","id":"1"}"#]
-                func run(_ url: String, _ arguments: [String]) async throws -> CommandProcess.Finished {
-                    try await CommandProcess.run(
-                        ["connect", url] + arguments + (arguments.contains("--timeout") ? [] : ["--timeout", "100s"])
-                    )
-                }
-                Self.expect(try await run(named, []), .notSecured, "cannot secure")
-                Self.expect(try await run(trial.url, ["--ca", ca]), .notSecured, "cannot secure")
-                let trusted = try await run(named, message + ["--ca", ca])
-                #expect(trusted.status == 0 && trusted.errors.isEmpty, "\(trusted.errors)")
-                let careless = try await run(trial.url, message + ["--insecure"])
-                #expect(careless.status == 0 && careless.output.count == 1)
-                #expect(careless.errors.first?.contains("--insecure: no certificate is checked") == true)
-                Self.expect(
-                    try await run(trial.url.replacing("wss:", with: "ws:"), []),
-                    .protocolBroken,
-                    "did not accept the WebSocket upgrade"
+        let authority = try await TestAuthority()
+        defer { authority.remove() }
+        let keys = "absent_origin: allowed, identity: { certificate: server.pem, key: server.key }"
+        try await ChatTrial.with(ChatTrial.configuration(keys), scheme: "wss", in: authority.folder) { trial in
+            let named = trial.url.replacing("127.0.0.1", with: "localhost")
+            let ca = authority.authorityFile
+            let message = ["--count", "1", "--message", #"{"action":"echo","id":"1"}"#]
+            func run(_ url: String, _ arguments: [String]) async throws -> CommandProcess.Finished {
+                try await CommandProcess.run(
+                    ["connect", url] + arguments + (arguments.contains("--timeout") ? [] : ["--timeout", "100s"])
                 )
             }
+            Self.expect(try await run(named, []), .notSecured, "cannot secure")
+            Self.expect(try await run(trial.url, ["--ca", ca]), .notSecured, "cannot secure")
+            let trusted = try await run(named, message + ["--ca", ca])
+            #expect(trusted.status == 0 && trusted.errors.isEmpty, "\(trusted.errors)")
+            let careless = try await run(trial.url, message + ["--insecure"])
+            #expect(careless.status == 0 && careless.output.count == 1)
+            #expect(careless.errors.first?.contains("--insecure: no certificate is checked") == true)
+            Self.expect(
+                try await run(trial.url.replacing("wss:", with: "ws:"), []),
+                .protocolBroken,
+                "did not accept the WebSocket upgrade"
+            )
         }
     }
 }
