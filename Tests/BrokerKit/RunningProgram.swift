@@ -68,12 +68,7 @@ public final class RunningProgram: Sendable {
     /// the task is cancelled, as by a test's time limit, the program is killed.
     @discardableResult
     public func status(file: StaticString = #fileID, line: UInt = #line) async -> Int32 {
-        await withTaskCancellationHandler {
-            await process.untilEnd(always: true, file: file, line: line)
-        } onCancel: {
-            signal(SIGKILL)
-        }
-        return process.status ?? -SIGKILL
+        await process.endStatus(file: file, line: line)
     }
 
     /// Whether this process has not yet observed the program's end.
@@ -149,13 +144,14 @@ public final class SpawnedProcess: Sendable {
     /// The exit status, or the negated number of the signal that ended the process; `nil` while it runs.
     public var status: Int32? { end.value }
 
-    /// Waits for the end of the process. Returns early if the task is cancelled, unless `always` is true.
-    public func untilEnd(always: Bool = false, file: StaticString = #fileID, line: UInt = #line) async {
-        if always {
+    /// Waits for the end of the process and returns its ``status``. If the task is cancelled, the process is killed.
+    public func endStatus(file: StaticString = #fileID, line: UInt = #line) async -> Int32 {
+        await withTaskCancellationHandler {
             await end.untilUncancelled(file: file, line: line) { $0 != nil }
-        } else {
-            await end.until(file: file, line: line) { $0 != nil }
+        } onCancel: {
+            signal(SIGKILL)
         }
+        return status ?? -SIGKILL
     }
 
     /// Sends a signal, unless the process has ended.

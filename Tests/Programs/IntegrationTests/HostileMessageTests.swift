@@ -41,7 +41,7 @@ import Testing
                 workspace.plugin("work", use: "log"), workspace.plugin("closed", use: "log", source: "urgent"),
             ]
             let configuration = try workspace.configuration("hostile", plugins: plugins.joined(separator: "\n"))
-            let run = try await CommandRun.started(configuration)
+            let run = try await workspace.run(configuration)
             for (position, hostile) in HostileMessageTests.cases.enumerated() {
                 try await workspace.broker.publish(hostile.payload, to: hostile.topic)
                 try await run.output.untilLines(position + 1)
@@ -53,18 +53,18 @@ import Testing
                 #expect(outcome["deadLetter"] != nil)
             }
             run.signal(SIGTERM)
-            await run.ends()
+            #expect(await run.unexpectedEnd() == nil)
             await run.untilRead()
             #expect(run.output.lines.count == HostileMessageTests.cases.count)
             #expect(
-                run.diagnostics.lines.filter { $0.contains("dead letter:") }.count == HostileMessageTests.cases.count
+                run.errors.lines.filter { $0.contains("dead letter:") }.count == HostileMessageTests.cases.count
             )
 
-            let again = try await CommandRun.started(configuration)
+            let again = try await workspace.run(configuration)
             try await workspace.broker.publish(#"{"sentinel":true}"#, to: "push/a/work")
             try await again.output.untilLines(1)
             again.signal(SIGTERM)
-            await again.ends()
+            #expect(await again.unexpectedEnd() == nil)
             await again.untilRead()
             #expect(again.output.lines.count == 1)
             #expect(again.output.lines.first?.contains("handled") == true)
@@ -81,9 +81,9 @@ import Testing
                 workspace.plugin("work", use: "print", source: "urgent"),
             ]
             let configuration = try workspace.configuration("hang", plugins: plugins.joined(separator: "\n"))
-            let run = try await CommandRun.started(configuration)
+            let run = try await workspace.run(configuration)
             try await workspace.broker.publish("{}", to: "push/kiosk/hang")
-            try await run.diagnostics.untilLine(containing: "'suspend' never returns")
+            try await run.errors.untilLine(containing: "'suspend' never returns")
             try await workspace.broker.publish(#"{"n":1}"#, to: "urgent/work")
             try await run.output.untilLine(containing: #""source":"urgent""#)
             try await run.output.untilLine(containing: #""reason":"timeout""#)
@@ -92,8 +92,8 @@ import Testing
             try await workspace.broker.publish(#"{"n":2}"#, to: "urgent/work")
             try await run.output.untilLine(containing: #""n":2"#)
             run.signal(SIGTERM)
-            await run.ends(with: 80)
-            try await run.diagnostics.untilLine(containing: "push/hang")
+            #expect(await run.unexpectedEnd(80) == nil)
+            try await run.errors.untilLine(containing: "push/hang")
         }
     }
 
@@ -105,13 +105,13 @@ import Testing
                 more: "drain_limit: 60s",
                 plugins: workspace.plugin("hang", use: "suspend", more: "timeout: 60s")
             )
-            let run = try await CommandRun.started(configuration)
+            let run = try await workspace.run(configuration)
             try await workspace.broker.publish("{}", to: "push/kiosk/hang")
-            try await run.diagnostics.untilLine(containing: "'suspend' never returns")
+            try await run.errors.untilLine(containing: "'suspend' never returns")
             run.signal(SIGTERM)
-            try await run.diagnostics.untilLine(containing: "drain")
+            try await run.errors.untilLine(containing: "drain")
             run.signal(SIGTERM)
-            await run.ends(with: 143)
+            #expect(await run.unexpectedEnd(143) == nil)
         }
     }
 }

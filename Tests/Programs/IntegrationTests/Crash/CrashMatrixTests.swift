@@ -76,9 +76,9 @@ struct CrashTrial {
         #expect(await first.status() == -SIGKILL)
         if row.session == .lost { try await wipe() }
         relay.letAnswersThrough()
-        let second = try await WorkerRun.subscribed(arguments)
+        let second = try await CommandProcess.subscribedWorker(arguments)
         let session = row.session == .kept ? "session resumed" : "new session"
-        try await second.diagnostics.untilLine(containing: session)
+        try await second.errors.untilLine(containing: session)
         // The broker sends in order: when this message is handled, the others are handled or in its batch.
         #expect(try await publish(action: "marker", first: 0, count: 1).status() == 0)
         #expect(await second.status() == 0)
@@ -89,19 +89,19 @@ struct CrashTrial {
         )
     }
 
-    private func firstWorker() async throws -> WorkerRun {
+    private func firstWorker() async throws -> CommandProcess {
         var words = arguments + ["--hold-at", "1"]
         switch row.point {
         case .insidePlugin: words += ["--die", "plugin", "--die-at", "\(CrashTrial.deathAt)"]
         case .betweenBatchAndFlush: words += ["--die", "flush", "--die-at", "\(CrashTrial.deathAt)"]
         case .duringReconnect: words += ["--hold-at", "\(CrashTrial.deathAt)"]
         }
-        return try await WorkerRun.subscribed(words)
+        return try await CommandProcess.subscribedWorker(words)
     }
 
     /// Breaks the connection while a batch is held, lets the worker reconnect, and kills it when the broker has
     /// answered but the worker has not received the answer.
-    private func killDuringReconnect(_ worker: WorkerRun) async throws {
+    private func killDuringReconnect(_ worker: CommandProcess) async throws {
         try await worker.output.untilLine(containing: "holding \(CrashTrial.deathAt)")
         relay.cut()
         relay.withholdAnswers(afterRecords: row.transport == .tls ? 2 : 0)
@@ -127,14 +127,7 @@ struct CrashTrial {
     }
 
     private func publish(action: String, first: Int, count: Int) throws -> RunningProgram {
-        try RunningProgram(
-            BuiltProgram.path("RecordingPublisher"),
-            [
-                "--port", "\(workspace.broker.openPort)", "--topic", "crash/\(action)", "--payload", #"{"n":{n}}"#,
-                "--first",
-                "\(first)", "--count", "\(count)", "--log", workspace.file("sent-\(first).txt").path,
-            ]
-        )
+        try workspace.publisher(to: "crash/\(action)", first: first, count: count, port: workspace.broker.openPort)
     }
 }
 

@@ -13,21 +13,21 @@ import Testing
                 "hanging",
                 plugins: workspace.plugin("work", use: "suspend", more: "timeout: 60s")
             )
-            let first = try await CommandRun.started(hanging)
+            let first = try await workspace.run(hanging)
             try await workspace.broker.publish(#"{"order":42}"#, to: "push/kiosk/work")
-            try await first.diagnostics.untilLine(containing: "'suspend' never returns")
+            try await first.errors.untilLine(containing: "'suspend' never returns")
             first.signal(SIGKILL)
-            await first.ends(with: -SIGKILL)
+            #expect(await first.unexpectedEnd(-SIGKILL) == nil)
 
             let log = workspace.file("actions.jsonl").path
             let working = try workspace.configuration(
                 "working",
                 plugins: workspace.plugin("work", use: "file", more: "path: \(log)")
             )
-            let second = try await CommandRun.started(working)
+            let second = try await workspace.run(working)
             try await second.output.untilLine(containing: "handled")
             second.signal(SIGTERM)
-            await second.ends()
+            #expect(await second.unexpectedEnd() == nil)
             let lines = try workspace.lines(of: "actions.jsonl")
             #expect(lines.count == 1)
             #expect(lines.first?.contains(#""order":42"#) == true)
@@ -42,16 +42,16 @@ import Testing
                 "working",
                 plugins: workspace.plugin("work", use: "file", more: "path: \(log)")
             )
-            let first = try await CommandRun.started(configuration)
+            let first = try await workspace.run(configuration)
             try await workspace.broker.publish(#"{"order":1}"#, to: "push/kiosk/work")
             try await first.output.untilLine(containing: "handled")
             first.signal(SIGTERM)
-            await first.ends()
-            let second = try await CommandRun.started(configuration)
+            #expect(await first.unexpectedEnd() == nil)
+            let second = try await workspace.run(configuration)
             try await workspace.broker.publish(#"{"order":2}"#, to: "push/kiosk/work")
             try await second.output.untilLine(containing: "handled")
             second.signal(SIGTERM)
-            await second.ends()
+            #expect(await second.unexpectedEnd() == nil)
             await second.untilRead()
             #expect(second.output.lines.count == 1)
             #expect(try workspace.lines(of: "actions.jsonl").count == 2)
@@ -74,7 +74,7 @@ import Testing
                 workspace.plugin("log", use: "file", more: "path: \(log)"), workspace.plugin("sentinel", use: "print"),
             ]
             let configuration = try workspace.configuration("restart", plugins: plugins.joined(separator: "\n"))
-            let run = try await CommandRun.started(configuration, outcomes: false)
+            let run = try await workspace.run(configuration, outcomes: false)
             let half = AcknowledgedMessageTests.count / 2
             #expect(try await publisher(workspace, first: 1, count: half).status() == 0)
             let second = try publisher(workspace, first: half + 1, count: AcknowledgedMessageTests.count - half)
@@ -85,7 +85,7 @@ import Testing
             try await workspace.broker.publish("{}", to: "push/numbers/sentinel")
             try await run.output.untilLine(containing: "sentinel")
             run.signal(SIGTERM)
-            await run.ends()
+            #expect(await run.unexpectedEnd() == nil)
             let acknowledged = Set(try workspace.lines(of: "sent-1.txt") + workspace.lines(of: "sent-\(half + 1).txt"))
             let handled = try numbers(in: workspace)
             #expect(acknowledged.count == AcknowledgedMessageTests.count)
@@ -98,13 +98,7 @@ import Testing
     }
 
     private func publisher(_ workspace: Workspace, first: Int, count: Int) throws -> RunningProgram {
-        try RunningProgram(
-            BuiltProgram.path("RecordingPublisher"),
-            [
-                "--port", "\(workspace.broker.port)", "--topic", "push/numbers/log", "--payload", #"{"number":"{n}"}"#,
-                "--first", "\(first)", "--count", "\(count)", "--log", workspace.file("sent-\(first).txt").path,
-            ]
-        )
+        try workspace.publisher(to: "push/numbers/log", payload: #"{"number":"{n}"}"#, first: first, count: count)
     }
 
     private func numbers(in workspace: Workspace) throws -> [String] {
@@ -125,12 +119,12 @@ import Testing
             let first = try await started(workspace, Self.names[0])
             let second = try await started(workspace, Self.names[1], ["--die", "plugin", "--die-at", "50"])
             let third = try await started(workspace, Self.names[2])
-            #expect(try await publish(workspace, "crash/log", first: 1, count: 1_000).status() == 0)
+            #expect(try await workspace.publisher(to: "crash/log", first: 1, count: 1_000).status() == 0)
             #expect(await second.status() == -SIGKILL)
             // Messages for the group reach the other workers or wait for the absent one; no other client gets them.
-            #expect(try await publish(workspace, "crash/log", first: 1_001, count: 1_000).status() == 0)
+            #expect(try await workspace.publisher(to: "crash/log", first: 1_001, count: 1_000).status() == 0)
             let again = try await started(workspace, Self.names[1])
-            #expect(try await publish(workspace, "crash/log", first: 2_001, count: 1_000).status() == 0)
+            #expect(try await workspace.publisher(to: "crash/log", first: 2_001, count: 1_000).status() == 0)
             for (name, worker) in zip(Self.names, [first, again, third]) { try await end(workspace, name, worker) }
             var handled: Set<String> = []
             for name in Self.names {
@@ -148,20 +142,20 @@ import Testing
             let first = try await started(workspace, Self.names[0])
             let second = try await started(workspace, Self.names[1])
             let third = try await started(workspace, Self.names[2])
-            let publisher = try publish(workspace, "crash/log", first: 1, count: 2_000)
+            let publisher = try workspace.publisher(to: "crash/log", first: 1, count: 2_000)
             try await third.leave()
             // The marker arrives behind the messages that the broker already had for this worker.
             try await end(workspace, Self.names[2], third)
             #expect(await publisher.status() == 0)
-            #expect(try await publish(workspace, "crash/log", first: 2_001, count: 100).status() == 0)
+            #expect(try await workspace.publisher(to: "crash/log", first: 2_001, count: 100).status() == 0)
             for (name, worker) in zip(Self.names, [first, second]) { try await end(workspace, name, worker) }
             let handled = try Self.names.flatMap { try workspace.lines(of: "\($0).txt") }
             #expect(Set(handled) == Set((1...2_100).map(String.init)))
         }
     }
 
-    private func started(_ workspace: Workspace, _ name: String, _ more: [String] = []) async throws -> WorkerRun {
-        try await WorkerRun.subscribed(
+    private func started(_ workspace: Workspace, _ name: String, _ more: [String] = []) async throws -> CommandProcess {
+        try await CommandProcess.subscribedWorker(
             [
                 "--broker", workspace.broker.url, "--client-id", name, "--filter", "$share/workers/crash/{action}",
                 "--own",
@@ -171,20 +165,9 @@ import Testing
     }
 
     /// Ends a worker after all messages that the broker has for it.
-    private func end(_ workspace: Workspace, _ name: String, _ worker: WorkerRun) async throws {
-        #expect(try await publish(workspace, "own/\(name)/marker", first: 0, count: 1).status() == 0)
+    private func end(_ workspace: Workspace, _ name: String, _ worker: CommandProcess) async throws {
+        #expect(try await workspace.publisher(to: "own/\(name)/marker", first: 0, count: 1).status() == 0)
         #expect(await worker.status() == 0)
-    }
-
-    private func publish(_ workspace: Workspace, _ topic: String, first: Int, count: Int) throws -> RunningProgram {
-        try RunningProgram(
-            BuiltProgram.path("RecordingPublisher"),
-            [
-                "--port", "\(workspace.broker.port)", "--topic", topic, "--payload", #"{"n":{n}}"#, "--first",
-                "\(first)",
-                "--count", "\(count)", "--log", workspace.file("sent-\(first).txt").path,
-            ]
-        )
     }
 }
 
@@ -201,19 +184,18 @@ import Testing
     func repeatedKillsLoseNoAcknowledgedMessage() async throws {
         try await Workspace.with { workspace in
             // Creates the session before the first message.
-            let first = try await WorkerRun.subscribed(arguments(workspace))
+            let first = try await CommandProcess.subscribedWorker(arguments(workspace))
             first.signal(SIGTERM)
             #expect(await first.status() == 0)
             var acknowledged: Set<String> = []
             for round in 0..<SoakTests.kills {
-                let worker = try WorkerRun(arguments(workspace))
-                let publisher = try publish(
-                    workspace,
-                    action: "log",
+                let worker = try CommandProcess.worker(arguments(workspace))
+                let publisher = try workspace.publisher(
+                    to: "crash/log",
                     first: round * SoakTests.chunk + 1,
-                    SoakTests.chunk
+                    count: SoakTests.chunk
                 )
-                if round % 4 > 0 { try await worker.diagnostics.untilLine(containing: "subscribed to") }
+                if round % 4 > 0 { try await worker.errors.untilLine(containing: "subscribed to") }
                 // The test is about the random moment; nothing is awaited.
                 try await Task.sleep(for: .milliseconds(.random(in: 0...200)))
                 worker.signal(SIGKILL)
@@ -221,8 +203,8 @@ import Testing
                 #expect(await publisher.status() == 0)
                 acknowledged.formUnion(try workspace.lines(of: "sent-\(round * SoakTests.chunk + 1).txt"))
             }
-            let last = try await WorkerRun.subscribed(arguments(workspace))
-            #expect(try await publish(workspace, action: "marker", first: 0, 1).status() == 0)
+            let last = try await CommandProcess.subscribedWorker(arguments(workspace))
+            #expect(try await workspace.publisher(to: "crash/marker", first: 0, count: 1).status() == 0)
             #expect(await last.status() == 0)
             let handled = try workspace.lines(of: "handled.txt")
             let lost = acknowledged.subtracting(handled).count
@@ -240,16 +222,5 @@ import Testing
             "--broker", workspace.broker.url, "--window", "\(SoakTests.window)", "--log",
             workspace.file("handled.txt").path,
         ]
-    }
-
-    private func publish(_ workspace: Workspace, action: String, first: Int, _ count: Int) throws -> RunningProgram {
-        try RunningProgram(
-            BuiltProgram.path("RecordingPublisher"),
-            [
-                "--port", "\(workspace.broker.port)", "--topic", "crash/\(action)", "--payload", #"{"n":{n}}"#,
-                "--first",
-                "\(first)", "--count", "\(count)", "--log", workspace.file("sent-\(first).txt").path,
-            ]
-        )
     }
 }

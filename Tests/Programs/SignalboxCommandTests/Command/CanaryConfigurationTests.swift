@@ -134,16 +134,14 @@ struct CanaryRun {
         func placed(_ text: String) -> String { text.replacing("FOLDER/", with: folder.path + "/") }
         for (name, text) in files { try placed(text).write(to: file(name), atomically: true, encoding: .utf8) }
         if let input { try input.write(to: file("stdin"), atomically: true, encoding: .utf8) }
-        status = try await RunningProgram(
-            BuiltProgram.path("signalbox"),
+        let finished = try await CommandProcess.run(
             arguments.map(placed),
             environment: environment,
-            input: input == nil ? nil : file("stdin"),
-            output: file("stdout"),
-            errors: file("stderr")
-        ).status()
-        output = try String(contentsOf: file("stdout"), encoding: .utf8)
-        errors = try String(contentsOf: file("stderr"), encoding: .utf8)
+            input: input == nil ? nil : file("stdin")
+        )
+        status = finished.status
+        output = finished.output.map { $0 + "\n" }.joined()
+        errors = finished.errors.map { $0 + "\n" }.joined()
     }
 
     var everything: String { output + errors }

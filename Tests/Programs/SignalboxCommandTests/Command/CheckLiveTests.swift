@@ -1,3 +1,4 @@
+import BrokerKit
 import Foundation
 import Testing
 

@@ -118,27 +118,52 @@ enum BrokerTrial {
     }
 }
 
-/// A certificate authority, and a certificate for `localhost` that it signed, in a folder.
-enum TestCertificates {
-    /// Makes `ca.pem`, `server.pem` and `server.key`.
-    static func make(in folder: URL) async throws {
-        try "subjectAltName=DNS:localhost\n".write(
-            to: folder.appendingPathComponent("names"),
-            atomically: true,
-            encoding: .utf8
-        )
-        func file(_ name: String) -> String { folder.appendingPathComponent(name).path }
-        let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
-        let steps = [
-            ["req", "-x509", "-keyout", file("ca.key"), "-out", file("ca.pem"), "-days", "2", "-subj", "/CN=Test"]
-                + key,
-            ["req", "-keyout", file("server.key"), "-out", file("server.csr"), "-subj", "/CN=localhost"] + key,
-            [
-                "x509", "-req", "-in", file("server.csr"), "-CA", file("ca.pem"), "-CAkey", file("ca.key"),
-                "-CAcreateserial", "-days", "2", "-extfile", file("names"), "-out", file("server.pem"),
-            ],
-        ]
-        for arguments in steps { try #require(try await RunningProgram("openssl", arguments).status() == 0) }
+extension CommandProcess {
+    /// Waits for the end. If the status is not the expected one, records it and the program's output.
+    func ends(
+        with expected: Int32 = 0,
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async {
+        guard let end = await unexpectedEnd(expected, file: file, line: line) else { return }
+        Issue.record("\(end)", sourceLocation: sourceLocation)
+    }
+}
+
+/// A pseudo-terminal on which a test types and reads.
+final class Terminal: Sendable {
+    /// The end that a program has as stdin and stdout.
+    let device: FileHandle
+    private let screen: FileHandle
+    let lines: LineStream
+
+    init() throws {
+        let master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        guard master >= 0, let name = Terminal.device(of: master) else { throw CocoaError(.fileNoSuchFile) }
+        let slave = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC)
+        guard slave >= 0 else { throw CocoaError(.fileNoSuchFile) }
+        screen = FileHandle(fileDescriptor: master, closeOnDealloc: true)
+        device = FileHandle(fileDescriptor: slave, closeOnDealloc: true)
+        lines = LineStream(screen)
+    }
+
+    /// Types text as a person does: `\u{4}` is Ctrl-D.
+    func type(_ text: String) throws {
+        try screen.write(contentsOf: Data(text.utf8))
+    }
+
+    /// Unlocks the other end and returns its path (pts(4)).
+    private static func device(of master: Int32) -> String? {
+        #if os(Linux)
+        // The headers that Swift imports lack posix_openpt(3) and related calls: TIOCSPTLCK, TIOCGPTN.
+        var (locked, number): (Int32, Int32) = (0, 0)
+        guard ioctl(master, 0x4004_5431, &locked) == 0, ioctl(master, 0x8004_5430, &number) == 0 else { return nil }
+        return "/dev/pts/\(number)"
+        #else
+        guard grantpt(master) == 0, unlockpt(master) == 0, let name = ptsname(master) else { return nil }
+        return String(cString: name)
+        #endif
     }
 }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BrokerKit
 import Testing
 
 @testable import SignalboxCommand

@@ -248,8 +248,7 @@ import Testing
             #expect(shown != nil)
             #expect(await terminal.lines.line(with: #"Z  <  {"id":"1","outcome":"handled""#) != nil)
             try terminal.type("\u{4}")
-            await process.untilEnd()
-            #expect(process.status == 0)
+            #expect(await process.endStatus() == 0)
         }
     }
 }

@@ -9,14 +9,14 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct InstalledServerTests {
     @Test func aServerOutOfDescriptorsRecovers() async throws {
         let program = try ServedProgram(descriptors: 64)
-        let port = try #require(await program.port())
+        let port = try await program.port()
         var first = try await WireSide.openClient(port: port)
         // More connections than descriptors: some are answered, some are closed, and some wait.
         var crowd = (0..<100).compactMap { _ in RawPeer(port: port) }
         for peer in crowd { peer.upgrade() }
         #expect(crowd.count == 100)
         #expect(try await first.echo("still here"))
-        await program.lines.until { $0.contains { $0.contains("few file descriptors are left") } }
+        try await program.process.errors.untilLine(containing: "few file descriptors are left")
         crowd = []
         var next = try await Self.nextClient(port: port)
         #expect(try await next.echo("served again"))
@@ -37,10 +37,10 @@ import Testing
             descriptors: 256,
             settings: ["compression: true", "connection_window: 64", "waiting_bytes: 64KiB"]
         )
-        let port = try #require(await program.port())
+        let port = try await program.port()
         var first = try await WireSide.openClient(port: port)
         #expect(try await first.echo("hello"))
-        let before = try #require(program.peakMemory)
+        let before = try #require(program.process.peakMemory)
         let little = ZerosInLittle(count: 64 << 20).bytes
         for _ in 0..<5 {
             let peer = try #require(RawPeer(port: port))
@@ -65,20 +65,17 @@ import Testing
             await peer.pour(text, times: 2_000)
         }
         #expect(try await first.echo("still here"))
-        let more = try #require(program.peakMemory) - before
-        #expect(more < 64 << 20, "\(more >> 20) MiB more")
+        let more = try #require(program.process.peakMemory) - before
+        #expect(more < 64 << 10, "\(more >> 10) MiB more")
         // The bombs count as dead letters.
         #expect(await program.end() == CommandStatus.deadLettersLost.rawValue)
     }
     #endif
 }
 
-/// A running `signalbox serve` that echoes, ended by its own process id. Its stderr is kept.
+/// A running `signalbox serve` that echoes.
 final class ServedProgram: Sendable {
-    let lines = Watched<[String]>([])
-    /// The marker after the last line.
-    private static let end = "(the end)"
-    private let program: RunningProgram
+    let process: CommandProcess
     private let file: URL
 
     /// - Parameters:
@@ -101,56 +98,27 @@ final class ServedProgram: Sendable {
               - { action: echo, use: echo, from: [ { source: chat } ] }
             """
         try text.write(to: file, atomically: true, encoding: .utf8)
-        let errors = Pipe.unshared()
-        program = try RunningProgram(
-            "/bin/sh",
-            [
-                "-c", "ulimit -n \(descriptors); exec \"$0\" serve --config \"$1\"", BuiltProgram.path("signalbox"),
-                file.path,
-            ],
-            output: Pipe.unshared(),
-            errors: errors
+        process = try CommandProcess(
+            ["serve", "--config", file.path],
+            startedBy: ["/bin/sh", "-c", "ulimit -n \(descriptors); exec \"$0\" \"$@\""]
         )
-        let reading = errors.fileHandleForReading
-        Thread.detachNewThread { [lines] in
-            var pending = Data()
-            while case let data = reading.availableData, !data.isEmpty {
-                pending += data
-                while let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
-                    let line = String(decoding: pending[..<end], as: UTF8.self)
-                    lines.change { $0.append(line) }
-                    pending = pending[pending.index(after: end)...]
-                }
-            }
-            lines.change { $0.append(ServedProgram.end) }
-        }
     }
 
     deinit {
-        program.signal(SIGKILL)
         try? FileManager.default.removeItem(at: file)
     }
 
-    /// Waits for the port on which the server listens; `nil` if it ends first.
-    func port() async -> UInt16? {
-        let mark = "listening on ws://127.0.0.1:"
-        await lines.until { $0.contains { $0.contains(mark) || $0 == ServedProgram.end } }
-        let line = lines.value.first { $0.contains(mark) }
-        return line?.firstRange(of: mark).flatMap { UInt16(line?[$0.upperBound...].prefix { $0.isNumber } ?? "") }
+    /// Waits for the port on which the server listens.
+    func port() async throws -> UInt16 {
+        let url = try await ChatTrial.listening(process)
+        return try #require(URLComponents(string: url)?.port.flatMap { UInt16($0) })
     }
 
     /// Ends the program gracefully.
     ///
     /// - Returns: The exit status.
     func end() async -> Int32 {
-        program.signal(SIGTERM)
-        return await program.status()
-    }
-
-    /// The peak memory in bytes; `nil` if the system does not report it.
-    var peakMemory: Int? {
-        let status = try? String(contentsOfFile: "/proc/\(program.id)/status", encoding: .utf8)
-        let line = status?.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
-        return line?.split(separator: " ").compactMap { Int($0) }.first.map { $0 * 1_024 }
+        process.signal(SIGTERM)
+        return await process.status()
     }
 }

@@ -257,8 +257,7 @@ private final class SeenLines: Sendable {
             // With this copy closed, the terminal's output ends with the program.
             try terminal.device.close()
             #expect(await terminal.lines.line(with: "end")?.contains(shown) == true)
-            await process.untilEnd()
-            #expect(process.status == 0)
+            #expect(await process.endStatus() == 0)
         }
     }
 }

@@ -1,4 +1,5 @@
 import AppScheme
+import BrokerKit
 import Foundation
 import SignalboxRoutes
 import Testing
@@ -116,21 +117,21 @@ import Testing
     }
 
     @Test func aClosedStdoutEndsTheCommand() async throws {
-        let command = try PipedCommand(["parse", "--stdin"])
+        let command = try CommandProcess(["parse", "--stdin"], isTyped: true, pausesOutput: true)
         command.write { _ in Array("myapp:a\n".utf8) }
-        #expect(await command.lines(1) >= 1)
-        command.closeOutput()
+        #expect(await command.output.countLines(1) >= 1)
+        command.output.close()
         await command.ends(with: CommandStatus.outputFailed.rawValue)
     }
 
     /// A line is answered as soon as it arrives, without waiting for the end of the input.
     @Test func eachLineIsAnsweredBeforeTheNextIsWritten() async throws {
-        let command = try PipedCommand(["parse", "--stdin"])
+        let command = try CommandProcess(["parse", "--stdin"], isTyped: true, pausesOutput: true)
         command.write { $0 < 1 ? Array("myapp:a\n".utf8) : nil }
-        #expect(await command.lines(1) == 1)
+        #expect(await command.output.countLines(1) == 1)
         command.write { $0 < 1 ? Array("myapp:b\n".utf8) : nil }
-        #expect(await command.lines(1) == 1)
-        command.closeInput()
+        #expect(await command.output.countLines(1) == 1)
+        try command.closeInput()
         await command.ends()
     }
 
@@ -138,15 +139,15 @@ import Testing
     /// Without input, the program needs about half of the limit.
     @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/self/status")))
     func memoryIsIndependentOfTheNumberOfLines() async throws {
-        let command = try PipedCommand(["parse", "--stdin"])
+        let command = try CommandProcess(["parse", "--stdin"], isTyped: true, pausesOutput: true)
         let (long, short) = ([UInt8](repeating: UInt8(ascii: "x"), count: 2 << 20) + [0x0A], Array("x\n".utf8))
         // 32 rounds of a line of 2 MiB and 31,249 short ones.
         let rest = (0..<31_249).flatMap { _ in short }
         command.write { number in number < 64 ? number % 2 == 0 ? long : rest : nil }
-        #expect(await command.lines(1_000_000) == 1_000_000)
+        #expect(await command.output.countLines(1_000_000) == 1_000_000)
         let peak = try #require(command.peakMemory)
-        #expect(peak < PipedCommand.memoryLimit, "VmHWM \(peak) KiB")
-        command.closeInput()
+        #expect(peak < CommandProcess.memoryLimit, "VmHWM \(peak) KiB")
+        try command.closeInput()
         await command.ends(with: CommandStatus.notAsExpected.rawValue)
     }
 }

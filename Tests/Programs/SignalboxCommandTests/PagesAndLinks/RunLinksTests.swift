@@ -1,3 +1,4 @@
+import BrokerKit
 import Foundation
 import Testing
 
@@ -151,9 +152,14 @@ import Testing
 
     @Test func aSignalEndsARunThatWaitsForStandardInput() async throws {
         try await LinkTrial.with(["c.yaml": RunLinksTests.configuration("standard_input: true")]) { trial in
-            let command = try PipedCommand(["run", "c.yaml"], folder: trial.folder)
+            let command = try CommandProcess(
+                ["run", "c.yaml"],
+                folder: trial.folder,
+                isTyped: true,
+                pausesOutput: true
+            )
             command.write { $0 < 1 ? Array("myapp://product/1\n".utf8) : nil }
-            #expect(await command.lines(1) == 1)
+            #expect(await command.output.countLines(1) == 1)
             command.signal(SIGTERM)
             await command.ends()
         }
@@ -163,13 +169,18 @@ import Testing
         try await LinkTrial.with(["c.yaml": RunLinksTests.configuration("file: fifo")]) { trial in
             let fifo = trial.folder.appendingPathComponent("fifo").path
             try #require(mkfifo(fifo, 0o600) == 0)
-            let command = try PipedCommand(["run", "c.yaml"], folder: trial.folder)
+            let command = try CommandProcess(
+                ["run", "c.yaml"],
+                folder: trial.folder,
+                isTyped: true,
+                pausesOutput: true
+            )
             Thread.detachNewThread {
                 let writer = FileHandle(forWritingAtPath: fifo)
                 try? writer?.write(contentsOf: Array("myapp://product/1\nmyapp://product/2\n".utf8))
                 try? writer?.close()
             }
-            #expect(await command.lines(2) == 2)
+            #expect(await command.output.countLines(2) == 2)
             await command.ends()
         }
     }
@@ -180,15 +191,20 @@ import Testing
         let bounds = "limits: { message_bytes: 100 }\ndead_letters: { count: 10, bytes: 1KiB }\n"
         let configuration = RunLinksTests.configuration("standard_input: true") + "\n\(bounds)"
         try await LinkTrial.with(["c.yaml": configuration]) { trial in
-            let command = try PipedCommand(["run", "c.yaml", "--log-level", "error"], folder: trial.folder)
+            let command = try CommandProcess(
+                ["run", "c.yaml", "--log-level", "error"],
+                folder: trial.folder,
+                isTyped: true,
+                pausesOutput: true
+            )
             let link = "myapp://nowhere/" + String(repeating: "x", count: 60_000) + "\n"
             // Each chunk produces one line of output, so that output never pauses for long on a busy machine.
             let chunk = Array((String(repeating: link, count: 10) + "myapp://product/1\n").utf8)
             command.write { number in number < 50 ? chunk : nil }
-            #expect(await command.lines(50) == 50)
+            #expect(await command.output.countLines(50) == 50)
             let peak = try #require(command.peakMemory)
-            #expect(peak < PipedCommand.memoryLimit, "VmHWM \(peak) KiB")
-            command.closeInput()
+            #expect(peak < CommandProcess.memoryLimit, "VmHWM \(peak) KiB")
+            try command.closeInput()
             await command.ends(with: CommandStatus.deadLettersLost.rawValue)
         }
     }

@@ -95,8 +95,12 @@ import Testing
     @Test func aChildProcessInheritsNoConnection() async throws {
         try await Broker.with { broker in
             try await broker.publish("1", to: "x", retain: true)
-            let command = try PipedCommand(["subscribe", broker.url, "--topic", "x"])
-            #expect(await command.lines(1) == 1)
+            let command = try CommandProcess(
+                ["subscribe", broker.url, "--topic", "x"],
+                isTyped: true,
+                pausesOutput: true
+            )
+            #expect(await command.output.countLines(1) == 1)
             try withExtendedLifetime(command) {
                 var connections: [Descriptor] = []
                 // The system's table of connections may omit some while others come and go.
