@@ -46,7 +46,7 @@ let package = Package(
         ),
         .testTarget(
             name: "IntegrationTests",
-            dependencies: ours("BrokerKit", "RecordingPublisher", "SignalboxTesting", "signalbox") + ["CrashWorker"],
+            dependencies: ours("BrokerKit", "RecordingPublisher", "signalbox") + ["CrashWorker"],
             path: "IntegrationTests",
             swiftSettings: strict
         ),
@@ -63,7 +63,6 @@ let package = Package(
                 "SignalboxCommand",
                 "SignalboxCore",
                 "SignalboxRoutes",
-                "SignalboxTesting",
                 "WebSocketChat",
                 "signalbox"
             ) + [logging, .product(name: "ArgumentParser", package: "swift-argument-parser")],

@@ -78,8 +78,8 @@ struct PageTrial: Sendable {
 }
 
 extension Supervisor {
-    /// Runs the supervisor while `body` works, then drains it. A page that ends by itself ends the supervisor, which is not
-    /// a failure here.
+    /// Runs the supervisor while `body` works, then drains it. A page that ends by itself ends the supervisor, which is
+    /// not a failure here.
     func whileItLasts(_ body: () async throws -> Void) async throws {
         let service = ServiceGroupConfiguration.ServiceConfiguration(
             service: self,

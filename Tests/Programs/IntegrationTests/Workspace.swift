@@ -1,8 +1,5 @@
 import BrokerKit
 import Foundation
-import Testing
-
-@testable import SignalboxTesting
 
 /// A test's own folder for configurations and logs, and a real broker.
 struct Workspace: Sendable {

@@ -3,7 +3,6 @@ import Testing
 
 @testable import BrokerKit
 @testable import SignalboxCommand
-@testable import SignalboxTesting
 
 /// Faults in the installed command, which has its own memory and descriptors.
 @Suite(.timeLimit(.minutes(10))) struct InstalledServerTests {
