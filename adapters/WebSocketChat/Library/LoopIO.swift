@@ -98,7 +98,7 @@ extension LibraryLoop {
         var releasedCost = 0
         defer {
             queue.wrote(cost: releasedCost, on: connection.id)
-            connection.outgoing = Deque()
+            if connection.outgoing.isEmpty { connection.outgoing = Deque() }
         }
         var left = LibraryLoop.messagesPerTurn
         while left > 0, let next = connection.outgoing.popFirst() {
