@@ -4,8 +4,9 @@ public import SignalboxRoutes
 
 /// A builder of the web view configuration for one kind of page.
 ///
-/// A configurator is a value with a default for every option; ``build(url:)`` performs all checks. Named switches such
-/// as ``set(disableZoom:)`` choose the scripts in a page; a program cannot inject its own.
+/// A configurator is a value that starts with a default for every option. Named switches such as ``set(disableZoom:)``
+/// choose the scripts in a page, because a program cannot inject scripts. The setters accept any value, and
+/// ``build(url:)`` checks them all together.
 ///
 /// ```swift
 /// var configurator = BridgeConfigurator()
@@ -13,6 +14,8 @@ public import SignalboxRoutes
 /// configurator.add(handler: BridgeHandler("user"))
 /// let configuration = try configurator.build(url: URLText("https://shop.example/"))
 /// ```
+///
+/// Use a ``BridgePreset`` instead when several kinds of page share most of their options.
 public struct BridgeConfigurator: Sendable {
     /// The maximum number of handlers in a configuration.
     public static let maximumHandlers = 100
@@ -23,61 +26,77 @@ public struct BridgeConfigurator: Sendable {
     /// The maximum length of the user agent suffix, in bytes.
     public static let maximumUserAgentSuffixLength = 256
 
-    /// Whether pages keep a fixed scale; `false` by default.
+    /// Whether pages keep a fixed scale. The default is `false`.
     public private(set) var disablesZoom = false
-    /// Whether a page's own title replaces ``title``; `true` by default.
+    /// Whether the title of a page's document replaces ``title``. The default is `true`.
     public private(set) var overridesTitle = true
-    /// The screen's title; `nil` by default.
+    /// The title of the screen. The default is `nil`.
     public private(set) var title: String?
-    /// The navigation chain, or `nil` for the default of ``build(url:)``. Programs can derive another chain from it.
+    /// The navigation chain, or `nil` for the default chain of ``build(url:)``. A program can derive another chain from
+    /// it.
     public private(set) var navigation: NavigationRouter?
-    /// The suffix of the user agent; `nil` by default.
+    /// The suffix of the user agent. The default is `nil`.
     public private(set) var userAgentSuffix: String?
-    /// The origins that get the bridge, or `nil` for the page's own, chosen by ``build(url:)``.
+    /// The origins that get the bridge. If `nil`, ``build(url:)`` chooses the origin of the first page.
     public private(set) var origins: [WebOrigin]?
-    /// The handlers to which pages may post, in the order of their registration; empty by default.
+    /// The handlers to which pages may post, in the order of their registration. The list is empty by default.
     public private(set) var handlers: [BridgeHandler] = []
 
-    /// Creates a configurator with the default of every option.
+    /// Creates a configurator with the default value of every option.
     public init() {}
 
-    /// Sets whether pages keep a fixed scale, with a `viewport` element added to the main frame once its document is
-    /// parsed. The engine follows a page that changes its own `viewport` afterwards.
+    /// Sets whether pages keep a fixed scale.
+    ///
+    /// A script adds a `viewport` element to the main frame once its document is parsed. If a page changes its own
+    /// `viewport` afterwards, the engine follows the page.
     public mutating func set(disableZoom: Bool) {
         disablesZoom = disableZoom
     }
 
-    /// Sets whether a page's own title replaces the title of ``set(title:)``.
+    /// Sets whether the title of a page's document replaces the title of ``set(title:)``.
     public mutating func set(overrideTitleFromWebView: Bool) {
         overridesTitle = overrideTitleFromWebView
     }
 
-    /// Sets the screen's title until a page's title replaces it; `nil` removes it. At most ``maximumTitleLength``
-    /// bytes.
+    /// Sets the title that the screen has until the title of a page replaces it.
+    ///
+    /// - Parameter title: The title, of at most ``maximumTitleLength`` bytes, or `nil` to remove it.
     public mutating func set(title: String?) {
         self.title = title
     }
 
-    /// Sets the chain that decides all loads, including the first. `nil` restores the default of ``build(url:)``.
+    /// Sets the chain that decides all loads, including the first one.
+    ///
+    /// - Parameter navigation: The chain, or `nil` to restore the default chain of ``build(url:)``.
     public mutating func set(navigation: NavigationRouter?) {
         self.navigation = navigation
     }
 
-    /// Sets the suffix of the user agent, such as `Shop/3.2`; `nil` removes it. It has 1 to
-    /// ``maximumUserAgentSuffixLength`` printable ASCII characters (U+0020 to U+007E), and no space at either end,
-    /// because HTTP drops one there (RFC 9110, section 5.5).
+    /// Sets the suffix of the user agent, such as `Shop/3.2`.
+    ///
+    /// The suffix has 1 to ``maximumUserAgentSuffixLength`` printable ASCII characters (U+0020 to U+007E). It must not
+    /// start or end with a space, because HTTP drops a space there (RFC 9110, section 5.5).
+    ///
+    /// - Parameter userAgentSuffix: The suffix, or `nil` to remove it.
     public mutating func set(userAgentSuffix: String?) {
         self.userAgentSuffix = userAgentSuffix
     }
 
-    /// Sets the origins whose pages get the bridge, at most ``maximumOrigins``; `nil` selects the origin of the first
-    /// page. An empty list disables the bridge. The plugins' access rules decide which actions a page may call.
+    /// Sets the origins whose pages get the bridge.
+    ///
+    /// The origins do not restrict the actions that a page may call. That is the task of the access rules of the
+    /// plugins.
+    ///
+    /// - Parameter origins: At most ``maximumOrigins`` origins, or `nil` to select the origin of the first page. An
+    ///   empty list disables the bridge.
     public mutating func set(origins: [WebOrigin]?) {
         self.origins = origins
     }
 
-    /// Adds a handler to which pages may post; at most ``maximumHandlers``. The new handler is the last in order. It
-    /// replaces an earlier one with the same identifier.
+    /// Adds a handler to which pages may post, after the handlers that are already registered.
+    ///
+    /// The new handler replaces an earlier one with the same identifier. A configuration has at most
+    /// ``maximumHandlers``.
     public mutating func add(handler: BridgeHandler) {
         handlers.removeAll { $0.identifier == handler.identifier }
         handlers.append(handler)
@@ -85,13 +104,14 @@ public struct BridgeConfigurator: Sendable {
 
     /// Builds the configuration of a web view for pages of which `url` is the first.
     ///
-    /// Without explicit origins, pages of the URL's own origin get the bridge. Without an explicit chain, the default
-    /// chain loads pages of the URL's own origin in any frame, and the empty documents that they put into frames. It
-    /// cancels everything else: another host, `http` in place of `https`, another port or scheme, or a download.
+    /// If no origins are set, pages of the URL's own origin get the bridge. If no chain is set, the default chain loads
+    /// pages of the URL's own origin in any frame, and the empty documents that they put into frames. It cancels
+    /// everything else, such as another host, `http` in place of `https`, another port or scheme, or a download.
     ///
-    /// - Throws: ``BridgeConfigurationError``: `tooManyHandlers`, `tooManyOrigins`, `invalidTitle`,
-    ///   `invalidUserAgentSuffix`; `noOrigin` when the origins or the chain are not set and the URL has no origin, such
-    ///   as a file's or that of an application's scheme; `invalidNavigation` when the default chain cannot be built.
+    /// - Throws: ``BridgeConfigurationError``. The codes are `tooManyHandlers`, `tooManyOrigins`, `invalidTitle` and
+    ///   `invalidUserAgentSuffix`. The code is `noOrigin` if the origins or the chain are not set and the URL has no
+    ///   origin, like that of a file or of an application's scheme. It is `invalidNavigation` if the default chain
+    ///   cannot be built.
     public func build(url: URLText) throws(BridgeConfigurationError) -> BridgeConfiguration {
         try checkBounds()
         let origins = if let origins { origins } else { [try BridgeConfigurator.origin(of: url)] }
@@ -164,47 +184,58 @@ extension BridgeConfigurator {
     }
 }
 
-/// The immutable configuration of a web view. Only a ``BridgeConfigurator`` creates one.
+/// The immutable configuration of a web view.
+///
+/// Create one with a ``BridgeConfigurator`` or a ``BridgePreset``, and pass it to a ``WebViewConfiguration``.
 public struct BridgeConfiguration: Sendable {
     /// The URL of the first page.
     public let url: URLText
     /// The chain that decides every load, beginning with the first page.
     public let navigation: NavigationRouter
-    /// The origins whose pages get the bridge. Other pages have none, including one reached by a redirect.
+    /// The origins whose pages get the bridge. Any other page has no bridge, even if a redirect led to it.
     public let origins: [WebOrigin]
-    /// The handlers to which pages may post. `signalbox.call` can call any action; the plugins' access rules decide.
+    /// The handlers to which pages may post. `signalbox.call` is not limited to them, because the access rules of the
+    /// plugins decide which actions it may call.
     public let handlers: [BridgeHandler]
     /// Whether the page keeps a fixed scale.
     public let disablesZoom: Bool
-    /// Whether ``PageHandle/title`` is the document's title instead of ``title``.
+    /// Whether ``PageHandle/title`` is the title of the document instead of ``title``.
     public let overridesTitle: Bool
-    /// The screen's title until a document's title replaces it.
+    /// The title that the screen has until the title of a document replaces it.
     public let title: String?
     /// The text that the engine appends to its user agent.
     public let userAgentSuffix: String?
 }
 
 /// A name to which a page posts, as `messageHandlers.NAME.postMessage(value)`, and the action of its messages.
+///
+/// By default, the action has the same name. With different actions, several kinds of page can post to the same name
+/// and still use different plugins:
+///
+/// ```swift
+/// let cart = BridgeHandler("page", action: "cart.page")
+/// let payment = BridgeHandler("page", action: "payment.page")
+/// ```
 public struct BridgeHandler: Sendable, Hashable {
     /// The name in the page, unique in a configuration.
     public let identifier: ActionName
     /// The action for which plugins are registered.
     public let action: ActionName
 
-    /// Creates a handler. With different actions, several kinds of page can post to one name and use different plugins.
+    /// Creates a handler.
     ///
     /// - Parameters:
     ///   - identifier: The name in the page.
-    ///   - action: The action of its messages; the identifier by default.
+    ///   - action: The action of its messages. By default, it is the identifier.
     public init(_ identifier: ActionName, action: ActionName? = nil) {
         self.identifier = identifier
         self.action = action ?? identifier
     }
 }
 
-/// An error that prevents the configuration of a page: a mistake in the program or in its settings.
+/// An error that prevents the configuration of a page, because the program or its settings contain a mistake.
 public struct BridgeConfigurationError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The kinds of error; more may be added.
+    /// The kinds of error. Later versions may add more.
     public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
         /// The name used in logs, such as `noOrigin`.
         public let rawValue: String
@@ -214,17 +245,17 @@ public struct BridgeConfigurationError: Error, Sendable, Hashable, CustomStringC
             self.rawValue = rawValue
         }
 
-        /// More than ``BridgeConfigurator/maximumHandlers``.
+        /// The configurator has more than ``BridgeConfigurator/maximumHandlers`` handlers.
         public static let tooManyHandlers = Code(rawValue: "tooManyHandlers")
-        /// More than ``BridgeConfigurator/maximumOrigins``.
+        /// The configurator has more than ``BridgeConfigurator/maximumOrigins`` origins.
         public static let tooManyOrigins = Code(rawValue: "tooManyOrigins")
-        /// A title of more than ``BridgeConfigurator/maximumTitleLength`` bytes.
+        /// The title has more than ``BridgeConfigurator/maximumTitleLength`` bytes.
         public static let invalidTitle = Code(rawValue: "invalidTitle")
-        /// A suffix that cannot be part of a user agent.
+        /// The suffix cannot be part of a user agent.
         public static let invalidUserAgentSuffix = Code(rawValue: "invalidUserAgentSuffix")
-        /// The page's URL has no origin, and the origins or the chain were not set.
+        /// The URL of the page has no origin, and the origins or the chain were not set.
         public static let noOrigin = Code(rawValue: "noOrigin")
-        /// The default chain cannot be built for the page's URL.
+        /// The default chain cannot be built for the URL of the page.
         public static let invalidNavigation = Code(rawValue: "invalidNavigation")
 
         /// The name.
@@ -233,7 +264,7 @@ public struct BridgeConfigurationError: Error, Sendable, Hashable, CustomStringC
 
     /// The kind of error.
     public let code: Code
-    /// The name of the invalid preset; empty for a configurator without a preset.
+    /// The name of the invalid preset, or an empty string if the configurator does not belong to a preset.
     public let preset: String
     /// A sentence that describes the error and its remedy.
     public let detail: String

@@ -2,8 +2,8 @@ public import SignalboxRoutes
 
 /// A named, immutable page configuration for one kind of page, such as `product` or `payment`.
 ///
-/// Presets derive from one another, so each contains only its differences. A preset that must inherit nothing, such as
-/// one for payments, starts from ``init(_:setting:)``.
+/// Presets derive from one another, so that each one contains only its differences. Start from ``init(_:setting:)``
+/// when a preset must inherit nothing, such as one for payments.
 ///
 /// ```swift
 /// let shop = BridgePreset.default.deriving("shop") { page in
@@ -15,10 +15,11 @@ public import SignalboxRoutes
 /// let configuration = try product.configuration(url: URLText("https://shop.example/product/42"))
 /// ```
 public struct BridgePreset: Sendable {
-    /// The preset without settings: no handlers, navigation within the page's origin, the page's title, and free scale.
+    /// The preset without settings. It has no handlers, navigation stays within the origin of the page, the title is
+    /// that of the page, and pages may be scaled.
     public static let `default` = BridgePreset(name: "default", configurator: BridgeConfigurator())
 
-    /// The name, used in errors and wherever a program shows a page's preset. It is not a lookup key.
+    /// The name, which appears in errors and wherever a program shows the preset of a page. It is not a lookup key.
     public let name: String
     private let configurator: BridgeConfigurator
 
@@ -27,11 +28,12 @@ public struct BridgePreset: Sendable {
         self.configurator = configurator
     }
 
-    /// Creates a preset that inherits nothing; each option that is not set has the configurator's default.
+    /// Creates a preset that inherits nothing. Each option that `setting` leaves alone has the default of the
+    /// configurator.
     ///
     /// - Parameters:
     ///   - name: The name in errors.
-    ///   - setting: A closure called once, synchronously, with an empty configurator.
+    ///   - setting: A closure that sets the options of an empty configurator. It is called once, synchronously.
     /// - Throws: Any error that `setting` throws.
     public init<Failure: Error>(
         _ name: String,
@@ -42,12 +44,12 @@ public struct BridgePreset: Sendable {
         self.init(name: name, configurator: configurator)
     }
 
-    /// Returns a copy of this preset with changes.
+    /// Returns a copy of this preset with changes. This preset itself does not change.
     ///
     /// - Parameters:
-    ///   - name: The new preset's name in errors.
-    ///   - change: A closure called once, synchronously, with a copy of this preset's configurator. It can add or
-    ///     replace handlers and derive a chain from ``BridgeConfigurator/navigation``. This preset does not change.
+    ///   - name: The name of the new preset in errors.
+    ///   - change: A closure that changes a copy of this preset's configurator. It is called once, synchronously. It
+    ///     can add or replace handlers, and derive a chain from ``BridgeConfigurator/navigation``.
     /// - Throws: Any error that `change` throws.
     public func deriving<Failure: Error>(
         _ name: String,
@@ -60,7 +62,7 @@ public struct BridgePreset: Sendable {
 
     /// Returns the configuration of a web view for pages of this kind, of which `url` is the first.
     ///
-    /// - Throws: ``BridgeConfigurationError`` with this preset's name; see ``BridgeConfigurator/build(url:)``.
+    /// - Throws: ``BridgeConfigurationError`` with the name of this preset. See ``BridgeConfigurator/build(url:)``.
     public func configuration(url: URLText) throws(BridgeConfigurationError) -> BridgeConfiguration {
         do throws(BridgeConfigurationError) {
             return try configurator.build(url: url)

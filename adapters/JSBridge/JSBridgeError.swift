@@ -2,7 +2,7 @@ public import SignalboxCore
 
 /// An error that prevents a script source from starting or continuing.
 public struct JSBridgeError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The kinds of error; more may be added.
+    /// The kinds of error. Later versions may add more.
     public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
         /// The name used in logs, such as `executionTimeLimit`.
         public let rawValue: String
@@ -16,20 +16,20 @@ public struct JSBridgeError: Error, Sendable, Hashable, CustomStringConvertible 
         public static let invalidConfiguration = Code(rawValue: "invalidConfiguration")
         /// The system has no thread, descriptor or memory left.
         public static let noResources = Code(rawValue: "noResources")
-        /// The engine is already running; one engine is one page.
+        /// The engine is already running. One engine runs one page at a time.
         public static let alreadyRunning = Code(rawValue: "alreadyRunning")
-        /// A script exceeded the time limit of one turn; the page was closed.
+        /// A script exceeded the time limit of one turn, so the page was closed.
         public static let executionTimeLimit = Code(rawValue: "executionTimeLimit")
-        /// The scripts' objects exceeded the heap limit; the page was closed.
+        /// The objects of the scripts exceeded the heap limit, so the page was closed.
         public static let heapLimit = Code(rawValue: "heapLimit")
         /// There is no display for a web view.
         public static let noDisplay = Code(rawValue: "noDisplay")
-        /// The system cannot sandbox the web view's processes, and the configuration requires it.
+        /// The system cannot sandbox the processes of the web view, and the configuration requires it.
         public static let noSandbox = Code(rawValue: "noSandbox")
-        /// The separate process of a page failed. In a web view: the page's process ended, or its first page failed to
-        /// load, more often in a row than the configuration allows.
+        /// The separate process of a page failed. In a web view, the process of the page ended or the first page failed
+        /// to load, more often in a row than the configuration allows.
         public static let pageFailed = Code(rawValue: "pageFailed")
-        /// The operation requires a page, and the engine is not running.
+        /// The operation requires a page, but the engine is not running.
         public static let notRunning = Code(rawValue: "notRunning")
         /// The engine could not capture an image of the page.
         public static let snapshotFailed = Code(rawValue: "snapshotFailed")
@@ -51,7 +51,7 @@ public struct JSBridgeError: Error, Sendable, Hashable, CustomStringConvertible 
         self.detail = detail
     }
 
-    /// Returns the error of a second run at the same time.
+    /// Returns the error of a run that was started while another one is active.
     static func alreadyRunning(_ source: SourceName) -> JSBridgeError {
         JSBridgeError(.alreadyRunning, "the engine is already running; create one engine per page", source: source)
     }
@@ -65,7 +65,7 @@ public struct JSBridgeError: Error, Sendable, Hashable, CustomStringConvertible 
     public var description: String { "source \(source): \(detail)" }
 }
 
-/// Checks of an engine's configuration, whose errors are `invalidConfiguration`.
+/// A checker of an engine's configuration. Every error that it throws is `invalidConfiguration`.
 struct ConfigurationCheck {
     let source: SourceName
 

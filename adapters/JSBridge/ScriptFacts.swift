@@ -1,7 +1,10 @@
 public import SignalboxCore
 public import SignalboxRoutes
 
-/// The origin facts that a page's engine reports for a message.
+/// The origin facts that the engine of a page reports for a message.
+///
+/// The access rules ``AccessRule/script(source:)`` and ``AccessRule/script(origin:mainFrameOnly:source:)`` check these
+/// facts, so that a plugin rarely has to read them itself.
 public struct ScriptFacts: OriginFacts {
     /// `script`.
     public static let kind = "script"
@@ -18,10 +21,12 @@ public struct ScriptFacts: OriginFacts {
 
     /// The engine that ran the script, such as `JavaScriptCore`.
     public let engine: String
-    /// Whether the page's main frame sent the message. A script without a page counts as its main frame.
+    /// Whether the main frame of the page sent the message. A script without a page counts as the main frame.
     public let isMainFrame: Knowledge
-    /// The origin of the sending frame; `nil` if it is opaque (a file or a sandboxed frame), if the engine does not
-    /// report it, or without a page. No rule that names an origin allows `nil`.
+    /// The origin of the frame that sent the message.
+    ///
+    /// The origin is `nil` if it is opaque (a file or a sandboxed frame), if the engine does not report it, or if there
+    /// is no page. A rule that names an origin never allows `nil`.
     public let origin: WebOrigin?
 
     /// Creates the facts of one frame and origin.
@@ -33,22 +38,26 @@ public struct ScriptFacts: OriginFacts {
 }
 
 extension AccessRule {
-    /// Allows messages of script sources from a page's main frame; denies those whose frame the engine does not report.
+    /// Allows messages of script sources from the main frame of a page.
+    ///
+    /// The rule denies a message if the engine does not report its frame.
     ///
     /// - Parameter source: The only source to allow, or `nil` for every script source.
     public static func script(source: SourceName? = nil) -> AccessRule {
         AccessRule("script in the main frame", naming: ScriptFacts.self, of: source) { $0.isMainFrame == .yes }
     }
 
-    /// Allows messages of script sources from frames of exactly this origin. Scheme, host and port must match in normal
-    /// form. A subdomain is another origin, and so is the same host on another port or with `http`.
+    /// Allows messages of script sources from frames of exactly this origin.
     ///
-    /// A frame whose origin is opaque or unknown is denied, and so is every message of an engine without a page.
+    /// Use this rule for actions that only your own pages may call. Scheme, host and port must match in normal form, so
+    /// a subdomain is another origin, and so is the same host on another port or with `http`.
+    ///
+    /// The rule denies a frame whose origin is opaque or unknown, and every message of an engine without a page.
     ///
     /// - Parameters:
     ///   - origin: The origin to allow, such as `try WebOrigin("https://app.example")`.
-    ///   - mainFrameOnly: Whether only the page's main frame may send; `true` by default. Otherwise every frame of the
-    ///     origin may send, including one embedded in a page of another origin.
+    ///   - mainFrameOnly: Whether only the main frame of the page may send. The default is `true`. Otherwise every
+    ///     frame of the origin may send, including one that is embedded in a page of another origin.
     ///   - source: The only source to allow, or `nil` for every script source.
     public static func script(
         origin: WebOrigin,

@@ -1,4 +1,5 @@
-// TypeScript declarations of the API that bridge.js defines in a page: reference this file, or copy it.
+// TypeScript declarations of the API that bridge.js defines in a page. Reference this file from a page's project, or
+// copy it there.
 
 /** The type of arguments and replies. Members that are `undefined` are omitted. */
 type SignalboxJSON =
@@ -14,7 +15,7 @@ type SignalboxJSON =
 type SignalboxCode =
   /** An argument has no JSON form, or an option is out of range. Nothing was sent. `path` is the location. */
   | 'invalidArgument'
-  /** The call's `timeout` elapsed without an answer or, with `outcome: 'failed'`, the plugin timed out. */
+  /** The `timeout` of the call elapsed without an answer. If `outcome` is `'failed'`, the plugin timed out instead. */
   | 'timeout'
   /** The page is closing or was left, or the connection to the program was lost. */
   | 'closed'
@@ -28,7 +29,7 @@ type SignalboxCode =
   | 'sourceNotAllowed'
   /** The plugin cannot decode the body. `path` is the location, such as `body.amount`. */
   | 'invalidBody'
-  /** The call's `timeout` elapsed before the plugin started. */
+  /** The `timeout` of the call elapsed before the plugin started. */
   | 'expired'
   /** The plugin is still running an earlier call that timed out. */
   | 'unavailable'
@@ -39,20 +40,20 @@ type SignalboxCode =
   | 'stop'
   | 'ackDeadline';
 
-/** The rejection reason of a call's promise. */
+/** The error with which the promise of a call is rejected. */
 interface SignalboxError extends Error {
   readonly name: 'SignalboxError';
   readonly code: SignalboxCode;
-  /** The outcome of the message in the program. Absent if the page itself detected the error. */
+  /** The outcome of the message in the program. It is absent if the page itself detected the error. */
   readonly outcome?: 'rejected' | 'failed' | 'abandoned';
   /** The location of the error, such as `body.amount`. */
   readonly path?: string;
 }
 
 interface SignalboxCallOptions {
-  /** The timeout, in milliseconds, above zero. By default only the program's own timeouts apply. */
+  /** The timeout in milliseconds, which must be above zero. By default, only the timeouts of the program apply. */
   timeout?: number;
-  /** The id of the call in the program, 1 to 128 bytes. By default the program generates one. */
+  /** The id of the call in the program, from 1 to 128 bytes. By default, the program generates one. */
   id?: string;
 }
 
@@ -66,16 +67,18 @@ interface Signalbox {
   /**
    * Calls the plugin that is registered for `action`.
    *
-   * Never throws. While the page exists, the promise always settles: with the plugin's reply, with `undefined` if it has
-   * none, or with a {@link SignalboxError}. Messages arrive in the order of the calls, `postMessage` included.
+   * This function never throws. While the page exists, the promise always settles. It resolves to the reply of the
+   * plugin, or to `undefined` if the plugin gives no reply. Otherwise it is rejected with a {@link SignalboxError}.
+   * Messages arrive in the order of the calls, including those of `postMessage`.
    */
   call<Reply = unknown>(action: string, body?: SignalboxJSON, options?: SignalboxCallOptions): Promise<Reply>;
 
   /**
-   * Listens for the program's messages for `action` and replaces an earlier listener. Messages that arrived before are
-   * queued, up to the limit in the program's configuration, and delivered in order.
+   * Listens for messages of the program for `action`, and replaces an earlier listener. Messages that arrive before the
+   * listener are queued, up to the limit in the configuration of the program, and then delivered in order.
    *
-   * If the program requested an answer, it receives the listener's return value or promised value, or the thrown error.
+   * If the program requested an answer, it receives the value that the listener returns or promises, or the error that
+   * the listener throws.
    *
    * @returns A function that removes the listener.
    * @throws SignalboxError `invalidArgument`
@@ -85,8 +88,10 @@ interface Signalbox {
 
 interface SignalboxMessageHandler {
   /**
-   * Sends `message` as the body of an action with the handler's name. An object with a member `action` is read as
-   * `{action, id, body}` instead. Never throws. The promise settles like that of `signalbox.call` and may be ignored.
+   * Sends `message` as the body of an action with the name of the handler. An object with a member `action` is read as
+   * `{action, id, body}` instead.
+   *
+   * This function never throws. The promise settles like that of `signalbox.call`, and may be ignored.
    */
   postMessage<Reply = unknown>(message?: SignalboxJSON): Promise<Reply>;
 }
@@ -96,7 +101,7 @@ declare const signalbox: Signalbox;
 interface Window {
   readonly signalbox: Signalbox;
   readonly webkit: {
-    /** In a headless page every name is a handler. In a web view the program's configuration lists the names. */
+    /** In a headless page, every name is a handler. In a web view, the configuration of the program lists the names. */
     readonly messageHandlers: { readonly [name: string]: SignalboxMessageHandler };
   };
 }

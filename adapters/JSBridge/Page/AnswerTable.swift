@@ -2,7 +2,7 @@ import AdapterSupport
 package import SignalboxCore
 import Synchronization
 
-/// The program's callers that wait for a page's answers. Safe on any thread.
+/// The callers in the program that wait for the answers of a page. This type is safe to use from any thread.
 package final class AnswerTable: Sendable {
     package typealias Answer = Result<Bytes?, PageCallError>
 
@@ -29,14 +29,15 @@ package final class AnswerTable: Sendable {
     /// Waits for the answer to a call.
     ///
     /// - Parameters:
-    ///   - ask: Sends the call with the given number. Returns an error if it cannot.
-    ///   - ended: Called before the caller resumes, except by ``failAll(isLast:)``. May be called twice.
+    ///   - ask: A closure that sends the call with the given number, or returns an error if it cannot.
+    ///   - ended: A closure that is called before the caller resumes, but not by ``failAll(isLast:)``. It may be called
+    ///     twice.
     package func answer(
         within timeout: Duration,
         asking ask: (UInt64) -> PageCallError?,
         ended: @escaping @Sendable (UInt64) -> Void = { _ in }
     ) async -> Answer {
-        // Unique per process, so that a late answer matches no caller.
+        // The number is unique in the process, so that a late answer matches no caller.
         let number = lastCall.add(1, ordering: .relaxed).newValue
         return await withDeadline(timeout) { [self] end in
             finish(number, .failure(end == .cancelled ? .cancelled : .noAnswer(within: timeout)))
@@ -47,7 +48,7 @@ package final class AnswerTable: Sendable {
             if let error = Task.isCancelled ? .cancelled : ask(number) {
                 finish(number, .failure(error))
             } else if !isWaiting(number) {
-                // The wait ended before the call was sent, so nothing removed the call.
+                // The wait ended before the call was sent, so the call has to be removed here.
                 ended(number)
             }
         }
@@ -66,7 +67,7 @@ package final class AnswerTable: Sendable {
 
     private func isWaiting(_ number: UInt64) -> Bool { state.withLock { $0.callers[number] != nil } }
 
-    /// Resumes a caller. Does nothing if the caller has already been resumed or belongs to another page.
+    /// Resumes a caller. This method has no effect if the caller has already been resumed or belongs to another page.
     package func finish(_ number: UInt64, _ answer: Answer) {
         guard let caller = state.withLock({ $0.callers.removeValue(forKey: number) }) else { return }
         caller.ended(number)
@@ -88,25 +89,25 @@ package final class AnswerTable: Sendable {
 
 private let lastCall = Atomic<UInt64>(0)
 
-/// The kind of a page's answer to a call, as bridge.js names it.
+/// The kind of answer that a page gives to a call, as bridge.js names it.
 package enum PageAnswerKind: String, Sendable {
-    /// The listener's return value.
+    /// The listener returned a value.
     case returned
-    /// The listener threw; the detail describes the error.
+    /// The listener threw, and the detail describes the error.
     case threw
-    /// The listener's return value has no JSON form; the detail describes the reason.
+    /// The return value of the listener has no JSON form, and the detail gives the reason.
     case invalidReply
-    /// No listener exists, and the page's queue of messages without a listener is full.
+    /// No listener exists, and the page has no room for another message without a listener.
     case full
 }
 
 extension AnswerTable.Answer {
-    /// Creates the result of a call from the page's answer.
+    /// Creates the result of a call from the answer of the page.
     ///
     /// - Parameters:
     ///   - kind: The kind that the page sent, or `nil` if it is unknown.
     ///   - value: The JSON of the return value, or `nil` if the listener returned nothing.
-    ///   - detail: The page's text about an error, which is truncated here.
+    ///   - detail: The text of the page about an error, which is truncated here.
     ///   - limit: The maximum size of the value, in bytes.
     package init(_ kind: PageAnswerKind?, _ value: Bytes?, detail: @autoclosure () -> String, limit: Int) {
         func error(_ code: PageCallError.Code) -> Self {

@@ -1,7 +1,7 @@
 import DequeModule
 
 extension Deque {
-    /// Takes up to `count` elements with at most `bytes` bytes together, or the first one alone if it is larger.
+    /// Takes up to `count` elements that have at most `bytes` bytes together. A larger first element is taken alone.
     mutating func take(atMost count: Int, bytes: Int, size: (Element) -> Int) -> [Element] {
         var taken: [Element] = []
         var left = bytes

@@ -1,7 +1,7 @@
 import AdapterSupport
 package import SignalboxCore
 
-/// A builder of message batches that every page engine uses. Confined to the thread that collects the messages.
+/// A builder of message batches that every page engine uses. It is confined to the thread that collects the messages.
 package struct PageBatch: ~Copyable {
     private let limits: MessageLimits
     private var batch: ArrivalBatch
@@ -13,11 +13,11 @@ package struct PageBatch: ~Copyable {
         batch = ArrivalBatch(pool: pool, limits: limits)
     }
 
-    /// The number of messages, and the size of their originals in bytes.
+    /// The number of messages, and the size of their original texts in bytes.
     package var count: Int { batch.count }
     package var byteCount: Int { batch.byteCount }
 
-    /// The rejection of a message that exceeds the size limit, to append with its beginning.
+    /// The rejection of a message that exceeds the size limit. The caller appends it with the beginning of the message.
     package var tooLong: Result<Envelope, Outcome.Rejection> {
         let error = BodyError(.tooLarge, detail: "expected at most \(limits.bytes) bytes")
         return .failure(Outcome.Rejection(.malformed, error))
@@ -27,8 +27,8 @@ package struct PageBatch: ~Copyable {
     ///
     /// - Parameters:
     ///   - envelope: The envelope with which to read the message, or the reason to reject it.
-    ///   - timeout: The deadline for its start, in milliseconds from the call, or 0 for none.
-    ///   - received: The time of receipt, or `nil` for the time of the batch's first message.
+    ///   - timeout: The time within which the message must start, in milliseconds from the call, or 0 for no limit.
+    ///   - received: The time of receipt, or `nil` for the time of the first message in the batch.
     package mutating func append(
         _ json: UnsafeRawBufferPointer,
         as envelope: Result<Envelope, Outcome.Rejection>,
@@ -62,7 +62,7 @@ package struct PageBatch: ~Copyable {
         }
     }
 
-    /// Returns the messages appended since the last call, in order.
+    /// Returns the messages that were appended since the last call, in order.
     package mutating func take() -> [Arrival] {
         batch.take()
     }

@@ -1,9 +1,18 @@
 public import SignalboxCore
 
-/// A handle with which the program sends to a page, calls it, and closes it. Safe on any thread.
+/// A handle with which the program sends messages to a page, calls it, and closes it.
 ///
 /// A plugin gets the page that called it from `context.page`. The page receives messages through its `signalbox.on`
-/// listeners. Messages that arrive before their listener wait in a bounded queue.
+/// listeners. Messages that arrive before their listener wait in a bounded queue. A handle is safe to use from any
+/// thread.
+///
+/// ```swift
+/// struct Receipt: Decodable, Sendable {
+///     let shown: String
+/// }
+///
+/// let receipt = try await page.call("show", ["card": "receipt"], returning: Receipt.self)
+/// ```
 public final class PageHandle: Sender {
     private let port: any PagePort
 
@@ -11,33 +20,36 @@ public final class PageHandle: Sender {
         self.port = port
     }
 
-    /// The page's title, or `nil` if it has none.
+    /// The title of the page, or `nil` if it has none.
     public var title: String? { port.title }
 
-    /// Sends an action to the page without waiting for its listener. Never blocks.
+    /// Sends an action to the page without waiting for its listener. This method never blocks.
+    ///
+    /// Use ``call(_:_:returning:timeout:)`` when the program needs the answer of the page.
     ///
     /// - Parameters:
     ///   - action: The name to which the page listens.
     ///   - id: The identifier passed to the listener.
     ///   - body: The JSON body.
-    /// - Throws: `closed` if the page was closed or has failed, `full` if too many messages wait for it, `tooLarge` if
-    ///   the body exceeds the limit of a message.
+    /// - Throws: `closed` if the page was closed or has failed, `full` if too many messages wait for the page, or
+    ///   `tooLarge` if the body exceeds the size limit of a message.
     public func send(_ action: ActionName, id: ActionID?, body: Bytes) throws(SendRefused) {
         guard body.count <= port.limits.bytes else { throw .tooLarge }
         try port.send(action, id: id, body: body)
     }
 
-    /// Calls the page's listener and decodes its return value, or the value of the promise it returns.
+    /// Calls a listener of the page and decodes the value that it returns, or the value of the promise that it returns.
     ///
-    /// A page answers between its turns. A page blocked in its own call, because its source's window is full, answers
-    /// no call until there is room. A plugin that such a page calls must not wait for it.
+    /// A page answers between its turns. While a page is blocked in a call because the window of its source is full, it
+    /// answers no call. A plugin that such a page calls must therefore not wait for the page.
     ///
     /// - Parameters:
     ///   - action: The name to which the page listens.
-    ///   - body: The listener's argument.
+    ///   - body: The argument of the listener.
     ///   - reply: The type of the decoded answer.
-    ///   - timeout: The maximum time to wait; above zero.
-    /// - Throws: ``PageCallError`` if no answer arrives or the answer does not decode; `closed` if the page ends first.
+    ///   - timeout: The maximum time to wait, which must be above zero.
+    /// - Throws: ``PageCallError`` if no answer arrives or the answer cannot be decoded. The code is `closed` if the
+    ///   page ends first.
     public func call<Reply: Decodable & Sendable>(
         _ action: ActionName,
         _ body: some Encodable,
@@ -46,7 +58,7 @@ public final class PageHandle: Sender {
     ) async throws(PageCallError) -> Reply {
         let answer = try await answer(of: action, body, timeout)
         let json = answer ?? Bytes("null")
-        // The engine has already enforced its own limit.
+        // The engine has already enforced the limit of the configuration.
         let limits = MessageLimits(bytes: min(max(1, json.count), 1 << 30))
         do {
             return try Body(json: json, limits: limits).decode(reply)
@@ -55,7 +67,7 @@ public final class PageHandle: Sender {
         }
     }
 
-    /// Calls the page's listener and waits until it completes, discarding its return value.
+    /// Calls a listener of the page, waits until it completes, and discards the value that it returns.
     ///
     /// - Throws: ``PageCallError``, as with a reply.
     public func call(
@@ -66,8 +78,10 @@ public final class PageHandle: Sender {
         _ = try await answer(of: action, body, timeout)
     }
 
-    /// Ends the page and returns immediately. Calls in flight settle with an error, and the source's run returns.
-    /// Idempotent. A later run begins a new page.
+    /// Ends the page and returns immediately.
+    ///
+    /// Calls in flight settle with an error, and the run of the source returns. Calling this method again has no
+    /// effect. A later run begins a new page.
     public func close() {
         port.close()
     }
@@ -99,7 +113,7 @@ extension ActionContext {
 
 /// An error of a call to a page.
 public struct PageCallError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The kinds of error; more may be added.
+    /// The kinds of error. Later versions may add more.
     public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
         /// The name used in logs, such as `timeout`.
         public let rawValue: String
@@ -115,11 +129,11 @@ public struct PageCallError: Error, Sendable, Hashable, CustomStringConvertible 
         public static let full = Code(rawValue: "full")
         /// The message exceeds the page's size limit.
         public static let tooLarge = Code(rawValue: "tooLarge")
-        /// The argument has no JSON form.
+        /// The argument of the call has no JSON form.
         public static let invalidArgument = Code(rawValue: "invalidArgument")
-        /// No answer came in time. The page may still have received the call.
+        /// No answer came in time, although the page may have received the call.
         public static let timeout = Code(rawValue: "timeout")
-        /// The page's listener threw, or its promise was rejected.
+        /// The listener of the page threw, or its promise was rejected.
         public static let threw = Code(rawValue: "threw")
         /// The answer does not have the expected form.
         public static let invalidReply = Code(rawValue: "invalidReply")
@@ -145,7 +159,7 @@ public struct PageCallError: Error, Sendable, Hashable, CustomStringConvertible 
 extension PageCallError {
     /// The page is gone.
     package static let closed = PageCallError(.closed, "the page is gone")
-    /// The caller's task was cancelled.
+    /// The task of the caller was cancelled.
     static let cancelled = PageCallError(.closed, "the caller was cancelled")
 
     static func noAnswer(within timeout: Duration) -> PageCallError {
@@ -156,12 +170,13 @@ extension PageCallError {
     static let longestDetail = 500
 }
 
-/// The connection from a ``PageHandle`` to an engine's page. Safe on any thread; no requirement blocks.
+/// The connection from a ``PageHandle`` to the page of an engine. It is safe to use from any thread, and no requirement
+/// blocks.
 package protocol PagePort: AnyObject, Sendable {
-    /// The page's title, or `nil` if it has none.
+    /// The title of the page, or `nil` if it has none.
     var title: String? { get }
 
-    /// The limits of one message. The handle enforces them.
+    /// The limits of one message, which the handle enforces.
     var limits: MessageLimits { get }
 
     /// Sends a message to the page, in order.
@@ -169,14 +184,14 @@ package protocol PagePort: AnyObject, Sendable {
 
     /// Calls the page and returns its JSON answer, or `nil` if the listener returned nothing.
     ///
-    /// Returns or throws when the page answers, when it ends, or after `timeout`.
+    /// The call finishes when the page answers, when the page ends, or after `timeout`.
     func call(_ action: ActionName, body: Bytes, timeout: Duration) async throws(PageCallError) -> Bytes?
 
-    /// Requests the end of the page. Idempotent.
+    /// Requests the end of the page. Calling this method again has no effect.
     func close()
 }
 
-/// The text of bridge.js for engines in other modules. The script's value is a function of a transport.
+/// The text of bridge.js for engines in other modules. The script evaluates to a function that takes a transport.
 package enum BridgeScript {
     /// The script, in UTF-8.
     package static var text: [UInt8] { PackageResources.bridge_js }

@@ -2,7 +2,7 @@ import Logging
 import SignalboxCore
 import Synchronization
 
-/// A log of a page's console output, script errors and dropped messages. Safe on any thread.
+/// A log of the console output, script errors and dropped messages of a page. It is safe to use from any thread.
 final class PageLog: Sendable {
     private let logger: Logger
     private let counters: PageCounters
@@ -39,7 +39,7 @@ final class PageLog: Sendable {
         report(withheld: limiter.withLock { $0.takeWithheld(at: isLast ? nil : now - start) })
     }
 
-    /// Logs the number of lines withheld before they reached this log, and counts the errors among them.
+    /// Logs the number of lines that were withheld before they reached this log, and counts the errors among them.
     func report(withheld count: Int, errors unseen: Int = 0) {
         counters.add(unseen, to: \.scriptErrors)
         if count > 0 { logger.warning("\(count) lines of the page's console were withheld: over the limit per second") }
@@ -56,8 +56,8 @@ final class PageLog: Sendable {
     }
 }
 
-/// Escapes text from a page for a single log line, and truncates it to 4 KiB. Control characters, line and paragraph
-/// separators and bidirectional formatting characters become `\u{...}`.
+/// Escapes text from a page for a single log line, and truncates the text to 4 KiB. Control characters, line and
+/// paragraph separators, and bidirectional formatting characters become `\u{...}`.
 enum PageLogText {
     static let maximumLength = 4_096
 

@@ -3,7 +3,7 @@ import DequeModule
 import SignalboxCore
 import Synchronization
 
-/// A queue of messages from the program to a page. It lives as long as the engine and holds messages between runs.
+/// A queue of messages from the program to a page. It lives as long as the engine, and holds messages between runs.
 final class PageMailbox: PagePort {
     private struct State {
         /// The current run of the page, if any.
@@ -11,13 +11,13 @@ final class PageMailbox: PagePort {
         var title: String?
         var isRunning = false
         var isClosed = false
-        /// The messages that the page has not taken.
+        /// The messages that the page has not taken yet.
         var messages = Deque<PageMessage>()
-        /// The numbers of the calls that the page has taken and not answered.
+        /// The numbers of the calls that the page has taken but not answered.
         var delivered: Set<UInt64> = []
     }
 
-    /// The page's title until a run replaces it.
+    /// The title that the page has until a run replaces it.
     private let configuredTitle: String?
     private let bound: Int
     private let callers: AnswerTable
@@ -25,8 +25,8 @@ final class PageMailbox: PagePort {
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - title: The page's title.
-    ///   - bound: The maximum number of queued messages, and of unanswered calls.
+    ///   - title: The title of the page.
+    ///   - bound: The maximum number of queued messages, and the maximum number of unanswered calls.
     init(title: String?, bound: Int, limits: MessageLimits) {
         configuredTitle = title
         self.bound = bound
@@ -63,7 +63,7 @@ final class PageMailbox: PagePort {
             guard !state.isClosed else { throw .closed }
             guard state.messages.count < bound else { throw .full }
             state.messages.append(message)
-            // The reader takes all messages, so it is notified only of the first.
+            // The reader takes all messages at once, so it needs to be notified only of the first.
             return state.messages.count == 1 ? state.reader : nil
         }
         reader?.messagesArrived()
@@ -82,9 +82,9 @@ final class PageMailbox: PagePort {
 
     // MARK: - Called by the page
 
-    /// Begins a run of the page. At most one run is active.
+    /// Begins a run of the page, unless another run is active.
     ///
-    /// - Returns: Whether no run was active.
+    /// - Returns: Whether the run may proceed, because no other run was active.
     func begin() -> Bool {
         state.withLock { state in
             guard !state.isRunning else { return false }
@@ -94,19 +94,19 @@ final class PageMailbox: PagePort {
         }
     }
 
-    /// Registers the reader and notifies it of messages that already wait.
+    /// Registers the reader, and notifies it if messages already wait.
     func attach(_ reader: any MailboxReader) {
         let (isClosed, hasMessages) = state.withLock { state in
             state.reader = reader
             return (state.isClosed, !state.messages.isEmpty)
         }
-        // A sender notifies the reader only of the first waiting message.
+        // A sender notifies the reader only of the first waiting message, which may have come before the reader.
         if hasMessages { reader.messagesArrived() }
         if isClosed { reader.close() }
     }
 
-    /// Removes the reader and fails the calls it has taken. Messages it has not taken wait for the next page. After a
-    /// failure, waiting calls fail too, and the mailbox is closed until the next run.
+    /// Removes the reader and fails the calls that it has taken. Messages that it has not taken wait for the next page.
+    /// After a failure, waiting calls fail too, and the mailbox is closed until the next run.
     func detach(_ reader: any MailboxReader, hasFailed: Bool) {
         let failed = state.withLock { state -> [UInt64] in
             guard state.reader === reader else { return [] }
@@ -121,7 +121,7 @@ final class PageMailbox: PagePort {
         for number in failed { finish(number, .failure(.closed)) }
     }
 
-    /// Fails the calls taken by a document that is gone. Another document may follow it.
+    /// Fails the calls that were taken by a document that is gone. Another document may follow it.
     func endDelivered() {
         for number in state.withLock({ PageMailbox.takeDelivered(&$0) }) { finish(number, .failure(.closed)) }
     }
@@ -131,7 +131,7 @@ final class PageMailbox: PagePort {
         return Array(state.delivered)
     }
 
-    /// Sets the page's title until its run ends.
+    /// Sets the title that the page has until its run ends.
     func setTitle(_ title: String?) {
         state.withLock { $0.title = title }
     }
@@ -157,7 +157,7 @@ final class PageMailbox: PagePort {
     /// Whether no message waits and no caller waits for an answer.
     var isIdle: Bool { callers.isEmpty && state.withLock { $0.messages.isEmpty } }
 
-    /// Resumes a caller with a result; has no effect if the call has already finished.
+    /// Resumes a caller with a result. This method has no effect if the call has already finished.
     func finish(_ number: UInt64, _ result: AnswerTable.Answer) {
         callers.finish(number, result)
     }
@@ -179,10 +179,10 @@ struct PageMessage: Sendable {
     let action: ActionName
     let id: ActionID?
     let body: Bytes
-    /// The number of the call to answer, or 0 for a message without an answer.
+    /// The number of the call to answer, or 0 if the message needs no answer.
     let number: UInt64
 
-    /// Copies the action and the body, so that a queued message does not keep its batch's memory alive.
+    /// Copies the action and the body, so that a queued message does not keep the memory of its batch alive.
     init(_ action: ActionName, id: ActionID?, body: Bytes, number: UInt64) {
         self.action = action.copied()
         self.id = id?.copied()
@@ -191,9 +191,9 @@ struct PageMessage: Sendable {
     }
 }
 
-/// A running page that takes messages from a ``PageMailbox``. Called on any thread; its functions must not block.
+/// A running page that takes messages from a ``PageMailbox``. Its methods are called on any thread, and must not block.
 protocol MailboxReader: AnyObject, Sendable {
-    /// Notifies the page that messages wait, or that no caller waits for an answer.
+    /// Notifies the page that messages wait, or that no caller waits for an answer any longer.
     func messagesArrived()
 
     /// Ends the page immediately.

@@ -5,16 +5,25 @@ public import SignalboxCore
 /// An engine for a page without a window. Scripts run in JavaScriptCore with `signalbox`, timers, `console` and
 /// `window.webkit.messageHandlers`, but without a DOM, `fetch`, navigation, modules or other browser features.
 ///
-/// One thread per run executes all JavaScript. Each call is answered with its outcome; messages are neither
-/// acknowledged nor redelivered. While the source's window is full, the script blocks in its call.
+/// ```swift
+/// let script = PageScript(name: "page.js", source: "signalbox.on('show', (body) => ({ shown: body.card }))")
+/// let configuration = JavaScriptCoreConfiguration(source: "page", scripts: [script])
+/// let engine = try JavaScriptCoreEngine(configuration, logger: logger)
+/// try supervisor.add(engine)
+/// ```
 ///
-/// The first page of a process takes about 25 MB of resident memory, most of it the library's. Each further page takes
-/// about 2 MB plus its scripts' objects.
+/// One thread per run executes all JavaScript. Each call is answered with its outcome, but messages are neither
+/// acknowledged nor redelivered. While the window of the source is full, the script blocks in its call.
+///
+/// The first page of a process takes about 25 MB of resident memory, most of which belongs to the library. Each further
+/// page takes about 2 MB in addition to the objects of its scripts.
 public final class JavaScriptCoreEngine: Adapter {
     /// The engine's configuration.
     public let configuration: JavaScriptCoreConfiguration
-    /// The page, the same for all runs. Messages sent between runs wait for the next run, in a bounded queue. After
-    /// ``PageHandle/close()`` the page refuses messages until the next run begins.
+    /// The page, which is the same for all runs.
+    ///
+    /// Messages that are sent between runs wait for the next run in a bounded queue. After ``PageHandle/close()``, the
+    /// page refuses messages until the next run begins.
     public let page: PageHandle
     let mailbox: PageMailbox
     private let counters = PageCounters()
@@ -31,8 +40,8 @@ public final class JavaScriptCoreEngine: Adapter {
         try self.init(configuration, logger: logger, endProcess: nil)
     }
 
-    /// - Parameter endProcess: A closure that ends the process, which has only this page. Called when the library fails
-    ///   to end a turn that exceeded its limit.
+    /// - Parameter endProcess: A closure that ends the process, for a process that has only this page. It is called
+    ///   when the library fails to end a turn that exceeded its limit.
     init(
         _ configuration: JavaScriptCoreConfiguration,
         logger: Logger,
@@ -53,26 +62,27 @@ public final class JavaScriptCoreEngine: Adapter {
     /// The configured source.
     public var source: SourceName { configuration.source }
 
-    /// Replies to each call, and pushes from the program.
+    /// The engine replies to each call, and delivers messages that the program pushes to the page.
     public var features: AdapterFeatures { [.replies, .pushes] }
 
     /// The number of script exceptions and unhandled promise rejections since the engine was created.
     public var scriptErrors: Int { counters.value.scriptErrors }
 
-    /// Runs the scripts, then timers and answers, until the task is cancelled, the page is closed, or the page is idle
-    /// and ``JavaScriptCoreConfiguration/endsWhenIdle`` is set.
+    /// Runs the scripts, and then timers and answers, until the task is cancelled, the page is closed, or the page is
+    /// idle and ``JavaScriptCoreConfiguration/endsWhenIdle`` is set.
     ///
-    /// Each run is a new page. Cancellation stops it gracefully: new calls are answered `drain`, calls in flight get
-    /// their outcome, then the page ends. ``PageHandle/close()`` and the limits end it immediately and reject calls in
-    /// flight with `closed`. In each case the function returns once everything submitted has settled.
+    /// Each run is a new page. When the task is cancelled, the run stops gracefully. New calls are answered `drain`,
+    /// calls in flight get their outcome, and then the page ends. ``PageHandle/close()`` and the limits end the page
+    /// immediately and reject calls in flight with `closed`. In each case, the function returns once everything that
+    /// was submitted has settled.
     ///
-    /// - Throws: ``JSBridgeError`` `alreadyRunning`, `noResources`, `executionTimeLimit`, `heapLimit`; with a separate
-    ///   process also `pageFailed`. After `executionTimeLimit` the page's thread may remain, if its script cannot be
-    ///   ended.
+    /// - Throws: ``JSBridgeError`` `alreadyRunning`, `noResources`, `executionTimeLimit` or `heapLimit`. With a
+    ///   separate process, the error may also be `pageFailed`. After `executionTimeLimit`, the thread of the page may
+    ///   remain if its script cannot be ended.
     public func run(into intake: any Intake) async throws {
         guard mailbox.begin() else { throw JSBridgeError.alreadyRunning(source) }
         defer { mailbox.end() }
-        // A run cancelled before it starts sends nothing.
+        // A run that is cancelled before it starts sends nothing.
         guard !Task.isCancelled else { return }
         let control: PageControl
         do throws(SystemResourceError) {
@@ -81,14 +91,14 @@ public final class JavaScriptCoreEngine: Adapter {
         } catch {
             throw JSBridgeError(.noResources, error.description, source: source)
         }
-        // An unstructured task, because the watch must continue while this task is cancelled.
+        // This task is unstructured, because the watch must continue while the task of the run is cancelled.
         let watch = Task { [configuration, endProcess] in
             let limit = configuration.executionTimeLimit
             if let endProcess {
                 await control.waitForOverrun(limit)
                 if !Task.isCancelled { endProcess(JSBridgeError.overrun(limit, source: configuration.source)) }
             } else if configuration.process == nil {
-                // A separate process has its own watch, and can be killed.
+                // A separate process has its own watch, and the program can kill it.
                 await control.watch(limit)
             }
         }
@@ -103,7 +113,7 @@ public final class JavaScriptCoreEngine: Adapter {
         }
     }
 
-    /// The body of the page's thread.
+    /// Runs the page. This is the body of the page's thread.
     private func runPage(_ control: PageControl, _ intake: any Intake) throws(JSBridgeError) {
         control.processorTime.begin()
         let parts = PageRun.Parts(

@@ -2,7 +2,8 @@ import AdapterSupport
 import SignalboxCore
 import Synchronization
 
-/// Controls a headless page's run from any thread, and receives the outcomes of its messages. Each run has its own.
+/// The control of one run of a headless page, usable from any thread. It also receives the outcomes of the messages of
+/// the page.
 final class PageControl: SettlementSink, MailboxReader {
     private struct State {
         var settlements: [(token: UInt64, outcome: Outcome)] = []
@@ -13,11 +14,11 @@ final class PageControl: SettlementSink, MailboxReader {
 
     /// The hand-off between the page's thread and the task of its run.
     let bridge: ThreadBridge<JSBridgeError>
-    /// Whether the page ends immediately.
+    /// Whether the page must end immediately.
     private let closing = Atomic(false)
-    /// Whether a turn exceeded its limit without the engine ending it.
+    /// Whether a turn exceeded its limit and the engine did not end it.
     private let overrun = Atomic(false)
-    /// The number of turn boundaries; odd within a turn.
+    /// The number of turn boundaries, which is odd within a turn.
     private let turns = Atomic(0)
     let processorTime = ThreadTime()
     private let state = Mutex(State())
@@ -35,7 +36,7 @@ final class PageControl: SettlementSink, MailboxReader {
 
     // MARK: - Any thread
 
-    /// Requests the immediate end of the page. Idempotent.
+    /// Requests the immediate end of the page. Calling this method again has no effect.
     func close() {
         closing.store(true, ordering: .relaxed)
         wake.wake()
@@ -45,13 +46,13 @@ final class PageControl: SettlementSink, MailboxReader {
         wake.wake()
     }
 
-    /// Requests the immediate end of the page because its turn exceeded the limit.
+    /// Requests the immediate end of the page, because its turn exceeded the limit.
     func endOverrun() {
         overrun.store(true, ordering: .relaxed)
         close()
     }
 
-    /// Detaches the thread once everything it submitted has settled.
+    /// Detaches the thread once everything that it submitted has settled.
     func detachThread() {
         let isSettled = state.withLock { state in
             state.isDetaching = true
@@ -76,25 +77,27 @@ final class PageControl: SettlementSink, MailboxReader {
 
     // MARK: - The thread
 
-    /// Takes the outcomes received since the last call, in order, in exchange for an empty array.
+    /// Takes the outcomes that were received since the last call, in order, in exchange for an empty array.
     func exchange(_ settlements: inout [(token: UInt64, outcome: Outcome)]) {
         state.withLock { swap(&$0.settlements, &settlements) }
     }
 
-    /// Adds to the number of unsettled arrivals. A negative count withdraws arrivals that the intake refused.
+    /// Adds to the number of unsettled arrivals. A negative count withdraws arrivals that the intake has refused.
     func expect(_ count: Int) {
         state.withLock { $0.outstanding += count }
     }
 
-    /// Counts the begin or end of JavaScript execution.
+    /// Counts the beginning or the end of a turn.
     func countTurn() {
         turns.wrappingAdd(1, ordering: .relaxed)
     }
 }
 
 extension PageControl {
-    /// Ends the page when a turn exceeds its limit and the engine fails to end it. The engine misses endless promise
-    /// chains, because each link enters it again. The thread of a page that makes no calls meanwhile is detached.
+    /// Ends the page when a turn exceeds its limit and the engine fails to end the turn.
+    ///
+    /// The engine misses endless promise chains, because each link enters the engine again. If the page makes no call
+    /// through which it could be ended, its thread is detached.
     ///
     /// - Parameter limit: The maximum processor time of a turn. The check runs every `2 * limit`, so a turn may use
     ///   several times as much.
@@ -109,9 +112,11 @@ extension PageControl {
         }
     }
 
-    /// Returns when a turn exceeds the limit by a second, which the library normally prevents, or upon cancellation.
+    /// Returns when a turn exceeds the limit by a second, which the library normally prevents, or when the task is
+    /// cancelled.
     ///
-    /// - Parameter limit: The maximum processor time of a turn, checked every tenth of it, at most ten times a second.
+    /// - Parameter limit: The maximum processor time of a turn. The check runs every tenth of the limit, but at most
+    ///   ten times a second.
     func waitForOverrun(_ limit: Duration) async {
         var seen = (turn: 0, used: Duration.zero)
         while (try? await Task.sleep(for: max(limit / 10, .milliseconds(100)))) != nil {
@@ -119,7 +124,7 @@ extension PageControl {
         }
     }
 
-    /// Returns the processor time that the current turn has used since it was first seen; zero between turns.
+    /// Returns the processor time that the current turn has used since it was first seen, or zero between turns.
     private func timeOfTurn(since seen: inout (turn: Int, used: Duration)) -> Duration {
         guard let used = processorTime.used else { return .zero }
         let now = turns.load(ordering: .relaxed)

@@ -2,7 +2,8 @@ import AdapterSupport
 import Logging
 import SignalboxCore
 
-/// The functions of bridge.js and headless.js that the page's thread calls, and the native functions that they use.
+/// The functions of bridge.js and headless.js that the thread of the page calls, and the native functions that they
+/// use.
 struct PageFunctions {
     private let context: ScriptContext
     private let reply: ScriptObject
@@ -12,9 +13,9 @@ struct PageFunctions {
     private let fire: ScriptObject
     private let describing: ScriptObject
 
-    /// Sets up a page's globals.
+    /// Sets up the globals of a page.
     ///
-    /// - Throws: `noResources` if there is no memory for them.
+    /// - Throws: `noResources` if there is not enough memory for them.
     init(_ page: HeadlessPage) throws(JSBridgeError) {
         context = page.context
         let natives = PageFunctions.natives(of: page)
@@ -107,14 +108,15 @@ struct PageFunctions {
 }
 
 extension PageFunctions {
-    /// Creates the native functions for bridge.js and headless.js. They run on the page's thread, inside JavaScript.
+    /// Creates the native functions for bridge.js and headless.js. They run on the thread of the page, inside
+    /// JavaScript.
     static func natives(of page: HeadlessPage) -> ScriptObject? {
         let context = page.context
         guard let natives = context.makeObject() else { return nil }
         context.set("timerLimit", of: natives, to: .number(Double(page.configuration.timerLimit)))
         let held = Double(page.configuration.messagesWithoutListener)
         context.set("messagesWithoutListener", of: natives, to: .number(held))
-        // The page outlives its context, and therefore all calls to these functions.
+        // The page outlives its context, and therefore it outlives all calls to these functions.
         addTimers(natives, page)
         addLog(natives, page)
         addMessages(natives, page)
@@ -134,7 +136,8 @@ extension PageFunctions {
         }
     }
 
-    /// The maximum delay in milliseconds, as in browsers. The script has its own bound, but the page can change it.
+    /// The maximum delay in milliseconds, as in browsers. The script has its own bound, but the page can change that
+    /// one.
     private static let longestDelay = 2_147_483_647.0
 
     private static func addLog(_ natives: ScriptObject, _ page: HeadlessPage) {
@@ -144,7 +147,7 @@ extension PageFunctions {
             page.endScriptIfClosing()
         }
         page.context.set("failed", of: natives) { [unowned page] call in
-            // Rejections caused by the page's end are not script errors.
+            // Rejections that the end of the page causes are not script errors.
             guard !page.context.limit.isLastTurn, let text = call.text(0)?.text(atMost: PageLogText.maximumLength)
             else {
                 return

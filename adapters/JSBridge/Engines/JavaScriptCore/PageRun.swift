@@ -1,8 +1,8 @@
 import AdapterSupport
 import SignalboxCore
 
-/// A run of a headless page in this process or another: its calls without an outcome, the batch to submit next, and its
-/// failure. Confined to the page's thread.
+/// A run of a headless page in this process or another one. It holds the calls without an outcome, the batch to submit
+/// next, and the failure of the run. It is confined to the thread of the page.
 final class PageRun {
     /// The dependencies of a run.
     struct Parts {
@@ -23,11 +23,11 @@ final class PageRun {
     private var refused: [UInt64] = []
     private var settlements: [(token: UInt64, outcome: Outcome)] = []
     private var lastHandler: (text: String, envelope: Envelope)?
-    /// Whether messages are accepted; `false` in the page's last turn.
+    /// Whether messages are accepted. This is `false` in the last turn of the page.
     var isOpen = true
     private(set) var failure: JSBridgeError?
 
-    /// The size, in bytes, at which a batch is submitted before it has the maximum number of messages.
+    /// The size in bytes at which a batch is submitted even if it has fewer messages than the maximum.
     private static let batchBytes = 1_048_576
 
     private var control: PageControl { parts.control }
@@ -39,20 +39,21 @@ final class PageRun {
         origin = Origin(source: parts.configuration.source, facts: facts)
     }
 
-    /// The number of messages that are submitted or batched and have no outcome.
+    /// The number of messages that are submitted or batched and have no outcome yet.
     var unsettled: Int { inFlight.count }
 
-    /// Whether the page has yet to be notified of refused messages.
+    /// Whether the page still has to be notified of refused messages.
     var hasRefused: Bool { !refused.isEmpty }
 
-    /// Whether no more messages may be accepted before the batch is submitted.
+    /// Whether the batch must be submitted before the page may send more messages.
     var isFull: Bool {
         !waiting.isEmpty || batch.count >= parts.configuration.batchMessages || batch.byteCount >= PageRun.batchBytes
     }
 
     // MARK: - Outcomes
 
-    /// Passes on the outcomes received since the last call, and `abandoned(drain)` for messages that were refused.
+    /// Passes on the outcomes that were received since the last call, and `abandoned(drain)` for messages that were
+    /// refused.
     func deliver(_ tell: (UInt64, Outcome) -> Void) {
         let refused = refused
         self.refused = []
@@ -64,14 +65,14 @@ final class PageRun {
 
     // MARK: - Ending
 
-    /// Records the failure that ends the page, unless it has one.
+    /// Records the failure that ends the page, unless the page already has one.
     func fail(_ code: JSBridgeError.Code, _ detail: String) {
         if failure == nil { failure = JSBridgeError(code, detail, source: parts.configuration.source) }
     }
 
-    /// Ends the run of a page that takes no more work, and waits until everything submitted has settled.
+    /// Ends the run of a page that takes no more work, and waits until everything that was submitted has settled.
     ///
-    /// - Throws: The failure.
+    /// - Throws: The failure of the run.
     func end() throws(JSBridgeError) {
         parts.mailbox.detach(control, hasFailed: failure != nil)
         parts.log.reportWithheld(isLast: true)
@@ -85,12 +86,12 @@ final class PageRun {
 
     // MARK: - Messages
 
-    /// Accepts a message from the page. Ignores a number whose message has no outcome yet.
+    /// Accepts a message from the page. A number whose earlier message has no outcome yet is ignored.
     ///
     /// - Parameters:
-    ///   - handler: The handler to which it was posted, or `nil` for a standard envelope.
-    ///   - isCut: Whether the bytes are only the beginning of the message, which is too long.
-    ///   - timeout: The time from the call to its deadline, in milliseconds, or 0 for none.
+    ///   - handler: The handler to which the message was posted, or `nil` for a standard envelope.
+    ///   - isCut: Whether the bytes are only the beginning of a message that is too long.
+    ///   - timeout: The time from the call to its deadline, in milliseconds, or 0 for no deadline.
     func post(_ handler: String?, _ json: UnsafeRawBufferPointer, isCut: Bool, number: UInt64, timeout: Double) {
         guard isOpen, !control.isClosing else { return }
         guard !control.isStopping else { return refused.append(number) }
@@ -112,9 +113,9 @@ final class PageRun {
 
     // MARK: - Submission
 
-    /// Submits what the intake has room for, and requests room for the rest. Never blocks.
+    /// Submits as much as the intake has room for, and requests room for the rest. This method never blocks.
     ///
-    /// - Parameter isLast: Whether to refuse the rest instead.
+    /// - Parameter isLast: Whether to refuse the rest instead of waiting for room.
     func submit(isLast: Bool = false) {
         if waiting.isEmpty {
             guard batch.count > 0 else { return }
@@ -133,11 +134,11 @@ final class PageRun {
         if isLast || mustRefuse { refuseWaiting() } else { control.bridge.room.want() }
     }
 
-    /// Submits everything. Blocks the thread, and with it the script, while the intake has no room.
+    /// Submits everything. This method blocks the thread, and with it the script, while the intake has no room.
     func submitAll() {
         submit()
         guard !waiting.isEmpty else { return }
-        // Wake-ups consumed here may have announced other work.
+        // A wake-up that is consumed here may have announced other work.
         defer { control.wake.wake() }
         while !waiting.isEmpty {
             if control.bridge.room.answer == .unknown, !mustRefuse { control.wake.wait(for: nil) }
@@ -145,10 +146,10 @@ final class PageRun {
         }
     }
 
-    /// Whether to wait for room no longer: no answer comes once the run is stopping.
+    /// Whether to stop waiting for room, because the intake gives no answer once the run is stopping.
     private var mustRefuse: Bool { control.isStopping || control.isClosing }
 
-    /// Messages refused by the intake are answered to the page. When the page closes, its end answers them instead.
+    /// Answers the messages that the intake has refused. When the page closes, its end answers them instead.
     private func refuseWaiting() {
         control.expect(-waiting.count)
         for arrival in waiting {

@@ -4,9 +4,10 @@ import JavaScriptCore
 import CJavaScriptCore
 #endif
 
-/// A JavaScript global scope with its own heap. Confined to one thread.
+/// A JavaScript global scope with its own heap, confined to one thread.
 ///
-/// Texts, kept objects and native functions of the context are invalid after ``release()``, which must be called.
+/// The owner must call ``release()``. After that, the texts, kept objects and native functions of the context are
+/// invalid.
 final class ScriptContext {
     let group: JSContextGroupRef
     let reference: JSGlobalContextRef
@@ -35,7 +36,7 @@ final class ScriptContext {
         watch(slice: limit.slice)
     }
 
-    /// Releases the scope. On return its finalizers have run and nothing refers to this object.
+    /// Releases the scope. When this method returns, all finalizers have run and nothing refers to this object.
     func release() {
         for object in kept { JSValueUnprotect(reference, object) }
         kept = []
@@ -47,7 +48,7 @@ final class ScriptContext {
 
     // MARK: - Calling JavaScript
 
-    /// Runs a script. Its errors have the script's name as `sourceURL`.
+    /// Runs a script. The errors of the script have its name as `sourceURL`.
     func evaluate(_ source: String, name: String) -> ScriptResult {
         let script = ScriptText(source)
         let url = ScriptText(name)
@@ -58,7 +59,7 @@ final class ScriptContext {
 
     /// Calls a function with at most five arguments.
     func call(_ function: ScriptObject, _ arguments: ScriptArgument...) -> ScriptResult {
-        // The arguments lie on the stack, because the garbage collector does not scan an array's storage.
+        // The arguments are on the stack, because the garbage collector does not scan the storage of an array.
         withUnsafeTemporaryAllocation(of: JSValueRef?.self, capacity: 5) { room in
             var count = 0
             for argument in arguments.prefix(5) {
@@ -78,7 +79,7 @@ final class ScriptContext {
         }
     }
 
-    /// Makes JavaScript callable after its termination. A termination in a microtask also ends the next call.
+    /// Makes JavaScript callable after its termination, because a termination in a microtask also ends the next call.
     func clearTermination() {
         if limit.hasEnded { _ = evaluate("0", name: "") }
     }
@@ -108,7 +109,7 @@ final class ScriptContext {
 
     // MARK: - Objects
 
-    /// Keeps the object of a value until the context is released; returns `nil` if the value is not an object.
+    /// Keeps the object of a value until the context is released. Returns `nil` if the value is not an object.
     func keep(_ value: ScriptValue) -> ScriptObject? {
         guard JSValueIsObject(reference, value.reference) else { return nil }
         let object = JSValueToObject(reference, value.reference, nil)
@@ -137,7 +138,8 @@ final class ScriptContext {
 
     /// Adds a member function that calls the program.
     ///
-    /// - Parameter body: A closure called on this thread, inside the calling JavaScript; released with the context.
+    /// - Parameter body: A closure that is called on this thread, inside the JavaScript that calls the function. It is
+    ///   released with the context.
     func set(_ name: String, of object: ScriptObject, calling body: @escaping (NativeCall) -> Void) {
         let native = NativeFunction(body)
         natives.append(native)
@@ -153,8 +155,8 @@ final class ScriptContext {
     }
 }
 
-/// A function of the program that JavaScript calls. Its JavaScript object points to this one, so the context keeps it
-/// as long as it can be called.
+/// A function of the program that JavaScript calls. Its JavaScript object points to this object, so the context keeps
+/// this object as long as the function can be called.
 final class NativeFunction {
     fileprivate let body: (NativeCall) -> Void
 
@@ -162,7 +164,7 @@ final class NativeFunction {
         self.body = body
     }
 
-    /// Creates the class of the JavaScript objects for such functions. The caller must release it.
+    /// Creates the class of the JavaScript objects for native functions. The caller must release it.
     static func makeClass() -> JSClassRef? {
         var definition = JSClassDefinition()
         definition.callAsFunction = nativeFunctionCalled
@@ -184,18 +186,18 @@ private func nativeFunctionCalled(
     return JSValueMakeUndefined(context)
 }
 
-/// The arguments of a call from JavaScript to a native function. Valid only during the call.
+/// The arguments of a call from JavaScript to a native function. They are valid only during the call.
 struct NativeCall {
     let context: JSContextRef
     let arguments: UnsafeBufferPointer<JSValueRef?>
 
-    /// Returns the number at a position, or `nil` if the argument is missing or not a number.
+    /// Returns the number at a position, or `nil` if the argument is missing or is not a number.
     func number(_ position: Int) -> Double? {
         guard let value = value(position), JSValueIsNumber(context, value) else { return nil }
         return JSValueToNumber(context, value, nil)
     }
 
-    /// Returns the text at a position, or `nil` if the argument is missing or not a string.
+    /// Returns the text at a position, or `nil` if the argument is missing or is not a string.
     func text(_ position: Int) -> ScriptText? {
         guard let value = value(position), JSValueIsString(context, value) else { return nil }
         return ScriptText(owning: JSValueToStringCopy(context, value, nil))

@@ -17,7 +17,7 @@ enum ScriptResult {
     case threw(ScriptValue)
 }
 
-/// A JavaScript object, kept until its context is released.
+/// A JavaScript object that is kept until its context is released.
 struct ScriptObject {
     let reference: JSObjectRef
 }
@@ -28,13 +28,13 @@ enum ScriptArgument {
     case null
     case number(Double)
     case text(String)
-    /// Text in UTF-8 without a NUL, such as JSON.
+    /// Text in UTF-8 that contains no NUL, such as JSON.
     case utf8(Bytes)
     case value(ScriptValue)
     case object(ScriptObject)
 }
 
-/// A JavaScript string, released with this value.
+/// A JavaScript string that is released with this value.
 struct ScriptText: ~Copyable {
     let reference: JSStringRef
 
@@ -49,7 +49,7 @@ struct ScriptText: ~Copyable {
         reference = JSStringCreateWithCharacters(units, units.count)
     }
 
-    /// Creates a string from UTF-8 without a NUL, such as JSON, with `buffer` as temporary storage.
+    /// Creates a string from UTF-8 that contains no NUL, such as JSON. The `buffer` is temporary storage.
     init(_ bytes: Bytes, by buffer: inout [CChar]) {
         buffer.removeAll(keepingCapacity: true)
         bytes.withUnsafeBytes { buffer.append(contentsOf: $0.lazy.map { CChar(bitPattern: $0) }) }
@@ -61,18 +61,18 @@ struct ScriptText: ~Copyable {
         JSStringRelease(reference)
     }
 
-    /// The number of UTF-16 code units: at least a third of the UTF-8 length in bytes, and at most all of it.
+    /// The number of UTF-16 code units. It is at least a third of the UTF-8 length in bytes, and at most that length.
     var length: Int { JSStringGetLength(reference) }
 
-    /// Returns the text, with U+FFFD for an unpaired surrogate.
+    /// Returns the text, in which U+FFFD replaces each unpaired surrogate.
     func text(atMost limit: Int = .max) -> String {
         let units = UnsafeBufferPointer(start: JSStringGetCharactersPtr(reference), count: min(length, limit))
         return String(decoding: units, as: UTF16.self)
     }
 
-    /// Calls a closure with the text in UTF-8, or with no bytes if it contains an unpaired surrogate.
+    /// Calls a closure with the text in UTF-8, or with no bytes if the text contains an unpaired surrogate.
     ///
-    /// - Parameter body: A closure that receives the bytes, valid only during the call.
+    /// - Parameter body: A closure that receives the bytes, which are valid only during the call.
     func withUTF8<Result>(in buffer: inout [CChar], _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         let size = JSStringGetMaximumUTF8CStringSize(reference)
         if buffer.count < size { buffer = [CChar](repeating: 0, count: size) }

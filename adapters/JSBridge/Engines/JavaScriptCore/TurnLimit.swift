@@ -15,22 +15,25 @@ import CJavaScriptCore
 extension ScriptContext {
     /// Sets the slice of processor time, in seconds, after which the library calls the turn limit.
     func watch(slice: Double) {
-        // The limit belongs to this object, which is released after the group.
+        // The limit belongs to this context, which is released after the group.
         let pointer = Unmanaged.passUnretained(limit).toOpaque()
         JSContextGroupSetExecutionTimeLimit(group, slice, sliceUsed, pointer)
     }
 
-    /// Makes the library call the turn limit as soon as JavaScript continues; for native functions.
+    /// Makes the library call the turn limit as soon as JavaScript continues. Native functions use this to end their
+    /// caller.
     func terminateSoon() {
         watch(slice: 0)
     }
 
-    /// Registers a function that receives the promise and reason of each rejection still unhandled after its turn.
+    /// Registers a function that receives the promise and the reason of each rejection that is still unhandled after
+    /// its turn.
     func callOnRejection(_ function: ScriptObject) {
         JSGlobalContextSetUnhandledRejectionCallback(reference, function.reference, nil)
     }
 
-    /// Returns the memory of the objects, or `nil` if the library does not report it. The cost grows with their number.
+    /// Returns the memory of the objects, or `nil` if the library does not report it. The cost grows with the number of
+    /// objects.
     func memoryInUse() -> ScriptMemory? {
         guard let statistics = JSGetMemoryUsageStatistics(reference),
             let size = number("heapSize", of: statistics), let capacity = number("heapCapacity", of: statistics)
@@ -55,7 +58,7 @@ private func sliceUsed(context: JSContextRef?, pointer: UnsafeMutableRawPointer?
     guard let pointer else { return false }
     let limit = Unmanaged<TurnLimit>.fromOpaque(pointer).takeUnretainedValue()
     if limit.sliceUsed() { return true }
-    // The library does not repeat the call by itself.
+    // The library calls this function only once for each limit that is set.
     JSContextGroupSetExecutionTimeLimit(JSContextGetGroup(context), limit.slice, sliceUsed, pointer)
     return false
 }
@@ -63,36 +66,37 @@ private func sliceUsed(context: JSContextRef?, pointer: UnsafeMutableRawPointer?
 
 /// The memory of a page's objects, in bytes.
 struct ScriptMemory {
-    /// The memory including objects freed since the last collection and the heap's reserve.
+    /// The memory that includes the reserve of the heap and the objects that were freed since the last collection.
     let sinceCollection: Int
     /// The memory that the last collection found in use.
     let afterCollection: Int
 }
 
-/// The time and memory limit of a turn. It records whether JavaScript was ended. Confined to the page's thread.
+/// The time and memory limit of a turn, which also records whether JavaScript was ended. It is confined to the thread
+/// of the page.
 ///
 /// The engine restarts its own count at each entry, and each microtask is an entry. The library therefore calls this
-/// limit after each slice, and the limit compares the thread's processor time since the turn began.
+/// limit after each slice, and the limit compares the processor time that the thread has used since the turn began.
 final class TurnLimit {
-    /// The length of a slice in seconds, which bounds the delay until a running page ends.
+    /// The length of a slice in seconds. It bounds the delay until a running page ends.
     let slice: Double
     private let limit: Duration
     private let mustEnd: () -> Bool
     private var began = Duration.zero
     /// Whether JavaScript was ended since the last ``begin()``.
     private(set) var hasEnded = false
-    /// Whether it ended because the turn exceeded the time limit.
+    /// Whether JavaScript was ended because the turn exceeded the time limit.
     private(set) var wasReached = false
-    /// Whether it ended because its objects exceeded the memory limit.
+    /// Whether JavaScript was ended because its objects exceeded the memory limit.
     private(set) var wasOverMemory = false
-    /// Returns whether the objects exceed the memory limit; called between slices.
+    /// Returns whether the objects exceed the memory limit. The limit calls this closure between slices.
     var isOverMemory: () -> Bool = { false }
-    /// Whether this is the page's last turn, which the cause of the page's end must not end.
+    /// Whether this is the last turn of the page, which must run even though the page is ending.
     var isLastTurn = false
 
     /// - Parameters:
     ///   - limit: The maximum processor time.
-    ///   - mustEnd: A closure that returns whether the page must end; called between slices.
+    ///   - mustEnd: A closure that returns whether the page must end. The limit calls it between slices.
     init(_ limit: Duration, mustEnd: @escaping () -> Bool) {
         let seconds = Double(limit.components.seconds) + Double(limit.components.attoseconds) / 1e18
         slice = min(seconds, 0.02)
@@ -118,7 +122,7 @@ final class TurnLimit {
     }
 }
 
-/// A periodic check of a page's memory. Confined to the page's thread.
+/// A periodic check of the memory of a page. It is confined to the thread of the page.
 struct HeapWatch {
     private let limit: Int
     private var next: ContinuousClock.Instant?
@@ -136,10 +140,10 @@ struct HeapWatch {
     /// The time of the next check, or `nil` if nothing can have changed.
     var nextCheck: ContinuousClock.Instant? { isDue ? next : nil }
 
-    /// Returns whether the objects exceed the limit after garbage is freed.
+    /// Returns whether the objects exceed the limit after garbage has been freed.
     ///
-    /// Checks at most every 100 ms, and down to once a second if checks would take more than a fiftieth of the time.
-    /// The cost of a check grows with the number of objects.
+    /// The check runs at most every 100 ms. Its cost grows with the number of objects, so it runs less often, down to
+    /// once a second, if it would otherwise take more than a fiftieth of the time.
     mutating func isOver(_ context: ScriptContext, at now: ContinuousClock.Instant) -> Bool {
         guard isDue else { return false }
         guard let due = next else {

@@ -1,9 +1,9 @@
-// The globals of a page without a browser: timers, `queueMicrotask`, `console`. Evaluated before bridge.js to a
-// function that the engine calls once with its native functions:
+// The globals of a page without a browser, which are timers, `queueMicrotask` and `console`. This script is evaluated
+// before bridge.js, to a function that the engine calls once with its native functions:
 //   native.schedule(id, delay in ms), native.cancel(id), native.log(level, text), native.failed(text), native.timerLimit
 (function (native) {
   'use strict';
-  // Captured once, because a page may change its globals and prototypes later.
+  // These are captured once, because a page may change its globals and prototypes later.
   const { stringify } = JSON;
   const { min, max } = Math;
   const { Error, Number, RangeError, String, TypeError } = globalThis;
@@ -20,7 +20,7 @@
   // `then` must create a built-in promise, so the species lookup finds nothing here.
   Object.defineProperty(resolved, 'constructor', { __proto__: null, value: undefined });
   const longest = 2 ** 31 - 1;
-  // Copies the prototype's methods onto the object, so that later changes to the prototype do not reach it.
+  // Copies the methods of the prototype onto the object, so that later changes to the prototype do not reach it.
   const timers = Object.defineProperties(new Map(), Object.getOwnPropertyDescriptors(Map.prototype));
   let lastTimer = 0;
   let counted = 0;
@@ -64,7 +64,8 @@
     }
   }
 
-  // Skips the bridge's frames: an error that it throws belongs to the page's script that called it.
+  // Returns the location of an error. Frames of the bridge are skipped, because an error that the bridge throws belongs
+  // to the script of the page that called it.
   function locationOf(error) {
     const isOurs = (text) => indexOf(text, 'signalbox:') >= 0;
     let frame;
@@ -75,7 +76,7 @@
     return error.sourceURL && !isOurs(error.sourceURL) ? error.sourceURL + ':' + error.line + ': ' : '';
   }
 
-  // The text of a thrown value, after its location if it has one. Reading the value may itself throw.
+  // Returns the text of a thrown value, after its location if it has one. Reading the value may itself throw.
   function describe(thrown) {
     try {
       return isInstance(Error, thrown) ? locationOf(thrown) + thrown : 'thrown: ' + shown(thrown);
@@ -128,7 +129,7 @@
     fire,
     describe,
     rejected: (_, reason) => native.failed(describe(reason)),
-    // For the bridge: a call's timeout does not count as a page's timer.
+    // These are for the bridge, because the timeout of a call does not count as a timer of the page.
     setTimeout: (callback, delay) => start(callback, delay, [], false, false),
     clearTimeout: stop,
   };

@@ -2,9 +2,10 @@ import AdapterSupport
 import Logging
 import SignalboxCore
 
-/// A run of a page in a separate process. Exchanges calls and outcomes with it. Confined to the page's thread.
+/// A run of a page in a separate process, with which it exchanges calls and outcomes. It is confined to the thread of
+/// the page.
 ///
-/// The process is not trusted: its data is bounded and parsed again here, and its end is always detected.
+/// The process is not trusted. Its data is bounded and parsed again here, and its end is always detected.
 final class RemotePage {
     private let run: PageRun
     private let limits: ScriptProcess
@@ -35,8 +36,8 @@ final class RemotePage {
         child = try ChildProcess(process, source: configuration.source)
     }
 
-    /// Serves the page to its end, which may be the failure `executionTimeLimit`, `heapLimit` or `pageFailed` of its
-    /// run. Kills the process.
+    /// Serves the page to its end, and then kills the process. The page may end with the failure `executionTimeLimit`,
+    /// `heapLimit` or `pageFailed` of its run.
     func serve() {
         let json = (try? BodyWriter.write(WorkerConfiguration(configuration))) ?? Bytes([])
         pending += WorkerFrame(kind: .begin, texts: [Array(json)]).bytes
@@ -79,11 +80,12 @@ final class RemotePage {
     // MARK: - From the page
 
     private func wait() {
-        // Reading pauses while the program has no room, so that the page blocks in its run.
+        // Reading pauses while the program has no room, so that the page blocks in its process.
         let reads = !run.isFull && !holdsFrames
         var entries = [
             pollfd(
-                // Omitted while reading pauses, because poll would report a closed socket at once, every time.
+                // The socket is omitted while reading pauses, because poll would report a closed socket at once every
+                // time.
                 fd: reads ? child.socket : -1,
                 events: Int16(POLLIN) | Int16(pending.isEmpty ? 0 : POLLOUT),
                 revents: 0
@@ -105,7 +107,7 @@ final class RemotePage {
         holdsFrames = true
     }
 
-    /// Processes complete frames, up to as many calls as one batch of the intake holds.
+    /// Processes complete frames, until the page has sent as many calls as one batch holds.
     private func takeFrames() {
         do throws(WorkerFrameError) {
             while holdsFrames, !hasEnded, !run.isFull {

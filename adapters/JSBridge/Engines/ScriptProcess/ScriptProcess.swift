@@ -1,19 +1,30 @@
 import AdapterSupport
 import SignalboxCore
 
-/// A separate process for a page's scripts.
+/// A separate process for the scripts of a page.
 ///
-/// Inside the program, a script's memory is bounded only when the engine checks it. A single call into the engine, such
-/// as sorting a huge array, can be neither interrupted nor bounded. A process can be killed: when its resident memory
-/// exceeds a limit (checked 20 times a second), when its page is closed, or when the program ends. It inherits only the
-/// language, time zone and search paths of the environment. It has no file but standard error, and one socket.
+/// Use a separate process when the scripts must not be able to exhaust the memory of the program. Inside the program,
+/// the memory of a script is bounded only when the engine checks it, and a single call into the engine, such as sorting
+/// a huge array, can be neither interrupted nor bounded. A process can be killed in all these cases. This happens when
+/// its resident memory exceeds a limit (checked 20 times a second), when its page is closed, or when the program ends.
+///
+/// The process inherits only the language, the time zone and the search paths of the environment. It has no files
+/// except standard error, and one socket.
+///
+/// ```swift
+/// var process = ScriptProcess(program: "/usr/local/bin/page-worker")
+/// process.memoryLimit = 128 << 20
+/// configuration.process = process
+/// ```
 public struct ScriptProcess: Sendable, Hashable {
-    /// The absolute path of the program. It must call ``ScriptWorker/serve()`` first.
+    /// The absolute path of the program, which must call ``ScriptWorker/serve()`` first.
     public var program: String
-    /// The program's arguments.
+    /// The arguments of the program.
     public var arguments: [String]
-    /// The maximum resident memory in bytes, at least 64 MiB; 512 MiB by default. The library itself takes about 60
-    /// MiB. A page whose process exceeds the limit ends with ``JSBridgeError/Code/heapLimit``.
+    /// The maximum resident memory in bytes. It is at least 64 MiB. The default is 512 MiB.
+    ///
+    /// The library itself takes about 60 MiB. A page whose process exceeds the limit ends with
+    /// ``JSBridgeError/Code/heapLimit``.
     public var memoryLimit = 512 << 20
 
     /// Creates the configuration of a process that runs this program.
@@ -23,19 +34,20 @@ public struct ScriptProcess: Sendable, Hashable {
     }
 }
 
-/// The program's side of a page's process: its socket, memory and exit. Confined to the page's thread.
+/// The program's side of the process of a page. It owns the socket, and observes memory and exit. It is confined to the
+/// thread of the page.
 final class ChildProcess {
     /// The environment variables that the process inherits.
     private static let variables = ["PATH", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "TZ"]
 
-    /// The program's end of the socket pair, in non-blocking mode.
+    /// The program's end of the socket pair, which is in non-blocking mode.
     let socket: Int32
     private let id: pid_t
     private var status: Int32?
 
     /// Starts the program with one end of a socket pair as its descriptor 3.
     ///
-    /// - Throws: `noResources` when the system has no socket left, or cannot start the program.
+    /// - Throws: `noResources` if the system has no socket left or cannot start the program.
     init(_ process: ScriptProcess, source: SourceName) throws(JSBridgeError) {
         var ends: [Int32] = [-1, -1]
         #if os(Linux)
@@ -80,7 +92,8 @@ final class ChildProcess {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, socket, WorkerSocket.descriptor)
-        // Libraries open some descriptors without O_CLOEXEC. Closing a closed descriptor is no error.
+        // Libraries open some descriptors without O_CLOEXEC. It is no error to close a descriptor that is already
+        // closed.
         for descriptor in openDescriptors where descriptor > WorkerSocket.descriptor {
             posix_spawn_file_actions_addclose(&actions, descriptor)
         }
@@ -113,7 +126,7 @@ final class ChildProcess {
         return found
     }
 
-    /// Makes the system kill the page, not the program, when memory runs out.
+    /// Makes the system kill the page instead of the program when memory runs out.
     private static func raiseOOMScore(_ id: pid_t) {
         #if os(Linux)
         let file = open("/proc/\(id)/oom_score_adj", O_WRONLY | O_CLOEXEC)
@@ -131,13 +144,13 @@ final class ChildProcess {
         // The socket itself has SO_NOSIGPIPE.
         let flags: Int32 = 0
         #else
-        // Without it, SIGPIPE would end this process once the page's process has ended.
+        // Without this flag, SIGPIPE would end this process once the process of the page has ended.
         let flags = Int32(MSG_NOSIGNAL)
         #endif
         return send(socket, bytes.baseAddress, bytes.count, flags)
     }
 
-    /// The resident memory in bytes; `nil` if unknown.
+    /// The resident memory in bytes, or `nil` if it is unknown.
     var memory: Int? {
         #if os(Linux)
         let file = open("/proc/\(id)/statm", O_RDONLY | O_CLOEXEC)
@@ -168,7 +181,7 @@ final class ChildProcess {
         return waitStatus & 0x7F == 0 ? "with status \(waitStatus >> 8 & 0xFF)" : "by signal \(waitStatus & 0x7F)"
     }
 
-    /// Gives a process that closed its socket a second to exit by itself, then kills it.
+    /// Gives a process that has closed its socket a second to exit by itself, and then kills it.
     func reap() -> String {
         if status == nil {
             var found: Int32 = 0

@@ -3,10 +3,20 @@ import Logging
 import SignalboxCore
 import Synchronization
 
-/// The entry point of a page's process; see ``ScriptProcess``.
+/// The entry point of the process of a page. See ``ScriptProcess``.
+///
+/// ```swift
+/// @main
+/// struct PageWorker {
+///     static func main() async {
+///         await ScriptWorker.serve()
+///     }
+/// }
+/// ```
 public enum ScriptWorker {
-    /// Serves one page over descriptor 3, and exits when the page ends. The program that ``ScriptProcess`` names calls
-    /// it first, while no other thread runs.
+    /// Serves one page over descriptor 3, and exits when the page ends.
+    ///
+    /// The program that ``ScriptProcess`` names calls this function first, while no other thread runs.
     public static func serve() async -> Never {
         limitResources()
         let socket = WorkerSocket()
@@ -14,7 +24,7 @@ public enum ScriptWorker {
         do throws(SystemResourceError) {
             let thread = try OwnedThread {
                 var page: WorkerPage?
-                // The program's first frame may hold scripts of any length.
+                // The first frame of the program may hold scripts of any length.
                 socket.readAll(limit: 1 << 30) { frame in
                     if let page { return page.take(frame) }
                     let first = WorkerPage(frame, socket)
@@ -38,7 +48,7 @@ public enum ScriptWorker {
         _exit(0)
     }
 
-    /// Limits files and core dumps: a page needs no files, and its memory must not end up in a core file.
+    /// Limits files and core dumps, because a page needs no files and its memory must not end up in a core file.
     private static func limitResources() {
         setLimit(RLIMIT_CORE, to: 0)
         setLimit(RLIMIT_FSIZE, to: 0)
@@ -61,18 +71,18 @@ public enum ScriptWorker {
     #endif
 }
 
-/// The page in its process: an engine whose intake sends to the program. Confined to the reading thread.
+/// The page in its process. Its engine has an intake that sends to the program. It is confined to the reading thread.
 private struct WorkerPage {
     private let socket: WorkerSocket
     private let intake: WorkerIntake
     private let engine: JavaScriptCoreEngine
-    /// The run of the page, whose value is its failure.
+    /// The run of the page. The value of the task is the failure of the run.
     let run: Task<JSBridgeError?, Never>
 
-    /// Begins the page with the configuration in the program's first frame, or ends the process.
+    /// Begins the page with the configuration in the first frame from the program, or ends the process.
     init(_ frame: WorkerFrame, _ socket: WorkerSocket) {
         let json = Bytes(frame.texts.first ?? [])
-        // Its own length is the limit, because the program is trusted.
+        // The length of the text is also its limit, because the program is trusted.
         let limits = MessageLimits(bytes: max(json.count, 1))
         guard frame.kind == .begin,
             let received = try? Body(json: json, limits: limits).decode(WorkerConfiguration.self)
@@ -130,7 +140,7 @@ private struct WorkerPage {
     }
 }
 
-/// A log handler that sends its lines as frames.
+/// A log handler that sends its lines to the program as frames.
 private struct WorkerLog: LogHandler {
     let socket: WorkerSocket
     var metadata: Logger.Metadata = [:]
@@ -153,7 +163,7 @@ private struct WorkerLog: LogHandler {
     }
 }
 
-/// The intake in the page's process. It accepts all arrivals, because a write blocks until the program has room.
+/// The intake in the process of the page. It accepts all arrivals, because writing blocks until the program has room.
 final class WorkerIntake: Intake {
     private let socket: WorkerSocket
     private let sinks = Mutex<[UInt64: any SettlementSink]>([:])
@@ -178,7 +188,7 @@ final class WorkerIntake: Intake {
         sink.settle(frame.number, frame.outcome)
     }
 
-    /// Encodes the original bytes. The program parses them again and ignores this process's reading.
+    /// Encodes the original bytes. The program parses them again, and ignores how this process has read them.
     private static func frame(_ arrival: Arrival) -> WorkerFrame {
         var frame = WorkerFrame(kind: .call, number: arrival.token)
         frame.texts = [Array(arrival.original), []]
@@ -194,7 +204,7 @@ final class WorkerIntake: Intake {
                 // A third text marks a truncated message. The program finds every other error itself.
                 if error.code == .tooLarge { frame.texts.append([]) }
             } else {
-                // Neither the handler's name nor this one names an action.
+                // This text is not the name of an action, and neither is that of the handler.
                 frame.texts[1] = Array("?".utf8)
             }
         }
@@ -202,14 +212,15 @@ final class WorkerIntake: Intake {
     }
 }
 
-/// The socket in the page's process. Writing may block, and with it the script.
+/// The socket in the process of the page. Writing may block, and with it the script.
 final class WorkerSocket: Sendable {
     /// The socket's descriptor.
     static let descriptor: Int32 = 3
 
     private let writing = Mutex(())
 
-    /// Writes the whole frame. Safe on any thread. Ignores errors, which mean that the program has ended.
+    /// Writes the whole frame. Errors are ignored, because they mean that the program has ended. This method is safe to
+    /// call from any thread.
     func send(_ frame: WorkerFrame) {
         let bytes = frame.bytes
         writing.withLock { _ in

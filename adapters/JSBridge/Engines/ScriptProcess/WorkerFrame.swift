@@ -1,7 +1,8 @@
 import AdapterSupport
 import SignalboxCore
 
-/// A message between the program and a page's process: a kind, two numbers, and up to four texts with their lengths.
+/// A message between the program and the process of a page. It has a kind, two numbers, and up to four texts with their
+/// lengths.
 struct WorkerFrame: Equatable {
     enum Kind: UInt8 {
         // From the program.
@@ -12,12 +13,12 @@ struct WorkerFrame: Equatable {
         case answer, log, ended
     }
 
-    /// The number of bytes before a frame's content: its length and its kind.
+    /// The number of bytes before the content of a frame, which are its length and its kind.
     static let headBytes = 5
 
     let kind: Kind
     var number: UInt64 = 0
-    /// A second number: a timeout in microseconds, or a log level.
+    /// A second number, which is a timeout in microseconds or a log level.
     var value: UInt64 = 0
     var texts: [[UInt8]] = []
 
@@ -45,9 +46,9 @@ struct WorkerFrame: Equatable {
     }
 }
 
-/// A reader of frames from a stream of bytes. An attacker may control the process that wrote them.
+/// A reader of frames from a stream of bytes. An attacker may control the process that wrote the bytes.
 struct WorkerFrameReader {
-    /// The maximum length of a frame's content, in bytes.
+    /// The maximum length of the content of a frame, in bytes.
     let limit: Int
     private var buffer: [UInt8] = []
     private var start = 0
@@ -64,9 +65,9 @@ struct WorkerFrameReader {
         buffer += bytes
     }
 
-    /// Returns the next frame, or `nil` until it is complete.
+    /// Returns the next frame, or `nil` if it is not complete yet.
     ///
-    /// - Throws: ``WorkerFrameError`` if the bytes are not a frame; the reader must not be used afterwards.
+    /// - Throws: ``WorkerFrameError`` if the bytes are not a frame. The reader must not be used afterwards.
     mutating func next() throws(WorkerFrameError) -> WorkerFrame? {
         guard buffer.count - start >= WorkerFrame.headBytes else { return nil }
         let length = Int(UInt32(truncatingIfNeeded: littleEndian(start, bytes: 4)))
@@ -101,7 +102,7 @@ struct WorkerFrameReader {
     }
 }
 
-/// The error of bytes that are not a frame.
+/// An error that is thrown for bytes that are not a frame.
 struct WorkerFrameError: Error {}
 
 extension [UInt8] {
@@ -110,7 +111,7 @@ extension [UInt8] {
     }
 }
 
-/// The configuration that a page's process receives.
+/// The configuration that the process of a page receives.
 struct WorkerConfiguration: Codable, Equatable {
     struct Script: Codable, Equatable {
         let name: String
@@ -138,7 +139,8 @@ struct WorkerConfiguration: Codable, Equatable {
         limits = WorkerConfiguration.numbers.map { configuration[keyPath: $0] }
     }
 
-    /// The configuration with which the process runs the page. Only the program needs the source's name.
+    /// The configuration with which the process runs the page. The name of the source is a placeholder, because only
+    /// the program needs it.
     var configuration: JavaScriptCoreConfiguration {
         var configuration = JavaScriptCoreConfiguration(
             source: "page",
@@ -152,10 +154,12 @@ struct WorkerConfiguration: Codable, Equatable {
     }
 }
 
-/// The encoding of outcomes for a page's process. It contains only the facts that the page receives.
+/// The encoding of outcomes for the process of a page. It contains only the facts that the page receives.
 extension WorkerFrame {
-    /// Creates the frame of an outcome. Its texts are `handled` and the reply; or `rejected`, `failed` or `abandoned`,
-    /// then the code, the message and the path.
+    /// Creates the frame of an outcome.
+    ///
+    /// The texts of a handled message are `handled` and the reply. Otherwise they are `rejected`, `failed` or
+    /// `abandoned`, followed by the code, the message and the path.
     init(settled number: UInt64, _ outcome: Outcome) {
         self.init(kind: .settled, number: number)
         if case .handled(let reply) = outcome {
@@ -166,7 +170,7 @@ extension WorkerFrame {
         }
     }
 
-    /// An outcome with the same result for the page. Texts in any other form are a failure.
+    /// An outcome with the same result for the page. Texts in any other form count as a failure.
     var outcome: Outcome {
         switch text(0) {
         case "handled": return .handled(reply: texts.count > 1 ? Bytes(texts[1]) : nil)

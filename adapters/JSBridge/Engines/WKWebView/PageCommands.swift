@@ -1,12 +1,12 @@
 import SignalboxRoutes
 import Synchronization
 
-/// A queue of commands from the run, the program and the page for a web view on the main actor. One task there performs
-/// them. Safe on any thread; nothing blocks.
+/// A queue of commands from the run, the program and the page for a web view on the main actor. One task on that actor
+/// performs them. This type is safe to use from any thread, and its methods never block.
 final class PageCommands: WebViewSurface {
     /// A command for the view.
     enum Command: Sendable, Hashable {
-        /// Evaluates the run's scripts.
+        /// Evaluates the scripts of the run.
         case evaluate
         case load(URLText)
         case reload
@@ -18,11 +18,11 @@ final class PageCommands: WebViewSurface {
         case end
     }
 
-    /// A window requested by a page.
+    /// A window that a page requests.
     struct Popup: Sendable, Hashable {
         /// The URL as the engine reports it.
         let text: String
-        /// The requesting page, if known.
+        /// The page that requests the window, if it is known.
         let page: URLText?
     }
 
@@ -30,7 +30,7 @@ final class PageCommands: WebViewSurface {
         var isEnded = false
         var isStopping = false
         var needsEvaluation = false
-        /// The latest load, which replaces a pending one because it would stop it anyway.
+        /// The latest load. It replaces a pending one, which it would stop anyway.
         var load: Command?
         var popups: [Popup] = []
         var reader: CheckedContinuation<Command, Never>?
@@ -60,12 +60,12 @@ final class PageCommands: WebViewSurface {
     /// Whether loading has stopped.
     var isStopping: Bool { state.withLock { $0.isStopping || $0.isEnded } }
 
-    /// - Parameter command: A load, a reload or a recovery, which replaces a pending one.
+    /// - Parameter command: A load, a reload or a recovery. It replaces a pending one.
     func load(_ command: Command) {
         add { $0.load = command }
     }
 
-    /// - Returns: Whether there was room.
+    /// - Returns: Whether the queue had room for the window.
     func open(_ popup: Popup) -> Bool {
         var hasRoom = false
         add { state in
@@ -75,7 +75,7 @@ final class PageCommands: WebViewSurface {
         return hasRoom
     }
 
-    /// Waits for the next command, even after cancellation of the task. One reader at a time.
+    /// Waits for the next command, even after the task has been cancelled. Only one reader may wait at a time.
     func next() async -> Command {
         await withCheckedContinuation { reader in
             let command = state.withLock { state -> Command? in

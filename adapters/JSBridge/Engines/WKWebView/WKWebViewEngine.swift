@@ -8,21 +8,31 @@ public import SignalboxRoutes
 import Synchronization
 public import WebKit
 
-/// An engine for a page in a `WKWebView` on Apple platforms, the counterpart of `WebKitGTKEngine` on Linux.
+/// An engine for a page in a `WKWebView` on Apple platforms. It is the counterpart of `WebKitGTKEngine` on Linux.
 ///
-/// The view lives on the main actor, which must not be blocked; a command-line program runs a main loop. Trusted
-/// messages come only through a separate script world, from the main frame, if the script and the frame report the same
-/// origin. Any other call of a handler has an unknown origin and is denied, unless a rule explicitly allows such calls.
+/// ```swift
+/// let page = try BridgeConfigurator().build(url: URLText("https://shop.example/"))
+/// let engine = try WKWebViewEngine(WebViewConfiguration(source: "shop", page: page), logger: logger)
+/// try supervisor.add(engine)
+/// ```
 ///
-/// Compiled on Linux against a WebKit stub and untested at run time; `docs/wkwebview.md` describes the limits.
+/// The view lives on the main actor, which must not be blocked, so a command-line program has to run a main loop. The
+/// engine trusts a message only if it comes through a separate script world, from the main frame, and if the script and
+/// the frame report the same origin. Any other call of a handler has an unknown origin and is denied, unless a rule
+/// explicitly allows such calls.
+///
+/// This engine is compiled on Linux against a WebKit stub and is untested at run time. `docs/wkwebview.md` describes
+/// its limits.
 public final class WKWebViewEngine: Adapter {
-    /// An observer of navigation requests, called on the requesting task. The request is `nil` if the text is not a
-    /// URL. The observer must not block.
+    /// An observer of navigation requests.
+    ///
+    /// The engine calls the observer on the task that requests the verdict, so the observer must not block. The request
+    /// is `nil` if the text is not a URL.
     public typealias NavigationObserver = @Sendable (NavigationRequest?, NavigationVerdict) -> Void
 
     /// The engine's configuration.
     public var configuration: WebViewConfiguration { host.configuration }
-    /// The page, the same for all runs. Messages wait in a bounded queue until a page has the bridge.
+    /// The page, which is the same for all runs. Messages wait in a bounded queue until a page has the bridge.
     public var page: PageHandle { host.page }
     private let host: WebViewHost
     /// The commands of the current run.
@@ -48,7 +58,8 @@ public final class WKWebViewEngine: Adapter {
     /// The configured source.
     public var source: SourceName { configuration.source }
 
-    /// Replies to each call, pushes from the program, and verdicts on each navigation.
+    /// The engine replies to each call, delivers messages that the program pushes, and asks for a verdict on each
+    /// navigation.
     public var features: AdapterFeatures { [.replies, .pushes, .navigates] }
 
     /// The failures counted since the engine was created.
@@ -57,8 +68,10 @@ public final class WKWebViewEngine: Adapter {
     /// The number of uncaught script errors since the engine was created.
     public var scriptErrors: Int { host.counters.value.scriptErrors }
 
-    /// The view, the same for all runs, with the configured size. The program adds it to a view hierarchy. A running
-    /// engine owns its delegates and content controller. Website data stays in memory as long as the engine exists.
+    /// The view, which is the same for all runs and has the configured size.
+    ///
+    /// The program adds the view to a view hierarchy. While the engine runs, it owns the delegates and the content
+    /// controller of the view. Website data stays in memory as long as the engine exists.
     @MainActor public var view: WKWebView {
         if let storedView { return storedView }
         let (width, height) = configuration.display.size
@@ -70,24 +83,25 @@ public final class WKWebViewEngine: Adapter {
         return view
     }
 
-    /// Loads the configuration's URL and serves the page until its task is cancelled, the page is closed, or it fails.
+    /// Loads the URL of the configuration and serves the page until the task is cancelled, the page is closed, or the
+    /// page fails.
     ///
-    /// Cancellation stops it gracefully: new calls are answered `drain`, calls in flight get their outcome, and nothing
-    /// more is loaded; then the page ends. ``PageHandle/close()`` ends it immediately. In each case the function
-    /// returns once everything submitted has settled, with an empty view.
+    /// When the task is cancelled, the run stops gracefully. New calls are answered `drain`, calls in flight get their
+    /// outcome, nothing more is loaded, and then the page ends. ``PageHandle/close()`` ends the page immediately. In
+    /// each case, the function returns once everything that was submitted has settled, and the view is empty.
     ///
-    /// - Throws: ``JSBridgeError`` `alreadyRunning`; `pageFailed` when the page's process ended, or its first page
-    ///   failed to load, more often in a row than ``WebViewConfiguration/reloads``.
+    /// - Throws: ``JSBridgeError``. The code is `alreadyRunning`, or `pageFailed` if the process of the page ended or
+    ///   the first page failed to load, more often in a row than ``WebViewConfiguration/reloads``.
     public func run(into intake: any Intake) async throws {
         guard host.mailbox.begin() else { throw JSBridgeError.alreadyRunning(source) }
         defer { host.mailbox.end() }
-        // A run cancelled before it starts sends nothing.
+        // A run that is cancelled before it starts sends nothing.
         guard !Task.isCancelled else { return }
         let commands = PageCommands(bound: configuration.navigationsWaiting)
         let run = WebViewRun(host, intake: intake, surface: commands)
         self.commands.withLock { $0 = commands }
         defer { self.commands.withLock { $0 = nil } }
-        // An unstructured task, because it must continue while this one is cancelled.
+        // This task is unstructured, because it must continue while the task of the run is cancelled.
         let service = Task { await servePage(run, commands) }
         let result = await withTaskCancellationHandler {
             await outcome(of: run)
@@ -115,21 +129,24 @@ public final class WKWebViewEngine: Adapter {
 
     // MARK: - Requests from the program
 
-    /// Reloads the current or last page from its server with a new request, which is subject to the navigation chain.
-    /// Has no effect without a run. Returns immediately.
+    /// Reloads the current or last page from its server. The new request is subject to the navigation chain.
+    ///
+    /// This method returns immediately. It has no effect without a run.
     public func reload() {
         commands.withLock { $0 }?.load(.reload)
     }
 
-    /// Replaces the current page if the navigation chain allows it. Has no effect without a run. Returns immediately.
+    /// Replaces the current page if the navigation chain allows the URL.
+    ///
+    /// This method returns immediately. It has no effect without a run.
     public func load(_ url: URLText) {
         commands.withLock { $0 }?.load(.load(url))
     }
 
     /// Captures an image of the page.
     ///
-    /// - Returns: A PNG (ISO/IEC 15948) with the view's size in pixels of its screen.
-    /// - Throws: ``JSBridgeError`` `notRunning`; `snapshotFailed` if WebKit returned no image.
+    /// - Returns: A PNG (ISO/IEC 15948) that has the size of the view, in pixels of its screen.
+    /// - Throws: ``JSBridgeError``. The code is `notRunning`, or `snapshotFailed` if WebKit returned no image.
     public func snapshot() async throws(JSBridgeError) -> [UInt8] {
         guard let page = await currentPage else { throw notRunning }
         guard let picture = await page.takeSnapshot() else {
@@ -140,8 +157,8 @@ public final class WKWebViewEngine: Adapter {
 
     /// Evaluates a script in the page's own world, for tests and examples that drive a page.
     ///
-    /// - Returns: The script's value as text.
-    /// - Throws: The error from WebKit; ``JSBridgeError`` `notRunning` without a page.
+    /// - Returns: The value of the script as text.
+    /// - Throws: The error from WebKit, or ``JSBridgeError`` `notRunning` if there is no page.
     package func evaluate(_ script: String) async throws -> String {
         guard let page = await currentPage else { throw notRunning }
         return try await page.evaluate(script)

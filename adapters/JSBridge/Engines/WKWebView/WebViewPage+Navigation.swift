@@ -4,7 +4,8 @@ import NavigationChain
 import SignalboxRoutes
 import WebKit
 
-/// Requests navigation verdicts and applies them. The delegate's return values ensure exactly one answer each.
+/// Requests navigation verdicts and applies them. Each delegate method returns its answer, so each request gets exactly
+/// one.
 extension WebViewPage: WKNavigationDelegate {
     func webView(
         _ webView: WKWebView,
@@ -12,7 +13,7 @@ extension WebViewPage: WKNavigationDelegate {
     ) async -> WKNavigationActionPolicy {
         guard let text = navigationAction.request.url?.absoluteString else { return .cancel }
         guard let target = navigationAction.targetFrame else {
-            // A new window's URL needs a verdict and is shown in this view; there is no second view.
+            // The URL of a new window needs a verdict and is shown in this view, because there is no second view.
             requestNewWindow(text)
             return .cancel
         }
@@ -25,7 +26,7 @@ extension WebViewPage: WKNavigationDelegate {
         decidePolicyFor navigationResponse: WKNavigationResponse
     ) async -> WKNavigationResponsePolicy {
         let response = navigationResponse.response
-        // The navigation already has a verdict, and its content can be shown.
+        // A response that can be shown is allowed, because its navigation already has a verdict.
         let disposition = (response as? HTTPURLResponse)?.value(forHTTPHeaderField: "Content-Disposition")
         if navigationResponse.canShowMIMEType, !isAttachment(disposition) { return .allow }
         guard let text = response.url?.absoluteString else { return .cancel }
@@ -62,14 +63,16 @@ extension WebViewPage: WKNavigationDelegate {
         host.counters.add(to: \.navigationsUndecided)
     }
 
-    /// Requests a verdict and returns whether to load the text. Performs any other consequence itself.
+    /// Requests a verdict and returns whether to load the text. This method also performs any other consequence of the
+    /// verdict.
     private func mayLoad(_ text: String, kind: NavigationKind, frame: FrameRole) async -> Bool {
         guard let verdict = await verdict(about: text, kind: kind, frame: frame, page: url) else { return false }
         guard verdict.policy == .allow, kind != .download, let url = verdict.url else {
             host.reportRefused(verdict, hasPage: self.url != nil)
             return false
         }
-        // Only the URL of the verdict may load, so the engine's text must be in normal form or be replaced by it.
+        // Only the URL of the verdict may load. The text of the engine must therefore be in normal form, or be replaced
+        // by it.
         guard url.text == text else {
             if frame == .main, kind != .form { load(normalForm: url) }
             return false
@@ -77,7 +80,7 @@ extension WebViewPage: WKNavigationDelegate {
         return true
     }
 
-    /// Opens a page's new window in this view. The load is subject to the navigation chain like any other.
+    /// Opens a new window of a page in this view. The load is subject to the navigation chain like any other.
     func open(_ popup: PageCommands.Popup) async {
         guard let verdict = await verdict(about: popup.text, kind: .newWindow, frame: .main, page: popup.page) else {
             return
@@ -86,7 +89,7 @@ extension WebViewPage: WKNavigationDelegate {
         if let url = host.windowURL(of: verdict) { load(url.text) }
     }
 
-    /// - Returns: `nil` if the page ends or is stopping before the verdict is used.
+    /// - Returns: The verdict, or `nil` if the page ends or is stopping before the verdict can be used.
     private func verdict(
         about text: String,
         kind: NavigationKind,
@@ -110,7 +113,7 @@ extension WebViewPage: WKNavigationDelegate {
 }
 
 extension WebViewPage: WKUIDelegate {
-    /// Handles a window that a script requests. Links that open windows are checked earlier.
+    /// Handles a window that a script requests. Links that open windows have been checked before.
     func webView(
         _ webView: WKWebView,
         createWebViewWith configuration: WKWebViewConfiguration,

@@ -12,7 +12,7 @@ import UIKit
 import AppKit
 #endif
 
-/// The view during a run. It performs the run's commands and reports the view's events to the run.
+/// The view during a run. It performs the commands of the run, and reports the events of the view to the run.
 @MainActor final class WebViewPage: NSObject {
     private let view: WKWebView
     private let run: WebViewRun
@@ -20,9 +20,9 @@ import AppKit
     var host: WebViewHost { run.host }
     private let world = WKContentWorld.world(name: WebViewScripts.world)
     private var reloadPolicy: CrashReloadPolicy
-    /// The page committed last, which is the requesting page of later navigations.
+    /// The page that was committed last. Later navigations have it as their requesting page.
     private(set) var url: URLText?
-    /// The last URL loaded in place of a text that was not in normal form.
+    /// The last URL that was loaded in place of a text that was not in normal form.
     private var replacement: URLText?
     /// Whether a reload of the page is scheduled.
     private var isRecovering = false
@@ -61,7 +61,8 @@ import AppKit
     private func begin() {
         let page = WebViewScripts(host.configuration)
         let controller = view.configuration.userContentController
-        // The engine has exclusive use while it runs: another user's scripts or handlers could reach the page.
+        // The engine has exclusive use of the view while it runs, because scripts or handlers of another user could
+        // reach the page.
         controller.removeAllUserScripts()
         controller.removeAllScriptMessageHandlers()
         add(page, to: controller)
@@ -117,7 +118,8 @@ import AppKit
         evaluateScripts()
     }
 
-    /// Receives a text from the private world, if it is from the main frame and claims the origin that WebKit reports.
+    /// Receives a text from the private world, if the text is from the main frame and claims the origin that WebKit
+    /// reports.
     private func received(_ message: WKScriptMessage) {
         guard isOpen, let text = message.body as? String else { return }
         let (claim, origin) = (ClaimedOrigin(in: text), message.frameInfo.securityOrigin)
@@ -146,8 +148,9 @@ import AppKit
         view.load(URLRequest(url: url))
     }
 
-    /// Loads the normal form of an allowed URL in place of the engine's text. Only once per URL: if the engine changes
-    /// the normal form again, nothing is loaded.
+    /// Loads the normal form of an allowed URL in place of the engine's text.
+    ///
+    /// This happens only once per URL. If the engine changes the normal form again, nothing is loaded.
     func load(normalForm url: URLText) {
         guard replacement != url else { return }
         replacement = url
@@ -199,7 +202,7 @@ import AppKit
 
     func failed(_ error: any Error) {
         let error = error as NSError
-        // Stopped and refused loads are not failures of the page.
+        // Loads that were stopped or refused are not failures of the page.
         let isStopped = error.domain == NSURLErrorDomain && error.code == NSURLErrorCancelled
         let isRefused = error.domain == "WebKitErrorDomain" && error.code == 102
         guard isOpen, !isStopped, !isRefused else { return }
@@ -210,7 +213,7 @@ import AppKit
 }
 
 extension WebViewPage {
-    /// Returns an image of the view as PNG, or `nil`.
+    /// Returns an image of the view as PNG, or `nil` if WebKit returns no image.
     func takeSnapshot() async -> [UInt8]? {
         await withCheckedContinuation { waiting in
             view.takeSnapshot(with: nil) { image, _ in

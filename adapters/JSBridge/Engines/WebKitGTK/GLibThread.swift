@@ -3,8 +3,8 @@ import AdapterSupport
 import CWebKitGTK
 import Synchronization
 
-/// The only thread of a process for GTK and all web views, because GTK is confined to one thread. The first view starts
-/// it, and it lives as long as the process.
+/// The thread of a process that runs GTK and all web views. There is only one, because GTK is confined to one thread.
+/// The first view starts it, and it lives as long as the process.
 @globalActor
 actor GLibThread {
     /// An error that prevents the thread or the display from opening.
@@ -13,7 +13,7 @@ actor GLibThread {
         let detail: String
 
         static let noThread = StartError(code: .noResources, detail: "the system cannot create a thread")
-        /// Another part of the process, such as a GTK program, runs GLib's default main context.
+        /// Another part of the process, such as a GTK program, runs the default main context of GLib.
         static let contextTaken = StartError(
             code: .noResources,
             detail: "another part of the program runs GLib's main loop; a web view needs exclusive use of it"
@@ -27,14 +27,15 @@ actor GLibThread {
     }
 
     static let shared = GLibThread()
-    /// The thread's start, or `nil` before the first attempt and after a failed one.
+    /// The start of the thread, or `nil` before the first attempt and after a failed one.
     private static let started = Mutex<Promise<StartError?>?>(nil)
     private static let executor = GLibExecutor()
     @GLibThread private static var isPrepared = false
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { GLibThread.executor.asUnownedSerialExecutor() }
 
-    /// Starts the thread if necessary, and opens the display. Call it before any other function of this type.
+    /// Starts the thread if necessary, and opens the display. Call this function before any other function of this
+    /// type.
     static func begin() async throws(StartError) {
         if let error = await beginThread().value() { throw error }
         guard await openDisplay() else { throw StartError.noDisplay }
@@ -43,17 +44,17 @@ actor GLibThread {
     /// Whether the current thread is the GLib thread.
     static var isCurrent: Bool { executor.isCurrent }
 
-    /// Runs the closure on the thread, after work that already waits.
+    /// Runs the closure on the thread, after the work that already waits.
     static func post(_ work: @escaping @GLibThread @Sendable () -> Void) {
         executor.post { assumeIsolated { work() } }
     }
 
-    /// Runs a closure of a library callback, which runs on the thread without static isolation.
+    /// Runs a closure for a callback of the library, which runs on the thread without static isolation.
     ///
     /// - Precondition: The current thread is the GLib thread.
     static func assumeIsolated<Value: Sendable>(_ work: @GLibThread () -> Value) -> Value {
         shared.preconditionIsolated()
-        // As in `MainActor.assumeIsolated`: the types differ only in their isolation, which has been checked.
+        // As in `MainActor.assumeIsolated`, the types differ only in their isolation, which has been checked.
         return withoutActuallyEscaping(work) { unsafeBitCast($0, to: (() -> Value).self)() }
     }
 
@@ -79,25 +80,27 @@ actor GLibThread {
         g_main_loop_run(g_main_loop_new(nil, 0))
     }
 
-    /// Fails a start. Another may follow.
+    /// Fails a start. Another start may follow it.
     private static func end(_ start: Promise<StartError?>, _ error: StartError) {
         started.withLock { $0 = nil }
         start.set(error)
     }
 
-    /// Opens the display; may be retried. Every other GTK function exits the process if there is no display.
+    /// Opens the display. This function may be called again after it has failed. Every other GTK function exits the
+    /// process if there is no display.
     @GLibThread
     private static func openDisplay() -> Bool {
         if !isPrepared {
             isPrepared = true
-            // GTK would otherwise change how C functions in the whole process read and write numbers.
+            // Otherwise GTK would change how C functions in the whole process read and write numbers.
             gtk_disable_setlocale()
         }
         return gtk_init_check(nil, nil) != 0
     }
 }
 
-/// An executor of jobs on the thread of GLib's default main context, in order, between the library's own events.
+/// An executor of jobs on the thread of GLib's default main context. It runs the jobs in order, between the events of
+/// the library.
 final class GLibExecutor: SerialExecutor {
     private enum Work {
         case job(UnownedJob)
@@ -110,7 +113,7 @@ final class GLibExecutor: SerialExecutor {
         add(.job(UnownedJob(job)))
     }
 
-    /// Runs the closure after work that already waits.
+    /// Runs the closure after the work that already waits.
     func post(_ call: @escaping @Sendable () -> Void) {
         add(.call(call))
     }
@@ -128,12 +131,13 @@ final class GLibExecutor: SerialExecutor {
             return waiting.count == 1
         }
         guard isFirst else { return }
-        // The process's only executor is never released.
+        // This pointer stays valid, because the only executor of the process is never released.
         let executor = Unmanaged.passUnretained(self).toOpaque()
         g_idle_add_full(G_PRIORITY_DEFAULT, runWaitingWork, executor, nil)
     }
 
-    /// Runs waiting work. Work added meanwhile waits for the next loop iteration, so that library events also run.
+    /// Runs the work that waits. Work that is added meanwhile waits for the next iteration of the loop, so that events
+    /// of the library also run.
     fileprivate func runWaiting() {
         let works = waiting.withLock { waiting in
             defer { waiting = [] }
@@ -162,8 +166,8 @@ final class GLibTimer {
     private var source: guint = 0
 
     /// - Parameters:
-    ///   - time: The delay, rounded up to milliseconds, at most one day.
-    ///   - work: A closure that must not retain the timer's owner.
+    ///   - time: The delay, which is rounded up to milliseconds and is at most one day.
+    ///   - work: A closure that must not retain the owner of the timer.
     init(after time: Duration, repeats: Bool = false, _ work: @escaping @GLibThread () -> Void) {
         self.work = work
         self.repeats = repeats
@@ -184,7 +188,7 @@ final class GLibTimer {
         source = 0
     }
 
-    /// - Returns: Whether to repeat.
+    /// - Returns: Whether the timer repeats.
     fileprivate func fire() -> Bool {
         if !repeats { source = 0 }
         work()

@@ -2,9 +2,9 @@
 import CWebKitGTK
 import Synchronization
 
-/// A strong reference to a reference-counted object of the C libraries. Its holder makes all calls on the object.
+/// A strong reference to a reference-counted object of the C libraries. Only its holder calls functions on the object.
 final class ForeignReference: @unchecked Sendable {
-    // Reference counting is atomic in these libraries; the object is otherwise used on the GLib thread only.
+    // Reference counting is atomic in these libraries, and the object is otherwise used only on the GLib thread.
     let pointer: UnsafeMutableRawPointer
     private let release: @Sendable (UnsafeMutableRawPointer) -> Void
 
@@ -16,7 +16,7 @@ final class ForeignReference: @unchecked Sendable {
 
     /// Takes ownership of a reference.
     ///
-    /// - Parameter release: A closure called once, on the thread that releases the last reference.
+    /// - Parameter release: A closure that is called once, on the thread that releases the last reference.
     init(owned pointer: UnsafeMutableRawPointer, release: @escaping @Sendable (UnsafeMutableRawPointer) -> Void) {
         self.pointer = pointer
         self.release = release
@@ -35,8 +35,9 @@ final class ForeignReference: @unchecked Sendable {
 /// Connects C functions to signals of the library's objects.
 enum Signal {
     /// - Parameters:
-    ///   - handler: A C function of exactly the signal's type, converted with `unsafeBitCast`.
-    ///   - receiver: The function's last argument. Not retained: call ``disconnect(_:from:)`` before releasing it.
+    ///   - handler: A C function that has exactly the type of the signal, converted with `unsafeBitCast`.
+    ///   - receiver: The last argument of the function. It is not retained, so call ``disconnect(_:from:)`` before
+    ///     releasing it.
     static func connect(
         _ name: String,
         of object: UnsafeMutableRawPointer,
@@ -47,18 +48,18 @@ enum Signal {
         g_signal_connect_data(object, name, handler, receiver, nil, GConnectFlags(rawValue: 0))
     }
 
-    /// Disconnects all of the object's signals from this receiver.
+    /// Disconnects all signals of the object from this receiver.
     static func disconnect(_ receiver: AnyObject, from object: UnsafeMutableRawPointer) {
         let receiver = Unmanaged.passUnretained(receiver).toOpaque()
         g_signal_handlers_disconnect_matched(object, G_SIGNAL_MATCH_DATA, 0, 0, nil, nil, receiver)
     }
 }
 
-/// The number of live objects of each kind, for tests that detect leaks. Safe on any thread.
+/// The number of live objects of each kind, for tests that detect leaks. This type is safe to use from any thread.
 struct OpenObjects: Sendable, Hashable {
     private static let counts = Mutex(OpenObjects())
 
-    /// The library's web views.
+    /// The web views of the library.
     var views = 0
     /// Policy requests that await an answer.
     var policyRequests = 0

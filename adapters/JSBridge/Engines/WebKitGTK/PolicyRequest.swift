@@ -2,8 +2,8 @@
 import CWebKitGTK
 import NavigationChain
 
-/// A request from the library for a decision about one URL, answered exactly once. A request released without an answer
-/// is refused, because the library would otherwise load the URL.
+/// A request from the library for a decision about one URL. It is answered exactly once. If it is released without an
+/// answer, it is refused, because the library would otherwise load the URL.
 @GLibThread
 final class PolicyRequest {
     /// An answer to the request.
@@ -16,8 +16,8 @@ final class PolicyRequest {
     /// A `WebKitPolicyDecision`.
     private var decision: ForeignReference?
 
-    /// - Parameter decision: The `WebKitPolicyDecision`, or `nil` if the library already has its answer, as for a
-    ///   window that a script opens. Such a window never opens, regardless of the answer.
+    /// - Parameter decision: The `WebKitPolicyDecision`, or `nil` if the library already has its answer. That is so for
+    ///   a window that a script opens, which never opens regardless of the answer.
     init(_ decision: ForeignReference?, _ reading: Reading) {
         self.decision = decision
         text = reading.text
@@ -30,7 +30,7 @@ final class PolicyRequest {
         answer(.refuse)
     }
 
-    /// Answers the request; has no effect if it already has an answer.
+    /// Answers the request. This method has no effect if the request already has an answer.
     func answer(_ answer: Answer) {
         guard let decision else { return }
         self.decision = nil
@@ -44,15 +44,15 @@ final class PolicyRequest {
 }
 
 extension PolicyRequest {
-    /// The contents of a policy decision, read from the library's objects.
+    /// The contents of a policy decision, as read from the objects of the library.
     struct Reading: Sendable {
         let text: String
         let kind: NavigationKind
         let frame: FrameRole
-        /// Whether no verdict is needed: the navigation already has one, and its content can be shown.
+        /// Whether no verdict is needed, because the navigation already has one and its content can be shown.
         var isSettled = false
 
-        /// - Returns: `nil` for a decision type that these headers do not define.
+        /// - Returns: `nil` for a type of decision that these headers do not define.
         init?(_ decision: UnsafeMutablePointer<WebKitPolicyDecision>, _ type: WebKitPolicyDecisionType) {
             let pointer = UnsafeMutableRawPointer(decision)
             switch type {
@@ -70,7 +70,7 @@ extension PolicyRequest {
         /// - Parameter action: A `WebKitNavigationAction`.
         init(_ action: OpaquePointer, opensWindow: Bool) {
             text = Reading.text(of: webkit_navigation_action_get_request(action))
-            // The library does not report the requesting frame, but no page has this URL.
+            // The library does not report the requesting frame, but a page never has this URL.
             frame = text == "about:srcdoc" ? .sub : .unknown
             if opensWindow {
                 kind = .newWindow

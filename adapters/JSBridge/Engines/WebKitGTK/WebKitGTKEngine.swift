@@ -8,24 +8,35 @@ import Synchronization
 
 /// An engine for a page in a web view of WebKitGTK, in a window or off-screen.
 ///
-/// The origins of the configuration's page get the bridge. Their calls have an origin and are answered with their
-/// outcome. Any other call of a handler, such as from a frame or a page of another origin, has an unknown origin, which
-/// no rule that names an origin allows. The configuration's chain decides which URLs load.
+/// ```swift
+/// let page = try BridgeConfigurator().build(url: URLText("https://shop.example/"))
+/// let engine = try WebKitGTKEngine(WebViewConfiguration(source: "shop", page: page), logger: logger)
+/// try supervisor.add(engine)
+/// ```
 ///
-/// All views of a process share one thread, which the first view starts. A program that runs GTK itself cannot have a
-/// view. Each run has its own web process and its own storage, which is deleted at its end. GTK ends the program if the
-/// connection to the display is lost.
+/// The origins of the configuration's page get the bridge. Calls through the bridge have an origin and are answered
+/// with their outcome. Any other call of a handler, such as one from a frame or from a page of another origin, has an
+/// unknown origin, which is never allowed by a rule that names an origin. The chain of the configuration decides which
+/// URLs load.
+///
+/// All views of a process share one thread, which the first view starts, so a program that runs GTK itself cannot have
+/// a view. Each run has its own web process and its own storage, which is deleted when the run ends. GTK ends the
+/// program if the connection to the display is lost.
 public final class WebKitGTKEngine: Adapter {
-    /// An observer of navigation requests, called on the requesting task. The request is `nil` if the text is not a
-    /// URL. The observer must not block.
+    /// An observer of navigation requests.
+    ///
+    /// The engine calls the observer on the task that requests the verdict, so the observer must not block. The request
+    /// is `nil` if the text is not a URL.
     public typealias NavigationObserver = @Sendable (NavigationRequest?, NavigationVerdict) -> Void
 
     /// The engine's configuration.
     public var configuration: WebViewConfiguration { host.configuration }
-    /// The sandbox mode of the page's process.
+    /// The sandbox mode of the process of the page.
     public let sandbox: WebKitGTKSandbox
-    /// The page, the same for all runs. Messages sent between runs wait for the next run, in a bounded queue. After
-    /// ``PageHandle/close()`` the page refuses messages until the next run begins.
+    /// The page, which is the same for all runs.
+    ///
+    /// Messages that are sent between runs wait for the next run in a bounded queue. After ``PageHandle/close()``, the
+    /// page refuses messages until the next run begins.
     public var page: PageHandle { host.page }
     private let host: WebViewHost
     private let current = Mutex<WebKitPage?>(nil)
@@ -36,7 +47,7 @@ public final class WebKitGTKEngine: Adapter {
     ///
     /// - Parameters:
     ///   - configuration: The page and its limits.
-    ///   - sandbox: The sandbox mode of the page's process.
+    ///   - sandbox: The sandbox mode of the process of the page.
     ///   - logger: The destination of script errors, process failures and refused requests of the page.
     ///   - navigations: An observer of each navigation request.
     /// - Throws: ``JSBridgeError`` `invalidConfiguration`.
@@ -53,29 +64,30 @@ public final class WebKitGTKEngine: Adapter {
     /// The configured source.
     public var source: SourceName { configuration.source }
 
-    /// Replies to each call, pushes from the program, and verdicts on URLs before they load.
+    /// The engine replies to each call, delivers messages that the program pushes, and asks for a verdict before a URL
+    /// loads.
     public var features: AdapterFeatures { [.replies, .pushes, .navigates] }
 
-    /// The number of uncaught errors of the page's scripts since the engine was created.
+    /// The number of uncaught errors in the scripts of the page since the engine was created.
     public var scriptErrors: Int { host.counters.value.scriptErrors }
 
     /// The failures counted since the engine was created.
     public var counts: WebViewCounts { host.counters.value }
 
-    /// Shows the page until its task is cancelled, the page or its window is closed, or the page fails too often.
+    /// Shows the page until the task is cancelled, the page or its window is closed, or the page fails too often.
     ///
-    /// Each run is a new view. Cancellation stops it gracefully: new calls are answered `drain`, or `closed` once
-    /// nothing is in flight, and calls in flight get their outcome. Nothing more is loaded; then the page ends.
-    /// ``PageHandle/close()`` ends it immediately. In each case the function returns once everything submitted has
-    /// settled.
+    /// Each run is a new view. When the task is cancelled, the run stops gracefully. New calls are answered `drain`, or
+    /// `closed` once nothing is in flight. Calls in flight get their outcome, nothing more is loaded, and then the page
+    /// ends. ``PageHandle/close()`` ends the page immediately. In each case, the function returns once everything that
+    /// was submitted has settled.
     ///
-    /// - Throws: ``JSBridgeError`` `alreadyRunning`; `noDisplay`; `noSandbox`; `noResources` if the system has no
-    ///   thread left or another part of the program runs GTK; `pageFailed` when the page's process ended, or its first
-    ///   page failed to load, more often in a row than ``WebViewConfiguration/reloads``.
+    /// - Throws: ``JSBridgeError``. The code is `alreadyRunning`, `noDisplay` or `noSandbox`. It is `noResources` if
+    ///   the system has no thread left or another part of the program runs GTK. It is `pageFailed` if the process of
+    ///   the page ended or the first page failed to load, more often in a row than ``WebViewConfiguration/reloads``.
     public func run(into intake: any Intake) async throws {
         guard host.mailbox.begin() else { throw JSBridgeError.alreadyRunning(source) }
         defer { host.mailbox.end() }
-        // A run cancelled before it starts sends nothing.
+        // A run that is cancelled before it starts sends nothing.
         guard !Task.isCancelled else { return }
         do throws(GLibThread.StartError) {
             try await GLibThread.begin()
@@ -111,14 +123,17 @@ public final class WebKitGTKEngine: Adapter {
 }
 
 extension WebKitGTKEngine {
-    /// Reloads the current or last page from its server with a new request, which is subject to the navigation chain.
-    /// Has no effect without a run. Returns immediately.
+    /// Reloads the current or last page from its server. The new request is subject to the navigation chain.
+    ///
+    /// This method returns immediately. It has no effect without a run.
     public func reload() {
         guard let page = running else { return }
         GLibThread.post { page.reload() }
     }
 
-    /// Replaces the current page if the navigation chain allows it. Has no effect without a run. Returns immediately.
+    /// Replaces the current page if the navigation chain allows the URL.
+    ///
+    /// This method returns immediately. It has no effect without a run.
     public func load(_ url: URLText) {
         guard let page = running else { return }
         GLibThread.post { page.load(url.text) }
@@ -126,8 +141,9 @@ extension WebKitGTKEngine {
 
     /// Captures an image of the page.
     ///
-    /// - Returns: A PNG (ISO/IEC 15948) of the display's size.
-    /// - Throws: ``JSBridgeError`` `notRunning`; `snapshotFailed` if there is no image or the run ends first.
+    /// - Returns: A PNG (ISO/IEC 15948) that has the size of the display.
+    /// - Throws: ``JSBridgeError``. The code is `notRunning`, or `snapshotFailed` if there is no image or the run ends
+    ///   first.
     public func snapshot() async throws(JSBridgeError) -> [UInt8] {
         guard let page = running else {
             throw JSBridgeError(.notRunning, "no page is running; call run(into:) before snapshot()", source: source)
@@ -140,8 +156,8 @@ extension WebKitGTKEngine {
 
     /// Evaluates a script in the page's own world, for tests and examples that drive a page.
     ///
-    /// - Returns: The script's value as text.
-    /// - Throws: The script's error as text; ``JSBridgeError`` `notRunning` without a page.
+    /// - Returns: The value of the script as text.
+    /// - Throws: The error of the script as text, or ``JSBridgeError`` `notRunning` if there is no page.
     package func evaluate(_ script: String) async throws -> String {
         guard let page = running else {
             throw JSBridgeError(.notRunning, "no page is running; call run(into:) before evaluate(_:)", source: source)

@@ -1,24 +1,27 @@
 #if WebKitGTK
 import CWebKitGTK
 
-/// The sandbox mode of the processes that run pages. With bubblewrap they have no files but the libraries, no other
-/// processes, and no network except through the library's network process.
+/// The sandbox mode of the processes that run pages.
+///
+/// In the sandbox, which bubblewrap provides, a process has no files except the libraries, no access to other
+/// processes, and no network except through the network process of the library.
 public enum WebKitGTKSandbox: Sendable, Hashable {
-    /// Sandboxes the processes if the system allows it; otherwise logs a warning with the reason.
+    /// Sandboxes the processes if the system allows it. Otherwise, the engine logs a warning with the reason.
     case whereAllowed
-    /// Requires a sandbox; without one the run ends with ``JSBridgeError`` `noSandbox`.
+    /// Requires a sandbox. If the system does not allow one, the run ends with ``JSBridgeError`` `noSandbox`.
     case required
-    /// Disables the sandbox, for trusted pages only, and logs a warning.
+    /// Disables the sandbox, and logs a warning. Use this mode only for trusted pages.
     case off
 }
 
-/// A test whether the system can sandbox page processes. If the library is required to and cannot, it exits the
-/// process, so the check runs first.
+/// A test whether the system can sandbox the processes of pages. It runs first, because the library exits the process
+/// if it has to use a sandbox and cannot.
 @GLibThread
 enum SandboxProbe {
     private static var known: String??
 
-    /// Returns the reason why no sandbox is available, or `nil`. The first call takes tens of milliseconds.
+    /// Returns the reason why no sandbox is available, or `nil` if there is one. The first call takes tens of
+    /// milliseconds.
     static func problem() -> String? {
         if let known { return known }
         let found = probe()

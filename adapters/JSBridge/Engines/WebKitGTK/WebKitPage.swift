@@ -5,12 +5,13 @@ import NavigationChain
 import SignalboxRoutes
 import Synchronization
 
-/// The page of one run: its view, policy requests and reloads. Its last action is to notify the run of its end.
+/// The page of one run, with its view, its policy requests and its reloads. The last thing that it does is to notify
+/// the run of its end.
 @GLibThread
 final class WebKitPage: WebViewSurface {
     let host: WebViewHost
     private let isSandboxed: Bool
-    /// The requests for the run's task to answer; those beyond the bound are refused.
+    /// The requests that the task of the run answers. Requests beyond the bound are refused.
     nonisolated let policyRequests: AsyncStream<PolicyRequest>
     let requestContinuation: AsyncStream<PolicyRequest>.Continuation
     private(set) var view: WebKitView?
@@ -30,7 +31,7 @@ final class WebKitPage: WebViewSurface {
     private var lastWaiter: UInt64 = 0
     private let isAwake = Atomic(false)
 
-    /// - Parameter isSandboxed: Whether the page's process is sandboxed.
+    /// - Parameter isSandboxed: Whether the process of the page is sandboxed.
     init(_ host: WebViewHost, isSandboxed: Bool) {
         self.host = host
         self.isSandboxed = isSandboxed
@@ -72,7 +73,7 @@ final class WebKitPage: WebViewSurface {
         guard let run, let view else { return }
         while let script = run.nextScript() {
             view.evaluate(script, world: WebViewScripts.world) { [weak self, processesEnded] _ in
-                // The run has already discarded the scripts of an ended process.
+                // The run has already discarded the scripts of a process that has ended.
                 guard let self, let run = self.run, self.processesEnded == processesEnded else { return }
                 self.liveness.responded()
                 run.scriptDone()
@@ -97,7 +98,7 @@ final class WebKitPage: WebViewSurface {
 
     // MARK: - Policy requests
 
-    /// Adds a request for a verdict about a navigation, or refuses it beyond the bound.
+    /// Adds a request for a verdict about a navigation. Requests beyond the bound are refused.
     func policyRequested(_ request: PolicyRequest) {
         open[ObjectIdentifier(request)] = request
         switch requestContinuation.yield(request) {
@@ -145,7 +146,7 @@ final class WebKitPage: WebViewSurface {
     }
 }
 
-/// The view's events.
+/// The events of the view.
 extension WebKitPage {
     /// Records that a document with this URL was committed in place of the previous one.
     func committed(_ url: String) {
@@ -158,7 +159,7 @@ extension WebKitPage {
         run?.committed()
     }
 
-    /// Records a failed load in the main frame, which keeps its document.
+    /// Records that a load in the main frame has failed. The frame keeps its document.
     ///
     /// - Parameter isRefusal: Whether the load was refused or another load replaced it.
     func loadFailed(_ message: String, isRefusal: Bool) {
@@ -169,17 +170,17 @@ extension WebKitPage {
         if current == nil { scheduleReload("the first page cannot be loaded: \(line)") }
     }
 
-    /// Receives a text posted in the private world.
+    /// Receives a text that was posted in the private world.
     func received(_ text: String) {
         liveness.responded()
         run?.received(text)
     }
 
-    /// Receives a value posted in the page's world.
+    /// Receives a value that was posted in the page's world.
     func receivedRaw(_ post: RawPost, _ reply: RawReply) {
         guard let run else { return }
         if !rawRateLimit.take(post.json?.utf8.count ?? 0, in: post.time, at: .now) {
-            // Posted, because handlers must not be closed within one of their signals.
+            // This call is posted, because handlers must not be closed within one of their signals.
             GLibThread.post { self.view?.closeRawHandlers() }
             let text =
                 "a frame or a page of another origin posts too much to handlers; they no longer accept its messages"
@@ -188,13 +189,13 @@ extension WebKitPage {
         run.receivedRaw(post.handler, post.json) { answer in GLibThread.post { reply.settle(answer) } }
     }
 
-    /// Passes on the document's title, which has changed.
+    /// Passes on the title of the document, which has changed.
     func titleChanged(_ title: String?) {
         run?.titleChanged(title)
         showTitle()
     }
 
-    /// Records the end of the page's process, and schedules a reload.
+    /// Records the end of the page's process and schedules a reload.
     func processEnded(_ reason: String) {
         hasProcess = false
         processesEnded += 1
@@ -204,7 +205,7 @@ extension WebKitPage {
         scheduleReload("the page's process ended: \(reason)")
     }
 
-    /// Records a dialog that blocks the page until the user answers.
+    /// Records a dialog, which blocks the page until the user answers.
     func dialogOpened() {
         liveness.waitForUser()
     }
@@ -214,12 +215,12 @@ extension WebKitPage {
         host.page.close()
     }
 
-    /// Logs a request of the page that was denied because no page is granted it.
+    /// Logs a request of the page that was denied, because pages are never granted such a request.
     func denied(_ request: String) {
         host.log.writeLimited(.info, request, "the page requested \(request), which was denied")
     }
 
-    /// Sets the window's title to the page's.
+    /// Sets the title of the window to that of the page.
     func showTitle() {
         view?.setTitle(host.page.title ?? "")
     }
@@ -247,7 +248,7 @@ extension WebKitPage {
         view?.load(url)
     }
 
-    /// Checks whether the process responds, and ends it after the time limit.
+    /// Checks whether the process responds, and ends the process after the time limit.
     func checkLiveness() {
         guard hasProcess, let view else { return }
         switch liveness.check(at: .now) {
@@ -266,7 +267,8 @@ extension WebKitPage {
 }
 
 extension WebKitPage {
-    /// Answers the library's policy requests concurrently until the page or the task ends, then refuses the rest.
+    /// Answers the policy requests of the library concurrently until the page or the task ends, and then refuses the
+    /// rest.
     nonisolated func answerPolicyRequests() async {
         await withDiscardingTaskGroup { group in
             for await request in policyRequests {
@@ -277,7 +279,7 @@ extension WebKitPage {
         await finishRequests()
     }
 
-    /// Answers a request outside the library's thread, because handlers and observers of the chain may take time.
+    /// Answers a request outside the thread of the library, because handlers and observers of the chain may take time.
     nonisolated private func answer(_ request: PolicyRequest) async {
         let page = await currentURL
         let verdict = await host.gate.decide(request.text, kind: request.kind, frame: request.frame, page: page)

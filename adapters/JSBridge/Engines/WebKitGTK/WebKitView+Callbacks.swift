@@ -1,12 +1,12 @@
 #if WebKitGTK
 import CWebKitGTK
 
-/// An error of a script without a value.
+/// An error of a script that returned no value.
 struct ScriptError: Error, CustomStringConvertible {
     let description: String
 }
 
-/// A pending result of the library, which calls back once. If the view is closed, the result is discarded.
+/// A pending result of the library, which calls back once. If the view is closed first, the result is discarded.
 @GLibThread
 private final class Callback<Value: Sendable> {
     private weak var view: WebKitView?
@@ -22,11 +22,11 @@ private final class Callback<Value: Sendable> {
         OpenObjects.add(-1, to: \.callbacks)
     }
 
-    /// Passes the library's result to the callback that is the receiver of a C function.
+    /// Passes the result of the library to the callback that is the receiver of a C function.
     ///
     /// - Parameters:
-    ///   - missing: The value if the library passes no result.
-    ///   - read: Reads the value from the view and the result.
+    ///   - missing: The value to use if the library passes no result.
+    ///   - read: A closure that reads the value from the view and the result.
     nonisolated static func finish(
         _ source: UnsafeMutablePointer<GObject>?,
         _ result: OpaquePointer?,
@@ -46,11 +46,11 @@ private final class Callback<Value: Sendable> {
 }
 
 extension WebKitView {
-    /// Evaluates a script in the main frame of the document that is current when it runs.
+    /// Evaluates a script in the main frame of the document that is current when the script runs.
     ///
     /// - Parameters:
-    ///   - world: The script world, or `nil` for the page's own.
-    ///   - end: A closure that receives the value as text, unless the view is closed first.
+    ///   - world: The script world, or `nil` for the page's own world.
+    ///   - end: A closure that receives the value as text. It is not called if the view is closed first.
     func evaluate(
         _ script: String,
         world: String?,
@@ -76,7 +76,8 @@ extension WebKitView {
 
     /// Captures an image of the view.
     ///
-    /// - Parameter end: A closure that receives a PNG (ISO/IEC 15948) or `nil`. Not called if the view is closed first.
+    /// - Parameter end: A closure that receives a PNG (ISO/IEC 15948) or `nil`. It is not called if the view is closed
+    ///   first.
     func takeSnapshot(_ end: @escaping @GLibThread ([UInt8]?) -> Void) {
         let box = Unmanaged.passRetained(Callback(self, end)).toOpaque()
         webkit_web_view_get_snapshot(

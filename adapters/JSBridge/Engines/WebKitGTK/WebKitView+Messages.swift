@@ -18,7 +18,7 @@ extension WebKitView {
         if let zoom = scripts.zoom { inject(zoom, world: WebViewScripts.world, atEnd: true, patterns: nil) }
     }
 
-    /// Opens the handlers that bypass the bridge, unless they are open.
+    /// Opens the handlers that bypass the bridge, unless they are already open.
     func openRawHandlers() {
         guard !areRawHandlersOpen else { return }
         areRawHandlersOpen = true
@@ -27,7 +27,7 @@ extension WebKitView {
         }
     }
 
-    /// Closes the handlers that bypass the bridge and discards messages already posted to them.
+    /// Closes the handlers that bypass the bridge, and discards messages that were already posted to them.
     func closeRawHandlers() {
         guard areRawHandlersOpen else { return }
         areRawHandlersOpen = false
@@ -67,7 +67,7 @@ private typealias MessageHandler = @Sendable @convention(c) (Manager?, OpaquePoi
 private typealias RawMessageHandler =
     @Sendable @convention(c) (Manager?, UnsafeMutablePointer<JSCValue>?, OpaquePointer?, gpointer?) -> gboolean
 
-/// Receives a text of the private world; the bridge posts no other type.
+/// Receives a text of the private world. The bridge posts no values of another type.
 private let messageReceived: MessageHandler = { _, result, receiver in
     guard let result, let value = webkit_javascript_result_get_js_value(result), jsc_value_is_string(value) != 0,
         let text = jsc_value_to_string(value)
@@ -96,7 +96,7 @@ private let rawMessageReceived: RawMessageHandler = { _, value, reply, receiver 
     return 1
 }
 
-/// A handler in the page's world. The library's signal does not report the handler's name.
+/// A handler in the page's world. This object holds the name, because the signal of the library does not report it.
 @GLibThread
 final class RawHandler {
     let name: String
@@ -108,16 +108,16 @@ final class RawHandler {
     }
 }
 
-/// A message posted in the page's world, from any frame.
+/// A message that was posted in the page's world, in any frame.
 struct RawPost: Sendable {
     let handler: String
     /// The value, or `nil` for `undefined`.
     let json: String?
-    /// The processor time spent to read it.
+    /// The processor time that was spent to read the value.
     let time: Duration
 }
 
-/// The promise of a call from the page's world, settled exactly once. Releasing it unsettled rejects it.
+/// The promise of a call from the page's world. It is settled exactly once, and rejected if it is released before that.
 @GLibThread
 final class RawReply {
     private var reply: ForeignReference?
@@ -136,7 +136,7 @@ final class RawReply {
         settle(.error("the page is gone"))
     }
 
-    /// Settles the promise; has no effect if it is already settled.
+    /// Settles the promise. This method has no effect if the promise is already settled.
     func settle(_ answer: RawAnswer) {
         guard let reply else { return }
         self.reply = nil

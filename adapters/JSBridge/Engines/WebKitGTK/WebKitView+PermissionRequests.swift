@@ -1,7 +1,7 @@
 #if WebKitGTK
 import CWebKitGTK
 
-/// A signal handler whose second argument is the request. It returns whether it handled the request.
+/// A signal handler whose second argument is the request. It returns whether it has handled the request.
 private typealias RequestHandler =
     @Sendable @convention(c) (UnsafeMutablePointer<WebKitWebView>?, OpaquePointer?, gpointer?) -> gboolean
 
@@ -9,9 +9,11 @@ private typealias DownloadHandler =
     @Sendable @convention(c) (UnsafeMutablePointer<WebKitWebContext>?, OpaquePointer?, gpointer?) -> Void
 
 extension WebKitView {
-    /// Refuses requests that no page is granted and, without a window, those that only a user could answer.
+    /// Refuses requests that pages are never granted. Without a window, it also refuses those that only a user could
+    /// answer.
     func connectPermissionRequests() {
-        // Camera, microphone, location, notifications, third-party cookies, pointer lock and similar permissions.
+        // This signal covers camera, microphone, location, notifications, third-party cookies, pointer lock and similar
+        // permissions.
         connect(request: "permission-request") { _, request, receiver in
             webkit_permission_request_deny(request)
             return deny("a permission", receiver)
@@ -45,13 +47,13 @@ extension WebKitView {
     }
 }
 
-/// Notifies the page that a request was denied, and returns 1, which keeps the library from handling the request.
+/// Notifies the page that a request was denied. Returns 1, which keeps the library from handling the request.
 private func deny(_ request: String, _ receiver: gpointer?) -> gboolean {
     WebKitView.withPage(receiver) { $0.denied(request) }
     return 1
 }
 
-/// Cancels a request and notifies the page; see ``deny(_:_:)``.
+/// Cancels a request and notifies the page. See ``deny(_:_:)``.
 private func deny<Request>(
     _ name: String,
     _ receiver: gpointer?,
@@ -72,7 +74,7 @@ private let dialogRequested: RequestHandler = { _, dialog, receiver in
     return deny("a dialog", receiver)
 }
 
-/// Notifies the page and returns 0, which lets the library show the dialog.
+/// Notifies the page. Returns 0, which lets the library show the dialog.
 private let dialogOpened: RequestHandler = { _, _, receiver in
     WebKitView.withPage(receiver) { $0.dialogOpened() }
     return 0

@@ -1,9 +1,9 @@
 #if WebKitGTK
 import CWebKitGTK
 
-/// A web view with its own window, context, content manager and settings. Its storage is deleted with it.
+/// A web view with its own window, context, content manager and settings. Its storage is deleted with the view.
 ///
-/// Call ``close()`` before releasing it.
+/// The owner must call ``close()`` before releasing the view.
 @GLibThread
 final class WebKitView {
     let view: UnsafeMutablePointer<WebKitWebView>
@@ -13,12 +13,12 @@ final class WebKitView {
     let isOffscreen: Bool
     private(set) var rawHandlers: [RawHandler] = []
     var areRawHandlersOpen = false
-    /// The page to notify of the view's events. It must not close the view before it returns.
+    /// The page to notify of the events of the view. The page must not close the view during such a notification.
     private(set) weak var page: WebKitPage?
     private(set) var isClosed = false
 
-    /// - Parameter isSandboxed: Whether page processes are sandboxed. If the system cannot do so, the library ends this
-    ///   process.
+    /// - Parameter isSandboxed: Whether the processes of pages are sandboxed. If the system cannot do so, the library
+    ///   ends this process.
     init(_ configuration: WebViewConfiguration, isSandboxed: Bool, page: WebKitPage) {
         self.page = page
         context = WebKitView.makeContext(isSandboxed: isSandboxed)
@@ -42,25 +42,26 @@ final class WebKitView {
         webkit_web_view_load_uri(view, url)
     }
 
-    /// Terminates the page's process, which results in ``WebKitPage/processEnded(_:)``.
+    /// Terminates the process of the page, which results in ``WebKitPage/processEnded(_:)``.
     func terminateProcess() {
         guard !isClosed else { return }
         webkit_web_view_terminate_web_process(view)
     }
 
-    /// Sets the window's title.
+    /// Sets the title of the window.
     func setTitle(_ title: String) {
         guard !isClosed, !isOffscreen else { return }
         gtk_window_set_title(UnsafeMutableRawPointer(window).assumingMemoryBound(to: GtkWindow.self), title)
     }
 
-    /// Closes the page and releases all objects. The page is not notified afterwards. Idempotent.
+    /// Closes the page and releases all objects. The page gets no notification afterwards. Calling this method again
+    /// has no effect.
     func close() {
         guard !isClosed else { return }
         isClosed = true
         disconnectSignals()
         webkit_user_content_manager_remove_all_scripts(manager)
-        // Destroys the view as well, and with it the page's process.
+        // This call destroys the view as well, and with it the process of the page.
         gtk_widget_destroy(window)
         g_object_unref(view)
         g_object_unref(manager)
@@ -93,7 +94,7 @@ final class WebKitView {
 
     private func configure(userAgentSuffix: String?) {
         guard let settings = webkit_web_view_get_settings(view) else { return }
-        // A document restored from this cache would have no bridge, because document-start scripts do not run again.
+        // A document restored from this cache would have no bridge, because scripts do not run again at document start.
         webkit_settings_set_enable_page_cache(settings, 0)
         webkit_settings_set_enable_developer_extras(settings, 0)
         webkit_settings_set_enable_write_console_messages_to_stdout(settings, 0)
@@ -143,7 +144,8 @@ private typealias DeletionHandler =
     @Sendable @convention(c) (UnsafeMutablePointer<GtkWidget>?, gpointer?, gpointer?) -> gboolean
 
 extension WebKitView {
-    /// Calls a closure with the page of the view that is the receiver of a signal. Does nothing if either is gone.
+    /// Calls a closure with the page of the view that is the receiver of a signal. Does nothing if the view or the page
+    /// is gone.
     nonisolated static func withPage(_ receiver: gpointer?, _ body: @GLibThread (WebKitPage) -> Void) {
         guard let receiver else { return }
         let view = Unmanaged<WebKitView>.fromOpaque(receiver).takeUnretainedValue()
@@ -209,8 +211,8 @@ private let decidePolicy: PolicyHandler = { _, decision, type, receiver in
     return 1
 }
 
-/// Handles a script's request for a window. The library requests no policy decision here. The script gets no window and
-/// no information about the page that loads instead.
+/// Handles a script's request for a window. The library requests no policy decision in this case. The script gets no
+/// window, and no information about the page that loads instead.
 private let createView: CreationHandler = { _, action, receiver in
     guard let action else { return nil }
     let reading = PolicyRequest.Reading(action, opensWindow: true)

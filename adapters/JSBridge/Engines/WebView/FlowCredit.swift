@@ -1,9 +1,9 @@
-/// The credit with which a page may send. Credit granted and not used, plus messages without an outcome, never exceeds
-/// the capacity. Pure.
+/// The credit with which a page may send. It is pure.
 ///
-/// Messages of an earlier document count until they have their outcomes. Its unused credit does not count.
+/// The unused credit and the messages without an outcome together never exceed the capacity. Messages of an earlier
+/// document count until they have their outcomes, but the unused credit of that document does not count.
 struct FlowCredit {
-    /// A number of messages, and the UTF-16 code units of their JSON.
+    /// A number of messages, and the number of UTF-16 code units in their JSON.
     struct Amount: Hashable, Sendable {
         var messages: Int
         var units: Int
@@ -19,11 +19,11 @@ struct FlowCredit {
         }
     }
 
-    /// The maximum of granted and outstanding messages together.
+    /// The maximum of unused credit and outstanding messages together.
     let capacity: Amount
-    /// The messages of all documents without an outcome.
+    /// The messages of all documents that have no outcome.
     private(set) var outstanding = Amount.none
-    /// The total granted to the document since it began.
+    /// The total credit that the document was granted since it began.
     private(set) var granted = Amount.none
     private var used = Amount.none
 
@@ -31,7 +31,7 @@ struct FlowCredit {
         self.capacity = capacity
     }
 
-    /// Resets the grant because a document begins or has ended.
+    /// Resets the grant, because a document begins or has ended.
     mutating func begin() {
         granted = .none
         used = .none
@@ -39,7 +39,7 @@ struct FlowCredit {
 
     /// Counts a message of the document.
     ///
-    /// - Returns: Whether the document had credit for it; without credit, nothing is counted.
+    /// - Returns: Whether the document had credit for the message. Without credit, nothing is counted.
     mutating func take(units: Int) -> Bool {
         let message = Amount(messages: 1, units: units)
         let left = granted - used
@@ -54,8 +54,10 @@ struct FlowCredit {
         outstanding = outstanding - Amount(messages: 1, units: units)
     }
 
-    /// Whether to send the document a grant without another reason: a quarter of the capacity is free. The outcome of
-    /// the last message suffices too, because a large message may need the whole capacity.
+    /// Whether to send a grant to the document even if there is nothing else to send.
+    ///
+    /// This is so if a quarter of the capacity is free. It is also so if no message is outstanding and any capacity is
+    /// free, because a large message may need the whole capacity.
     var isGrantDue: Bool {
         let free = free
         if outstanding.messages == 0 { return free.messages > 0 || free.units > 0 }
@@ -64,7 +66,7 @@ struct FlowCredit {
 
     /// Grants all free capacity.
     ///
-    /// - Returns: The total granted to the document since it began.
+    /// - Returns: The total credit that the document was granted since it began.
     mutating func grant() -> Amount {
         granted = granted + free
         return granted

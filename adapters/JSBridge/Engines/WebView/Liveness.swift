@@ -1,9 +1,9 @@
 import AdapterSupport
 import SignalboxCore
 
-/// A check whether a page responds within a time limit. Pure: the caller passes the time.
+/// A check whether a page responds within a time limit. It is pure, because the caller passes the time.
 struct Liveness {
-    /// The caller's next action.
+    /// The next action of the caller.
     enum Step { case ping, wait, terminate }
 
     private let limit: Duration
@@ -15,7 +15,7 @@ struct Liveness {
         self.limit = limit
     }
 
-    /// The interval between checks. It ends a page within 125 % of the limit.
+    /// The interval between checks. With it, an unresponsive page is ended within 125 % of the limit.
     var interval: Duration { min(limit / 8, .seconds(5)) }
 
     /// Returns the next step.
@@ -40,9 +40,9 @@ struct Liveness {
     }
 }
 
-/// A policy for reloading a page whose process ended. Pure: the caller passes the time.
+/// A policy for reloading a page whose process ended. It is pure, because the caller passes the time.
 struct CrashReloadPolicy {
-    /// The lifetime after which earlier failures are forgotten.
+    /// The lifetime of a page after which earlier failures are forgotten.
     static let resetAfter = Duration.seconds(60)
 
     private let source: SourceName
@@ -58,12 +58,12 @@ struct CrashReloadPolicy {
         backoff = ReconnectBackoff(first: min(.seconds(1), cap), cap: cap, slow: cap...cap)
     }
 
-    /// Records a committed load. Repeated calls for one process have no effect.
+    /// Records a committed load. Repeated calls for the same process have no effect.
     mutating func loadCommitted(at now: ContinuousClock.Instant) {
         if began == nil { began = now }
     }
 
-    /// Records the end of the page's process, or a failed load of its first page.
+    /// Records that the process of the page ended, or that its first page failed to load.
     ///
     /// - Parameter jitter: A random position from 0 to 1 in the range of the wait.
     /// - Returns: The wait before the page is reloaded, or `nil` after too many failures in a row.
@@ -87,13 +87,13 @@ struct CrashReloadPolicy {
     }
 }
 
-/// The progress of a page's graceful end after all its messages have their outcomes.
+/// The progress of a page's graceful end, after all messages of the page have their outcomes.
 struct GracefulClose {
     /// The maximum number of rounds for a page that calls again on each `drain`.
     private static let maximumRounds = 100
 
     private(set) var hasBegun = false
-    /// Whether the page was notified of its end, after which it settles its calls by itself.
+    /// Whether the page was notified of its end. After that, the page settles its calls by itself.
     private(set) var hasEnded = false
     private var rounds = 0
 

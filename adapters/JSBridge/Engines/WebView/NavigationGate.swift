@@ -3,7 +3,7 @@ import SignalboxRoutes
 import Synchronization
 
 /// The gate between a web view and its navigation chain. It returns exactly one verdict per request before a deadline,
-/// and bounds the number of concurrent requests. Safe on any thread.
+/// and bounds the number of concurrent requests. It is safe to use from any thread.
 final class NavigationGate: Sendable {
     /// An observer of requests and their verdicts. The request is `nil` if the text is not a URL.
     typealias Observer = @Sendable (NavigationRequest?, NavigationVerdict) -> Void
@@ -17,8 +17,8 @@ final class NavigationGate: Sendable {
     private let waiting = Mutex(0)
 
     /// - Parameters:
-    ///   - observer: A closure called on the requesting task before the verdict is returned.
-    ///   - clock: The clock of the deadline.
+    ///   - observer: A closure that is called on the requesting task before the verdict is returned.
+    ///   - clock: The clock that measures the deadline.
     init(
         _ configuration: WebViewConfiguration,
         counters: PageCounters,
@@ -33,13 +33,13 @@ final class NavigationGate: Sendable {
         self.observer = observer
     }
 
-    /// Returns the verdict. The caller must open only its `url`.
+    /// Returns the verdict on a URL. The caller must open only the `url` of the verdict.
     ///
-    /// A cancelled task immediately gets a verdict that cancels the navigation.
+    /// If the task is cancelled, it immediately gets a verdict that cancels the navigation.
     ///
     /// - Parameters:
     ///   - text: The URL as the engine reports it.
-    ///   - page: The requesting page, if any.
+    ///   - page: The requesting page, if there is one.
     func decide(_ text: String, kind: NavigationKind, frame: FrameRole, page: URLText?) async -> NavigationVerdict {
         let url: URLText
         do throws(URLTextError) {
@@ -69,11 +69,11 @@ final class NavigationGate: Sendable {
     private enum Race {
         case decided(NavigationVerdict)
         case late
-        /// The request was cancelled. The chain is cancelled too and answers immediately.
+        /// The request was cancelled. The chain is cancelled too, and answers immediately.
         case notTimed
     }
 
-    /// - Returns: `nil` if the deadline passed first. The chain does not wait for a cancelled handler.
+    /// - Returns: The verdict, or `nil` if the deadline passed first. The chain does not wait for a cancelled handler.
     private func inTime(_ request: NavigationRequest) async -> NavigationVerdict? {
         await withTaskGroup(of: Race.self) { [router, clock, deadline] group in
             group.addTask { .decided(await router.decide(request)) }
@@ -96,10 +96,10 @@ final class NavigationGate: Sendable {
     }
 }
 
-/// Returns whether a response is a download: every disposition but `inline` is (RFC 6266, section 4.2). Libraries
-/// download it without asking.
+/// Returns whether a response is a download. Every disposition except `inline` is (RFC 6266, section 4.2), and
+/// libraries download such a response without asking.
 ///
-/// - Parameter disposition: The header `Content-Disposition`, if there is one.
+/// - Parameter disposition: The value of the `Content-Disposition` header, if there is one.
 func isAttachment(_ disposition: String?) -> Bool {
     let fields = disposition?.lowercased().split(separator: ";", omittingEmptySubsequences: false)
     let type = fields?.first?.split(separator: " ").first ?? ""

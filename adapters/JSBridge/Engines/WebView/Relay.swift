@@ -2,20 +2,21 @@ import AdapterSupport
 import SignalboxCore
 import SignalboxRoutes
 
-/// A parser of relay.js texts: a line with the document's token and origin, then records of three lines each.
+/// A parser of the texts that relay.js posts. A text is a line with the token and the origin of the document, followed
+/// by records of three lines each.
 ///
-/// An attacker may control the process that sent it. The reader inspects each byte once and stores nothing.
+/// An attacker may control the process that sent the text. The reader inspects each byte once and stores nothing.
 struct RelayReader {
     private let bytes: UnsafeRawBufferPointer
-    /// The start of the next line; greater than the byte count at the end.
+    /// The start of the next line, which is greater than the byte count at the end.
     private var next = 0
     private var line = 0
 
     /// The length of a token, in hexadecimal digits.
     static let tokenLength = 16
-    /// The maximum length of an origin, in bytes: a host has at most 253, and schemes are short.
+    /// The maximum length of an origin, in bytes. A host has at most 253 bytes, and schemes are short.
     static let longestOrigin = 512
-    /// The maximum length of a record's first line, in bytes.
+    /// The maximum length of the first line of a record, in bytes.
     static let longestHead = 128
 
     /// - Parameter bytes: The text, which must outlive the reader.
@@ -23,7 +24,7 @@ struct RelayReader {
         self.bytes = bytes
     }
 
-    /// Returns the first line. Call once, before ``record()``.
+    /// Returns the first line. Call this method once, before ``record()``.
     mutating func header() throws(RelayTextError) -> (token: String, origin: String) {
         let fields = try fields(atMost: RelayReader.tokenLength + 1 + RelayReader.longestOrigin)
         guard fields.count == 2, fields[0].utf8.count == RelayReader.tokenLength,
@@ -89,7 +90,7 @@ struct RelayReader {
         return start..<end
     }
 
-    /// Returns the ASCII fields of the next line, at least one.
+    /// Returns the ASCII fields of the next line, of which there is at least one.
     private mutating func fields(atMost limit: Int) throws(RelayTextError) -> [String] {
         guard let range = nextLine(), range.count <= limit else { throw invalid("expected a short line") }
         let text = UnsafeRawBufferPointer(rebasing: bytes[range])
@@ -123,19 +124,19 @@ extension UInt8 {
     }
 }
 
-/// A record of a relay.js text. Ranges are byte positions in the text; those of JSON strings include the quotes.
+/// A record of a relay.js text. Ranges are byte positions in the text. The range of a JSON string includes the quotes.
 enum RelayRecord: Hashable {
     /// The first record of a document.
     case hello
     /// A message.
     case call(RelayCall)
-    /// JSON, possibly empty, for `returned`; else a JSON string.
+    /// The answer to a call. For `returned`, the text is JSON and may be empty. Otherwise, it is a JSON string.
     case answer(number: UInt64, PageAnswerKind, text: Range<Int>)
     /// A warning, as a JSON string.
     case warn(Range<Int>)
     /// A script error, as a JSON string.
     case error(Range<Int>)
-    /// The number of calls rejected in the page because too many waited.
+    /// The number of calls that the page rejected because too many waited.
     case full(Int)
     /// The number of withheld lines and the number of script errors among them.
     case withheld(lines: Int, errors: Int)
@@ -144,15 +145,15 @@ enum RelayRecord: Hashable {
 /// A record of a message.
 struct RelayCall: Hashable {
     let number: UInt64
-    /// The deadline for its start, in milliseconds from the call, or 0 for none.
+    /// The time within which the message must start, in milliseconds from the call, or 0 for no limit.
     let timeout: Double
-    /// The length of its JSON before truncation, in UTF-16 code units.
+    /// The length of the JSON before it was truncated, in UTF-16 code units.
     let units: Int
     let handler: Range<Int>
     let json: Range<Int>
 }
 
-/// An error of a text that relay.js never posts.
+/// An error in a text that relay.js never posts.
 struct RelayTextError: Error, Hashable, CustomStringConvertible {
     /// The line number, counted from 1.
     let line: Int
@@ -161,9 +162,10 @@ struct RelayTextError: Error, Hashable, CustomStringConvertible {
     var description: String { "line \(line): \(detail)" }
 }
 
-/// The origin claimed by a text from the private world, to compare with the frame's origin that the engine reports.
+/// The origin that a text from the private world claims, to compare with the origin of the frame that the engine
+/// reports.
 struct ClaimedOrigin {
-    /// The maximum number of bytes searched in the first line, longer than a token with the longest origin.
+    /// The maximum number of bytes searched in the first line. It is longer than a token with the longest origin.
     private static let longestLine = URLText.maximumLength + 64
 
     private let origin: WebOrigin?
@@ -178,12 +180,12 @@ struct ClaimedOrigin {
         origin = try? WebOrigin(String(Substring(line[line.index(after: space)...])))
     }
 
-    /// Returns whether this is the frame's origin. An opaque origin equals no other.
+    /// Returns whether this is the origin of the frame. An opaque origin equals no other.
     ///
     /// - Parameters:
-    ///   - scheme: The frame's scheme; empty if its origin is opaque.
-    ///   - host: The frame's host; an IPv6 address may have brackets.
-    ///   - port: The frame's port, or 0 for the scheme's default.
+    ///   - scheme: The scheme of the frame, which is empty if the origin of the frame is opaque.
+    ///   - host: The host of the frame. An IPv6 address may have brackets.
+    ///   - port: The port of the frame, or 0 for the default port of the scheme.
     func matches(scheme: String, host: String, port: Int) -> Bool {
         let needsBrackets = host.utf8.contains(UInt8(ascii: ":")) && host.utf8.first != UInt8(ascii: "[")
         let authority = (needsBrackets ? "[\(host)]" : host) + (port == 0 ? "" : ":\(port)")
@@ -196,20 +198,22 @@ extension UnsafeRawBufferPointer {
     /// The length of this UTF-8 text in UTF-16 code units, as JavaScript counts it.
     var utf16Length: Int {
         reduce(into: 0) { count, byte in
-            // The first byte of a character; a character of four bytes has two units.
+            // Only the first byte of a character counts. A character of four bytes has two units.
             if byte & 0xC0 != 0x80 { count += byte >= 0xF0 ? 2 : 1 }
         }
     }
 }
 
-/// A builder of the scripts that the program evaluates in the private world. Each is one call of relay.js with pieces
-/// for the page, a JSON array within a string literal. No content of a piece can end either.
+/// A builder of the scripts that the program evaluates in the private world.
+///
+/// Each script is one call of relay.js with pieces for the page, which form a JSON array within a string literal. No
+/// content of a piece can end the array or the literal.
 struct RelayScript {
     private var json = JSONText()
 
     /// The number of pieces.
     private(set) var count = 0
-    /// The size of the pieces in bytes.
+    /// The size of the pieces, in bytes.
     var byteCount: Int { json.bytes.count }
 
     /// Adds the JSON reply to a message.
@@ -238,7 +242,7 @@ struct RelayScript {
         end()
     }
 
-    /// Adds the end of the page: its calls, including later ones, settle with `closed`.
+    /// Adds the end of the page, after which all its calls settle with `closed`, including later ones.
     mutating func addClose(_ message: String) {
         begin("close")
         add(message)
@@ -248,14 +252,14 @@ struct RelayScript {
     /// Returns the script.
     ///
     /// - Parameters:
-    ///   - token: The document that it is for; others ignore it.
-    ///   - grant: The document's total credit.
-    ///   - answers: The total number of the program's calls that the document has received.
+    ///   - token: The token of the document for which the script is. Other documents ignore the script.
+    ///   - grant: The total credit of the document.
+    ///   - answers: The total number of calls from the program that the document has received.
     func text(to token: String, grant: FlowCredit.Amount, answers: Int) -> String {
         var text = Array("signalboxRelay('\(token)',\(grant.messages),\(grant.units),\(answers),'[".utf8)
         text.reserveCapacity(text.count + byteCount * 5 / 4)
         for byte in json.bytes {
-            // The characters of JSON that have a meaning in the literal. JSONText escapes the line ends.
+            // These characters of JSON have a meaning in the literal. JSONText escapes the line ends.
             if byte == UInt8(ascii: "\\") || byte == UInt8(ascii: "'") { text.append(UInt8(ascii: "\\")) }
             text.append(byte)
         }

@@ -1,7 +1,7 @@
 import DequeModule
 import SignalboxCore
 
-/// The state machine of a web view's run. Pure: it returns the actions to perform as ``WebViewEffects``.
+/// The state machine of a web view's run. It is pure, and returns the actions to perform as ``WebViewEffects``.
 struct RunState: Sendable {
     enum Life { case open, stopping, over }
 
@@ -19,9 +19,9 @@ struct RunState: Sendable {
     struct Document {
         let token: String
         let origin: Origin
-        /// The document's ordinal in the run.
+        /// The ordinal of the document in the run.
         let serial: Int
-        /// The number of calls from the program that it has received.
+        /// The number of calls from the program that the document has received.
         var calls = 0
     }
 
@@ -51,7 +51,7 @@ struct RunState: Sendable {
     private var lastToken: UInt64 = 0
     private var rawCalls = 0
 
-    /// The batches to submit after `rest`, which the intake has refused once. Their tokens are in `calls`.
+    /// The batches to submit after `rest`, which the intake has refused once. The tokens of all of them are in `calls`.
     var batches = Deque<[Arrival]>()
     var rest: [Arrival] = []
     var isSubmitting = false
@@ -104,7 +104,7 @@ struct RunState: Sendable {
 
     enum CallAdmission {
         case taken(token: UInt64, Origin)
-        /// The page receives an answer or needs none.
+        /// The page already gets an answer, or it needs none.
         case settled
         case beyondCredit
     }
@@ -138,7 +138,7 @@ struct RunState: Sendable {
         return .taken(token: lastToken)
     }
 
-    /// Settles a message with its outcome. Ignores unknown tokens, because a sink may be called too often.
+    /// Settles a message with its outcome. Unknown tokens are ignored, because a sink may be called too often.
     mutating func settle(_ token: UInt64, _ outcome: Outcome, _ effects: inout WebViewEffects) {
         switch calls.removeValue(forKey: token) {
         case .page(let number, document?.serial, let units):
@@ -166,7 +166,7 @@ struct RunState: Sendable {
         if life == .open { batches.append(arrivals) } else { refuse(arrivals[...], &effects) }
     }
 
-    /// Takes the batch to submit next, and returns no other until ``submitted(_:_:_:)``.
+    /// Takes the batch to submit next. There is no other batch to take until ``submitted(_:_:_:)``.
     mutating func takeBatch() -> [Arrival]? {
         guard !isSubmitting, !isWaitingForRoom else { return nil }
         let next = rest.isEmpty ? batches.popFirst() : rest
@@ -175,7 +175,7 @@ struct RunState: Sendable {
         return next
     }
 
-    /// Records the number of arrivals that the intake accepted from the batch.
+    /// Records the number of arrivals of the batch that the intake accepted.
     mutating func submitted(_ batch: [Arrival], _ taken: Int, _ effects: inout WebViewEffects) {
         isSubmitting = false
         guard taken < batch.count else { return }
@@ -192,13 +192,14 @@ struct RunState: Sendable {
 }
 
 extension RunState {
-    /// The maximum number of scripts in progress. An unresponsive page thus fills the mailbox instead of the memory.
+    /// The maximum number of scripts in progress. With it, an unresponsive page fills the mailbox instead of the
+    /// memory.
     static let maximumScripts = 4
-    /// The maximum number of pieces in a script, and the size in bytes after which it takes no more.
+    /// The maximum number of pieces in a script, and the size in bytes after which a script takes no more.
     static let scriptPieces = 256
     static let scriptBytes = 1_048_576
 
-    /// The document's own notifications in a script, and whether messages from the program may follow them.
+    /// The notifications that begin a script, and whether messages from the program may follow them.
     struct Beginning {
         let pieces: [Piece]
         let includesMessages: Bool
@@ -209,11 +210,11 @@ extension RunState {
         case given(to: String, grant: FlowCredit.Amount, answers: Int)
         /// The script would be empty.
         case none
-        /// New work arrived meanwhile.
+        /// New work arrived while the script was written.
         case again
     }
 
-    /// Begins a script if the state permits one.
+    /// Begins a script, if the state permits one.
     mutating func beginScript() -> Beginning? {
         guard life != .over, document != nil, scripts < RunState.maximumScripts else {
             isAwake = false
@@ -227,12 +228,12 @@ extension RunState {
         for piece in taken {
             if case .outcome(_, _, let units) = piece { credit.release(units: units) }
         }
-        // Counted from here, because the pieces taken are not delivered until the script is done.
+        // The script counts from here, because the pieces taken are not delivered until the script is done.
         scripts += 1
         return Beginning(pieces: taken, includesMessages: !gracefulClose.hasBegun)
     }
 
-    /// Ends a script of `count` pieces, of which `calls` are calls for the document to answer.
+    /// Ends a script of `count` pieces. The document has to answer `calls` of them.
     mutating func endScript(pieces count: Int, calls: Int) -> Script {
         guard life != .over, var document else {
             scripts = max(0, scripts - 1)
@@ -252,7 +253,7 @@ extension RunState {
     }
 
     mutating func scriptDone() {
-        // The process whose scripts were counted may have ended.
+        // The process whose scripts were counted may have ended, so the count may already be zero.
         scripts = max(0, scripts - 1)
         if document != nil { needsWake = true }
     }
@@ -321,7 +322,7 @@ extension RunState {
     }
 }
 
-/// The actions that a change of a ``RunState`` requires, performed outside its lock.
+/// The actions that a change of a ``RunState`` requires. They are performed outside its lock.
 struct WebViewEffects: Sendable {
     typealias Reply = @Sendable (RawAnswer) -> Void
 
@@ -329,7 +330,7 @@ struct WebViewEffects: Sendable {
     var wakes = false
     /// Whether to end the surface.
     var endsSurface = false
-    /// Whether a document ended without answering its calls.
+    /// Whether a document ended that has not answered its calls.
     var losesDocument = false
     /// The raw calls to settle.
     var answers: [(reply: Reply, answer: RawAnswer)] = []

@@ -1,44 +1,57 @@
 public import SignalboxCore
 
 /// The source, page and limits of a web view.
+///
+/// ```swift
+/// let page = try BridgeConfigurator().build(url: URLText("https://shop.example/"))
+/// var configuration = WebViewConfiguration(source: "shop", page: page)
+/// configuration.display = .window(width: 1_280, height: 800)
+/// ```
 public struct WebViewConfiguration: Sendable {
     /// The configured source of the arrivals.
     public var source: SourceName
-    /// The first page, and the permissions of its pages.
+    /// The first page, and what it and the pages after it are permitted to do.
     public var page: BridgeConfiguration
-    /// The display of the view.
+    /// The display of the view. By default, the view is off-screen and has 1,024 by 768 pixels.
     public var display = WebViewDisplay.offscreen(width: 1_024, height: 768)
-    /// The deadline of a navigation verdict, above zero and at most 1 h; 10 s by default. Without one, nothing loads.
+    /// The deadline of a navigation verdict. It is above zero and at most 1 h. The default is 10 s. A navigation
+    /// without a verdict does not load.
     public var navigationDeadline: Duration = .seconds(10)
-    /// The maximum number of navigations that wait for verdicts, 1 to 10,000; 100 by default. Others are cancelled.
+    /// The maximum number of navigations that wait for verdicts, from 1 to 10,000. The default is 100. Further
+    /// navigations are cancelled.
     public var navigationsWaiting = 100
-    /// The maximum number of the page's messages without an outcome, 1 to 100,000; 1,000 by default. Further messages
-    /// wait in the page.
+    /// The maximum number of messages from the page that have no outcome, from 1 to 100,000. The default is 1,000.
+    /// Further messages wait in the page.
     public var messagesInFlight = 1_000
-    /// Their maximum total size, at least the limit of a message; 16 MiB by default. The page counts UTF-16 code units
-    /// as bytes, so text other than ASCII may have up to three times as many bytes.
+    /// The maximum total size of these messages. It is at least the limit of one message. The default is 16 MiB. The
+    /// page counts a UTF-16 code unit as one byte, so text other than ASCII may have up to three times as many bytes.
     public var bytesInFlight = 16 * 1_024 * 1_024
-    /// The maximum number of messages that wait in the page for earlier ones, 1 to 1,000,000; 10,000 by default. The
-    /// page rejects a call beyond it with `full`, and the engine counts it.
+    /// The maximum number of messages that wait in the page for earlier ones, from 1 to 1,000,000. The default is
+    /// 10,000. The page rejects a call beyond it with `full`, and the engine counts such calls.
     public var messagesWaitingInPage = 10_000
-    /// The maximum number of calls and messages from the program that wait for the page, 1 to 1,000,000; 1,000 by
-    /// default. Beyond it, a ``PageHandle`` throws `full`.
+    /// The maximum number of calls and messages from the program that wait for the page, from 1 to 1,000,000. The
+    /// default is 1,000. Beyond it, a ``PageHandle`` throws `full`.
     public var messagesToPage = 1_000
-    /// The maximum number of messages that wait in the page for a listener of `signalbox.on`, 1 to 1,000,000; 256 by
-    /// default. Beyond it, the page logs and drops the oldest; a call waiting for its answer fails.
+    /// The maximum number of messages that wait in the page for a listener of `signalbox.on`, from 1 to 1,000,000. The
+    /// default is 256. Beyond it, the page logs and drops the oldest message. If that message was a call, the call
+    /// fails.
     public var messagesWithoutListener = 256
-    /// The time after which the process of an unresponsive page is ended, at least 1 s; 30 s by default.
+    /// The time after which the process of an unresponsive page is ended. It is at least 1 s. The default is 30 s.
     public var unresponsiveLimit: Duration = .seconds(30)
-    /// The maximum number of reloads in a row after the page's process ends, 0 to 1,000; 5 by default. Then the run
-    /// ends with ``JSBridgeError`` `pageFailed`. A page that lives a minute resets the count.
+    /// The maximum number of reloads in a row after the process of the page ends, from 0 to 1,000. The default is 5.
+    ///
+    /// When they are used up, the run ends with ``JSBridgeError`` `pageFailed`. A page that lives a minute resets the
+    /// count.
     public var reloads = 5
-    /// The maximum wait before a reload, above zero and at most 1 h; 30 s by default. The first wait is at most 1 s.
+    /// The maximum wait before a reload. It is above zero and at most 1 h. The default is 30 s. The first wait is at
+    /// most 1 s.
     public var reloadCap: Duration = .seconds(30)
     /// The limits of one message, in either direction.
     public var limits = MessageLimits()
-    /// The maximum number of script errors logged per second, at least 1; 100 by default. One line reports the rest.
+    /// The maximum number of script errors that are logged per second. It is at least 1. The default is 100. One
+    /// further line reports the number of lines that were withheld.
     public var consoleLinesPerSecond = 100
-    /// The time limit of a page's graceful end; 2 s unless a test changes it.
+    /// The time limit of the graceful end of a page. Only tests change it.
     var gracefulCloseTimeout: Duration = .seconds(2)
 
     /// Creates a configuration with default limits.
@@ -78,9 +91,9 @@ extension WebViewConfiguration {
 
 /// The display of a web view.
 public enum WebViewDisplay: Sendable, Hashable {
-    /// No display: the page is drawn for snapshots only. Width and height in pixels, 1 to 16,384.
+    /// The page has no display and is drawn only for snapshots. Width and height are in pixels, from 1 to 16,384.
     case offscreen(width: Int, height: Int)
-    /// A separate window with the page's title. Width and height in pixels, 1 to 16,384.
+    /// The page has a separate window with its title. Width and height are in pixels, from 1 to 16,384.
     case window(width: Int, height: Int)
 
     /// The width and height in pixels.

@@ -4,7 +4,7 @@ import NavigationChain
 import SignalboxCore
 import SignalboxRoutes
 
-/// The parts of a web view's engine that all its runs share.
+/// The parts of a web view's engine that all runs of the engine share.
 struct WebViewHost: Sendable {
     let configuration: WebViewConfiguration
     /// The name in ``ScriptFacts/engine``.
@@ -14,13 +14,13 @@ struct WebViewHost: Sendable {
     let gate: NavigationGate
     let counters = PageCounters()
     let log: AdapterLog
-    /// The log of the page's scripts.
+    /// The log of the scripts of the page.
     let scriptLog: PageLog
 
     /// Validates the configuration and creates the parts.
     ///
     /// - Parameters:
-    ///   - engine: The name in the facts of the page's messages.
+    ///   - engine: The name in the facts of messages from the page.
     ///   - navigations: An observer of each navigation request.
     /// - Throws: ``JSBridgeError`` `invalidConfiguration`.
     init(
@@ -49,9 +49,9 @@ struct WebViewHost: Sendable {
     }
 }
 
-/// The consequences of navigation verdicts that no engine loads.
+/// The consequences of navigation verdicts whose URL no engine loads.
 extension WebViewHost {
-    /// Logs a verdict that refuses a download or the first page. Other refusals are expected.
+    /// Logs a verdict that refuses a download or the first page. Other refusals are expected, so they are not logged.
     ///
     /// - Parameter hasPage: Whether a page has been committed.
     func reportRefused(_ verdict: NavigationVerdict, hasPage: Bool) {
@@ -63,7 +63,8 @@ extension WebViewHost {
         }
     }
 
-    /// Returns the URL of an allowed window, which the engine loads in its only view, or `nil` if no window may have it.
+    /// Returns the URL of an allowed window, which the engine loads in its only view. Returns `nil` if the URL must not
+    /// be opened in a window.
     func windowURL(of verdict: NavigationVerdict) -> URLText? {
         guard let url = verdict.url, url.scheme == "http" || url.scheme == "https" else {
             let line = "a new window was not opened, because only http and https are loaded: \(verdict)"

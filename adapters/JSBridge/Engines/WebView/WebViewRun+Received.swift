@@ -2,9 +2,9 @@ import AdapterSupport
 import Logging
 import SignalboxCore
 
-/// Receives the page's texts and calls, on the engine's thread.
+/// Receives the texts and calls of the page, on the thread of the engine.
 extension WebViewRun {
-    /// Receives a text that relay.js posted, from the private world only.
+    /// Receives a text that relay.js posted. The text must come from the private world.
     func received(_ text: String) {
         var text = text
         var batch = PageBatch(limits: host.configuration.limits, pool: pool)
@@ -25,7 +25,8 @@ extension WebViewRun {
     /// - Parameters:
     ///   - handler: The name of the handler.
     ///   - json: The value, or `nil` for `undefined`.
-    ///   - reply: A closure called once, on any thread and possibly before this function returns. It must not block.
+    ///   - reply: A closure that is called once, on any thread and possibly before this method returns. It must not
+    ///     block.
     func receivedRaw(_ handler: String, _ json: String?, reply: @escaping @Sendable (RawAnswer) -> Void) {
         guard let envelope = envelopes[handler] else {
             return reply(.error("unknownAction: the page has no such handler"))
@@ -131,7 +132,7 @@ extension WebViewRun {
         return .success(envelope)
     }
 
-    /// Finishes a call from the program with the page's answer.
+    /// Finishes a call from the program with the answer of the page.
     private func answered(_ number: UInt64, _ kind: PageAnswerKind, _ text: Bytes) {
         let answer = AnswerTable.Answer(
             kind,
@@ -144,7 +145,7 @@ extension WebViewRun {
 }
 
 extension RelayRecord {
-    /// Returns the text of a JSON string, or a placeholder if it is not one, because a page can post anything.
+    /// Returns the text of a JSON string. Returns a placeholder for any other value, because a page can post anything.
     fileprivate static func text(_ json: Slice<UnsafeRawBufferPointer>) -> String {
         let limits = MessageLimits(bytes: longestText)
         let text =
@@ -152,7 +153,8 @@ extension RelayRecord {
         return text ?? "[not a text]"
     }
 
-    /// The maximum length in bytes. relay.js permits 8,000 units; each may be an escape of six bytes, or three bytes.
+    /// The maximum length in bytes. relay.js permits 8,000 units, and each may be an escape of six bytes, or three
+    /// bytes.
     private static let longestText = 65_536
 }
 
@@ -179,15 +181,18 @@ extension RawAnswer {
     }
 }
 
-/// A limit on posts outside the bridge. The library accepts all such messages, of any number and size, on the thread
-/// that all views share. Pure: the caller passes the time.
+/// A limit on posts outside the bridge. It is pure, because the caller passes the time.
+///
+/// The library accepts all such messages, of any number and size, on the thread that all views share.
 struct RawRateLimit {
     /// The maximum number of messages per second.
     static let messages = 1_000
-    /// The maximum size of their JSON per second, in bytes; the message that exceeds it is the last.
+    /// The maximum size of the JSON of the messages per second, in bytes. The message that exceeds it is the last one
+    /// accepted.
     static let bytes = 16 * 1_024 * 1_024
 
-    /// The maximum processor time spent to read them per second. The library uses about as much before it delivers one.
+    /// The maximum processor time that is spent per second to read the messages. The library uses about as much before
+    /// it delivers a message.
     static let time = Duration.milliseconds(100)
 
     private var began: ContinuousClock.Instant?
@@ -198,8 +203,8 @@ struct RawRateLimit {
     /// Counts a message.
     ///
     /// - Parameters:
-    ///   - bytes: The length of its JSON.
-    ///   - time: The processor time spent to read it.
+    ///   - bytes: The length of the JSON.
+    ///   - time: The processor time that was spent to read the message.
     /// - Returns: Whether more messages may follow in this second.
     mutating func take(_ bytes: Int, in time: Duration, at now: ContinuousClock.Instant) -> Bool {
         if began.map({ now - $0 >= .seconds(1) }) ?? true {

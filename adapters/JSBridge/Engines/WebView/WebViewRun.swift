@@ -3,15 +3,15 @@ import SignalboxCore
 import SignalboxRoutes
 import Synchronization
 
-/// A run of a web view for any library: incoming and outgoing messages, documents, and the end of the page.
+/// A run of a web view for any library. It handles incoming and outgoing messages, documents, and the end of the page.
 ///
-/// An engine creates its surface and the run, starts loading, and awaits ``serve()``. That function returns once
-/// everything submitted has settled and the surface has ended.
+/// An engine creates its surface and the run, starts loading, and awaits ``serve()``. That method returns once
+/// everything that was submitted has settled and the surface has ended.
 final class WebViewRun: SettlementSink, MailboxReader {
     let host: WebViewHost
     private let intake: any Intake
     private let surface: any WebViewSurface
-    /// The origins of pages with the bridge, by their text.
+    /// The origins of pages that have the bridge, by their text.
     let origins: [String: Origin]
     /// The origin of raw calls.
     let unknownOrigin: Origin
@@ -58,9 +58,9 @@ final class WebViewRun: SettlementSink, MailboxReader {
 
     // MARK: - Serving
 
-    /// Serves the page until its end; call once. Cancellation of the task is ``stop()``.
+    /// Serves the page to its end. Call this method once. If its task is cancelled, it calls ``stop()``.
     ///
-    /// - Throws: The error passed to ``fail(_:)``.
+    /// - Throws: The error that was passed to ``fail(_:)``.
     func serve() async throws(JSBridgeError) {
         host.mailbox.attach(self)
         await withTaskCancellationHandler {
@@ -88,7 +88,7 @@ final class WebViewRun: SettlementSink, MailboxReader {
                     stop()
                 }
             case .gracefulClose:
-                // An unstructured task, because this one is already cancelled.
+                // This task is unstructured, because the current task is already cancelled.
                 timer = Task { [self] in
                     if (try? await Task.sleep(for: host.configuration.gracefulCloseTimeout)) != nil { close() }
                 }
@@ -105,12 +105,13 @@ final class WebViewRun: SettlementSink, MailboxReader {
 
     // MARK: - Any thread
 
-    /// Begins the graceful end: new messages are answered `drain`, the others get their outcome, then the surface ends.
+    /// Begins the graceful end. New messages are answered `drain`, the others get their outcome, and then the surface
+    /// ends.
     func stop() {
         change { state, effects in state.stop(&effects) }
     }
 
-    /// Ends the page immediately. Outcomes of messages already submitted are discarded.
+    /// Ends the page immediately. Outcomes of messages that were already submitted are discarded.
     func close() {
         change { state, effects in state.end(nil, &effects) }
     }
@@ -120,7 +121,7 @@ final class WebViewRun: SettlementSink, MailboxReader {
         change { state, effects in state.end(error, &effects) }
     }
 
-    /// Records the end of the surface; see ``WebViewSurface/end()``.
+    /// Records the end of the surface. See ``WebViewSurface/end()``.
     func surfaceEnded() {
         change { state, _ in state.hasSurfaceEnded = true }
     }
@@ -137,7 +138,7 @@ final class WebViewRun: SettlementSink, MailboxReader {
         change { state, effects in state.settle(token, outcome, &effects) }
     }
 
-    /// Submits the batches for which the intake has room, in order. Safe on any thread.
+    /// Submits the batches for which the intake has room, in order. This method is safe to call from any thread.
     func submit() {
         while let batch = change({ state, _ in state.takeBatch() }) {
             let taken = intake.take(batch, to: self)
@@ -146,16 +147,19 @@ final class WebViewRun: SettlementSink, MailboxReader {
     }
 }
 
-/// The functions that the engine calls on its thread for the page's events and scripts.
+/// The methods that the engine calls on its thread for the events and scripts of the page.
 extension WebViewRun {
-    /// Records a load committed in the main frame, which ends the document before it. Call it before passing any text
-    /// of the new document to ``received(_:)``; the library's signals have this order.
+    /// Records a load that was committed in the main frame, which ends the document before it.
+    ///
+    /// Call this method before passing any text of the new document to ``received(_:)``. The signals of the library
+    /// have this order.
     func committed() {
         change { state, effects in state.loseDocument(&effects) }
     }
 
-    /// Returns the next script to evaluate in the private world of the main frame. Call ``scriptDone()`` for each one
-    /// after it was evaluated or has failed.
+    /// Returns the next script to evaluate in the private world of the main frame.
+    ///
+    /// Call ``scriptDone()`` for each script after it was evaluated or has failed.
     func nextScript() -> String? {
         while let beginning = change({ state, _ in state.beginScript() }) {
             var script = RelayScript()
@@ -198,7 +202,7 @@ extension WebViewRun {
         }
     }
 
-    /// Sets the page's title from the document's; `nil` and an empty title restore the configured one.
+    /// Sets the title of the page from that of the document. `nil` and an empty title restore the configured one.
     func titleChanged(_ title: String?) {
         let page = host.configuration.page
         guard page.overridesTitle else { return }
@@ -220,15 +224,18 @@ extension RelayScript {
     }
 }
 
-/// The view of a ``WebViewRun``. An engine creates it, and the engine's thread owns it.
+/// The view of a ``WebViewRun``. An engine creates it, and the thread of the engine owns it.
 ///
-/// Both functions are called on any thread, even within a call of the run. They must not block or call the run before
-/// they return; they pass the request to the engine's thread.
+/// Both methods may be called from any thread, even within a call of the run. They must not block, and they must not
+/// call the run before they return. They pass the request to the thread of the engine instead.
 protocol WebViewSurface: AnyObject, Sendable {
-    /// Announces scripts. The surface calls ``WebViewRun/nextScript()`` until it returns `nil`, and evaluates each.
+    /// Announces scripts. The surface then calls ``WebViewRun/nextScript()`` until that returns `nil`, and evaluates
+    /// each script.
     func wake()
 
-    /// Closes the page because the run ends. Called once. After its last call of the run, including those for scripts
-    /// in progress, the surface calls ``WebViewRun/surfaceEnded()`` and releases the run.
+    /// Closes the page, because the run ends. The run calls this method once.
+    ///
+    /// The surface calls ``WebViewRun/surfaceEnded()`` after all its other calls of the run, including those for
+    /// scripts in progress, and then releases the run.
     func end()
 }

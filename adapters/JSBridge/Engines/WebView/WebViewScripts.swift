@@ -1,24 +1,26 @@
 import SignalboxCore
 import SignalboxRoutes
 
-/// The scripts that a web view injects. Only names, origins and numbers in them come from outside the library.
+/// The scripts that a web view injects. Only the names, origins and numbers in them come from outside the library.
 struct WebViewScripts: Sendable {
     /// The name of the private script world.
     static let world = "signalbox"
-    /// The only handler of the private world.
+    /// The name of the only handler in the private world.
     static let handler = "signalbox"
 
-    /// Runs at document start in the main frame's private world, for ``patterns`` if the engine supports them. It also
-    /// checks the origin itself.
+    /// The script that runs at document start in the private world of the main frame. If the engine supports patterns,
+    /// the script runs only for ``patterns``. The script also checks the origin itself.
     let relay: String
-    /// Runs at document start in the main frame's page world, for ``patterns`` if the engine supports them. It also
-    /// checks the origin itself.
+    /// The script that runs at document start in the page world of the main frame. If the engine supports patterns, the
+    /// script runs only for ``patterns``. The script also checks the origin itself.
     let page: String
-    /// Runs at document end in the main frame's private world, on every page; `nil` if pages may zoom.
+    /// The script that runs at document end in the private world of the main frame, on every page, or `nil` if pages
+    /// may zoom.
     let zoom: String?
-    /// The URL patterns of pages with the bridge, such as `https://app.example/*`. WebKit's patterns have no ports.
+    /// The URL patterns of pages that have the bridge, such as `https://app.example/*`. The patterns of WebKit have no
+    /// ports.
     let patterns: [String]
-    /// The handlers with replies in the page's world; see ``WebViewRun/receivedRaw(_:_:reply:)``.
+    /// The names of the handlers with replies in the page's world. See ``WebViewRun/receivedRaw(_:_:reply:)``.
     let rawHandlers: [String]
 
     init(_ configuration: WebViewConfiguration) {
@@ -46,7 +48,8 @@ struct WebViewScripts: Sendable {
         zoom = page.disablesZoom ? WebViewScripts.keepScale : nil
     }
 
-    /// Reads members through `Document.prototype`, because a named element shadows those of `document` (HTML, 3.1.6).
+    /// The script of ``zoom``. It reads members through `Document.prototype`, because a named element shadows those of
+    /// `document` (HTML, 3.1.6).
     static let keepScale = """
         (function () {
         'use strict';
@@ -68,22 +71,23 @@ struct WebViewScripts: Sendable {
         return text
     }
 
-    /// Returns an array of string literals: JSON is JavaScript.
+    /// Returns the texts as an array of string literals. JSON can be used here because it is also JavaScript.
     private static func list(_ texts: [String]) -> String {
         "[\(texts.map(JSONText.quoted).joined(separator: ","))]"
     }
 }
 
-/// A script that reports possible changes of a page's title, at most ten times a second. `WKWebView` reports them only
-/// to observers of the Objective-C runtime. The engine supplies the title, because a page can replace the properties of
-/// its document.
+/// A script that reports possible changes of a page's title, at most ten times a second.
+///
+/// The script is needed because `WKWebView` reports changes only to observers of the Objective-C runtime. The engine
+/// supplies the title itself, because a page can replace the properties of its document.
 enum TitleScript {
     /// A script world used only by this script.
     static let world = "signalbox.title"
-    /// The script's handler.
+    /// The name of the handler that the script calls.
     static let handler = "title"
 
-    /// Runs at document end, main frame only, on every page.
+    /// The text of the script. It runs at document end, in the main frame only, on every page.
     static let text = """
         (function () {
         'use strict';

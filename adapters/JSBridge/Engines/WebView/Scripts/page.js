@@ -1,9 +1,10 @@
-// Runs in the page's world, top frame only, at document start, before the page's scripts: bridge.js with relay.js as
-// its transport. Evaluates to a function of bridge.js and settings: origins, handlers, messagesWithoutListener.
+// This script connects bridge.js with relay.js as its transport. It runs in the page's world, in the top frame only, at
+// document start and before the scripts of the page. It evaluates to a function that takes bridge.js and the settings
+// origins, handlers and messagesWithoutListener.
 (function (bridge, settings) {
 'use strict';
-// After document.open(), which removes the listeners, this may run again in the same document, when the page may have
-// changed the prototypes. The key is a symbol: a named element shadows even own members of `document`.
+// This script may run again in the same document after document.open(), which removes the listeners. By then, the page
+// may have changed the prototypes. The key is a symbol, because a named element shadows even own members of `document`.
 const listening = Symbol.for('signalbox:listen');
 if (Object.hasOwn(document, listening)) return void document[listening]();
 const { origin } = location;
@@ -11,9 +12,9 @@ let isListed = false;
 for (let index = 0; index < settings.origins.length; index += 1) isListed ||= settings.origins[index] === origin;
 if (globalThis.origin !== origin || !isListed) return;
 
-// Captured once, because a page may change its globals and prototypes later. Members come from the prototypes: a named
-// element shadows any member of `document` (HTML, 3.1.6). On `window` it answers only names that neither the object nor
-// its prototypes have (7.2.2.3), such as `signalbox` and `then`.
+// These are captured once, because a page may change its globals and prototypes later. Members are read from the
+// prototypes, because a named element shadows any member of `document` (HTML, 3.1.6). On `window`, such an element
+// answers only names that neither the object nor its prototypes have (7.2.2.3), such as `signalbox` and `then`.
 const { stringify, parse } = JSON;
 const { setTimeout, CustomEvent, String, Error } = globalThis;
 const { bind, call } = Function.prototype;
@@ -40,10 +41,10 @@ define(scope, 'messageHandlers', undefined, true);
 const quote = (text) => stringify(toWellFormed(text));
 const short = (text) => quote(slice(text, 0, 1000));
 
-// Numbers of calls without an outcome from the program.
+// The numbers of the calls that have no outcome from the program yet.
 const pending = Object.defineProperties(new Set(), Object.getOwnPropertyDescriptors(Set.prototype));
 
-// Whether the relay accepted.
+// Sends a record to the relay. Returns whether the relay accepted it.
 function sendUp(head, handler, json) {
   listen();
   const detail = head + '\n' + handler + '\n' + json;
@@ -68,7 +69,7 @@ function refuse(number, code, text, path, outcome) {
   functions.refuse(number, code, text, path, outcome);
 }
 
-// Handlers for the program's records, by the record's first element.
+// The handlers for records from the program, by the first element of the record.
 const operations = {
   __proto__: null,
   reply(record) {
@@ -88,7 +89,7 @@ function receive(event) {
   const records = parse(detailOf(event));
   for (let index = 0; index < records.length; index += 1) {
     const record = records[index];
-    // Each in its own `try`, as a page's listener may throw.
+    // Each record has a separate `try`, because a listener of the page may throw.
     try { operations[record[0]](record); } catch (error) { setTimeout(() => { throw error; }, 0); }
   }
 }
@@ -104,7 +105,7 @@ function rejected(event) {
   sendUp('error', '', short(text));
 }
 
-// The same listener is added only once.
+// Adds the listeners. A listener that was already added is not added twice.
 function listen() {
   add(document, 'signalbox:down', receive);
   add(globalThis, 'unhandledrejection', rejected);
@@ -114,7 +115,8 @@ const made = scope.messageHandlers;
 const handlers = Object.create(null);
 for (const name of settings.handlers) handlers[name] = Object.freeze({ postMessage: made[name].postMessage });
 define(scope, 'messageHandlers', Object.freeze(handlers), false);
-// The document keeps `scope` alive: the engine would replace an unreferenced one, with its own handlers in it.
+// The document keeps `scope` alive, because the engine would replace an unreferenced object with a new one that has the
+// engine's own handlers.
 Object.defineProperty(document, listening, { value: Object.freeze(Object.assign(listen, { scope })) });
 listen();
 })

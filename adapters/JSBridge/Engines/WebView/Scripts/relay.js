@@ -1,18 +1,20 @@
-// Runs in a private script world, top frame only, at document start. The only link between the page's world, through
-// document events, and the program, whose handler is in this world only. Evaluates to a function of settings:
-// origins, messagesInFlight, messagesWaiting, messageUnits, linesPerSecond.
+// This script is the only link between the page's world and the program. It reaches the page through document events,
+// and the program through a handler that exists only in this world. It runs in a private script world, in the top frame
+// only, at document start. It evaluates to a function that takes the settings origins, messagesInFlight,
+// messagesWaiting, messageUnits and linesPerSecond.
 (function (settings) {
 'use strict';
-// They differ if a policy (CSP sandbox) removed the origin, or the document inherited its creator's.
+// The origins differ if a policy (CSP sandbox) removed the origin, or if the document inherited that of its creator.
 const origin = location.origin;
 if (globalThis.origin !== origin || !settings.origins.includes(origin)) return;
-// After document.open(), which removes the listeners, this may run again in the same document.
+// This script may run again in the same document after document.open(), which removes the listeners.
 const isThere = Object.hasOwn(globalThis, 'signalboxRelay') && signalboxRelay.document === document;
 if (isThere) return void signalboxRelay.listen();
 
-// Captured from the prototype: a page's element named `dispatchEvent` shadows `document.dispatchEvent`, in this world
-// too (HTML, 3.1.6). On `window` an element answers only names that neither the object nor its prototypes have
-// (7.2.2.3), such as `signalboxRelay`. Changes by page scripts do not reach this world.
+// The method is captured from the prototype, because an element of the page named `dispatchEvent` shadows
+// `document.dispatchEvent` in this world too (HTML, 3.1.6). On `window`, an element answers only names that neither the
+// object nor its prototypes have (7.2.2.3), such as `signalboxRelay`. Changes by scripts of the page do not reach this
+// world.
 const { addEventListener, dispatchEvent } = EventTarget.prototype;
 const port = webkit.messageHandlers.signalbox;
 const batchRecords = 256;
@@ -21,7 +23,7 @@ const longestLine = 8000;
 const calling = /^call \d{1,16} \d{1,30}(\.\d{1,30})?(e[+-]?\d{1,3})?$/;
 const answering = /^answer \d{1,16} (returned|threw|invalidReply|full)$/;
 
-// First in, first out; taken items are freed.
+// A first-in, first-out queue that frees the items that are taken.
 class Queue {
   items = [];
   taken = 0;
@@ -40,16 +42,17 @@ class Queue {
 }
 
 let token;
-let calls; // Need credit.
-let others; // Need none: each kind has its own bound.
-let sent; // A total, like the credit.
+let calls; // Records that need credit.
+let others; // Records that need no credit, because each kind has a bound.
+let sent; // The total, like the credit.
 let credit;
 let answers;
 let refused = 0;
 let isScheduled = false;
 let lines = { began: 0, count: 0, withheld: 0, errors: 0 };
 
-// Announces the document, also on return from the back/forward cache: the program treats it as a new one.
+// Announces the document. A document that returns from the back/forward cache is announced again, because the program
+// treats it as a new one.
 function open() {
   token = Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, '0')).join('');
   calls = new Queue();
@@ -61,7 +64,7 @@ function open() {
 }
 
 function post(records) {
-  // The newer engines return a promise.
+  // Newer engines return a promise.
   Promise.resolve(port.postMessage(token + ' ' + origin + '\n' + records.join('\n'))).catch(() => {});
 }
 
@@ -76,7 +79,7 @@ function receive(event) {
   if (take(text.slice(0, first), text.slice(first + 1, second), text.slice(second + 1))) event.preventDefault();
 }
 
-// Whether it is a valid record: a page can forge events.
+// Accepts a record from the page. Returns whether the record is valid, because a page can forge events.
 function take(head, handler, json) {
   const isShort = json.length <= longestLine;
   if (head.length > 100 || handler.length > longestLine) return false;
@@ -89,17 +92,17 @@ function take(head, handler, json) {
 }
 
 function addCall(head, handler, json) {
-  // Before the first grant the number that need not wait is unknown.
+  // Before the first grant, it is unknown how many calls need not wait.
   const free = credit.messages ? credit.messages - sent.messages : settings.messagesInFlight;
   if (calls.length >= settings.messagesWaiting + free) return refuse(+head.split(' ')[1]);
   const units = json.length;
-  // Enough to identify it; the number of units shows the truncation.
+  // This much is enough to identify the message, and the number of units shows that it was truncated.
   if (units > settings.messageUnits) json = json.slice(0, settings.messageUnits / 3).replace(/[\ud800-\udbff]$/, '');
   calls.add({ text: head + ' ' + units + '\n' + handler + '\n' + json, units: json.length });
   schedule();
 }
 
-// By a timer: a page that retries in a loop must not block the program's answers.
+// Refuses a call. A timer is used because a page that retries in a loop must not block the answers of the program.
 function refuse(number) {
   refused += 1;
   const why = 'too many messages are waiting in the page';
@@ -108,7 +111,7 @@ function refuse(number) {
 }
 
 function addAnswer(head, json) {
-  // One per call of the program.
+  // There is at most one answer for each call of the program.
   if (answers >= credit.answers) return;
   answers += 1;
   const isReply = head.endsWith(' returned');
@@ -190,14 +193,15 @@ function restored({ persisted }) {
   open();
 }
 
-// The same listener is added only once.
+// Adds the listeners. A listener that was already added is not added twice.
 function listen() {
   addEventListener.call(document, 'signalbox:up', receive);
   addEventListener.call(globalThis, 'error', failed);
   addEventListener.call(globalThis, 'pageshow', restored);
 }
 
-// Evaluated by the program: the document's token, its total credit, and records for the page.
+// The program evaluates calls of this function with the token of the document, its total credit, and records for the
+// page.
 const relay = function (to, messages, units, answers, pieces) {
   if (to !== token) return;
   listen();
