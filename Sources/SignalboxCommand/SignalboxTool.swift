@@ -2,15 +2,17 @@ import ArgumentParser
 import Foundation
 import JSBridge
 
-/// The entry point of the `signalbox` program, in a library because tests of another package cannot import a program.
+/// The entry point of the program `signalbox`. It is part of a library because the tests of another package cannot
+/// import a program.
 package enum SignalboxEntry {
-    /// Reads the process's arguments, runs the command they name and ends the process with its status.
+    /// Reads the arguments of the process, runs the command that they name, and ends the process with the status of
+    /// that command.
     package static func main() async {
         await SignalboxTool.main()
     }
 }
 
-/// The command `signalbox` with its subcommands.
+/// The command `signalbox`, which has all other commands as subcommands.
 struct SignalboxTool: AsyncParsableCommand {
     /// The version of the program and its libraries.
     static let version = "0.1.0-dev"
@@ -36,9 +38,10 @@ struct SignalboxTool: AsyncParsableCommand {
 
     static func main() async {
         if PageWorker.isRequested { await ScriptWorker.serve() }
-        // A closed pipe must fail `write(2)` with EPIPE, which is handled, and not end the process.
+        // By default, a closed pipe ends the process. With the signal ignored, `write(2)` fails with EPIPE, which the
+        // output handles.
         signal(SIGPIPE, SIG_IGN)
-        // Likewise for a file that has reached its size limit.
+        // A write to a file that has reached its size limit must fail in the same way.
         signal(SIGXFSZ, SIG_IGN)
         disableCoreFiles()
         do {
@@ -56,7 +59,7 @@ struct SignalboxTool: AsyncParsableCommand {
         }
     }
 
-    /// Disables core files, which would contain passwords and tokens.
+    /// Disables core files, because they would contain passwords and tokens.
     private static func disableCoreFiles() {
         if let setting = getenv("SIGNALBOX_CORE_FILES"), setting.pointee != 0 { return }
         var limit = rlimit(rlim_cur: 0, rlim_max: 0)
@@ -67,8 +70,8 @@ struct SignalboxTool: AsyncParsableCommand {
         #endif
     }
 
-    /// Ends the program immediately. All output is already written. `exit` would run the libraries' exit handlers while
-    /// their threads may still be running, which can crash a program that is done.
+    /// Ends the program immediately. All output is already written at this point. `exit` would run the exit handlers of
+    /// the libraries while their threads may still be running, which could crash a program that has finished its work.
     private static func terminate(with status: Int32) -> Never {
         fflush(nil)
         _exit(status)

@@ -8,7 +8,7 @@ struct LimitArguments: ParsableArguments {
     @Option(help: "End after this time: \(TimeoutOption.form).", transform: TimeoutOption.duration)
     var timeout: Duration?
 
-    /// Whether the user set a condition for success. Otherwise every end is a success.
+    /// Whether the user set a condition for success. Without a condition, every end is a success.
     var isSet: Bool { count != nil || timeout != nil }
     /// The number of messages required for success.
     var required: Int { count ?? 1 }
@@ -18,7 +18,7 @@ struct LimitArguments: ParsableArguments {
     }
 }
 
-/// The options that name a source of a configuration.
+/// The options that select a source of a configuration.
 struct SourceArguments: ParsableArguments {
     @Option(help: ArgumentHelp("The configuration whose plugins are called.", valueName: "file"))
     var config: String?

@@ -23,7 +23,7 @@ struct TLSArguments: ParsableArguments {
     @Flag(help: "Check no certificate. Anyone on the network path can then read and change all traffic.")
     var insecure = false
 
-    /// The options that were given.
+    /// The names of the options that the user gave.
     var given: [String] {
         [
             ("--ca", authority != nil), ("--cert", certificate != nil), ("--key", key != nil), ("--insecure", insecure),
@@ -52,8 +52,8 @@ struct TLSArguments: ParsableArguments {
 extension Secret {
     /// Returns the secret that a variable or a file holds, or `nil` if neither option was given.
     ///
-    /// - Parameter option: The common start of the two options' names, such as `--password`.
-    /// - Throws: `ValidationError` if both are given, or if the name of the variable is invalid.
+    /// - Parameter option: The common start of the names of the two options, such as `--password`.
+    /// - Throws: `ValidationError` if both options are given, or if the name of the variable is invalid.
     static func option(_ option: String, variable: String?, file: String?) throws(ValidationError) -> Secret? {
         guard variable == nil || file == nil else {
             throw ValidationError("\(option)-env and \(option)-file exclude each other")

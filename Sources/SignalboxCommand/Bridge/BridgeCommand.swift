@@ -7,7 +7,7 @@ import Signalbox
 import SignalboxCore
 import SignalboxRoutes
 
-/// `signalbox bridge PAGE...`.
+/// The command `signalbox bridge PAGE...`.
 struct BridgeCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "bridge",
@@ -83,14 +83,15 @@ struct BridgeCommand: ReportingCommand {
 
 /// The engine that runs a page of `bridge`.
 enum BridgeEngineChoice: String, CaseIterable, Sendable, ExpressibleByArgument {
-    /// JavaScriptCore, for scripts without a document.
+    /// Runs the page with JavaScriptCore, for scripts that need no document.
     case jsc
-    /// A web view in this process.
+    /// Runs the page in a web view in this process.
     case webkitgtk
-    /// Any browser in which the user opens the page.
+    /// Serves the page to any browser in which the user opens it.
     case browser
 
-    /// Returns descriptions of the engine's limitations, which are logged before the page starts.
+    /// Returns descriptions of the limitations of the engine. The command logs these descriptions before the page
+    /// starts.
     func limits(of features: AdapterFeatures) -> [String] {
         let navigation = features.contains(.navigates) ? [] : ["navigation: not reported"]
         return switch self {

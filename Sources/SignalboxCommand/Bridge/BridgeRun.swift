@@ -7,11 +7,11 @@ import Signalbox
 import SignalboxCore
 import SignalboxRoutes
 
-/// A run of a page of `bridge`.
+/// Runs one page for the command `bridge`.
 struct BridgeRun {
     private let command: BridgeCommand
     private var configuration = RunConfiguration()
-    /// The source that the page stands for.
+    /// The source that the page represents.
     private var section: SourceSection
     private var script = ScriptSource(page: JavaScriptCoreConfiguration(source: "page", scripts: []))
     private let output = StandardOutput()
@@ -46,7 +46,7 @@ struct BridgeRun {
         }
     }
 
-    /// Logs the engine's limitations and runs the page.
+    /// Logs the limitations of the engine and runs the page.
     private func status(
         of adapter: any Adapter,
         recorded: RecordedRun? = nil,
@@ -64,7 +64,7 @@ struct BridgeRun {
     }
 
     private func status(of report: SingleSourceReport, scriptErrors: Int) throws(CommandFailure) -> CommandStatus {
-        // Only scripts end by themselves.
+        // Only a page of scripts ends by itself, which happens when it is idle.
         let isOpenEnded = command.engine != .jsc
         let isComplete = command.limits.count.map { report.summary.settled >= $0 } ?? isOpenEnded
         if !(isComplete && report.endedOnRequest) {
@@ -153,7 +153,7 @@ extension BridgeRun {
         browser.messagesToPage = script.page.messagesToPage
         browser.messagesWithoutListener = script.page.messagesWithoutListener
         let engine = try BrowserEngine(browser, logger: logger.withoutSecrets)
-        // Written to stderr and not logged, because the address grants access.
+        // The address grants access, so it is written to stderr and not logged.
         let address = Task {
             if let url = try? await engine.url() { DiagnosticOutput.shared.report("open \(url)") }
         }

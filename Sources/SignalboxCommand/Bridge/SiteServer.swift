@@ -4,9 +4,9 @@ import Logging
 import SignalboxCore
 import WebSocketChat
 
-/// Serves documents on a loopback port while a task needs them. It refuses every WebSocket handshake.
+/// Serves documents on a loopback port for as long as a task needs them. The server refuses every WebSocket handshake.
 enum SiteServer {
-    /// - Parameter body: Called with the port.
+    /// - Parameter body: A closure that receives the port. The server runs until the closure returns.
     static func serving(
         _ documents: [String: BrowserDocument],
         _ logger: Logger,

@@ -2,7 +2,8 @@ import ArgumentParser
 import MQTTPush
 import SignalboxCore
 
-/// The options for connecting and logging in to a broker. No secret is an argument, as other users can see those.
+/// The options for connecting and logging in to a broker. No option takes a secret as its value, because other users
+/// can see the arguments of a process.
 struct BrokerArguments: ParsableArguments {
     @Argument(help: ArgumentHelp("The broker: mqtt://host or mqtt://host:port, mqtts:// for TLS.", valueName: "url"))
     var url: String
@@ -38,10 +39,10 @@ struct BrokerArguments: ParsableArguments {
     @Flag(help: "Retry if the first connection fails; without it, that is an error.")
     var retry = false
 
-    /// The version of the protocol.
+    /// The version of MQTT.
     var version: MQTTVersion { v311 ? .v311 : .v5 }
 
-    /// Returns the configuration of a source without a session.
+    /// Returns the configuration of a source that has no session.
     func source(_ name: SourceName, topics: [MQTTTopic]) throws(ValidationError) -> MQTTPushConfiguration {
         var push = MQTTPushConfiguration.withoutSession(source: name, broker: try broker(), topics: topics)
         push.version = version
@@ -63,7 +64,7 @@ struct BrokerArguments: ParsableArguments {
         return publisher
     }
 
-    /// Parses the URL, which is never part of an error message, because it may contain a password.
+    /// Parses the URL of the broker. The URL is never part of an error message, because it may contain a password.
     private func broker() throws(ValidationError) -> MQTTBroker {
         try ValidationError.checked { try MQTTBroker(url: url) }
     }
@@ -102,9 +103,9 @@ struct BrokerArguments: ParsableArguments {
 }
 
 extension MQTTQoS {
-    /// Parses the option `--qos`.
+    /// Parses the value of the option `--qos`.
     ///
-    /// - Throws: `ValidationError` for anything other than 0 and 1. QoS 2 is not supported.
+    /// - Throws: `ValidationError` for any value other than 0 and 1. QoS 2 is not supported.
     static func option(_ text: String) throws -> MQTTQoS {
         guard let qos = Int(text).flatMap(MQTTQoS.init(rawValue:)) else {
             throw ValidationError("expected 0 or 1; QoS 2 cannot guarantee that nothing is lost")

@@ -54,7 +54,7 @@ struct MessageArguments: ParsableArguments {
         try await content?.bytes(limit: MessageArguments.payloadLimit, what: content?.name)
     }
 
-    /// Returns the configuration of the publisher.
+    /// Returns the configuration of a publisher that can publish this message.
     ///
     /// - Throws: `ValidationError` if the options are invalid.
     func publisher(to broker: BrokerArguments, timeout: Duration?) throws(ValidationError) -> MQTTPublisherConfiguration

@@ -3,16 +3,17 @@ import SignalboxCore
 import SignalboxRoutes
 
 extension RawBody {
-    /// Creates a body from a payload of unknown kind, as commands print it: the JSON value, else text or bytes.
+    /// Creates a body from a payload of unknown kind, for the output of a command. A payload that is valid JSON becomes
+    /// a JSON body. Any other payload becomes text or bytes.
     ///
-    /// - Parameter limits: The limits of JSON; anything beyond them is text or bytes.
+    /// - Parameter limits: The limits of JSON. A payload that exceeds them is text or bytes.
     init(recognizing payload: Bytes, limits: MessageLimits = MessageLimits()) {
         let isJSON = !payload.isEmpty && (try? Body(json: payload, limits: limits)) != nil
         self.init(bytes: payload, kind: isJSON ? .json : .bytes)
     }
 }
 
-/// A message as `subscribe` and `connect` print it.
+/// Formats a message for the output of the commands `subscribe` and `connect`.
 struct MessageRecord {
     private let payload: RawBody
     private let context: ActionContext
@@ -23,7 +24,7 @@ struct MessageRecord {
     init(_ body: RawBody, _ context: ActionContext, patterns: [TopicPattern], limits: MessageLimits) {
         self.context = context
         self.patterns = patterns
-        // A topic does not tell text from bytes; a WebSocket message does.
+        // A WebSocket message states whether it is text or bytes, but a message with a topic does not.
         isBinary = body.kind == .bytes && !(context.origin.facts is PushFacts)
         payload = isBinary ? body : RawBody(recognizing: body.bytes, limits: limits)
     }
@@ -33,7 +34,8 @@ struct MessageRecord {
         raw?.line(Array(payload.bytes), isTerminal: isTerminal) ?? (isTerminal ? terminalLine : jsonLine)
     }
 
-    /// One JSON object with a newline: `topic`, `payload`, `retained`, `qos`, `binary`, `receivedAt`, `captures`.
+    /// The message as one JSON object with a newline. The members are `topic`, `payload`, `retained`, `qos`, `binary`,
+    /// `receivedAt` and `captures`.
     private var jsonLine: [UInt8] {
         let push = context.origin.facts as? PushFacts
         var object = JSONObject()
@@ -51,7 +53,7 @@ struct MessageRecord {
         return object.line
     }
 
-    /// Time of day, topic or `<`, payload.
+    /// The message as columns for a terminal: the time of day, the topic or `<`, and the payload.
     private var terminalLine: [UInt8] {
         let topic = (context.origin.facts as? PushFacts).map { TerminalText.column($0.topic, width: 32) } ?? "<"
         let shown = isBinary ? "(\(payload.bytes.count) bytes)" : TerminalText.body(payload)

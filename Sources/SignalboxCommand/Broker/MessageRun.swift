@@ -5,7 +5,7 @@ import SignalboxRoutes
 import Synchronization
 import WebSocketChat
 
-/// Runs one source and writes each of its messages as one line, until enough lines are written.
+/// Runs one source and writes each of its messages as one line, until it has written enough lines.
 struct MessageRun {
     static let action: ActionName = "message"
     /// The maximum time that a message waits for a slow reader of stdout.
@@ -14,21 +14,21 @@ struct MessageRun {
     let limits: LimitArguments
     let logger: Logger
     let output = StandardOutput()
-    /// How payloads are written without the rest of their messages, if at all.
+    /// How a payload is written on its own, or `nil` to write the whole message.
     let raw: RawOutput?
     /// The limits of JSON in a payload.
     let messageLimits: MessageLimits
     /// The patterns whose captures of the topic are shown.
     var patterns: [TopicPattern] = []
-    /// Whether the rate of messages is reported on stderr once a second.
+    /// Whether the command reports the rate of messages on stderr once a second.
     var reportsRate = false
-    /// Called once, after the last message of `limits.count` is written.
+    /// A closure that is called once, after the last message of `limits.count` is written.
     var onCountReached: @Sendable () -> Void = {}
-    /// Yields when the source must stop for another reason.
+    /// A stream that yields when the source must stop for another reason.
     var stop = AsyncStream.makeStream(of: Void.self)
 
-    /// Runs the source to its end. It ends early when enough lines are written, the timeout expires, stdout is closed, or
-    /// a signal arrives.
+    /// Runs the source to its end. The run ends early when enough lines are written, the timeout expires, stdout is
+    /// closed, or a signal arrives.
     func report(of adapter: any Adapter) async throws -> MessageReport {
         let plugin = MessagePlugin(self)
         var bounds = SupervisorConfiguration()
@@ -47,7 +47,7 @@ struct MessageRun {
     }
 }
 
-/// Writes a line for each message to stdout until enough are written. Later messages are discarded.
+/// Writes a line for each message to stdout until it has written enough. It discards later messages.
 final class MessagePlugin: Plugin {
     private struct State {
         var shown = 0
@@ -86,10 +86,10 @@ final class MessagePlugin: Plugin {
     }
 }
 
-/// The result of a command that shows messages, and the exit status it leads to.
+/// The result of a command that shows messages, with the exit status that follows from it.
 struct MessageReport {
     let limits: LimitArguments
-    /// How the run ended.
+    /// How the session of the supervisor ended.
     let end: SupervisorSession.End
     /// The number of messages written.
     let shown: Int
@@ -115,7 +115,7 @@ struct MessageReport {
         case nil: break
         }
         let isFulfilled = shown >= limits.required
-        // After enough messages, the reason for the end is irrelevant.
+        // Once enough messages were written, the reason for the end is irrelevant.
         if limits.count != nil, isFulfilled { return deliveryVerdict }
         if let error = end.failure {
             return (CommandStatus(connection: error), [(error as? WebSocketChatError)?.detail ?? "\(error)"])
@@ -133,7 +133,7 @@ struct MessageReport {
         return (.notAsExpected, ["the server closed the connection: \(received)"])
     }
 
-    /// The result if nothing else is wrong. Unsent lines were reported individually.
+    /// The result if nothing else went wrong. Unsent lines were already reported one by one.
     private var deliveryVerdict: (status: CommandStatus, lines: [String]) {
         let lines = notHandled > 0 ? ["messages that were not handled: \(notHandled)"] : []
         return (unsent + notHandled > 0 ? .notAsExpected : .done, lines)

@@ -3,7 +3,7 @@ import Logging
 import MQTTPush
 import SignalboxCore
 
-/// `signalbox publish URL`.
+/// The command `signalbox publish URL`.
 struct PublishCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "publish",
@@ -63,7 +63,7 @@ struct PublishCommand: ReportingCommand {
             try await publisher.publish(message)
         }
         let problem = "not published to \(message.topic.debugDescription)"
-        // The broker may not have received a message of QoS 0 if the publisher fails later.
+        // If the publisher fails later, the broker may not have received a message of QoS 0.
         if let failure = end.failure {
             throw CommandFailure(CommandStatus(connection: failure), "\(problem): \(failure)")
         }

@@ -1,17 +1,19 @@
 import MQTTPush
 
-/// Publishes the lines of stdin in order. Reads only as fast as the broker accepts messages.
+/// Publishes the lines of stdin in order. It reads stdin only as fast as the broker accepts messages.
 struct PublishedLines: Sendable {
     /// The maximum length of a line, in bytes.
     private static let lineLimit = 8 << 20
-    /// The interval at which the publisher is checked for room, or for the end of its work.
+    /// The interval at which the command checks whether the publisher has room for another message or has published all
+    /// of them.
     private static let pause: Duration = .milliseconds(2)
 
     let publisher: MQTTPublisher
-    /// The messages without their payload.
+    /// The message to publish for each line, without its payload.
     let message: MQTTMessage
 
-    /// Reads stdin to its end. Returns when every accepted message was published or has failed, or on cancellation.
+    /// Reads stdin to its end. This method returns when every accepted message was published or has failed, or when the
+    /// task is cancelled.
     func run() async -> PublishReport {
         var report = PublishReport(topic: message.topic)
         var reader = LineReader(limit: PublishedLines.lineLimit)
@@ -45,7 +47,7 @@ struct PublishedLines: Sendable {
             do throws(MQTTPublishError) {
                 return try publisher.offer(message)
             } catch {
-                // A cancelled task gives up immediately.
+                // A cancelled task stops waiting for room immediately.
                 if error.code == .queueFull, (try? await Task.sleep(for: PublishedLines.pause)) != nil { continue }
                 report.rejected += 1
                 return
@@ -54,25 +56,25 @@ struct PublishedLines: Sendable {
     }
 }
 
-/// The results for the lines of stdin, and the exit status they lead to.
+/// The results for the lines of stdin, with the exit status that follows from them.
 struct PublishReport: Sendable {
     let topic: String
-    /// Lines that are too long, and lines that the publisher did not accept.
+    /// The number of lines that were too long, or that the publisher did not accept.
     var rejected = 0
-    /// Empty lines, which are not published.
+    /// The number of empty lines, which are not published.
     var empty = 0
     /// Whether stdin was read to its end.
     var isComplete = false
-    /// The reason stdin could not be read to its end.
+    /// The reason why stdin could not be read to its end, or `nil` if there was no error.
     var readError: String?
     /// The number of messages that the broker accepted.
     var published = 0
-    /// The number of accepted messages that are not known to be published.
+    /// The number of messages that the publisher accepted but that are not known to be published.
     var failed = 0
-    /// The number of those that the broker denied.
+    /// The number of failed messages that the broker denied.
     var denied = 0
 
-    /// The number of lines that were read and not published.
+    /// The number of lines that were read but not published.
     var unpublished: Int { rejected + failed }
 
     /// The lines for stderr.
@@ -99,7 +101,7 @@ struct PublishReport: Sendable {
         return unpublished > 0 || !isComplete ? .notAsExpected : .done
     }
 
-    /// Adds the publisher's results.
+    /// Adds the results of the publisher.
     mutating func add(_ counts: MQTTPublishCounts) {
         published = counts.published
         failed = counts.failed + counts.waiting

@@ -1,12 +1,12 @@
 import MQTTPush
 
-/// How the work with a publisher ended.
+/// How work that used a publisher ended.
 struct PublisherEnd<Value: Sendable>: Sendable {
-    /// The result of the work, possibly after cancellation.
+    /// The result of the work. The work may have ended because it was cancelled.
     var result: Result<Value, MQTTPublishError>?
-    /// The error that ended the publisher.
+    /// The error that ended the publisher, or `nil` if there was none.
     var failure: (any Error)?
-    /// The exit status of a signal or timeout that preceded the end of the work.
+    /// The exit status of a signal or timeout that came before the end of the work, or `nil` if there was none.
     var interruption: CommandStatus?
 
     /// Returns the value of the work.
@@ -26,11 +26,12 @@ struct PublisherEnd<Value: Sendable>: Sendable {
 }
 
 extension MQTTPublisher {
-    /// Does the work while the publisher runs, then publishes the queued messages within the publisher's stop timeout.
+    /// Does the work while the publisher runs. Afterwards, the publisher has its stop timeout to publish the messages
+    /// that are still queued.
     ///
     /// - Parameters:
-    ///   - timeout: The time limit for the work, or `nil` for none.
-    ///   - work: The work, which must return when cancelled. A signal cancels it.
+    ///   - timeout: The time limit for the work, or `nil` for no limit.
+    ///   - work: The work, which a signal cancels. The closure must return when it is cancelled.
     func run<Value: Sendable>(
         timeout: Duration?,
         _ work: @escaping @Sendable () async throws(MQTTPublishError) -> Value

@@ -3,7 +3,7 @@ import Logging
 import MQTTPush
 import SignalboxCore
 
-/// `signalbox request URL`.
+/// The command `signalbox request URL`.
 struct RequestCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "request",
@@ -23,7 +23,8 @@ struct RequestCommand: ReportingCommand {
             """
     )
 
-    /// The time the command may exceed the reply timeout, so that the request itself reports a missing reply.
+    /// The time by which the command may exceed the reply timeout. The margin lets the request itself report a missing
+    /// reply.
     private static let margin: Duration = .seconds(5)
 
     @OptionGroup(title: "The broker")

@@ -4,7 +4,7 @@ public import MQTTPush
 import SignalboxCore
 import SignalboxRoutes
 
-/// `signalbox subscribe URL`.
+/// The command `signalbox subscribe URL`.
 struct SubscribeCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "subscribe",
@@ -25,7 +25,7 @@ struct SubscribeCommand: ReportingCommand {
             """
     )
 
-    /// The maximum size of a message. A larger one is reported on stderr.
+    /// The maximum size of a message, in bytes. A larger message is reported on stderr.
     private static let messageLimits = MessageLimits(bytes: 1 << 20)
 
     @OptionGroup(title: "The broker")
@@ -98,8 +98,8 @@ struct SubscribeCommand: ReportingCommand {
         return try ValidationError.checked("--topic") { [text] in try TopicPattern(text) }
     }
 
-    /// Returns the source, without a session. Captures are matched when a message is printed, so `{action}` and `{id}`
-    /// have no special meaning here.
+    /// Returns the configuration of the source, which has no session. The captures are matched only when a message is
+    /// printed, so `{action}` and `{id}` have no special meaning here.
     private func push(_ patterns: [TopicPattern]) throws(ValidationError) -> MQTTPushConfiguration {
         guard !patterns.isEmpty else {
             throw ValidationError("--topic is missing; add at least one, such as --topic '#'")
@@ -126,10 +126,10 @@ extension MQTTRetained: ExpressibleByArgument {}
 struct RateReporter: Sendable {
     private static let interval: Duration = .seconds(1)
 
-    /// Returns the number of messages since the start.
+    /// A closure that returns the number of messages since the start.
     let count: @Sendable () -> Int
 
-    /// Writes one line a second until the task is cancelled.
+    /// Writes one line per second until the task is cancelled.
     func run() async {
         let clock = ContinuousClock()
         var (before, moment) = (count(), clock.now)

@@ -5,34 +5,35 @@ import SignalboxCore
 import SignalboxRoutes
 import WebSocketChat
 
-/// An entry of a plugin's `from`, or a part of one.
+/// An entry of `from` in a plugin, or a part of such an entry.
 indirect enum AccessSection: Sendable, Hashable {
-    /// The arrivals of a source that meet all conditions.
+    /// Allows the arrivals of a source that meet all conditions.
     case origin(SourceName, [Condition])
-    /// At least one of the rules must allow.
+    /// Allows an arrival if at least one of the rules allows it.
     case any([AccessSection])
-    /// All of the rules must allow.
+    /// Allows an arrival if all of the rules allow it.
     case all([AccessSection])
-    /// The rule must not allow.
+    /// Allows an arrival if the rule does not allow it.
     case not(AccessSection)
 
     /// A condition on the arrivals of one source.
     enum Condition: Sendable, Hashable {
-        // Conditions on a broker's message.
+        // Conditions on a message from a broker.
         case topic(TopicFilter)
         case qos(Int)
         case retained(Bool)
-        /// The document that sent a page's message: its origin, and whether messages from subframes are excluded.
+        /// The document that sent a message of a page. The condition names its origin, and states whether messages from
+        /// subframes are excluded.
         case page(WebOrigin?, mainFrame: Bool)
-        // Conditions on the client that sent a chat's message.
+        // Conditions on the client that sent a message of a chat.
         case principal(String)
         case authenticated(Bool)
         case client(WebOrigin)
-        /// Whether a feed's connection uses TLS.
+        /// Whether the connection of a feed uses TLS.
         case tls(Bool)
         /// The application scheme of a link.
         case scheme(String)
-        /// The host of a link of `https` or `http`.
+        /// The host of a link with the scheme `https` or `http`.
         case host(String)
     }
 
@@ -47,7 +48,7 @@ indirect enum AccessSection: Sendable, Hashable {
 }
 
 extension PluginSection {
-    /// The rule that decides who may call the plugin: at least one entry of `from` must allow.
+    /// The rule that decides who may call the plugin. At least one entry of `from` must allow the call.
     var rule: AccessRule { .any(from.map(\.rule)) }
 }
 

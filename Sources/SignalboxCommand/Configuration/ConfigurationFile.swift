@@ -3,12 +3,12 @@ import SignalboxCore
 
 /// Reads the configuration file of a command.
 enum ConfigurationFile {
-    /// Returns the configuration.
+    /// Returns the configuration in a file.
     ///
     /// - Parameters:
-    ///   - path: A path, relative to the working directory.
+    ///   - path: The path of the file, relative to the working directory.
     ///   - use: The purpose, which decides what the file must contain.
-    /// - Throws: ``CommandFailure`` if the file cannot be read, ``ConfigurationError`` if it has errors.
+    /// - Throws: ``CommandFailure`` if the file cannot be read, or ``ConfigurationError`` if it has errors.
     static func read(_ path: String, for use: ConfigurationUse) throws -> RunConfiguration {
         try ConfigurationReader.read(try content(of: path), file: path, for: use)
     }
@@ -16,9 +16,9 @@ enum ConfigurationFile {
     /// Returns the link routes of a route file, or of a configuration with a links source.
     ///
     /// - Parameters:
-    ///   - path: A path, relative to the working directory.
-    ///   - source: The name of the links source; required if there are several.
-    /// - Throws: ``CommandFailure`` if there is no such source, or as ``read(_:for:)``.
+    ///   - path: The path of the file, relative to the working directory.
+    ///   - source: The name of the links source. It is required if there are several.
+    /// - Throws: ``CommandFailure`` if there is no such source, or the errors of ``read(_:for:)``.
     static func routes(_ path: String, source: String?) throws -> AppRoutes {
         switch try ConfigurationReader.routes(try content(of: path), file: path) {
         case .configuration(let configuration):
@@ -35,7 +35,7 @@ enum ConfigurationFile {
 
     /// Returns the text of a configuration file.
     ///
-    /// - Throws: ``CommandFailure``; its description begins with the path.
+    /// - Throws: ``CommandFailure``, with a description that begins with the path.
     static func content(of path: String) throws(CommandFailure) -> String {
         switch FileContent.read(path, limit: FileContent.configurationLimit) {
         case .failure(let error): throw CommandFailure(.unreadableFile, "\(path): cannot be read: \(error)")
@@ -50,31 +50,33 @@ enum ConfigurationFile {
 
 /// The purpose for which a command reads a configuration, which decides what the file must contain.
 enum ConfigurationUse: Sendable {
-    /// Starts everything in the configuration.
+    /// The command starts everything in the configuration.
     case run
-    /// Checks the configuration and the files it names, and reports likely mistakes. Starts nothing.
+    /// The command checks the configuration and the files that it names, and reports likely mistakes. It starts
+    /// nothing.
     case check
-    /// Uses the plugins and routes, and runs no source.
+    /// The command uses the plugins and routes, and runs no source.
     case plugins
-    /// Uses the navigation chain; sources and plugins may be missing.
+    /// The command uses the navigation chain. The sources and plugins may be missing.
     case navigation
 
-    /// Whether each source must specify its scripts or links.
+    /// Whether each source must have its scripts or links.
     var runsSources: Bool { self == .run || self == .check }
 }
 
-/// Selects the source of one kind that a command uses.
+/// Selects the source that a command uses among the sources of one kind.
 struct SourceChoice {
-    /// The kind of source in messages, such as `script source`.
+    /// The name of the kind in messages, such as `script source`.
     let kind: String
     /// The message if the configuration has no such source.
     let none: String
-    /// The configuration file, for messages.
+    /// The path of the configuration, for messages.
     let file: String
 
-    /// Returns the sources of the kind.
+    /// Returns all sources of the kind.
     ///
-    /// - Parameter value: Returns the part of a source that the command uses, or `nil` for another kind.
+    /// - Parameter value: Returns the part of a source that the command uses, or `nil` if the source is of another
+    ///   kind.
     func all<Value>(
         in configuration: RunConfiguration,
         _ value: (SourceKind) -> Value?
@@ -82,7 +84,8 @@ struct SourceChoice {
         configuration.sources.compactMap { section in value(section.kind).map { (section, $0) } }
     }
 
-    /// Returns the only source of the kind, or the one with the name.
+    /// Returns the source of the kind that has the given name. If the name is `nil`, there must be exactly one source
+    /// of the kind, which is returned.
     ///
     /// - Throws: ``CommandFailure`` if no source matches, or if there are several and `name` is `nil`.
     func one<Value>(

@@ -4,7 +4,7 @@ import SignalboxCore
 import SignalboxRoutes
 import WebSocketChat
 
-/// Checks a valid configuration as a whole for settings that have no effect.
+/// Checks a valid configuration as a whole, and warns about settings that have no effect or are likely mistakes.
 struct ConfigurationLint {
     private let configuration: RunConfiguration
     private let locations: ConfigurationLocations
@@ -12,7 +12,7 @@ struct ConfigurationLint {
 
     /// - Parameters:
     ///   - configuration: A configuration without errors.
-    ///   - locations: The positions of its parts in the file.
+    ///   - locations: The positions of the parts of the configuration in its file.
     init(configuration: RunConfiguration, locations: ConfigurationLocations) {
         self.configuration = configuration
         self.locations = locations
@@ -46,7 +46,8 @@ struct ConfigurationLint {
         )
     }
 
-    /// Warns about a plugin that publishes to topics its own source subscribes to, which creates an endless loop.
+    /// Warns about a plugin that publishes to topics that its own source subscribes to, because this creates an endless
+    /// loop.
     private func checkForLoop(_ plugin: PluginSection, _ naming: [InboundRoute]) {
         guard case .publish(let section) = plugin.use, let filter = section.topic.filter else { return }
         let target = TopicShape(filter)
@@ -92,39 +93,40 @@ extension PluginSection {
     }
 }
 
-/// A route by which messages arrive: a topic, a link route, a page, a WebSocket source, or the program itself.
+/// A route by which messages arrive. This is a topic, a link route, a page, a WebSocket source, or the program itself.
 struct InboundRoute {
     enum Kind {
         case topic(TopicPattern)
-        /// Links of a route or of the fallback.
+        /// The links of a route or of the fallback.
         case links(LinkFacts)
         case page
         case feed(isSecure: Bool)
         case chat(WebSocketServerConfiguration)
-        /// Events about a broker connection, such as a lost session, or messages of the program.
+        /// Events about the connection to a broker, such as a lost session, or messages of the program itself.
         case other
     }
 
     let source: SourceName
     let kind: Kind
-    /// The action of all its messages; `nil` if the sender names it.
+    /// The action of all messages on this route, or `nil` if the sender names the action.
     var action: ActionName?
-    /// Whether no action that a plugin could have is named by the sender.
+    /// Whether the sender cannot name any action that a plugin could have.
     var namesNothing = false
 
     /// Returns whether a message on this route can have the action.
     func canName(_ action: ActionName) -> Bool {
         if let fixed = self.action { return fixed == action }
-        // Peers cannot name internal actions.
+        // A peer cannot name an internal action.
         return !namesNothing && ![.chatConnected, .chatClosed, .pushSessionLost].contains(action)
     }
 
-    /// Returns the topics of its messages with the action, or of all its messages if `action` is `nil`.
+    /// Returns the topics of the messages on this route that have the action. If the action is `nil`, the result covers
+    /// all messages on this route.
     func shape(of action: ActionName?) -> TopicShape? {
         if case .topic(let pattern) = kind { TopicShape(pattern, action: action) } else { nil }
     }
 
-    /// Returns every route into a program with these sources.
+    /// Returns every route by which messages reach a program with these sources.
     static func all(into configuration: RunConfiguration) -> [InboundRoute] {
         configuration.sources.flatMap(routes) + [InboundRoute(source: SourceSection.internalName, kind: .other)]
     }
@@ -168,11 +170,13 @@ struct InboundRoute {
         return routes + links.targets.map { InboundRoute(source: source, kind: .links($0), action: fallback) }
     }
 
-    /// Returns whether the action's capture accepts only integers, which are never action names.
+    /// Returns whether the capture of the action accepts only integers, because an integer is never the name of an
+    /// action.
     private static func isNumber(_ pattern: String) -> Bool { pattern.contains("{action:int}") }
 }
 
-/// The verdict of a rule on the messages of a route, as far as it is known without a message. A later case allows more.
+/// The verdict of a rule on the messages of a route, as far as the verdict is known without a message. A later case
+/// allows more.
 enum RuleVerdict: Comparable {
     case never
     /// The verdict depends on the message.
@@ -190,12 +194,12 @@ enum RuleVerdict: Comparable {
 }
 
 extension AccessSection {
-    /// Returns whether the rule allows messages on the route.
+    /// Returns the verdict of the rule on the messages of a route.
     ///
-    /// - Parameter action: The action of the messages, or `nil` for any.
+    /// - Parameter action: The action of the messages, or `nil` for messages with any action.
     func verdict(on route: InboundRoute, for action: ActionName?) -> RuleVerdict {
         let verdict = verdicts(on: route, action)
-        // A rule must name a link to allow it: see `UntrustedOrigin`.
+        // A rule allows a link only if the rule names it (see `UntrustedOrigin`).
         if case .links = route.kind { return verdict.named }
         return verdict.permits
     }
@@ -231,7 +235,7 @@ extension AccessSection.Condition {
             return facts.universalHost == nil && facts.scheme == scheme ? .always : .never
         case (.host(let host), .links(let facts)): return facts.universalHost == host ? .always : .never
         case (.tls(let tls), .feed(let isSecure)): return tls == isSecure ? .always : .never
-        // If the server has principals, every client is one of them.
+        // If the server has principals, every client that it accepts is one of them.
         case (.authenticated(let authenticated), .chat(let server)):
             return authenticated == server.principals.isEmpty ? .never : .always
         case (.principal(let name), .chat(let server)):

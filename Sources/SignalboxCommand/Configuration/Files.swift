@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Signalbox
 
-/// The environment and files that a configuration may refer to.
+/// The environment variables and files to which a configuration may refer.
 struct Environment: Sendable {
     /// Returns the value of an environment variable, or `nil` if it is not set.
     let variable: @Sendable (String) -> String?
@@ -13,14 +13,14 @@ struct Environment: Sendable {
     /// Returns whether every user can read the file.
     var isOpenToOthers: @Sendable (String) -> Bool = { FilePresence.isOpenToOthers($0) }
 
-    /// The environment and files of this process.
+    /// The environment variables and files of this process.
     static let process = Environment(
         variable: { ProcessInfo.processInfo.environment[$0] },
         content: { FileContent.read($0, limit: FileContent.valueLimit) }
     )
 }
 
-/// What exists at a path, as far as configuration checks need it.
+/// The type of the item at a path, as far as the checks of a configuration need it.
 enum FilePresence: Sendable, Hashable {
     case nothing
     case folder
@@ -47,7 +47,7 @@ enum FilePresence: Sendable, Hashable {
     }
 }
 
-/// Reads whole small files, up to a size limit.
+/// Reads small files as a whole, up to a size limit.
 enum FileContent {
     /// The maximum size of a configuration file, in bytes.
     static let configurationLimit = 1 << 20
@@ -65,8 +65,8 @@ enum FileContent {
     /// Returns the content of a file.
     ///
     /// - Parameters:
-    ///   - path: A path, relative to the working directory.
-    ///   - limit: The maximum size in bytes; a larger file is refused.
+    ///   - path: The path of the file, relative to the working directory.
+    ///   - limit: The maximum size in bytes. A larger file is refused.
     static func read(_ path: String, limit: Int) -> Result<[UInt8], FileReadError> {
         do throws(SystemError) {
             return read(try InputDescriptor(path: path), limit: limit)
@@ -75,7 +75,7 @@ enum FileContent {
         }
     }
 
-    /// Reads an open file to its end. Blocks until the writer of a FIFO or pipe closes it.
+    /// Reads an open file to its end. This method blocks until the writer of a FIFO or pipe closes it.
     static func read(_ descriptor: InputDescriptor, limit: Int) -> Result<[UInt8], FileReadError> {
         var bytes: [UInt8] = []
         do throws(SystemError) {
@@ -95,8 +95,8 @@ enum FileContent {
     /// Returns the content of a file that the user named.
     ///
     /// - Parameters:
-    ///   - path: A path, relative to the working directory.
-    ///   - limit: The maximum size in bytes; a larger file is refused.
+    ///   - path: The path of the file, relative to the working directory.
+    ///   - limit: The maximum size in bytes. A larger file is refused.
     static func bytes(of path: String, limit: Int) throws(NamedFileError) -> [UInt8] {
         do throws(FileReadError) {
             return try read(path, limit: limit).get()
@@ -113,7 +113,7 @@ enum FileContent {
         return text
     }
 
-    /// Runs a blocking read on a dispatch queue, because a pipe's writer may take any time.
+    /// Runs a blocking read on a dispatch queue, because the writer of a pipe may take any amount of time.
     static func waiting<Value: Sendable>(
         on queue: DispatchQueue = .global(),
         for read: @escaping @Sendable () -> Value
@@ -124,19 +124,20 @@ enum FileContent {
     }
 }
 
-/// The reason that a file could not be read.
+/// The reason why a file could not be read.
 struct FileReadError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The system's error, or the limit that was exceeded.
+    /// The error of the system, or the limit that was exceeded.
     let description: String
 }
 
-/// An unusable file named by the user, and the reason.
+/// A file that the user named but that cannot be used, and the reason why.
 struct NamedFileError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The file name as given by the user.
+    /// The path of the file as the user gave it.
     let path: String
-    /// The reason that the file is unusable.
+    /// The reason why the file cannot be used.
     let reason: String
 
-    /// One line. The path is redacted, because a URL given by mistake may contain a secret.
+    /// The path and the reason on one line. The path is redacted, because the user may have given a URL by mistake, and
+    /// the URL may contain a secret.
     var description: String { "\(Redaction.redacted(path)): \(reason)" }
 }

@@ -1,7 +1,7 @@
 import AdapterSupport
 import NavigationChain
 
-/// A handler whose openers do nothing and whose reasons say what would be opened.
+/// A handler that opens nothing. Instead, the reasons of its decisions say what would be opened.
 struct DryRunHandler: NavigationHandler {
     private let handler: any NavigationHandler
 
@@ -16,10 +16,10 @@ struct DryRunHandler: NavigationHandler {
     }
 }
 
-/// A clock on which no deadline passes; a sleep ends only when it is cancelled.
+/// A clock on which no deadline ever passes. A sleep on this clock ends only when it is cancelled.
 ///
-/// It serves handlers that open nothing and therefore never wait. `ContinuousClock` keeps a cancelled sleep until its
-/// deadline, so a million of them take up memory.
+/// Use this clock with handlers that open nothing, because such handlers never need to wait. `ContinuousClock` would
+/// keep each cancelled sleep until its deadline, so a million of them would take up memory.
 struct UntimedClock: Clock {
     private let base = ContinuousClock()
 

@@ -13,16 +13,17 @@ enum ScriptFiles {
     }
 }
 
-/// This program as the worker process of a page.
+/// Lets this program act as the worker process of a page.
 enum PageWorker {
     private static let argument = "page-worker"
 
-    /// Whether the program was started as a worker. The argument is internal and therefore not a command.
+    /// Whether the program was started as a worker. The argument for this is internal, so it is not one of the
+    /// commands.
     static var isRequested: Bool { CommandLine.arguments.dropFirst().elementsEqual([argument]) }
 
     static var process: ScriptProcess {
         #if os(Linux)
-        // Names the running program even if its file has been replaced.
+        // This path names the running program even if its file has been replaced.
         let program = "/proc/self/exe"
         #else
         let program = Bundle.main.executablePath ?? CommandLine.arguments[0]

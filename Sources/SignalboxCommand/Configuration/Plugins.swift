@@ -2,23 +2,23 @@ import MQTTPush
 import Signalbox
 import SignalboxCore
 
-/// An entry of `plugins`.
+/// An entry of `plugins` in a configuration.
 struct PluginSection: Sendable, Hashable {
     /// The action that the plugin handles.
     let action: ActionName
     /// The built-in plugin and its settings.
     let use: PluginUse
-    /// The rules that decide who may call the plugin. At least one rule must allow.
+    /// The rules that decide who may call the plugin. At least one of the rules must allow the call.
     let from: [AccessSection]
-    /// The timeout of a call: the plugin's own, or else the configuration's.
+    /// The timeout of a call. A plugin without its own timeout has the timeout of the configuration.
     var timeout: Duration
     /// The ordering of the plugin's actions.
     var order = OrderSection.source
     /// The maximum number of concurrent calls.
     var maxConcurrent = 1
-    /// The retry policy of failed calls, if any.
+    /// The retry policy for failed calls, or `nil` for no retries.
     var retry: RetryPolicy?
-    /// The circuit breaker, if any.
+    /// The circuit breaker, or `nil` for none.
     var circuitBreaker: CircuitBreakerPolicy?
 }
 
@@ -26,29 +26,31 @@ struct PluginSection: Sendable, Hashable {
 enum PluginUse: Sendable, Hashable {
     /// Writes a log line to stderr.
     case log
-    /// Writes a line to stdout, or to stderr in `bridge` and `send`, which print outcomes on stdout.
+    /// Writes a line to stdout. In `bridge` and `send`, which print outcomes on stdout, the plugin writes to stderr
+    /// instead.
     case print
     /// Appends a line to the file at the path and returns when the line is durable.
     case file(path: String)
-    /// Throws an error that is retryable or not, to test the handling of failures.
+    /// Throws an error, which is either retryable or not. Use this plugin to test the handling of failures.
     case fail(retryable: Bool)
-    /// Never returns and ignores cancellation, to test the handling of calls that hang.
+    /// Never returns and ignores cancellation. Use this plugin to test the handling of calls that hang.
     case suspend
     /// Replies with a fixed value.
     case reply(ReplyValue)
 
-    /// Sends the body back: text and bytes as a message, JSON as the reply.
+    /// Sends the body back to the sender. Text and bytes are sent as a message, and JSON is the reply.
     case echo
-    /// Sends the action to every connection with the tag; `nil` for the tag in the body.
+    /// Sends the action to every connection that has the tag. If the tag is `nil`, the body names it.
     case broadcast(tag: String?)
-    /// Adds the tag to the connection; `nil` for the tag in the body.
+    /// Adds the tag to the connection. If the tag is `nil`, the body names it.
     case join(tag: String?)
-    /// Removes the tag from the connection; `nil` for the tag in the body.
+    /// Removes the tag from the connection. If the tag is `nil`, the body names it.
     case leave(tag: String?)
-    /// Publishes the action's body through a broker source and returns when the broker has accepted it.
+    /// Publishes the body of the action through a broker source, and returns when the broker has accepted the message.
     case publish(PublishSection)
 
-    /// What happens to an action while the plugin is unavailable: `file` and `publish` abandon it, for redelivery.
+    /// The treatment of an action while the plugin is unavailable. The plugins `file` and `publish` abandon the action,
+    /// so that its message is delivered again.
     var whenUnavailable: RetryExhaustion {
         switch self {
         case .file, .publish: .abandon
@@ -56,7 +58,7 @@ enum PluginUse: Sendable, Hashable {
         }
     }
 
-    /// The values of `use`, in the order in which messages list them.
+    /// The possible values of `use`, in the order in which messages list them.
     static let keywords = [
         "log", "print", "file", "fail", "suspend", "reply", "echo", "broadcast", "join", "leave", "publish",
     ]
@@ -64,9 +66,9 @@ enum PluginUse: Sendable, Hashable {
 
 /// The settings of a `publish` plugin.
 struct PublishSection: Sendable, Hashable {
-    /// The source whose publishing connection is used.
+    /// The source through whose connection the plugin publishes.
     let source: SourceName
-    /// The destination topic.
+    /// The topic to which each message is published.
     let topic: TopicTemplate
     /// The QoS of each message.
     var qos = MQTTQoS.atLeastOnce
@@ -74,7 +76,7 @@ struct PublishSection: Sendable, Hashable {
     var retain = false
 }
 
-/// A YAML value that is encoded as a JSON reply.
+/// A YAML value that a `reply` plugin encodes as JSON.
 enum ReplyValue: Sendable, Hashable {
     case null
     case boolean(Bool)
@@ -106,7 +108,8 @@ extension ReplyValue: Codable {
 
     /// Decodes any JSON value. A number that is not a 64-bit integer becomes a `Double`.
     init(from decoder: any Decoder) throws {
-        // An error in an element or member is thrown, so that it is reported at its own position.
+        // An error in an element or member is thrown, so that the error is reported at the position of that element or
+        // member.
         if (try? decoder.container(keyedBy: NoKeys.self)) != nil {
             self = .object(try [String: ReplyValue](from: decoder))
         } else if (try? decoder.unkeyedContainer()) != nil {
@@ -133,13 +136,13 @@ extension ReplyValue: Codable {
     }
 }
 
-/// How the actions of a plugin are grouped for ordering.
+/// The way in which the actions of a plugin are grouped for ordering.
 enum OrderSection: Sendable, Hashable {
-    /// One ordering group per source.
+    /// All actions of one source form an ordering group.
     case source
-    /// No ordering.
+    /// The actions are not ordered.
     case none
-    /// One ordering group per value of the body's member at this path.
+    /// The actions whose bodies have the same value at this path form an ordering group.
     case key([String])
 }
 
@@ -154,20 +157,20 @@ extension OrderSection {
     }
 }
 
-/// The ordering group of an action: the value of a member of its body.
+/// The ordering group of an action, which is the value of a member of its body.
 enum OrderKey: Sendable, Hashable {
-    /// The body has no such member. All these actions form one group.
+    /// The body has no such member. All actions without the member form one group.
     case absent
-    /// A JSON string, decoded.
+    /// The member is a JSON string, which this case holds in decoded form.
     case text(String)
-    /// Any other JSON value, without insignificant white space.
+    /// The member is any other JSON value, which this case holds without insignificant white space.
     case value(Bytes)
 
     /// - Parameters:
-    ///   - body: Any body; only JSON has members.
-    ///   - path: The member names, from the outermost to the innermost.
+    ///   - body: The body of the action. Only a JSON body has members.
+    ///   - path: The names of the members, from the outermost to the innermost.
     init(of body: RawBody, at path: [String]) {
-        // The intake has already checked the body against the source's own limits.
+        // The intake has already checked the body against the limits of its source.
         let limits = MessageLimits(bytes: max(1, body.bytes.count), depth: 512)
         let whole = body.kind == .json ? try? Body(json: body.bytes, limits: limits) : nil
         guard let member = whole?.member(at: path) else {

@@ -1,23 +1,24 @@
 import Logging
 
-/// A problem in a configuration file: its position, its key and the correction.
+/// A problem in a configuration file, with its position, its key and a way to correct it.
 struct ConfigurationProblem: Error, Sendable, Hashable, CustomStringConvertible {
     /// The line, counted from 1.
     let line: Int
     /// The column, counted from 1 in Unicode scalars.
     let column: Int
-    /// The key path, such as `sources.push.mqtt.topics[0].pattern`; empty if the problem concerns the whole file.
+    /// The key path, such as `sources.push.mqtt.topics[0].pattern`. The path is empty if the problem concerns the whole
+    /// file.
     let path: String
     /// Whether the problem prevents the configuration from running.
     var severity = ProblemSeverity.error
     /// The kind of problem.
     let code: ProblemCode
-    /// What is wrong and how to correct it. Contains no secret.
+    /// A text that says what is wrong and how to correct it. It contains no secret.
     let message: String
-    /// The replacement text alone, if it is known.
+    /// The replacement for the faulty text, or `nil` if it is not known. It contains nothing else.
     var suggestion: String?
 
-    /// `line:column: path: message`, with control characters escaped.
+    /// The problem as `line:column: path: message`, with control characters escaped.
     var description: String {
         let prefix = path.isEmpty ? "" : "\(path): "
         return "\(line):\(column): " + LineEscape.escaped(prefix + message)
@@ -35,10 +36,10 @@ extension ConfigurationProblem {
     }
 }
 
-/// Collects the problems of one file while it is read, so that all of them are reported together.
+/// Collects the problems of one file while the file is read, so that all problems are reported together.
 final class ConfigurationProblems {
     private var found: [ConfigurationProblem] = []
-    /// The keys that the reader has asked for, by the name of their mapping, for tests.
+    /// The keys that the reader has asked for, by the name of the mapping that contains them. Tests read this property.
     private(set) var known: [String: [String]] = [:]
 
     /// Adds a problem.
@@ -46,15 +47,16 @@ final class ConfigurationProblems {
         found.append(problem)
     }
 
-    /// Notes the keys of a mapping.
+    /// Records the keys of a mapping.
     ///
-    /// - Returns: Whether they are those of the mappings of the same name before it.
+    /// - Returns: Whether the keys are the same as those of earlier mappings with this name.
     func note(_ keys: [String], of mapping: String) -> Bool {
         let before = known.updateValue(keys, forKey: mapping)
         return before.map { Set($0) == Set(keys) } ?? true
     }
 
-    /// Returns whether an error exists below one of the keys or for the whole file. Missing files do not count.
+    /// Returns whether there is an error below one of the keys or for the whole file. Missing files do not count as
+    /// errors.
     func hasErrors(below keys: [String]) -> Bool {
         found.contains { problem in
             guard problem.severity == .error, problem.code != .missingFile else { return false }
@@ -62,24 +64,24 @@ final class ConfigurationProblems {
         }
     }
 
-    /// The errors and warnings, in file order.
+    /// The errors and warnings, in the order of their positions in the file.
     var sorted: [ConfigurationProblem] {
         found.sorted { ($0.line, $0.column, $0.message) < ($1.line, $1.column, $1.message) }
     }
 
-    /// The errors, in file order.
+    /// The errors, in the order of their positions in the file.
     var errors: [ConfigurationProblem] { sorted.filter { $0.severity == .error } }
 }
 
-/// Whether a finding prevents a configuration from running.
+/// The severity of a finding, which decides whether the configuration can run.
 enum ProblemSeverity: String, Sendable, Hashable {
     /// The configuration cannot run.
     case error
-    /// The configuration can run but probably does not do what its author intended.
+    /// The configuration can run, but it probably does not do what its author intended.
     case warning
 }
 
-/// The kind of a finding: a stable code for programs. docs/command.md lists all codes.
+/// The kind of a finding. Programs can rely on this code, which does not change. docs/command.md lists all codes.
 enum ProblemCode: String, Sendable, Hashable, CaseIterable {
     // Errors of the file.
     case unreadableFile
@@ -87,7 +89,7 @@ enum ProblemCode: String, Sendable, Hashable, CaseIterable {
     case duplicateKey
     case unknownKey
     case missingKey
-    // Errors in a value.
+    // Errors in a value of the file.
     case invalidValue
     case badName
     case badPattern
@@ -96,10 +98,10 @@ enum ProblemCode: String, Sendable, Hashable, CaseIterable {
     case secretInFile
     case unknownSource
     case duplicateAction
-    // Missing variables and files.
+    // Variables and files that are missing.
     case missingVariable
     case missingFile
-    // Valid settings that have no effect or conflict with each other.
+    // Valid settings that have no effect or that conflict with each other.
     case shadowedRoute
     case sourceWithoutRule
     case unreachablePlugin
@@ -108,7 +110,7 @@ enum ProblemCode: String, Sendable, Hashable, CaseIterable {
     case ackDeadlineExceeded
     case receiveMaximum
     case publishLoop
-    // Servers that no client can reach, or that unintended peers can.
+    // Servers that no client can reach, or that unintended peers can reach.
     case nobodyCanConnect
     case uncheckedCertificate
     case tokenInURL
@@ -117,7 +119,7 @@ enum ProblemCode: String, Sendable, Hashable, CaseIterable {
     case credentialsInClear
     case readableSecret
 
-    /// The message with which `run` logs the finding too, or `nil` if only `check` reports it.
+    /// The message with which `run` also logs the finding, or `nil` if only `check` reports it.
     var logMessage: String? {
         switch self {
         case .credentialsInClear, .readableSecret: "secret exposed"
@@ -127,14 +129,14 @@ enum ProblemCode: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// All errors found in a configuration file, in line order.
+/// All errors in a configuration file, in the order of their lines.
 struct ConfigurationError: Error, Sendable, CustomStringConvertible {
-    /// The file name as given by the user.
+    /// The path of the file as the user gave it.
     let file: String
-    /// The errors; at least one.
+    /// The errors, of which there is at least one.
     let problems: [ConfigurationProblem]
 
-    /// One line per error, each with the prefix `file:line:column:` that editors and compilers use.
+    /// The errors, one per line. Each line starts with `file:line:column:`, as compilers write it and editors parse it.
     var description: String {
         problems.map { "\(LineEscape.escaped(file)):\($0)" }.joined(separator: "\n")
     }

@@ -5,56 +5,58 @@ import Signalbox
 import SignalboxCore
 import WebSocketChat
 
-/// An entry of `sources`.
+/// An entry of `sources` in a configuration.
 struct SourceSection: Sendable, Hashable {
-    /// The key of the entry.
+    /// The key of the entry, which is the name of the source.
     let name: SourceName
     /// The kind of source and its settings.
     var kind: SourceKind
-    /// The limits on arrivals that are not settled.
+    /// The limits on arrivals that are not settled yet.
     var window = WindowLimits()
-    /// The rate limit; `nil` for none.
+    /// The rate limit, or `nil` for none.
     var rateLimit: RateLimit?
     /// Whether messages are deduplicated.
     var deduplication = DeduplicationPolicy.automatic
 
-    /// The source of actions from `signalbox send`; no entry may have this name.
+    /// The name of the source of actions that `signalbox send` submits. No entry may have this name.
     static let internalName: SourceName = "internal"
 }
 
 /// The kind of a source, which is the key below its name.
 enum SourceKind: Sendable, Hashable {
-    /// Topics of a broker.
+    /// Receives the messages of topics from a broker.
     case mqtt(MQTTSource)
-    /// A headless page.
+    /// Runs a headless page.
     case script(ScriptSource)
-    /// URLs from a list, a file or stdin.
+    /// Reads URLs from a list, a file or stdin.
     case links(LinksSource)
-    /// A client of a WebSocket server.
+    /// Connects to a WebSocket server as a client.
     case feed(WebSocketFeedConfiguration)
-    /// A WebSocket server in this process.
+    /// Runs a WebSocket server in this process.
     case chat(ChatSource)
 
-    /// The keys, in the order in which messages list them.
+    /// The keys of all kinds, in the order in which messages list them.
     static let keys = ["mqtt", "script", "links", "feed", "chat"]
 }
 
-/// A broker's source.
+/// The settings of a source that receives messages from a broker.
 struct MQTTSource: Sendable, Hashable {
-    /// The configuration without its ack deadline and deliveries, which depend on other parts of the file.
+    /// The configuration of the adapter without its ack deadline and deliveries, which depend on other parts of the
+    /// file.
     var push: MQTTPushConfiguration
-    /// The broker's configured queue limit for this client, in messages; 0 for no limit. Only a check uses it.
+    /// The queue limit that the broker has for this client, in messages. The value 0 means no limit. Only a check uses
+    /// this setting.
     var brokerQueue = 1_000
-    /// The maximum number of deliveries of a message if the process dies while handling it.
+    /// The maximum number of times that a message is delivered if the process dies while it handles the message.
     var maxDeliveries = 5
-    /// The file that counts deliveries; `nil` for one beside the append log of the first `file` plugin, if there is
-    /// one.
+    /// The file in which deliveries are counted. If `nil`, the file is beside the append log of the first `file`
+    /// plugin, if there is such a plugin.
     var deliveriesFile: String?
 
     /// The subscriptions of all connections, in matching order.
     var allTopics: [MQTTTopic] { push.topics + push.connections.flatMap(\.topics) }
 
-    /// Returns the adapter's configuration of this source.
+    /// Returns the configuration of the adapter for this source.
     func push(in configuration: RunConfiguration) -> MQTTPushConfiguration {
         var push = push
         push.ackDeadline = configuration.supervisor.ackDeadline
@@ -64,21 +66,21 @@ struct MQTTSource: Sendable, Hashable {
     }
 }
 
-/// A headless page.
+/// The settings of a headless page.
 struct ScriptSource: Sendable, Hashable {
-    /// The configuration without its scripts and its process, which are set at the start.
+    /// The configuration of the engine without its scripts and its process, which are set when the source starts.
     var page: JavaScriptCoreConfiguration
-    /// The scripts for `run`, in execution order, relative to the working directory.
+    /// The paths of the scripts for `run`, in execution order, relative to the working directory.
     var files: [String] = []
     /// The process that runs the scripts. If `nil`, `bridge` starts a separate process and `run` does not.
     var process: ScriptIsolation?
     /// The maximum resident memory of a separate process, in bytes.
     var memoryLimit: Int?
 
-    /// Returns the engine's configuration of this page.
+    /// Returns the configuration of the engine for this page.
     ///
     /// - Parameters:
-    ///   - scripts: The scripts to run; they may differ from ``files``.
+    ///   - scripts: The scripts to run, which may differ from ``files``.
     ///   - isolation: The process to use if the source does not specify one.
     func page(running scripts: [PageScript], isolation: ScriptIsolation = .shared) -> JavaScriptCoreConfiguration {
         var page = page
@@ -93,41 +95,43 @@ struct ScriptSource: Sendable, Hashable {
 
 /// The process that runs the scripts of a page.
 enum ScriptIsolation: String, Sendable, Hashable, CaseIterable {
-    /// The command's process.
+    /// The process of the command.
     case shared
-    /// A separate process, which can be killed whatever the scripts do.
+    /// A separate process, which can be killed regardless of what the scripts do.
     case own
 }
 
-/// A source of links.
+/// The settings of a source of links.
 struct LinksSource: Sendable, Hashable {
     /// The routes that map links to actions.
     let routes: AppRoutes
     /// The limits of one link.
     let limits: MessageLimits
-    /// The links to submit first.
+    /// The links that are submitted first.
     var urls: [String] = []
-    /// A file of links to submit next, relative to the working directory.
+    /// The path of a file of links that are submitted next, relative to the working directory.
     var file: String?
-    /// Whether to read further links from stdin, after `urls` and `file`.
+    /// Whether the source reads further links from stdin, after `urls` and `file`.
     var standardInput = false
 
-    /// The application schemes of the routes, which a rule of `from` may name, sorted.
+    /// The application schemes of the routes in sorted order. A rule of `from` may name them.
     var schemes: [String] { Set(routes.targets.filter { $0.universalHost == nil }.map(\.scheme)).sorted() }
-    /// The hosts of `https` and `http` links, with the port unless it is the scheme's default, sorted.
+    /// The hosts of `https` and `http` links in sorted order. A host includes the port, unless it is the default port
+    /// of the scheme.
     var hosts: [String] { Set(routes.targets.compactMap(\.universalHost)).sorted() }
 }
 
-/// A WebSocket server.
+/// The settings of a WebSocket server.
 struct ChatSource: Sendable, Hashable {
-    /// The configuration, with empty documents.
+    /// The configuration of the server, in which the documents are empty.
     var server: WebSocketServerConfiguration
-    /// The file of each document, by path, relative to the working directory.
+    /// The path of the file of each document, relative to the working directory. The keys are the paths of the
+    /// documents on the server.
     var files: [String: String] = [:]
 
-    /// Reads the documents, which happens when the source starts.
+    /// Reads the documents. Call this method when the source starts.
     ///
-    /// - Returns: The configuration with the content of the documents.
+    /// - Returns: The configuration of the server with the content of the documents.
     /// - Throws: ``NamedFileError`` for the first document that is missing or too large.
     func withDocuments() throws(NamedFileError) -> WebSocketServerConfiguration {
         var server = server

@@ -1,19 +1,20 @@
 import SignalboxCore
 import SignalboxRoutes
 
-/// The levels of a topic pattern or filter, for comparison with another.
+/// The levels of a topic pattern or filter. Use this type to compare two patterns or filters with each other.
 ///
-/// Applies the wildcard rules of MQTT 5.0, section 4.7, and the levels' types: integer, UUID, literal.
+/// The comparison applies the wildcard rules of MQTT 5.0, section 4.7. It also considers the types of the levels:
+/// integer, UUID or literal.
 struct TopicShape: Sendable, Hashable {
     enum Level: Sendable, Hashable {
         case literal([UInt8])
-        /// A wildcard or a capture: `+` is any text, `#` the rest.
+        /// A wildcard or a capture. The wildcard `+` is any text, and the wildcard `#` is the rest of the topic.
         case any(CaptureKind)
     }
 
     private var levels: [Level]
 
-    /// The topics that a filter matches.
+    /// Creates the shape of the topics that a filter matches.
     init(_ filter: TopicFilter) {
         let texts = filter.text.split(separator: "/", omittingEmptySubsequences: false)
         levels = texts.dropFirst(filter.isShared ? 2 : 0).map { level in
@@ -25,9 +26,9 @@ struct TopicShape: Sendable, Hashable {
         }
     }
 
-    /// The topics that a pattern matches.
+    /// Creates the shape of the topics that a pattern matches.
     ///
-    /// - Parameter action: The value of `{action}`; `nil` for any.
+    /// - Parameter action: The value of `{action}`, or `nil` for any value.
     init(_ pattern: TopicPattern, action: ActionName? = nil) {
         self.init(pattern.filter)
         for slot in pattern.slots {
@@ -51,7 +52,7 @@ struct TopicShape: Sendable, Hashable {
         return mine.count == other.levels.count
     }
 
-    /// Returns whether a topic can have both shapes.
+    /// Returns whether there can be a topic that has both shapes.
     func overlaps(_ other: TopicShape) -> Bool {
         if isSystem && other.startsWithWildcard || other.isSystem && startsWithWildcard { return false }
         for (mine, theirs) in zip(levels, other.levels) {

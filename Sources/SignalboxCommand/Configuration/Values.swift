@@ -2,13 +2,13 @@ import ArgumentParser
 import SignalboxCore
 import SignalboxRoutes
 
-/// Parses and formats durations: `500ms`, `3s`, `5m`, `1h`, `7d`.
+/// Parses and formats durations, such as `500ms`, `3s`, `5m`, `1h` and `7d`.
 enum DurationText {
     private static let units: [(String, Duration)] = [
         ("ms", .milliseconds(1)), ("s", .seconds(1)), ("m", .seconds(60)), ("h", .seconds(3_600)),
         ("d", .seconds(86_400)),
     ]
-    /// The maximum count. A `Duration` holds a billion of the largest unit.
+    /// The maximum number before a unit. A `Duration` can hold a billion of the largest unit.
     private static let largest = 1_000_000_000
 
     /// - Throws: ``ValueTextError`` if the text is not a duration.
@@ -22,7 +22,7 @@ enum DurationText {
         return unit.1 * count
     }
 
-    /// Returns the duration in the largest unit that gives a whole number.
+    /// Returns the duration as a whole number of the largest unit in which it is a whole number.
     static func text(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components
         guard seconds != 0 || attoseconds != 0 else { return "0s" }
@@ -34,7 +34,7 @@ enum DurationText {
     }
 }
 
-/// Parses sizes in bytes: `65536`, `64KiB`, `16MiB`, `1GiB`.
+/// Parses sizes in bytes, such as `65536`, `64KiB`, `16MiB` and `1GiB`.
 enum SizeText {
     private static let units = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)]
 
@@ -51,7 +51,8 @@ enum SizeText {
         return bytes
     }
 
-    /// Returns the value of ASCII digits. A leading zero is refused, because YAML reads `010` as eight.
+    /// Returns the value of text that consists of ASCII digits. A leading zero is refused, because YAML reads `010` as
+    /// eight.
     static func digits(_ text: String) -> Int? {
         let isNumber = !text.isEmpty && text.utf8.allSatisfy(\.isASCIIDigit)
         guard isNumber, text == "0" || !text.hasPrefix("0") else { return nil }
@@ -59,20 +60,21 @@ enum SizeText {
     }
 }
 
-/// The reason that a text is not a duration or size.
+/// The reason why a text is not a duration or a size.
 struct ValueTextError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The expected form. It does not repeat the text.
+    /// The expected form. The description does not repeat the text.
     let description: String
 }
 
-/// Finds the known name that a misspelled one probably stands for.
+/// Finds the known name that the user probably meant by a misspelled one.
 enum NameSuggestion {
-    /// Returns `; did you mean 'x'?`, or an empty string.
+    /// Returns `; did you mean 'x'?`, or an empty string if no known name is similar.
     static func advice(for name: String, among known: [String]) -> String {
         nearest(to: name, among: known).map { "; did you mean '\($0)'?" } ?? ""
     }
 
-    /// Returns the known name with the fewest edits, if they are at most a third of its length or a single edit.
+    /// Returns the known name that is the fewest edits away from the given one. A name is returned only if the edits
+    /// are at most a third of its length, or if there is only one edit.
     static func nearest(to name: String, among known: [String]) -> String? {
         guard name.count <= 64 else { return nil }
         let lower = name.lowercased().replacing("-", with: "_")
@@ -81,7 +83,7 @@ enum NameSuggestion {
         return best.edits <= max(1, best.name.count / 3) ? best.name : nil
     }
 
-    /// Returns the Levenshtein distance, with a swap of two adjacent characters counted as one edit.
+    /// Returns the Levenshtein distance of two texts, where a swap of two adjacent characters counts as one edit.
     private static func edits(_ left: [Character], _ right: [Character]) -> Int {
         var beforeLast: [Int] = []
         var last = Array(0...right.count)
@@ -101,9 +103,9 @@ enum NameSuggestion {
     }
 }
 
-/// Parses the option `--timeout`.
+/// Parses the value of the option `--timeout`.
 enum TimeoutOption {
-    /// The accepted forms, for the option's help.
+    /// The accepted forms, for the help of the option.
     static let form = "a number of seconds, or a duration such as 500ms, 30s, 5m"
 
     /// - Throws: `ValidationError` if the text is not a duration above zero.
@@ -115,11 +117,12 @@ enum TimeoutOption {
     }
 }
 
-/// The name of an environment variable, given as an option.
+/// The name of an environment variable that the user gave as the value of an option.
 enum VariableName {
-    /// Returns a secret that is read from the variable.
+    /// Returns a secret that is read from the variable with this name.
     ///
-    /// - Throws: `ValidationError` if the text is not a valid name. It omits the text, which may be the secret itself.
+    /// - Throws: `ValidationError` if the text is not a valid name. The error does not repeat the text, because the
+    ///   text may be the secret itself.
     static func secret(in text: String, option: String) throws(ValidationError) -> Secret {
         let first = text.utf8.first.map { isLetter($0) } ?? false
         guard first, text.utf8.allSatisfy({ isLetter($0) || $0.isASCIIDigit }) else {

@@ -5,7 +5,7 @@ import Signalbox
 import SignalboxCore
 import WebSocketChat
 
-/// `signalbox connect URL`.
+/// The command `signalbox connect URL`.
 struct ConnectCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "connect",
@@ -26,7 +26,7 @@ struct ConnectCommand: ReportingCommand {
             """
     )
 
-    /// The maximum size of a message without a configuration. A larger one closes the connection.
+    /// The limits of a message if there is no configuration. A message that exceeds them closes the connection.
     static let messageLimits = MessageLimits(bytes: 16 << 20)
 
     @Argument(help: ArgumentHelp("The server: ws://host:port/path, or wss:// for TLS.", valueName: "url"))
@@ -66,7 +66,7 @@ struct ConnectCommand: ReportingCommand {
 
     func perform() async throws -> CommandStatus {
         connection.tls.warn()
-        // On a terminal, the log line about the connection is useful.
+        // A user at a terminal needs the log line about the connection.
         let logger = Logger(level: logLevel ?? (OutgoingArguments.isInteractive ? .info : .warning))
         do {
             if let config = plugins.config { return try await runPlugins(of: config, logger) }
@@ -79,13 +79,14 @@ struct ConnectCommand: ReportingCommand {
         }
     }
 
-    /// Returns the URL, which never appears in an error message, because its query may contain a token.
+    /// Returns the URL. It never appears in an error message, because its query may contain a token.
     private func url() throws(ValidationError) -> WebSocketURL? {
         guard let text = urls.first else { return nil }
         return try ValidationError.checked { try WebSocketURL(text) }
     }
 
-    /// Returns the feed without a configuration: every message is the same action, regardless of its content.
+    /// Returns the feed for a run without a configuration. Every message becomes the same action, regardless of its
+    /// content.
     func feed(from url: WebSocketURL) throws -> WebSocketFeedConfiguration {
         var feed = WebSocketFeedConfiguration(source: "connection", url: url)
         feed.limits = ConnectCommand.messageLimits
@@ -96,7 +97,7 @@ struct ConnectCommand: ReportingCommand {
         return feed
     }
 
-    /// Returns the feed of a configuration, changed by the options.
+    /// Returns the feed of a configuration after applying the options to it.
     func feed(changing section: WebSocketFeedConfiguration) throws -> WebSocketFeedConfiguration {
         var feed = section
         feed.url = try url() ?? section.url
@@ -105,7 +106,7 @@ struct ConnectCommand: ReportingCommand {
     }
 
     private func show(_ feed: WebSocketFeedConfiguration, _ logger: Logger) async throws -> CommandStatus {
-        // Silences the supervisor's warnings, because the command itself reports how the connection ended.
+        // The supervisor logs no warnings, because the command itself reports how the connection ended.
         let quiet = Logger(level: logger.logLevel >= .notice ? .critical : logger.logLevel)
         var run = MessageRun(limits: limits, logger: quiet, raw: raw, messageLimits: ConnectCommand.messageLimits)
         let stop = run.stop.continuation
@@ -143,7 +144,8 @@ struct ConnectCommand: ReportingCommand {
         return result.report()
     }
 
-    /// Returns the line of an outcome reported by the server: an object with the member `answer`, or text.
+    /// Returns the line for an outcome that the server reported. For a terminal, this is text. Otherwise, it is an
+    /// object with the member `answer`.
     private static func line(for answer: Bytes, isTerminal: Bool) -> [UInt8] {
         let json = EscapedJSON.compact(answer)
         guard !isTerminal else { return TerminalText.line(["answer ", String(decoding: json, as: UTF8.self)]) }

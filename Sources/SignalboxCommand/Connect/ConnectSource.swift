@@ -4,7 +4,8 @@ import SignalboxCore
 import Synchronization
 import WebSocketChat
 
-/// The feed of `connect`: received messages go to the supervisor, and the user's lines go to the server.
+/// The feed of the command `connect`. It passes received messages to the supervisor and sends the lines of the user to
+/// the server.
 final class ConnectSource: Adapter {
     private let feed: WebSocketFeed
     private let keepsConnections: Bool
@@ -15,9 +16,10 @@ final class ConnectSource: Adapter {
 
     /// - Parameters:
     ///   - configuration: The configuration of the connection.
-    ///   - output: The output of the messages. They are discarded when its reader has closed it.
-    ///   - stop: Yields to request the end of the run.
-    ///   - onAnswer: Receives the outcomes of sent messages. If `nil`, outcomes are treated like other messages.
+    ///   - output: The output of the messages. When the reader of this output has closed it, messages are discarded.
+    ///   - stop: A continuation that requests the end of the run when it yields.
+    ///   - onAnswer: A closure that receives the outcomes of sent messages. If `nil`, outcomes are treated like other
+    ///     messages.
     /// - Throws: `WebSocketChatError` `invalidConfiguration`.
     init(
         _ configuration: WebSocketFeedConfiguration,
@@ -42,7 +44,7 @@ final class ConnectSource: Adapter {
     /// The number of lines that could not be sent.
     var unsent: Int { outgoing.unsent }
 
-    /// Closes the connection after all messages sent before.
+    /// Closes the connection after all messages that were sent earlier.
     func close() {
         watch.current?.close()
     }
@@ -55,25 +57,26 @@ final class ConnectSource: Adapter {
             onAnswer: onAnswer,
             discardsMessages: { [output] in output.isReaderGone }
         )
-        // Cancelled and awaited when the feed has ended.
+        // This task is cancelled and awaited when the feed has ended.
         async let _ = outgoing.run()
         do {
             try await feed.run(into: watched)
         } catch let error as WebSocketChatError where error.disconnectReason == .closed(code: nil) {
-            // A close frame without a code ends a connection normally too (RFC 6455, 7.1.5).
+            // A close frame without a code is a normal end of a connection too (RFC 6455, 7.1.5).
         }
     }
 }
 
-/// An intake that receives a feed's connection events and the outcomes of sent messages before the supervisor does.
+/// An intake that receives the connection events of a feed and the outcomes of sent messages before the supervisor
+/// does.
 struct ConnectIntake: Intake {
     let intake: any Intake
     let watch: ConnectionWatch
-    /// Whether connection events are kept from the supervisor.
+    /// Whether the intake withholds connection events from the supervisor.
     let keepsConnections: Bool
-    /// Receives the outcomes of sent messages. If `nil`, outcomes are treated like other messages.
+    /// A closure that receives the outcomes of sent messages. If `nil`, outcomes are treated like other messages.
     let onAnswer: (@Sendable (Bytes) -> Void)?
-    /// Returns whether messages are discarded, because stdout has no reader.
+    /// Returns whether messages are discarded because stdout has no reader.
     let discardsMessages: @Sendable () -> Bool
 
     func submit(_ batch: [Arrival], to sink: any SettlementSink) -> Int {
@@ -109,12 +112,12 @@ struct ConnectIntake: Intake {
     }
 
     private func isConnectionEvent(_ arrival: Arrival) -> Bool {
-        // Only the adapter's own actions have this envelope. A message of the peer never has it.
+        // Only the actions of the adapter itself have this envelope. A message from the peer never has it.
         guard arrival.envelope == .handler, let action = try? arrival.reading.get() else { return false }
         return action.name == .chatConnected || action.name == .chatClosed
     }
 
-    /// Returns whether the arrival is an answer of Signalbox: `{"id", "outcome", ...}`.
+    /// Returns whether the arrival is an answer from a Signalbox server, which has the form `{"id", "outcome", ...}`.
     private func isAnswer(_ arrival: Arrival) -> Bool {
         guard onAnswer != nil, arrival.envelope == .standard, case .failure = arrival.reading,
             let body = try? Body(json: arrival.original)
@@ -123,7 +126,7 @@ struct ConnectIntake: Intake {
         return hasText("outcome") && (body.member(at: ["uuid"]) != nil || hasText("id"))
     }
 
-    /// - Returns: Whether the arrival was taken.
+    /// - Returns: Whether this intake took the arrival, so that the supervisor must not receive it.
     private func take(_ arrival: Arrival, to sink: any SettlementSink) -> Bool {
         guard isConnectionEvent(arrival) else {
             onAnswer?(arrival.original)
@@ -139,17 +142,17 @@ struct ConnectIntake: Intake {
     }
 }
 
-/// The open connection of a feed, for sending on it. Any thread.
+/// The open connection of a feed, on which messages can be sent. This type is safe to use from any thread.
 final class ConnectionWatch: Sendable {
     private struct State {
         var current: ChatConnection?
-        /// The next connection.
+        /// The promise of the next connection.
         var next = Promise<ChatConnection>()
     }
 
     private let state = Mutex(State())
 
-    /// The connection, or `nil` if none is open.
+    /// The open connection, or `nil` if no connection is open.
     var current: ChatConnection? { state.withLock { $0.current } }
 
     func opened(_ connection: ChatConnection) {
@@ -161,12 +164,12 @@ final class ConnectionWatch: Sendable {
         next.set(connection)
     }
 
-    /// Forgets the connection if it is the current one.
+    /// Removes the connection if it is the current one.
     func closed(_ connection: ChatConnection) {
         state.withLock { if $0.current === connection { $0.current = nil } }
     }
 
-    /// Waits for an open connection and returns it, or `nil` if the task is cancelled.
+    /// Waits for an open connection and returns it. The result is `nil` if the task is cancelled.
     func connection() async -> ChatConnection? {
         guard !Task.isCancelled else { return nil }
         let (current, next) = state.withLock { ($0.current, $0.next) }

@@ -3,7 +3,8 @@ import Signalbox
 import SignalboxCore
 import WebSocketChat
 
-/// The options of `connect` for the connection. Secrets are never arguments, because other users can see those.
+/// The options of the command `connect` for the connection. No option takes a secret as its value, because other users
+/// can see the arguments of a process.
 struct ConnectionArguments: ParsableArguments {
     @Option(
         parsing: .unconditionalSingleValue,
@@ -53,8 +54,8 @@ struct ConnectionArguments: ParsableArguments {
     @Flag(help: "Reconnect if the connection breaks or cannot be made; without it, the command ends.")
     var reconnect = false
 
-    /// Applies the options to a feed. Absent options leave its values unchanged, except that it reconnects only if an
-    /// option requests it.
+    /// Applies the options to a feed. A value stays unchanged if its option is absent. The exception is reconnecting:
+    /// the feed reconnects only if an option requests it.
     func apply(to feed: inout WebSocketFeedConfiguration) throws {
         if !subprotocol.isEmpty { feed.subprotocols = subprotocol }
         feed.origin = origin ?? feed.origin
@@ -101,10 +102,10 @@ struct ConnectionArguments: ParsableArguments {
 
 /// The value of the option `--ping`.
 struct PingChoice: Sendable {
-    /// The silence after which the server is pinged, or `nil` for no pings.
+    /// The duration of silence after which the client pings the server, or `nil` for no pings.
     let after: Duration?
 
-    /// Parses a duration or `never`.
+    /// Parses a duration or the word `never`.
     init(_ text: String) throws {
         guard text != "never" else {
             after = nil

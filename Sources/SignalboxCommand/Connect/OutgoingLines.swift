@@ -4,9 +4,9 @@ import SignalboxCore
 import Synchronization
 import WebSocketChat
 
-/// The options of `connect` for sent messages.
+/// The options of the command `connect` for the messages that it sends.
 struct OutgoingArguments: ParsableArguments {
-    /// Whether stdin is a terminal, where Ctrl-D ends the input.
+    /// Whether stdin is a terminal. On a terminal, the user ends the input with Ctrl-D.
     static var isInteractive: Bool { isatty(STDIN_FILENO) == 1 }
 
     @Option(
@@ -25,12 +25,12 @@ struct OutgoingArguments: ParsableArguments {
     var exitAfterInput = false
 }
 
-/// Sends the user's input to a feed's connection: messages of the command line, then the lines of stdin. Without a
-/// connection, sending waits for the next one.
+/// Sends the input of the user on the connection of a feed. The messages of the command line come first, and the lines
+/// of stdin follow. If no connection is open, sending waits for the next one.
 final class OutgoingLines: Sendable {
-    /// The delay before a retry if the server reads too slowly.
+    /// The delay before the next attempt if the server reads too slowly.
     private static let pause: Duration = .milliseconds(5)
-    /// The time the server has to answer a close frame.
+    /// The time that the server has to answer a close frame.
     private static let closeTimeout: Duration = .seconds(5)
 
     private let options: OutgoingArguments
@@ -38,7 +38,7 @@ final class OutgoingLines: Sendable {
     private let stop: AsyncStream<Void>.Continuation
     private let refused = Atomic(0)
 
-    /// - Parameter stop: Yields to request the end of the run.
+    /// - Parameter stop: A continuation that requests the end of the run when it yields.
     init(_ options: OutgoingArguments, watch: ConnectionWatch, stop: AsyncStream<Void>.Continuation) {
         self.options = options
         self.watch = watch
@@ -48,14 +48,14 @@ final class OutgoingLines: Sendable {
     /// The number of lines that could not be sent.
     var unsent: Int { refused.load(ordering: .relaxed) }
 
-    /// Sends all messages and lines. Stops when the task is cancelled.
+    /// Sends all messages and lines, unless the task is cancelled first.
     func run() async {
         for message in options.message { await send(InputLine(Array(message.utf8))) }
         if !options.noInput { await sendInput() }
         let closes = options.exitAfterInput || OutgoingArguments.isInteractive && !options.noInput
         guard closes, let connection = await watch.connection() else { return }
         connection.close()
-        // The server's close ends the run. If it does not come, the run is stopped.
+        // The close frame of the server ends the run. If the server sends none, the run is stopped here.
         if (try? await Task.sleep(for: OutgoingLines.closeTimeout)) != nil { stop.yield() }
     }
 

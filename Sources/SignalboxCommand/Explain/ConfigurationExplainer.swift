@@ -5,14 +5,15 @@ import Signalbox
 import SignalboxCore
 import SignalboxRoutes
 
-/// Explains how a configuration treats messages and links. Starts nothing.
+/// Explains how a configuration treats messages and links, without starting any part of it.
 struct ConfigurationExplainer {
     let configuration: RunConfiguration
     /// The path of the configuration, for error messages.
     let file: String
     private let logger = Logger(label: "signalbox") { _ in SwiftLogNoOpLogHandler() }
 
-    /// Returns the source with the given name, or the only one if the name is `nil`.
+    /// Returns the source with the given name. If the name is `nil`, the configuration must have exactly one source,
+    /// which is returned.
     ///
     /// - Throws: ``CommandFailure`` if there is no such source, or if there are several and no name is given.
     func source(_ name: String?) throws(CommandFailure) -> SourceSection {
@@ -22,14 +23,15 @@ struct ConfigurationExplainer {
 
     /// Returns the explanation of a message.
     ///
-    /// - Throws: ``CommandFailure``, or an error from setting up the configuration.
+    /// - Throws: ``CommandFailure``, or the error that prevented the configuration from being set up.
     func line(about bytes: [UInt8], _ facts: MessageFacts, of source: SourceSection) throws -> ExplanationLine {
         try line(about: ExplainedMessage(bytes, facts, of: source, in: configuration))
     }
 
-    /// Returns the explanation of a link for the named source, or for the first source with a matching route.
+    /// Returns the explanation of a link for the source with the given name. If no name is given, the first source with
+    /// a matching route explains the link.
     ///
-    /// - Throws: ``CommandFailure``, or an error from setting up the configuration.
+    /// - Throws: ``CommandFailure``, or the error that prevented the configuration from being set up.
     func line(about link: String, of name: String?) async throws -> ExplanationLine {
         let sources = try linkSources(name)
         let takers = sources.filter { $0.value.accepts(link) }
@@ -92,7 +94,7 @@ extension LinksSource {
 }
 
 extension InputLine {
-    /// Creates a line from an argument, truncated to the maximum length of a URL.
+    /// Creates a line from an argument. A longer argument is truncated to the maximum length of a URL.
     fileprivate init(_ link: String) {
         let bytes = Array(link.utf8.prefix(URLText.maximumLength))
         self.init(bytes, isTruncated: bytes.count < link.utf8.count)

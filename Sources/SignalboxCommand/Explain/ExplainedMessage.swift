@@ -14,7 +14,7 @@ struct ExplainedMessage {
     /// The pattern that matches the topic or link, if any.
     let route: String?
 
-    /// Creates a message as the source's adapter would.
+    /// Creates a message as the adapter of the source would create it.
     ///
     /// - Throws: ``CommandFailure`` if the source has no such messages.
     init(
@@ -59,9 +59,9 @@ struct ExplainedMessage {
         self.route = route
     }
 
-    /// Creates a link.
+    /// Creates a link as the adapter of the source would create it.
     ///
-    /// - Throws: ``CommandFailure`` if no arrival is made.
+    /// - Throws: ``CommandFailure`` if the source would make no arrival of the link.
     init(
         link: String,
         _ links: LinksSource,
@@ -73,7 +73,7 @@ struct ExplainedMessage {
         route = links.routes.match(link).pattern?.text
     }
 
-    /// Checks that every given option applies to the kind of the source.
+    /// Checks that every option that the user gave applies to the kind of the source.
     private static func check(_ facts: MessageFacts, of source: SourceSection) throws(CommandFailure) {
         let kind = source.kind.description
         guard source.kind.links == nil, let option = facts.given.first(where: { !$0.kinds.contains(kind) })?.name else {
@@ -128,7 +128,8 @@ extension ExplainedMessage {
     /// The action, or `nil` if the message could not be read.
     var action: Action? { try? arrival.reading.get() }
 
-    /// Returns the description of the action's ordering key, or `nil` if its plugin is not ordered by key.
+    /// Returns the description of the ordering key of the action. The result is `nil` if the plugin of the action is
+    /// not ordered by key.
     func orderKey(plugins: [PluginSection]) -> String? {
         guard let action, case .key(let path)? = plugins.first(where: { $0.action == action.name })?.order,
             let body = try? action.body.decode(RawBody.self)
@@ -138,10 +139,10 @@ extension ExplainedMessage {
 }
 
 extension OrderKey {
-    /// The maximum number of characters of a key that are shown.
+    /// The maximum number of characters that are shown of a key.
     private static let maximumShown = 64
 
-    /// The value, truncated to the maximum.
+    /// The value, which is truncated if it exceeds the maximum.
     fileprivate var shown: String {
         let whole =
             switch self {
@@ -154,9 +155,9 @@ extension OrderKey {
 }
 
 extension WebSocketFrames {
-    /// Returns how a message of these bytes is read.
+    /// Returns the envelope and the payload kind with which the source reads these bytes.
     ///
-    /// - Throws: ``CommandFailure`` if the source would not accept the message, or would read several from it.
+    /// - Throws: ``CommandFailure`` if the source would not accept the message, or would read several messages from it.
     fileprivate func reading(of bytes: [UInt8], isBinary: Bool) throws(CommandFailure) -> (Envelope, PayloadKind) {
         if isBinary {
             guard let binary else {
@@ -180,7 +181,7 @@ extension WebSocketFrames {
 }
 
 extension SourceKind {
-    /// The kind in messages.
+    /// The name of the kind in messages.
     fileprivate var description: String {
         switch self {
         case .mqtt: "an MQTT source"
@@ -193,9 +194,9 @@ extension SourceKind {
 }
 
 extension Arrival {
-    /// Reads one message as an adapter would.
+    /// Reads one message as an adapter would read it.
     ///
-    /// - Throws: ``CommandFailure`` if no arrival is made.
+    /// - Throws: ``CommandFailure`` if the adapter would make no arrival of the message.
     static func single(
         _ bytes: [UInt8],
         from origin: Origin,

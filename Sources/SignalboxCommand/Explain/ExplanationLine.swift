@@ -5,18 +5,18 @@ import SignalboxCore
 import SignalboxRoutes
 import WebSocketChat
 
-/// The explanation of a message or link, as `explain` prints it.
+/// Formats the explanation of a message or link for the output of the command `explain`.
 struct ExplanationLine {
-    /// The link, if one is explained.
+    /// The link, or `nil` if a message is explained.
     var link: InputLine?
-    /// The navigation chain's verdict on the link.
+    /// The verdict of the navigation chain on the link.
     var navigation: NavigationVerdict?
     private let message: ExplainedMessage?
     private let steps: [ExplanationStep]
     private let verdict: ExplanationVerdict
 
     /// - Parameters:
-    ///   - explanation: The explanation of the message's arrival.
+    ///   - explanation: The explanation of the arrival of the message.
     ///   - plugins: The plugins of the configuration.
     init(_ message: ExplainedMessage, _ explanation: Explanation, plugins: [PluginSection]) {
         self.message = message
@@ -40,8 +40,10 @@ struct ExplanationLine {
 
     private var action: Action? { message?.action }
 
-    /// One JSON object with a newline: for a link, `url` or `input`; where known, `source`, `envelope`, `action`, `id`,
-    /// the facts that `run --outcomes` prints, `route` and `body`; `verdict` and `steps`; for a link, `navigation`.
+    /// The explanation as one JSON object with a newline. An explanation of a link starts with `url` or `input`. Where
+    /// they are known, the members `source`, `envelope`, `action`, `id`, the facts that `run --outcomes` prints,
+    /// `route` and `body` follow. The members `verdict` and `steps` are always present. An explanation of a link ends
+    /// with `navigation` if there is a navigation chain.
     var jsonLine: [UInt8] {
         var object = JSONObject()
         if let link {
@@ -63,12 +65,12 @@ struct ExplanationLine {
         return object.line
     }
 
-    /// Lines for a terminal: the properties of the message, one line for each stage with the mark `ok` or `no`, the
-    /// navigation chain's decision, and the verdict.
+    /// The explanation as lines for a terminal. The properties of the message come first. One line for each stage
+    /// follows, with the mark `ok` or `no`. The last lines are the decision of the navigation chain and the verdict.
     var terminalLines: [UInt8] {
         let facts = message?.arrival.origin.facts
         var lines: [UInt8] = []
-        /// Adds a line, or nothing if there is no text.
+        /// Adds a line, unless there is no text.
         func add(_ name: String, _ text: String?, passes: Bool? = nil) {
             guard let text else { return }
             let mark = passes.map { $0 ? "ok" : "no" } ?? ""
@@ -83,7 +85,7 @@ struct ExplanationLine {
         add("route", message?.route)
         add("action", action?.name.text)
         add("id", action?.senderID)
-        // Not named `body`, because a stage has that name.
+        // The name is not `body`, because a stage already has that name.
         add("content", action.map { TerminalText.body(body(of: $0)) })
         for step in steps { add(step.stage.description, step.detail, passes: step.passes) }
         add("navigation", navigation.map { "\($0.policy.rawValue) by \($0.decider): \($0.reason)" })
@@ -97,7 +99,7 @@ struct ExplanationLine {
         return try? URLText(text)
     }
 
-    /// Returns the body from which a plugin's `Info` is decoded, including a route's captures.
+    /// Returns the body from which the `Info` of a plugin is decoded, including the captures of a route.
     private func body(of action: Action) -> RawBody {
         guard let raw = try? action.body.decode(RawBody.self), raw.kind != .json else {
             return RawBody(bytes: action.body.json, kind: .json)
@@ -107,7 +109,7 @@ struct ExplanationLine {
 }
 
 extension JSONObject {
-    /// Adds a list of objects with `stage`, `passes` and `detail`.
+    /// Adds a list of objects with the members `stage`, `passes` and `detail`.
     mutating func add(_ name: String, _ steps: [ExplanationStep]) {
         add(name, objects: steps) { step, object in
             object.add("stage", step.stage.description)

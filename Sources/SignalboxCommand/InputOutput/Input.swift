@@ -6,7 +6,7 @@ import SignalboxRoutes
 
 /// Reads a file or pipe in chunks on a dispatch queue, so that the cooperative pool never waits for the writer.
 ///
-/// Allows one reader at a time.
+/// Only one task may read at a time.
 struct ChunkReader: Sendable {
     /// The maximum size of a chunk, in bytes.
     static let chunkSize = 64 << 10
@@ -19,7 +19,7 @@ struct ChunkReader: Sendable {
         self.descriptor = descriptor
     }
 
-    /// Opens a file. Waits until a FIFO has a writer.
+    /// Opens a file for reading. If the file is a FIFO, this method waits until it has a writer.
     ///
     /// - Throws: The error of `open(2)`, or `ECANCELED` if the task is cancelled first.
     static func opening(_ path: String) async throws(SystemError) -> ChunkReader {
@@ -32,14 +32,16 @@ struct ChunkReader: Sendable {
 
     /// Waits for the next chunk and returns it.
     ///
-    /// - Returns: No bytes at the end, and when the task is cancelled. Bytes read after cancellation are lost.
+    /// - Returns: The bytes of the chunk. The result is empty at the end of the input and when the task is cancelled.
+    ///   Bytes that are read after the cancellation are lost.
     func next() async throws(SystemError) -> [UInt8] {
         try await ChunkReader.waiting(on: queue) { [descriptor] () throws(SystemError) in
             try descriptor.read(upTo: ChunkReader.chunkSize)
         } ?? []
     }
 
-    /// Runs blocking work on the queue. Cancellation ends the wait, but not the work on the queue's thread.
+    /// Runs blocking work on the queue. If the task is cancelled, this method stops waiting, but the work continues on
+    /// the thread of the queue.
     ///
     /// - Returns: The result of the work, or `nil` if the task is cancelled first.
     private static func waiting<Value: Sendable>(
@@ -52,12 +54,12 @@ struct ChunkReader: Sendable {
     }
 }
 
-/// A file that is open for reading and closed on deinitialization.
+/// A file that is open for reading. It is closed when this object is deinitialized.
 final class InputDescriptor: Sendable {
     let number: Int32
     private let ownsNumber: Bool
 
-    /// The process's stdin, which stays open.
+    /// The stdin of the process, which is never closed.
     static let standardInput = InputDescriptor(number: STDIN_FILENO, ownsNumber: false)
 
     private init(number: Int32, ownsNumber: Bool) {
@@ -65,16 +67,16 @@ final class InputDescriptor: Sendable {
         self.ownsNumber = ownsNumber
     }
 
-    /// Opens a file. Blocks while a FIFO has no writer. Not for the cooperative pool.
+    /// Opens a file. This method blocks while a FIFO has no writer, so it must not run on the cooperative pool.
     ///
-    /// - Parameter path: The path, relative to the working directory.
+    /// - Parameter path: The path of the file, relative to the working directory.
     convenience init(path: String) throws(SystemError) {
         let number = open(path, O_RDONLY | O_CLOEXEC)
         guard number >= 0 else { throw SystemError.last }
         self.init(number: number, ownsNumber: true)
     }
 
-    /// Checks that a file can probably be opened, without waiting for a FIFO's writer.
+    /// Checks that a file can probably be opened. This check does not wait for the writer of a FIFO.
     ///
     /// - Throws: ``NamedFileError`` if the file does not exist, is not readable, or is a folder.
     static func checkReadable(_ path: String) throws(NamedFileError) {
@@ -91,9 +93,10 @@ final class InputDescriptor: Sendable {
         if ownsNumber { close(number) }
     }
 
-    /// Waits for the next bytes and returns them, or none at the end. Blocks. Not for the cooperative pool.
+    /// Waits for the next bytes and returns them. The result is empty at the end of the input. This method blocks, so
+    /// it must not run on the cooperative pool.
     ///
-    /// - Parameter limit: The maximum number of bytes.
+    /// - Parameter limit: The maximum number of bytes to read.
     func read(upTo limit: Int) throws(SystemError) -> [UInt8] {
         while true {
             var count = 0
@@ -115,16 +118,16 @@ final class InputDescriptor: Sendable {
 
 /// Splits input into lines, chunk by chunk, and keeps at most `limit` bytes of each line.
 ///
-/// A line ends with a line feed, or a carriage return and a line feed. Input after the last line ending is a line too,
-/// unless it is empty.
+/// A line ends with a line feed, or with a carriage return and a line feed. Input after the last line ending is a line
+/// too, unless it is empty.
 struct LineSplitter {
-    /// The maximum number of bytes kept of a line.
+    /// The maximum number of bytes that are kept of a line.
     let limit: Int
     private var pending: [UInt8] = []
-    /// The length of the pending line, including bytes that were not kept, capped at two more than the limit.
+    /// The length of the pending line, including bytes that were not kept. It is counted up to two more than the limit.
     private var length = 0
 
-    /// - Parameter limit: The maximum number of bytes kept of a line, at least 1.
+    /// - Parameter limit: The maximum number of bytes that are kept of a line, at least 1.
     init(limit: Int) {
         self.limit = limit
     }
@@ -142,12 +145,12 @@ struct LineSplitter {
         return lines
     }
 
-    /// Returns the line without a line ending at the end of the input, if any.
+    /// Returns the last line if the input does not end with a line ending. Call this method at the end of the input.
     mutating func lastLine() -> InputLine? {
         length == 0 ? nil : takeLine(isEnded: false)
     }
 
-    /// Keeps one byte more than the limit, because it may be a carriage return that belongs to the line ending.
+    /// Keeps one byte more than the limit, because that byte may be a carriage return that belongs to the line ending.
     private mutating func keep(_ bytes: ArraySlice<UInt8>) {
         let room = limit + 1 - pending.count
         pending += bytes.prefix(room)
@@ -161,13 +164,14 @@ struct LineSplitter {
         }
         if isEnded, length == pending.count, pending.last == UInt8(ascii: "\r") { pending.removeLast() }
         let isTruncated = length > limit + 1 || pending.count > limit
-        // Copied, because an array made of a slice may share its memory. A short line could keep a long one's memory.
+        // The bytes are copied, because an array made of a slice may share its memory. Otherwise, a short line could
+        // keep the memory of a long one.
         let kept = pending.withUnsafeBufferPointer { Array($0.prefix(limit)) }
         return InputLine(kept, isTruncated: isTruncated)
     }
 }
 
-/// One line of input, or one argument.
+/// One line of input, or one argument of a command.
 struct InputLine: Sendable, Hashable {
     /// The line without its ending, truncated if it is too long.
     let bytes: [UInt8]
@@ -176,7 +180,7 @@ struct InputLine: Sendable, Hashable {
 
     /// - Parameters:
     ///   - bytes: The line without its ending.
-    ///   - isTruncated: Whether the line was truncated.
+    ///   - isTruncated: Whether bytes at the end of the line are missing.
     init(_ bytes: [UInt8], isTruncated: Bool = false) {
         self.bytes = bytes
         self.isTruncated = isTruncated
@@ -184,7 +188,7 @@ struct InputLine: Sendable, Hashable {
 
     /// Returns the line as text.
     ///
-    /// - Throws: `tooLong` for a truncated line, `notUTF8` with the offset of the first invalid byte.
+    /// - Throws: `tooLong` for a truncated line, or `notUTF8` with the offset of the first invalid byte.
     func text() throws(URLTextError) -> String {
         guard !isTruncated else {
             throw URLTextError(.tooLong, at: bytes.count, "expected at most \(bytes.count) bytes")
@@ -195,14 +199,14 @@ struct InputLine: Sendable, Hashable {
         return text
     }
 
-    /// The line as a command repeats it. A character split by truncation is left out.
+    /// The line as a command repeats it in its output. A character that was split by the truncation is left out.
     var content: Bytes {
         guard isTruncated else { return Bytes(bytes) }
         let whole = InputLine.firstInvalidByte(of: bytes)
         return Bytes(bytes.count - whole < 4 ? Array(bytes[..<whole]) : bytes)
     }
 
-    /// The line for a terminal. Input that is not UTF-8 is shown as its number of bytes.
+    /// The line as text for a terminal. Input that is not UTF-8 is shown as its number of bytes.
     var shown: String {
         let content = content
         return content.text.map { isTruncated ? "\($0)…" : $0 } ?? "(\(content.count) bytes)"

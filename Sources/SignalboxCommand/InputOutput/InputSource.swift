@@ -1,30 +1,30 @@
-/// The source of a command's input.
+/// The place from which a command reads its input.
 enum InputSource: Sendable, Hashable {
-    /// A command-line argument.
+    /// The text of a command-line argument.
     case text(String)
     /// The path of a file, relative to the working directory.
     case file(String)
     /// The content of stdin up to its end.
     case standardInput
 
-    /// - Parameter argument: An argument; `-` is stdin.
+    /// - Parameter argument: An argument. The argument `-` stands for stdin.
     init(_ argument: String) {
         self = argument == "-" ? .standardInput : .text(argument)
     }
 
-    /// - Parameter path: A path; `-` is stdin.
+    /// - Parameter path: A path. The path `-` stands for stdin.
     init(path: String) {
         self = path == "-" ? .standardInput : .file(path)
     }
 
-    /// The name in messages.
+    /// The name of the source in messages.
     var name: String { if case .file(let path) = self { path } else { "stdin" } }
 
-    /// Returns all bytes.
+    /// Returns all bytes of the input.
     ///
     /// - Parameters:
-    ///   - limit: The maximum number of bytes of a file and of stdin.
-    ///   - what: The start of the error message. By default it is the name with a colon.
+    ///   - limit: The maximum number of bytes of a file or of stdin.
+    ///   - what: The start of the error message. By default, it is the name of the source with a colon.
     ///   - status: The exit status of a failure.
     /// - Throws: ``CommandFailure`` if the bytes cannot be read, or if there are too many.
     func bytes(
@@ -47,7 +47,8 @@ enum InputSource: Sendable, Hashable {
         }
     }
 
-    /// Opens a file or stdin for reading chunk by chunk. Waits until a FIFO has a writer.
+    /// Opens a file or stdin for reading chunk by chunk. If the file is a FIFO, this method waits until it has a
+    /// writer.
     func reader() async throws(SystemError) -> ChunkReader {
         if case .file(let path) = self { try await ChunkReader.opening(path) } else { ChunkReader(.standardInput) }
     }

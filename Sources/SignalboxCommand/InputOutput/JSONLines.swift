@@ -5,7 +5,8 @@ import SignalboxRoutes
 import WebSocketChat
 
 extension JSONObject {
-    /// Adds bytes as text if they are valid UTF-8, and otherwise as Base64 with an additional `encoding` member.
+    /// Adds bytes as text if they are valid UTF-8. Otherwise, this method adds them as Base64, with an additional
+    /// member `encoding`.
     mutating func add(_ name: String, content: Bytes) {
         if let text = content.text {
             add(name, text)
@@ -15,7 +16,7 @@ extension JSONObject {
         }
     }
 
-    /// Adds captures by name as an object, or nothing without captures.
+    /// Adds captures as an object, by name. If there are no captures, this method adds nothing.
     mutating func add(_ name: String, _ captures: RouteCaptures) {
         guard !captures.isEmpty else { return }
         add(name) { object in
@@ -23,8 +24,9 @@ extension JSONObject {
         }
     }
 
-    /// Adds the facts that tell where a message comes from. For a push: `topic`. For a link: `scheme`, and the `host` of a
-    /// universal link. For a chat or feed: `peer`, and for a client `principal` and `clientOrigin`, if present.
+    /// Adds the facts about the origin of a message. A push has the member `topic`. A link has the member `scheme`, and
+    /// a universal link also has `host`. A chat or feed has the member `peer`, and a client has the members `principal`
+    /// and `clientOrigin` if they are known.
     mutating func add(_ facts: (any OriginFacts)?) {
         switch facts {
         case let push as PushFacts: add("topic", push.topic)
@@ -39,13 +41,14 @@ extension JSONObject {
         }
     }
 
-    /// Adds a body as the member `body`: JSON unchanged, text as a string, other bytes as Base64 with an `encoding`
-    /// member, `null` if it is empty.
+    /// Adds a body as the member `body`. JSON is added unchanged, and text is added as a string. Other bytes are added
+    /// as Base64 with an additional member `encoding`, and an empty body is `null`.
     mutating func add(_ body: RawBody) {
         if body.bytes.isEmpty { add("body", json: "null".utf8) } else { add("body", payload: body) }
     }
 
-    /// Adds a payload: JSON unchanged, text as a string, other bytes as Base64 with an `encoding` member.
+    /// Adds a payload. JSON is added unchanged, and text is added as a string. Other bytes are added as Base64 with an
+    /// additional member `encoding`.
     mutating func add(_ name: String, payload: RawBody) {
         if payload.kind == .json {
             add(name, json: EscapedJSON.compact(payload.bytes))
@@ -55,9 +58,9 @@ extension JSONObject {
     }
 }
 
-/// JSON text that stays on one line and cannot control a terminal.
+/// JSON text that fits on one line and cannot control a terminal.
 enum EscapedJSON {
-    /// Returns valid JSON without insignificant white space. Unsafe characters in strings are escaped.
+    /// Returns valid JSON without insignificant white space, in which unsafe characters in strings are escaped.
     ///
     /// Numbers and existing escapes are unchanged.
     static func compact(_ json: some Sequence<UInt8>) -> [UInt8] {

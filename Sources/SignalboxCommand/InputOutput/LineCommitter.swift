@@ -3,10 +3,10 @@ import Dispatch
 import SignalboxCore
 import Synchronization
 
-/// Writes lines from many threads in order on a serial queue. Lines that wait are written together.
+/// Writes lines from many threads in order, on a serial queue. All lines that are waiting are written together.
 ///
-/// This is a group commit: lines gather while a write (and, for a file, its fsync) is in progress. At most ``limit``
-/// bytes wait.
+/// This is a group commit: lines gather while a write is in progress. For a file, the write includes an fsync. At most
+/// ``limit`` bytes may wait.
 final class LineCommitter: Sendable {
     private struct State {
         var bytes: [UInt8] = []
@@ -21,8 +21,10 @@ final class LineCommitter: Sendable {
 
     /// - Parameters:
     ///   - name: The label of the dispatch queue.
-    ///   - limit: The maximum number of bytes that wait. A line that exceeds it is refused, unless no other line waits.
-    ///   - write: Writes the bytes and returns after they are written. Called serially. May block.
+    ///   - limit: The maximum number of bytes that wait. A line that would exceed it is refused, unless no other line
+    ///     is waiting.
+    ///   - write: Writes the bytes, and returns after they are written. This closure may block. Its calls never
+    ///     overlap.
     init(
         name: String,
         limit: Int = 16 << 20,
@@ -33,9 +35,9 @@ final class LineCommitter: Sendable {
         self.write = write
     }
 
-    /// Waits until the line is written.
+    /// Enqueues the line and waits until it is written.
     ///
-    /// - Throws: ``OutputFailure`` if the line does not count as written.
+    /// - Throws: ``OutputFailure`` if the line was not written or may have been lost.
     func commit(_ line: [UInt8]) async throws(OutputFailure) {
         let result = await withCheckedContinuation { continuation in
             let isTaken = state.withLock { state in
@@ -48,9 +50,9 @@ final class LineCommitter: Sendable {
         try result.get()
     }
 
-    /// Enqueues the line without waiting.
+    /// Enqueues the line without waiting for the write.
     ///
-    /// - Returns: `false` if too much waits. The line is not written then.
+    /// - Returns: `false` if too many bytes are waiting, in which case the line is not written.
     func offer(_ line: [UInt8]) -> Bool {
         state.withLock { take(line, &$0) }
     }
@@ -62,18 +64,18 @@ final class LineCommitter: Sendable {
     func flush(within limit: Duration) async -> Bool {
         let result = Promise<Bool>()
         queue.async { result.set(true) }
-        // On another queue, because a stalled reader may block this one.
+        // The timer runs on another queue, because a stalled reader may block this one.
         DispatchQueue.global().asyncAfter(deadline: .now() + limit / .seconds(1)) { result.set(false) }
         return await result.value()
     }
 
-    /// Enqueues the line unless too much waits.
+    /// Enqueues the line, unless too many bytes are waiting.
     private func take(_ line: [UInt8], _ state: inout State) -> Bool {
         guard state.bytes.isEmpty || state.bytes.count + line.count <= limit else { return false }
         state.bytes += line
         if !state.isWriting {
             state.isWriting = true
-            // Under the lock, so that a flush after this line runs after its write.
+            // The block is enqueued under the lock, so that a flush after this line runs after the write.
             queue.async { self.writeAll() }
         }
         return true
@@ -98,13 +100,13 @@ final class LineCommitter: Sendable {
     }
 }
 
-/// The reason a line was not written. The line is not at fault, so its action is abandoned for redelivery.
+/// The reason why a line was not written. The action is not at fault, so it is abandoned for redelivery.
 enum OutputFailure: RetryableError, Sendable, Hashable, CustomStringConvertible {
     /// The reader has closed its end of the pipe.
     case closed
-    /// Too much waits to be written.
+    /// Too many bytes wait to be written.
     case full
-    /// The reader has stopped, and the time limit has expired.
+    /// The reader has stopped reading, and the time limit has expired.
     case stalled
     /// The system refused the write.
     case system(String)
@@ -112,7 +114,7 @@ enum OutputFailure: RetryableError, Sendable, Hashable, CustomStringConvertible 
     /// Whether another attempt may succeed.
     var isRetryable: Bool { self != .closed && self != .stalled }
 
-    /// Always `abandon`.
+    /// The treatment of the action after the last attempt, which is always `abandon`.
     var whenExhausted: RetryExhaustion { .abandon }
 
     /// A description of the failure.

@@ -7,15 +7,15 @@ final class StandardOutput: Sendable {
     /// The maximum time that the program waits for a reader of its output when it ends.
     static let flushLimit: Duration = .seconds(5)
 
-    /// Whether stdout is a terminal, for which lines are aligned text and not JSON.
+    /// Whether stdout is a terminal. On a terminal, lines are aligned text instead of JSON.
     let isTerminal: Bool
-    /// The reason why stdout can no longer be written to.
+    /// The promise of the failure after which stdout can no longer be written to.
     let failure: Promise<OutputFailure>
     private let committer: LineCommitter
     private let dropped = Atomic<Int>(0)
 
     /// - Parameters:
-    ///   - descriptor: The descriptor to write to. Tests use a pipe.
+    ///   - descriptor: The descriptor to which the output is written. Tests use a pipe.
     ///   - limit: The maximum number of bytes that wait to be written.
     init(descriptor: OutputDescriptor = .standardOutput, limit: Int = 16 << 20) {
         isTerminal = descriptor.isTerminal
@@ -38,20 +38,20 @@ final class StandardOutput: Sendable {
         try await committer.commit(line)
     }
 
-    /// Enqueues a line without waiting. If too much waits, the line is dropped and counted.
+    /// Enqueues a line without waiting. If too many bytes are waiting, the line is dropped and counted.
     func offer(_ line: [UInt8]) {
         if !committer.offer(line) { dropped.wrappingAdd(1, ordering: .relaxed) }
     }
 
-    /// Whether the reader has closed its end.
+    /// Whether the reader has closed its end of the pipe.
     var isReaderGone: Bool { failure.current == .closed }
 
     /// The number of lines that ``offer(_:)`` has dropped.
     var droppedLines: Int { dropped.load(ordering: .relaxed) }
 
-    /// Waits until all previous lines are written. Lines that still wait after the time limit are lost.
+    /// Waits until all previous lines are written. Lines that are still waiting after the time limit are lost.
     ///
-    /// - Returns: The reason lines were lost since the start, or `nil` if all were written.
+    /// - Returns: The reason why lines were lost since the start, or `nil` if all lines were written.
     func finish(within limit: Duration = StandardOutput.flushLimit) async -> OutputFailure? {
         let isComplete = await committer.flush(within: limit)
         if let reason = failure.current { return reason }
@@ -60,16 +60,16 @@ final class StandardOutput: Sendable {
     }
 }
 
-/// The output on stderr. It is written on a serial queue, so that a log line never waits for the reader.
+/// The output on stderr. Lines are written on a serial queue, so that logging never waits for the reader.
 final class DiagnosticOutput: Sendable {
-    /// The process's stderr.
+    /// The stderr of the process.
     static let shared = DiagnosticOutput()
 
     private let committer: LineCommitter
     private let dropped = Atomic<Int>(0)
 
     /// - Parameters:
-    ///   - descriptor: The descriptor to write to. Tests use a pipe.
+    ///   - descriptor: The descriptor to which the output is written. Tests use a pipe.
     ///   - limit: The maximum number of bytes that wait to be written.
     init(descriptor: OutputDescriptor = .standardError, limit: Int = 16 << 20) {
         committer = LineCommitter(name: "signalbox.stderr", limit: limit) { (bytes) throws(OutputFailure) in
@@ -81,8 +81,8 @@ final class DiagnosticOutput: Sendable {
         }
     }
 
-    /// Enqueues a line with its newline. If it would exceed the 16 MiB that may wait, it is dropped, and the next line
-    /// that is enqueued reports the number.
+    /// Enqueues a line, which includes its newline. If too many bytes are waiting, the line is dropped. The next line
+    /// that is enqueued reports the number of dropped lines.
     func offer(_ line: String) {
         let missing = dropped.exchange(0, ordering: .relaxed)
         let note = missing == 0 ? "" : "(\(missing) lines were dropped before this one)\n"
@@ -91,12 +91,12 @@ final class DiagnosticOutput: Sendable {
         }
     }
 
-    /// Writes a message about the program itself, on one line after the program's name.
+    /// Writes a message about the program itself on one line, which starts with the name of the program.
     func report(_ line: String) {
         offer("signalbox: \(LineEscape.escaped(line))\n")
     }
 
-    /// Waits until all previous lines are written. Lines that still wait after the time limit are lost.
+    /// Waits until all previous lines are written. Lines that are still waiting after the time limit are lost.
     ///
     /// - Returns: `false` if the time limit expired first.
     @discardableResult
@@ -105,7 +105,7 @@ final class DiagnosticOutput: Sendable {
     }
 }
 
-/// A file descriptor to which byte arrays are written completely.
+/// A file descriptor to which arrays of bytes are written completely.
 struct OutputDescriptor: Sendable {
     let number: Int32
 
@@ -115,9 +115,9 @@ struct OutputDescriptor: Sendable {
     /// Whether the descriptor is a terminal.
     var isTerminal: Bool { isatty(number) == 1 }
 
-    /// Writes all bytes. Blocks. Not for the cooperative pool.
+    /// Writes all bytes. This method blocks, so it must not run on the cooperative pool.
     ///
-    /// - Throws: ``SystemError``. A part of the bytes may have been written.
+    /// - Throws: ``SystemError``. Some of the bytes may have been written before the error.
     func write(_ bytes: [UInt8]) throws(SystemError) {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -132,7 +132,8 @@ struct OutputDescriptor: Sendable {
         }
     }
 
-    /// Waits for a descriptor that another program made non-blocking, such as a shared terminal or pipe.
+    /// Waits until the descriptor is writable. Another program may have made it non-blocking, for example if it is a
+    /// shared terminal or pipe.
     private func waitUntilWritable() throws(SystemError) {
         var entry = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
         while poll(&entry, 1, -1) < 0 {
@@ -141,7 +142,7 @@ struct OutputDescriptor: Sendable {
     }
 }
 
-/// An error number of the operating system (errno(3)).
+/// An error number of the operating system (see errno(3)).
 struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The error number.
     let code: Int32
@@ -152,6 +153,6 @@ struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The operation was cancelled (ECANCELED).
     static let cancelled = SystemError(code: ECANCELED)
 
-    /// The text of strerror(3).
+    /// The text that strerror(3) returns for the error number.
     var description: String { String(cString: strerror(code)) }
 }

@@ -4,46 +4,56 @@ import JSBridge
 import MQTTPush
 import WebSocketChat
 
-/// The exit statuses of `signalbox`. docs/command.md and each `--help` list the same.
+/// The exit statuses of the program `signalbox`. The same statuses are listed in docs/command.md, and in the `--help`
+/// of each command.
 enum CommandStatus: Int32, CaseIterable {
-    /// Everything was done, and a drain, if there was one, left nothing.
+    /// The command has done all of its work. If it drained, nothing was left.
     case done = 0
-    /// `bridge`, `send`, `connect` and `request`: a message was not handled. `bridge`: a script failed, a limit closed
-    /// the page, or the lines differ from those of `--expect`. `parse`: a URL or its query was refused, or has no
-    /// route. `navigate`: a URL was cancelled. `explain`: no plugin would be called. `connect`: a line was not sent, or
-    /// the server closed before enough messages had come. `publish`: a message was not published.
+    /// The command has run, but the result is not the expected one.
+    ///
+    /// - `bridge`, `send`, `connect`, `request`: A message was not handled.
+    /// - `bridge`: A script failed, a limit closed the page, or the lines differ from those of `--expect`.
+    /// - `parse`: A URL or its query was refused, or the URL has no route.
+    /// - `navigate`: A URL was cancelled.
+    /// - `explain`: No plugin would be called.
+    /// - `connect`: A line was not sent, or the server closed before enough messages had come.
+    /// - `publish`: A message was not published.
     case notAsExpected = 1
     /// The arguments are invalid (sysexits: EX_USAGE).
     case usage = 64
     /// The configuration, or the body for `send`, is invalid (EX_DATAERR).
     case invalidConfiguration = 65
-    /// A named file or stdin cannot be read: the configuration, a script, links or a recorded run (EX_NOINPUT).
+    /// A file that the user named or stdin cannot be read. The file may be the configuration, a script, a file of links
+    /// or a recorded run (EX_NOINPUT).
     case unreadableFile = 66
-    /// A source or plugin could not start, or a source gave up. `connect`: the server cannot be reached, or the
-    /// connection was lost (EX_UNAVAILABLE).
+    /// A source or plugin could not start, or a source gave up. In `publish`, `request` and `connect`, the server
+    /// cannot be reached, or the connection was lost (EX_UNAVAILABLE).
     case unavailable = 69
-    /// A chat cannot listen: the port is taken, the address does not belong to this machine, or the certificate is
-    /// unusable (EX_OSERR).
+    /// A chat cannot listen, because the port is taken, the address does not belong to this machine, or the certificate
+    /// is unusable (EX_OSERR).
     case cannotListen = 71
     /// Output could not be written (EX_IOERR).
     case outputFailed = 74
-    /// `--timeout` expired before `subscribe` or `connect` had enough messages, `publish` was done, `request` had its
-    /// reply, or a page or a call had ended (EX_TEMPFAIL).
+    /// The time of `--timeout` expired before the command was done. This means that `subscribe` or `connect` did not
+    /// have enough messages, `publish` was not done, `request` did not have its reply, or a page or a call had not
+    /// ended (EX_TEMPFAIL).
     case timeout = 75
-    /// `connect`: the server violated RFC 6455 (where this can be distinguished from a lost connection), sent a message
-    /// that is not accepted, or did not answer as a WebSocket server (EX_PROTOCOL).
+    /// In `connect`, the server violated RFC 6455, sent a message that is not accepted, or did not answer as a
+    /// WebSocket server (EX_PROTOCOL). A violation has this status only if it can be distinguished from a lost
+    /// connection.
     case protocolBroken = 76
-    /// `connect`: the server answered with an HTTP status, such as 401 or 403, in place of a connection. `subscribe`,
-    /// `publish`, `request`: the broker refused the login, or denied a message (EX_NOPERM).
+    /// In `connect`, the server answered with an HTTP status, such as 401 or 403, instead of opening a connection. In
+    /// `subscribe`, `publish` and `request`, the broker refused the login or denied a message (EX_NOPERM).
     case refused = 77
-    /// The drain ended with abandoned arrivals or calls that had not returned.
+    /// When the drain ended, arrivals had been abandoned or calls had not returned.
     case drainIncomplete = 80
-    /// `connect`, `subscribe`, `publish`, `request`: TLS failed, because the server's certificate is not trusted or not
-    /// valid for this host, or a certificate file is unusable.
+    /// In `connect`, `subscribe`, `publish` and `request`, TLS failed. The certificate of the server is not trusted or
+    /// not valid for this host, or a certificate file is unusable.
     case notSecured = 81
-    /// `connect`: the server closed with a close code that indicates an error: any but 1000 and 1001.
+    /// In `connect`, the server closed with a close code that indicates an error, which is any code other than 1000 and
+    /// 1001.
     case closedWithError = 82
-    /// `run`, `serve`: everything was settled, but dead letters were kept only in memory and are lost.
+    /// In `run` and `serve`, everything was settled, but dead letters were kept only in memory and are lost.
     case deadLettersLost = 83
     /// A second SIGINT ended the program, or the first one arrived before `subscribe`, `publish`, `request`, `connect`,
     /// `bridge` or `send` had completed.
@@ -52,10 +62,10 @@ enum CommandStatus: Int32, CaseIterable {
     /// `connect`, `bridge` or `send` had completed.
     case terminated = 143
 
-    /// The status as an error for argument-parser.
+    /// The exit status as an error that argument-parser understands.
     var code: ExitCode { ExitCode(rawValue) }
 
-    /// Returns the lines of a `--help` for these statuses.
+    /// Returns the lines of a `--help` that describe these statuses.
     static func help(_ statuses: [CommandStatus]) -> String {
         let lines = statuses.map { "  " + TerminalText.column("\($0.rawValue)", width: 5) + $0.meaning }
         return (["EXIT STATUS"] + lines).joined(separator: "\n")
@@ -94,7 +104,7 @@ enum CommandStatus: Int32, CaseIterable {
 }
 
 extension CommandStatus {
-    /// The status of a command whose connection to a broker or server failed.
+    /// Creates the status of a command whose connection to a broker or server failed.
     init(connection error: any Error) {
         switch (error as? WebSocketChatError)?.disconnectReason {
         case .refused?: self = .refused
@@ -106,7 +116,7 @@ extension CommandStatus {
         }
     }
 
-    /// The status of a command whose connection to a broker failed.
+    /// Creates the status of a command whose connection to a broker failed.
     init(_ error: MQTTPushError) {
         switch error.code {
         case .untrustedCertificate, .wrongHost, .expiredCertificate, .tlsFailed, .unusableFile: self = .notSecured
@@ -115,7 +125,7 @@ extension CommandStatus {
         }
     }
 
-    /// The status of a command whose message was not published, or whose request has no reply.
+    /// Creates the status of a command whose message was not published, or whose request has no reply.
     init(_ error: MQTTPublishError) {
         switch error.code {
         case .denied: self = .refused
@@ -126,7 +136,7 @@ extension CommandStatus {
     }
 }
 
-/// The reason a command fails, and its exit status.
+/// The reason why a command fails, with its exit status.
 struct CommandFailure: Error, Sendable, CustomStringConvertible {
     /// The exit status.
     let status: CommandStatus
@@ -141,7 +151,7 @@ struct CommandFailure: Error, Sendable, CustomStringConvertible {
         description = lines
     }
 
-    /// Creates a failure for an error from setting up a configuration.
+    /// Creates a failure from an error that occurred while a configuration was set up.
     init(_ error: any Error) {
         switch error {
         case let failure as CommandFailure: self = failure
@@ -157,7 +167,7 @@ struct CommandFailure: Error, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Creates a failure for the error of a source that gave up while the program ran.
+    /// Creates a failure from the error of a source that gave up while the program was running.
     init(givingUp error: any Error) {
         let cannotListen =
             (error as? WebSocketChatError)?.code == .notListening
@@ -166,9 +176,10 @@ struct CommandFailure: Error, Sendable, CustomStringConvertible {
     }
 }
 
-/// A subcommand. Its errors are reported on stderr, one line each.
+/// A subcommand that reports its errors on stderr, one line each.
 protocol ReportingCommand: AsyncParsableCommand, Sendable {
-    /// Does the work and returns the exit status. All diagnostics are written afterwards.
+    /// Does the work of the command and returns the exit status. All diagnostics are written out after this method
+    /// returns.
     func perform() async throws -> CommandStatus
 }
 
@@ -188,9 +199,10 @@ extension ReportingCommand {
 }
 
 extension ValidationError {
-    /// Returns the value of an option, or throws the reason that it is invalid as a `ValidationError`.
+    /// Returns the value of an option. If the value is invalid, this method throws the reason as a `ValidationError`.
     ///
-    /// - Parameter option: The name of the option, with which the error message starts; `nil` for no name.
+    /// - Parameter option: The name of the option, with which the error message starts. If `nil`, the message contains
+    ///   no name.
     static func checked<Value>(_ option: String? = nil, _ make: () throws -> Value) throws(ValidationError) -> Value {
         do {
             return try make()

@@ -3,13 +3,13 @@ import Signalbox
 import SignalboxCore
 import Synchronization
 
-/// Writes one line per arrival in the order of arrival, regardless of the order of settlement.
+/// Writes one line per arrival in the order of arrival, regardless of the order in which the arrivals settle.
 ///
 /// A window bounds the pending lines. An arrival occupies a slot from its submission until its line and all earlier
 /// lines are handed to stdout. While the window is full, further arrivals are refused.
 final class OrderedOutcomes: Sendable {
     private struct Slot {
-        /// The size of the arrival, or of its line.
+        /// The number of bytes of the arrival or, after it settles, of its line.
         var bytes: Int
         /// The line of a settled arrival.
         var line: (json: [UInt8], shown: [UInt8], isHandled: Bool)?
@@ -20,7 +20,7 @@ final class OrderedOutcomes: Sendable {
         var slots: ArraySlice<Slot> = []
         var positions: [ArrivalKey: Int] = [:]
         var bytes = 0
-        /// Set when a quarter of the window is free, if a task waits for that.
+        /// A promise that is set when a quarter of the window is free. It exists only if a task waits for that.
         var waiting: Promise<Void>?
         var summary: OutcomeSummary
     }
@@ -32,11 +32,12 @@ final class OrderedOutcomes: Sendable {
     private let onCountReached: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - window: The limits on pending lines, including those that wait for an earlier line.
+    ///   - window: The limits on pending lines, including lines that wait for an earlier line.
     ///   - output: The destination of the lines.
-    ///   - recorded: The lines to compare with, if any.
+    ///   - recorded: The lines to compare with, or `nil` for no comparison.
     ///   - limit: The maximum number of lines to write.
-    ///   - onCountReached: Called when the last of these lines is handed to stdout; must not block.
+    ///   - onCountReached: A closure that is called when the last of these lines is handed to stdout. It must not
+    ///     block.
     init(
         window: WindowLimits,
         output: StandardOutput,
@@ -54,7 +55,7 @@ final class OrderedOutcomes: Sendable {
     /// The summary of the lines handed to stdout.
     var summary: OutcomeSummary { state.withLock { $0.summary } }
 
-    /// Reserves slots for the first arrivals of a batch. Must not be called concurrently.
+    /// Reserves slots for the first arrivals of a batch. Calls of this method must not overlap.
     ///
     /// - Returns: The number of arrivals that have a slot.
     func reserveSlots(for batch: [Arrival]) -> Int {
@@ -69,7 +70,7 @@ final class OrderedOutcomes: Sendable {
         }
     }
 
-    /// Releases the slots reserved last, for arrivals that were not submitted.
+    /// Releases the most recently reserved slots, for arrivals that were not submitted.
     func releaseSlots(of arrivals: ArraySlice<Arrival>) {
         state.withLock { state in
             for arrival in arrivals {
@@ -96,7 +97,8 @@ final class OrderedOutcomes: Sendable {
         waiting?.set(())
     }
 
-    /// Returns when a quarter of the window is free. Pending arrivals settle in bounded time.
+    /// Waits until a quarter of the window is free. The wait is bounded, because every pending arrival settles in
+    /// bounded time.
     func room() async {
         let waiting = state.withLock { state -> Promise<Void>? in
             if hasRoom(state) { return nil }
@@ -106,14 +108,15 @@ final class OrderedOutcomes: Sendable {
         await waiting?.value()
     }
 
-    /// Writes the leading settled lines. The caller holds the lock, so that concurrent calls cannot reorder lines.
+    /// Writes the lines at the front of the window that are settled. The caller holds the lock, so that concurrent
+    /// calls cannot change the order of the lines.
     private func writeReadyLines(_ state: inout State) {
         while let (json, shown, isHandled) = state.slots.first?.line {
             // A slice keeps removed elements alive until its storage is reallocated.
             state.slots[state.slots.startIndex].line = nil
             state.slots.removeFirst()
             state.bytes -= json.count
-            // Beyond the limit, outcomes only reflect that the source is closing.
+            // Beyond the limit, an outcome only shows that the source is closing.
             guard limit.map({ state.summary.settled < $0 }) ?? true else { continue }
             state.summary.count(json.dropLast(), isHandled: isHandled)
             output.offer(shown)
@@ -123,7 +126,8 @@ final class OrderedOutcomes: Sendable {
 
     private func hasSlot(for arrival: Arrival, _ state: State) -> Bool {
         guard state.slots.count < window.arrivals else { return false }
-        // With a quarter of the window free, an arrival of any size is accepted, so that `room()` ensures progress.
+        // If a quarter of the window is free, an arrival of any size is accepted. Otherwise, a source could wait for
+        // room and still have its arrival refused.
         return hasRoom(state) || state.bytes + arrival.originalLength <= window.bytes
     }
 
@@ -136,8 +140,8 @@ extension Outcome {
     var isHandled: Bool { if case .handled = self { true } else { false } }
 }
 
-/// Identifies an unsettled arrival by batch and index. The batch's storage is unique as long as the arrival is
-/// retained.
+/// Identifies an unsettled arrival by its batch and its index. As long as the arrival is retained, no other batch has
+/// the same storage.
 struct ArrivalKey: Hashable {
     private let batch: ObjectIdentifier
     private let index: UInt32
@@ -171,7 +175,7 @@ final class OrderedSource: Adapter {
     }
 }
 
-/// An intake that reserves a slot for each arrival's line before it submits the arrival to the supervisor.
+/// An intake that reserves a slot for the line of each arrival before it submits the arrival to the supervisor.
 struct OrderedIntake: Intake {
     let intake: any Intake
     let outcomes: OrderedOutcomes

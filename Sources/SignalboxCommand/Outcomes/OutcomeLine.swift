@@ -3,12 +3,12 @@ import SignalboxCore
 
 /// The outcome of an arrival, formatted for output.
 struct OutcomeLine {
-    /// The settled arrival, retained as long as this value.
+    /// The settled arrival. It is retained as long as this value exists.
     let settled: SettledArrival
 
-    /// A line of `run --outcomes`: `source`, `action`, `id` and the outcome. A push adds its topic, a link its scheme
-    /// and host, and a chat or feed its peer and principal, where known. A dead letter adds the stages that it passed
-    /// and the original message.
+    /// A line of `run --outcomes`. It contains `source`, `action`, `id` and the outcome. A push adds its topic, a link
+    /// adds its scheme and host, and a chat or feed adds its peer and principal, where these are known. A dead letter
+    /// adds the stages that it passed and the original message.
     var runLine: [UInt8] {
         var object = JSONObject()
         object.add("source", source)
@@ -24,8 +24,8 @@ struct OutcomeLine {
         return object.line
     }
 
-    /// A line of `bridge` and `send`: the sender's id if there is one, the body or the unreadable message, the outcome,
-    /// and the reply. The same input always gives the same line.
+    /// A line of the commands `bridge` and `send`. It contains the id from the sender if there is one, the body or the
+    /// unreadable message, the outcome, and the reply. The same input always produces the same line.
     var recordLine: [UInt8] {
         var object = JSONObject()
         object.add("source", source)
@@ -41,7 +41,8 @@ struct OutcomeLine {
         return object.line
     }
 
-    /// The columns for a terminal: outcome, action, id, body, and the reply or the reason for its absence.
+    /// The outcome as columns for a terminal: the outcome, the action, the id, the body, and the reply or the reason
+    /// why there is no reply.
     var terminalLine: [UInt8] {
         let body = action.flatMap { try? $0.body.decode(RawBody.self) }
         let original = RawBody(bytes: settled.arrival.original, kind: .bytes)
@@ -59,7 +60,7 @@ struct OutcomeLine {
 
     private var action: Action? { try? settled.arrival.reading.get() }
 
-    /// The reply, or the reason for its absence.
+    /// The reply, or the reason why there is no reply.
     private var result: String {
         guard case .handled(let reply) = settled.outcome else { return settled.outcome.text }
         return reply.map { "-> " + String(decoding: EscapedJSON.compact($0), as: UTF8.self) } ?? ""
@@ -67,12 +68,13 @@ struct OutcomeLine {
 }
 
 extension Action {
-    /// The id that the sender gave the action, if any.
+    /// The id that the sender gave the action, or `nil` if the sender gave none.
     var senderID: String? { idKey == .assigned ? nil : id.text }
 }
 
 extension JSONObject {
-    /// Adds `outcome` and, unless the arrival was handled, `reason`, `detail` and the `path` of an error in the body.
+    /// Adds `outcome`. If the arrival was not handled, this method also adds `reason`, `detail` and, for an error in
+    /// the body, the `path` of that error.
     fileprivate mutating func add(_ outcome: Outcome) {
         add("outcome", outcome.name)
         if !outcome.isHandled { add("reason", outcome.code) }

@@ -2,25 +2,25 @@ import Logging
 import Signalbox
 import SignalboxCore
 
-/// Runs one source with the plugins of a configuration until the source ends, and writes a line per arrival.
+/// Runs one source with the plugins of a configuration until the source ends, and writes a line for each arrival.
 struct SingleSourceRun {
-    /// The configuration of plugins and limits; its sources are ignored.
+    /// The configuration of the plugins and limits. Its sources are ignored.
     let configuration: RunConfiguration
     let adapter: any Adapter
     /// The destination of the lines.
     var output = StandardOutput()
     let logger: Logger
-    /// The limits on pending arrivals, including lines that wait for an earlier one.
+    /// The limits on pending arrivals, including arrivals whose lines wait for an earlier one.
     var window = WindowLimits()
-    /// The time after which the source is stopped.
+    /// The time after which the source is stopped, or `nil` for no limit.
     var timeout: Duration?
-    /// The number of lines after which the source is stopped.
+    /// The number of lines after which the source is stopped, or `nil` for no limit.
     var count: Int?
-    /// Called when the last of these lines is handed to stdout; must not block.
+    /// A closure that is called when the last of these lines is handed to stdout. It must not block.
     var onCountReached: @Sendable () -> Void = {}
-    /// Yields when the source must stop for another reason.
+    /// A stream that yields when the source must stop for another reason.
     var stop = AsyncStream.makeStream(of: Void.self)
-    /// The lines to compare with.
+    /// The lines to compare with, or `nil` for no comparison.
     var recorded: RecordedRun?
 
     /// Runs the source to its end.
@@ -46,19 +46,19 @@ struct SingleSourceRun {
 
 /// The result of running one source.
 struct SingleSourceReport {
-    /// How the supervisor session ended.
+    /// How the session of the supervisor ended.
     let session: SupervisorSession.End
     /// Whether the source ended by itself.
     let isComplete: Bool
     /// The summary of the outcomes whose lines were handed to stdout.
     let summary: OutcomeSummary
 
-    /// Whether the source stopped on request and nothing failed.
+    /// Whether the source stopped because it was requested to stop, and nothing failed.
     var endedOnRequest: Bool { !isComplete && session.failure == nil && session.lost == nil }
 
     /// Checks that the source ended by itself.
     ///
-    /// - Throws: ``CommandFailure`` with the reason of a premature end.
+    /// - Throws: ``CommandFailure`` with the reason why the source ended early.
     func check(_ whatEnded: String) throws(CommandFailure) {
         if let failure = session.failure { throw CommandFailure(.unavailable, "\(failure)") }
         if let lost = session.lost { throw CommandFailure(.outputFailed, "\(lost)") }

@@ -2,8 +2,8 @@ import Foundation
 import SignalboxCore
 import Synchronization
 
-/// Appends each action as one line to a file, and returns when the lines are durable. The source acknowledges messages
-/// only after that. The actions of a batch share one fsync.
+/// Appends each action as one line to a file, and returns when the lines are durable. The source acknowledges a message
+/// only after that. All actions of a batch share one fsync.
 struct FilePlugin: BatchPlugin {
     let action: ActionName
     let log: LineCommitter
@@ -15,8 +15,8 @@ struct FilePlugin: BatchPlugin {
     }
 }
 
-/// A ``FilePlugin`` that is called once per action, for actions that are ordered by a key. Concurrent calls still share
-/// an fsync.
+/// A ``FilePlugin`` that is called once per action. Use it for actions that are ordered by a key. Concurrent calls
+/// still share an fsync.
 struct FileLinePlugin: Plugin {
     let file: FilePlugin
 
@@ -28,24 +28,24 @@ struct FileLinePlugin: Plugin {
 }
 
 extension LineCommitter {
-    /// Creates an append log, which writes waiting lines to the file with one write and one fsync.
+    /// Creates an append log. It writes all waiting lines to the file with one write and one fsync.
     convenience init(appendingTo file: AppendLogFile) {
         self.init(name: "signalbox.file") { (lines) throws(OutputFailure) in try file.append(lines) }
     }
 }
 
-/// The append logs by file, whatever path the configuration uses, because a second one could not lock the file. A file
-/// stays open as long as a plugin uses it.
+/// The append logs of a program. Two paths to one file share an append log, because a second append log could not lock
+/// the file. A file stays open as long as a plugin uses it.
 final class AppendLogTable: Sendable {
     private struct Entry {
         weak var log: LineCommitter?
     }
 
-    /// Whether the table opens files; `false` if no plugin is ever called.
+    /// Whether the table opens files. The value is `false` if no plugin is ever called.
     let opensFiles: Bool
     private let logs = Mutex<[FileIdentity: Entry]>([:])
 
-    /// - Parameter opensFiles: Whether to open files; `false` if no plugin is ever called.
+    /// - Parameter opensFiles: Whether to open files. Pass `false` if no plugin is ever called.
     init(opensFiles: Bool = true) {
         self.opensFiles = opensFiles
     }
@@ -66,24 +66,25 @@ final class AppendLogTable: Sendable {
     }
 }
 
-/// An append-only file of lines. Its methods block and are called on the queue of a ``LineCommitter``, which the plugins
-/// that name the same path share.
+/// An append-only file of lines. The methods of this type block, so they are called on the queue of a
+/// ``LineCommitter``. All plugins that name the file share this queue.
 ///
-/// After a failed write the file is truncated to whole lines. After a failed fsync the content of the disk is unknown,
-/// so every further write is refused until the program restarts.
+/// After a failed write, the file is truncated to whole lines. After a failed fsync, the content of the disk is
+/// unknown, so every further write is refused until the program restarts.
 final class AppendLogFile: Sendable {
     /// The identity of the file.
     let identity: FileIdentity
     private let descriptor: Int32
-    /// The failure after which the content of the disk is unknown.
+    /// The failure after which the content of the disk is unknown, or `nil` if there was none.
     private let broken = Mutex<OutputFailure?>(nil)
 
-    /// Opens or creates the file with access for its owner only, and locks it against other processes.
+    /// Opens or creates the file so that only its owner has access, and locks it against other processes.
     ///
-    /// - Throws: ``AppendLogError`` if the file cannot be opened, is locked by another process, or is not a regular
-    ///   file with a single hard link that only this user can read and write.
+    /// - Throws: ``AppendLogError`` if the file cannot be opened or is locked by another process. The file is also
+    ///   refused unless it is a regular file with a single hard link that only this user can read and write.
     init(path: String) throws(AppendLogError) {
-        // Opening a FIFO by mistake must not wait for its other end; O_NONBLOCK does not affect regular files.
+        // If the path names a FIFO by mistake, opening it must not wait for the other end. O_NONBLOCK has no effect on
+        // regular files.
         let flags = O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW
         descriptor = open(path, flags, 0o600)
         guard descriptor >= 0 else {
@@ -102,7 +103,8 @@ final class AppendLogFile: Sendable {
     }
 
     deinit {
-        // A process that is just being started may still share the descriptor, and would keep the lock (flock(2)).
+        // A process that is just being started may still share the descriptor, and would keep the lock otherwise
+        // (flock(2)).
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }
@@ -114,8 +116,9 @@ final class AppendLogFile: Sendable {
 
     /// Writes lines, each with a final newline, and returns when all of them are on the disk.
     ///
-    /// - Throws: ``OutputFailure``. A failed write leaves no line in the file. If the following truncation or an fsync
-    ///   fails, the file may contain the lines, on the disk or not, and every later call throws.
+    /// - Throws: ``OutputFailure``. A failed write leaves no line in the file. If the truncation after it fails, or an
+    ///   fsync fails, the file may still contain the lines, on the disk or not. In that case, every later call throws
+    ///   too.
     func append(_ lines: [UInt8]) throws(OutputFailure) {
         if let failure = broken.withLock({ $0 }) { throw failure }
         let end = lseek(descriptor, 0, SEEK_END)
@@ -130,7 +133,7 @@ final class AppendLogFile: Sendable {
             failPermanently("an earlier fsync failed (\(failure)); check the disk and restart the program")
             throw .system(failure)
         }
-        // A file without a hard link is deleted when it is closed.
+        // A file without a hard link is deleted when it is closed, so its lines would be lost.
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_nlink > 0 else {
             throw .system("the file of the append log was removed; restart the program to create a new one")
@@ -156,7 +159,8 @@ final class AppendLogFile: Sendable {
         return FileIdentity(status)
     }
 
-    /// Returns why the file is unsafe, or `nil`. Another user may own it, be able to read it, or have planted it.
+    /// Returns the reason why the file is unsafe, or `nil` if it is safe. Another user may own the file, be able to
+    /// read it, or have planted it.
     private static func unsafeFileReason(_ status: stat) -> String? {
         if status.st_uid != geteuid() {
             return "user \(status.st_uid) owns it, and this process runs as user \(geteuid()); name another file"
@@ -170,8 +174,8 @@ final class AppendLogFile: Sendable {
         return "others may read or change it (mode \(digits)); run chmod 600 on it"
     }
 
-    /// Ends a partial last line with a newline, so that the next line is whole. A process killed during a write may
-    /// have left such a line; its message was never acknowledged.
+    /// Ends a partial last line with a newline, so that the next line is whole. A process that was killed during a
+    /// write may have left a partial line. The message of such a line was never acknowledged.
     private static func terminateTornLine(_ descriptor: Int32, _ path: String, size: off_t) throws(AppendLogError) {
         guard size > 0 else { return }
         var last: UInt8 = 0
@@ -186,7 +190,7 @@ final class AppendLogFile: Sendable {
         }
     }
 
-    /// Syncs the folder, because a new file survives a power failure only if its directory entry is on the disk.
+    /// Syncs the folder of the file. A new file survives a power failure only if its directory entry is on the disk.
     private static func syncFolder(_ path: String) throws(AppendLogError) {
         let slash = path.lastIndex(of: "/")
         let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
@@ -196,8 +200,8 @@ final class AppendLogFile: Sendable {
         guard AppendLogFile.sync(descriptor) else { throw AppendLogError(path, SystemError.last.description) }
     }
 
-    /// Flushes the file to the disk. On Darwin, fsync(2) leaves data in the drive's cache, so fcntl(2)'s F_FULLFSYNC
-    /// comes first; some file systems do not support it.
+    /// Flushes the file to the disk. On Darwin, fsync(2) leaves data in the cache of the drive, so this method tries
+    /// F_FULLFSYNC of fcntl(2) first, which some file systems do not support.
     private static func sync(_ descriptor: Int32) -> Bool {
         #if canImport(Darwin)
         if fcntl(descriptor, F_FULLFSYNC) == 0 { return true }
@@ -207,7 +211,7 @@ final class AppendLogFile: Sendable {
     }
 }
 
-/// The identity of a file: its device and inode number.
+/// The identity of a file, which consists of its device and inode number.
 struct FileIdentity: Sendable, Hashable {
     private let device: UInt64
     private let number: UInt64
@@ -217,7 +221,8 @@ struct FileIdentity: Sendable, Hashable {
         number = UInt64(truncatingIfNeeded: status.st_ino)
     }
 
-    /// The file at the path, without following a symbolic link; `nil` if it does not exist or is inaccessible.
+    /// Creates the identity of the file at the path, without following a symbolic link. The result is `nil` if the file
+    /// does not exist or is inaccessible.
     init?(path: String) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return nil }
@@ -225,9 +230,9 @@ struct FileIdentity: Sendable, Hashable {
     }
 }
 
-/// The reason that a file cannot be used as an append log.
+/// The reason why a file cannot be used as an append log.
 struct AppendLogError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The file and the reason.
+    /// The path of the file and the reason.
     let description: String
 
     init(_ path: String, _ what: String) {

@@ -5,7 +5,7 @@ import Signalbox
 import SignalboxCore
 import Synchronization
 
-/// Writes each action as one log line.
+/// Writes each action as one log line. This is the plugin `log`.
 struct LogPlugin: SyncPlugin {
     let action: ActionName
 
@@ -15,11 +15,12 @@ struct LogPlugin: SyncPlugin {
     }
 }
 
-/// Writes each action as one line. A call returns when a line for stdout has been written.
+/// Writes each action as one line. If the output is stdout, a call returns when its line has been written. This is the
+/// plugin `print`.
 struct PrintPlugin: Plugin {
     let action: ActionName
-    /// Standard output, where a write waits while the reader of the pipe does not read. `nil` is standard error, for
-    /// commands that use stdout for other output.
+    /// The output on stdout, where a write waits while the reader of the pipe does not read. If `nil`, the plugin
+    /// writes to stderr, for commands that use stdout for other output.
     let output: StandardOutput?
 
     func callAsAction(_ info: RawBody, context: ActionContext) async throws {
@@ -31,7 +32,7 @@ struct PrintPlugin: Plugin {
     }
 }
 
-/// Replies to each action with a fixed value, to test the handling of replies.
+/// Replies to each action with a fixed value. Use this plugin to test the handling of replies.
 struct ReplyPlugin: SyncPlugin {
     let action: ActionName
     let value: ReplyValue
@@ -41,7 +42,7 @@ struct ReplyPlugin: SyncPlugin {
     }
 }
 
-/// Throws an error at each call, to test the handling of failures.
+/// Throws an error at each call. Use this plugin to test the handling of failures.
 struct FailPlugin: SyncPlugin {
     /// The error that each call throws.
     struct DeliberateFailure: RetryableError, CustomStringConvertible {
@@ -58,18 +59,19 @@ struct FailPlugin: SyncPlugin {
     }
 }
 
-/// Never returns and ignores cancellation, to test the handling of calls that hang.
+/// Never returns and ignores cancellation. Use this plugin to test the handling of calls that hang.
 struct SuspendPlugin: Plugin {
     let action: ActionName
 
     func callAsAction(_ info: RawBody, context: ActionContext) async {
         context.logger.notice("the plugin 'suspend' never returns")
-        // Deliberately never resumed. A checked continuation would report a leak when the process exits.
+        // This continuation is deliberately never resumed. A checked continuation would report a leak when the process
+        // exits.
         await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
     }
 }
 
-/// Publishes each action's body through a source, and returns when the broker has accepted it.
+/// Publishes the body of each action through a source, and returns when the broker has accepted the message.
 struct PublishPlugin: Plugin {
     let action: ActionName
     let section: PublishSection
@@ -104,17 +106,18 @@ struct PublishPlugin: Plugin {
     }
 }
 
-/// The reason that an action's body was not published.
+/// The reason why the body of an action was not published.
 struct PublishFailure: RetryableError, CustomStringConvertible {
-    /// The error and its topic.
+    /// The error and the topic that it concerns.
     let description: String
     /// Whether another attempt may succeed.
     let isRetryable: Bool
-    /// What happens after the last attempt: `abandon` if the message may be published later.
+    /// The treatment of the action after the last attempt. It is `abandon` if the message may be published later.
     var whenExhausted = RetryExhaustion.deadLetter
 }
 
-/// The publishers of the running sources, for plugins that publish through them. Callable from any thread.
+/// The publishers of the running sources, for plugins that publish through them. This type is safe to use from any
+/// thread.
 final class PublisherTable: Sendable {
     private let publishers = Mutex<[SourceName: MQTTPublisher]>([:])
 
@@ -123,18 +126,19 @@ final class PublisherTable: Sendable {
         publishers.withLock { $0[source] }
     }
 
-    /// Stores the publisher of a source that starts, in place of an earlier one.
+    /// Stores the publisher of a source that starts, in place of the earlier publisher of that source.
     func store(_ publisher: MQTTPublisher, of source: SourceName) {
         publishers.withLock { $0[source] = publisher }
     }
 }
 
-/// An action as formatted by the plugins of a configuration.
+/// Formats an action for the output of the plugins of a configuration.
 struct ActionRecord {
     private let body: RawBody
     private let context: ActionContext
 
-    /// - Parameter body: The body as received. A link has none: the captures of its route become the body.
+    /// - Parameter body: The body as received. The captures of the route become the body of a link, because a link
+    ///   itself has no body.
     init(body: RawBody, context: ActionContext) {
         self.context = context
         let isLink = context.origin.facts is LinkFacts
@@ -144,7 +148,8 @@ struct ActionRecord {
     /// The body as readable text.
     var shownBody: String { TerminalText.body(body) }
 
-    /// A JSON object with a newline: `source`, `action`, `id`, `receivedAt`, facts of a push, link or chat, `body`.
+    /// The action as a JSON object with a newline. The members are `source`, `action`, `id`, `receivedAt`, the facts of
+    /// a push, link or chat, and `body`.
     var jsonLine: [UInt8] {
         let action = context.action
         var object = JSONObject()
@@ -162,7 +167,7 @@ struct ActionRecord {
         return object.line
     }
 
-    /// The columns for a terminal: time of day, source, action, id, body.
+    /// The action as columns for a terminal: the time of day, the source, the action, the id and the body.
     var terminalLine: [UInt8] {
         let action = context.action
         return TerminalText.line([

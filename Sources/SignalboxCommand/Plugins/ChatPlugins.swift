@@ -2,7 +2,8 @@ import Signalbox
 import SignalboxCore
 import WebSocketChat
 
-/// Sends each action with its body to every connection with a tag, and replies with the numbers sent and refused.
+/// Sends each action with its body to every connection that has a tag. The reply contains the number of connections to
+/// which the action was sent, and the number of those that refused it.
 struct BroadcastPlugin: SyncPlugin {
     /// The reply to the sender.
     struct Answer: Encodable, Sendable {
@@ -39,7 +40,8 @@ struct TagPlugin: SyncPlugin {
     }
 }
 
-/// Sends each body back to its sender: text as a text message, bytes as a binary message, and JSON as the reply.
+/// Sends each body back to its sender. Text is sent as a text message, bytes are sent as a binary message, and JSON is
+/// the reply.
 struct EchoPlugin: SyncPlugin {
     let action: ActionName
 
@@ -66,7 +68,7 @@ extension ActionContext {
 
     /// The tag that the body names.
     ///
-    /// - Throws: `PluginDeclined` if the body names none.
+    /// - Throws: `PluginDeclined` if the body names no tag.
     fileprivate var tagInBody: String {
         get throws(PluginDeclined) {
             do throws(BodyError) {

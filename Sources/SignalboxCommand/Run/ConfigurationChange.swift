@@ -2,19 +2,19 @@ import Signalbox
 
 /// The steps that move a running program to another configuration.
 struct ConfigurationChange: Sendable {
-    /// A part of a new configuration that a running program cannot apply: its key, such as `dead_letters.count`, and
-    /// the reason it needs a restart.
+    /// A part of a new configuration that a running program cannot apply. It consists of the key, such as
+    /// `dead_letters.count`, and the reason why the key needs a restart.
     typealias Deferred = (key: String, reason: String)
 
-    /// Sources by name. Changed sources are stopped and restarted.
+    /// The changes of the sources, which are compared by name. A changed source is stopped and restarted.
     let sources: SectionChanges<SourceSection>
-    /// Plugins by action.
+    /// The changes of the plugins, which are compared by action.
     let plugins: SectionChanges<PluginSection>
     /// Changes that take effect only after a restart of the program.
     let deferred: [Deferred]
-    /// The warnings to log that the old configuration did not have.
+    /// The warnings of the new configuration that the old one did not have. The reload logs these warnings.
     let warnings: [ConfigurationProblem]
-    /// The configuration after the change: the new one without the ``deferred`` changes.
+    /// The configuration after the change, which is the new configuration without the ``deferred`` changes.
     let next: RunConfiguration
 
     /// Whether the change leaves every source and plugin as it is.
@@ -37,7 +37,8 @@ struct ConfigurationChange: Sendable {
         self.next = next
     }
 
-    /// Keeps the source that reads stdin unchanged and leaves out any other, because stdin can be read only once.
+    /// Undoes every change to a source that would then read stdin, and leaves out a new source that would read it,
+    /// because stdin can be read only once.
     private static func keepInput(
         of old: RunConfiguration,
         in next: inout RunConfiguration,
@@ -79,11 +80,12 @@ extension SourceSection {
 
 /// The differences between the sections of two configurations, which are compared by name.
 struct SectionChanges<Section: Hashable & Sendable>: Sendable {
-    /// The sections whose names only the new configuration has, in its order.
+    /// The sections whose names only the new configuration has, in the order of the new configuration.
     let added: [Section]
-    /// The new sections whose names both configurations have with different values, in the order of the new one.
+    /// The new sections whose names both configurations have with different values, in the order of the new
+    /// configuration.
     let changed: [Section]
-    /// The sections whose names only the old configuration has, in its order.
+    /// The sections whose names only the old configuration has, in the order of the old configuration.
     let removed: [Section]
 
     var isEmpty: Bool { added.isEmpty && changed.isEmpty && removed.isEmpty }
@@ -91,7 +93,7 @@ struct SectionChanges<Section: Hashable & Sendable>: Sendable {
     /// - Parameters:
     ///   - old: The old sections.
     ///   - new: The new sections.
-    ///   - name: The name of a section, which occurs at most once in a configuration.
+    ///   - name: Returns the name of a section. A name occurs at most once in a configuration.
     init<Name: Hashable>(from old: [Section], to new: [Section], by name: (Section) -> Name) {
         let before = Dictionary(old.map { (name($0), $0) }) { first, _ in first }
         let after = Set(new.map(name))

@@ -4,8 +4,8 @@ import Signalbox
 import SignalboxCore
 import Synchronization
 
-/// Reloads the configuration of a running program and applies the differences. The program stays unchanged if the new
-/// configuration is invalid.
+/// Reloads the configuration of a running program and applies the differences. If the new configuration is invalid, the
+/// program continues unchanged.
 final class ConfigurationReload: Sendable {
     private struct State {
         var running: RunConfiguration
@@ -19,14 +19,14 @@ final class ConfigurationReload: Sendable {
     private let builder: SupervisorBuilder
     private let logger: Logger
     private let state: Mutex<State>
-    /// Reads files, which may be slow. Tasks must not block on them.
+    /// The queue on which files are read. Reading may be slow, and a task must not block on it.
     private let queue = DispatchQueue(label: "signalbox.reload")
 
     /// - Parameters:
     ///   - file: The path of the configuration.
-    ///   - serving: The options of `serve`, if any.
-    ///   - supervisor: Runs the configuration of the builder.
-    ///   - builder: The builder that made the supervisor. Later configurations use its append logs.
+    ///   - serving: The options of `serve`, if the program was started with `serve`.
+    ///   - supervisor: The supervisor that runs the configuration of the builder.
+    ///   - builder: The builder that made the supervisor. Later configurations use the append logs of this builder.
     init(file: String, serving: ServeRequest?, supervisor: Supervisor, builder: SupervisorBuilder) {
         self.file = file
         self.serving = serving
@@ -40,7 +40,7 @@ final class ConfigurationReload: Sendable {
     /// The number of reloads, by result.
     var counts: ReloadCounts { state.withLock { $0.counts } }
 
-    /// Serves requests one after the other until the stream ends or the task is cancelled.
+    /// Handles reload requests one after the other until the stream ends or the task is cancelled.
     func serve(_ requests: AsyncStream<Void>) async {
         for await _ in requests {
             if supervisor.isEnding {
@@ -126,7 +126,7 @@ final class ConfigurationReload: Sendable {
 }
 
 extension Logger {
-    /// Logs the warnings about a configuration file that have a log message.
+    /// Logs those warnings about a configuration file that have a log message.
     func warn(of findings: [ConfigurationProblem], in file: String) {
         for finding in findings {
             guard let message = finding.code.logMessage else { continue }
@@ -135,19 +135,19 @@ extension Logger {
     }
 }
 
-/// A change that is ready to apply: its sources are created and its files are open.
+/// A change that is ready to apply because its sources are created and its files are open.
 struct PreparedChange {
     let change: ConfigurationChange
     private let builder: SupervisorBuilder
     private let adapters: [(source: SourceSection, adapter: any Adapter)]
-    /// The changes of the plugins. Their registrations keep the files of plugins open.
+    /// The changes of the plugins. The registrations in them keep the files of the plugins open.
     private let plugins: [PluginChange]
 
     /// - Parameters:
     ///   - change: The change to prepare.
     ///   - builder: The builder of the configuration in use.
     ///   - file: The path of the configuration, for error messages.
-    /// - Throws: ``ReloadRefusal`` with everything that could not be set up.
+    /// - Throws: ``ReloadRefusal`` with every part of the change that could not be set up.
     init(_ change: ConfigurationChange, with builder: SupervisorBuilder, file: String) throws(ReloadRefusal) {
         var builder = builder
         builder.configuration = change.next
@@ -175,8 +175,9 @@ struct PreparedChange {
         (self.change, self.builder, self.adapters, self.plugins) = (change, builder, adapters, plugins)
     }
 
-    /// Applies the change. Removed and changed sources drain first, under the plugins that their messages were sent to.
-    /// Then all plugins change in one step, and then new and changed sources start.
+    /// Applies the change in three steps. First, the removed and changed sources drain, and their messages still go to
+    /// the plugins of the old configuration. Then all plugins change at once. Finally, the new and changed sources
+    /// start.
     ///
     /// - Throws: `RegistrationError` `closed` if the supervisor has started to drain.
     func apply(to supervisor: Supervisor) async throws {
@@ -192,12 +193,12 @@ struct PreparedChange {
     }
 }
 
-/// All reasons a new configuration was refused.
+/// The reasons why a new configuration was refused.
 struct ReloadRefusal: Error {
-    /// The metadata of each reason's log line, at least one.
+    /// The metadata of one log line for each reason. There is at least one reason.
     let problems: [Logger.Metadata]
 
-    /// Returns the metadata of a problem that `signalbox check` does not find.
+    /// Returns the metadata of a log line for a problem that `signalbox check` cannot find.
     ///
     /// - Parameter key: The affected key of the configuration, or `nil` for the whole file.
     static func problem(_ error: any Error, key: String? = nil, in file: String) -> Logger.Metadata {
@@ -209,12 +210,12 @@ struct ReloadRefusal: Error {
 
 /// The number of configuration reloads, by result.
 struct ReloadCounts: Sendable, Hashable {
-    /// The new configuration is in use.
+    /// The number of reloads after which the new configuration was in use.
     var applied = 0
-    /// The old configuration stays in use.
+    /// The number of reloads after which the old configuration stayed in use.
     var refused = 0
 
-    /// A part of the last line of a run, or `nil` if no reload was requested.
+    /// The text about reloads in the last line of a run, or `nil` if no reload was requested.
     var description: String? {
         applied + refused == 0 ? nil : "configuration reloads \(applied + refused), of these refused \(refused)"
     }

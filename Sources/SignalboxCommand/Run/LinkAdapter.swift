@@ -4,15 +4,15 @@ import Logging
 import SignalboxCore
 import SignalboxRoutes
 
-/// An adapter for the links of a configured source. It ends after the last link.
+/// An adapter for the links of a configured source. The adapter ends after the last link.
 struct LinkAdapter: Adapter {
     private let feed: LinkFeed
     private let adapter: AppSchemeAdapter<LinkFeed>
 
     /// - Parameters:
-    ///   - section: The source's routes, their limits and the location of its links.
+    ///   - section: The routes of the source, their limits and the location of its links.
     ///   - source: The name of the source.
-    ///   - logger: Receives the number of links, never their content.
+    ///   - logger: The logger for the number of links. The links themselves are never logged.
     init(_ section: LinksSource, source: SourceName, logger: Logger) {
         feed = LinkFeed(section: section)
         adapter = AppSchemeAdapter(
@@ -27,24 +27,27 @@ struct LinkAdapter: Adapter {
     var source: SourceName { adapter.source }
     var features: AdapterFeatures { adapter.features }
 
-    /// - Throws: ``NamedFileError`` if a file or stdin could not be read to its end. The links read before are settled.
+    /// - Throws: ``NamedFileError`` if a file or stdin could not be read to its end. The links that were read before
+    ///   the error are settled.
     func run(into intake: any Intake) async throws {
         await adapter.run(into: intake)
         if let failure = feed.failure.current { throw failure }
     }
 }
 
-/// The links of a configured source: those listed in it, then the lines of a file, then those of stdin. Empty lines are
-/// skipped. Single-pass.
+/// The links of a configured source. The sequence returns the links that the configuration lists, then the lines of a
+/// file, and then the lines of stdin. It skips empty lines.
 ///
-/// Reads only after the previous links were accepted, so that a slow supervisor slows the writer.
+/// The sequence can be iterated only once. It reads further input only after the previous links were accepted, so that
+/// a slow supervisor slows the writer down.
 struct LinkFeed: AsyncSequence, Sendable {
-    /// The number of bytes kept of a longer line. It exceeds the maximum length of a URL, so that the line is refused.
+    /// The number of bytes that are kept of a longer line. It exceeds the maximum length of a URL, so that a truncated
+    /// line is refused.
     private static let lineLimit = URLText.maximumLength + 4
 
     /// The location of the links.
     let section: LinksSource
-    /// The error that ended reading before the end of a file or stdin, if any.
+    /// The error that ended reading before the end of a file or of stdin, if there was one.
     let failure = Promise<NamedFileError>()
 
     func makeAsyncIterator() -> AsyncIterator {
@@ -61,7 +64,8 @@ struct LinkFeed: AsyncSequence, Sendable {
         fileprivate var inputs: ArraySlice<InputSource>
         fileprivate var reader: LineReader?
 
-        /// Waits for the next link and returns it. Returns `nil` at the end and when the task is cancelled.
+        /// Waits for the next link and returns it. The result is `nil` at the end of the input and when the task is
+        /// cancelled.
         mutating func next() async -> String? {
             while !Task.isCancelled {
                 if let link = pending.popFirst() { return link }
@@ -86,8 +90,8 @@ struct LinkFeed: AsyncSequence, Sendable {
 }
 
 extension InputLine {
-    /// The line as text. Each invalid UTF-8 sequence becomes U+001A (SUBSTITUTE), which no URL contains, so that the line
-    /// is refused and not repaired.
+    /// The line as text. Each invalid UTF-8 sequence becomes U+001A (SUBSTITUTE). No URL contains this character, so
+    /// the line is refused instead of being repaired.
     fileprivate var link: String {
         content.text ?? String(decoding: bytes, as: UTF8.self).replacing("\u{FFFD}", with: "\u{1A}")
     }

@@ -3,7 +3,7 @@ import Logging
 import Signalbox
 import SignalboxCore
 
-/// `signalbox run CONFIG`.
+/// The command `signalbox run CONFIG`.
 struct RunCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
@@ -34,7 +34,7 @@ struct RunCommand: ReportingCommand {
     }
 }
 
-/// The options of `run` and `serve`, and the run of a configuration.
+/// The options that `run` and `serve` share, and the run of a configuration.
 struct RunArguments: ParsableArguments {
     @Flag(help: "Write the outcome of each arrival to stdout, one JSON object per line, with dead letters.")
     var outcomes = false
@@ -42,12 +42,12 @@ struct RunArguments: ParsableArguments {
     @Option(help: "Log level on stderr.")
     var logLevel = Logger.Level.info
 
-    /// Reads the file, runs until stopped, and returns the exit status.
+    /// Reads the configuration, runs it until the program is stopped, and returns the exit status.
     ///
     /// - Parameter serving: The options of `serve`, or `nil` for `run`.
     func run(_ file: String, serving: ServeRequest? = nil) async throws -> CommandStatus {
         let logger = Logger(level: logLevel)
-        // Before anything else, because an unhandled SIGHUP ends the program.
+        // SIGHUP is handled before anything else, because an unhandled SIGHUP ends the program.
         let hangups = await SignalWatch.hangups()
         var configuration = try ConfigurationFile.read(file, for: .run)
         logger.warn(of: configuration.warnings, in: file)
@@ -98,15 +98,15 @@ struct RunArguments: ParsableArguments {
     }
 }
 
-/// The last line of a run: the number of arrivals by outcome.
+/// The last line of a run, which reports the number of arrivals by outcome.
 struct RunSummary: CustomStringConvertible {
     let report: SupervisorReport
-    /// The number of `--outcomes` lines dropped because stdout was too slow.
+    /// The number of `--outcomes` lines that were dropped because the reader of stdout was too slow.
     let droppedLines: Int
-    /// The number of configuration reloads.
+    /// The number of configuration reloads, by result.
     var reloads = ReloadCounts()
 
-    /// One line without a newline.
+    /// The summary as one line without a newline.
     var description: String {
         let total = report.total
         var parts = [

@@ -3,7 +3,7 @@ import Logging
 import Signalbox
 import SignalboxCore
 
-/// `signalbox send ACTION`.
+/// The command `signalbox send ACTION`.
 struct SendCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "send",
@@ -88,12 +88,12 @@ struct SendCommand: ReportingCommand {
     }
 }
 
-/// An adapter that delivers a single action of the program itself and ends when it is settled.
+/// An adapter that delivers a single action of the program itself. The adapter ends when that action is settled.
 struct InternalAdapter: Adapter {
     private let arrival: Arrival
 
     /// - Parameters:
-    ///   - body: JSON, or empty for null.
+    ///   - body: The body as JSON. Empty input stands for null.
     ///   - limits: The limits of the message.
     init(_ action: ActionName, id: ActionID?, body: [UInt8], limits: MessageLimits) throws(CommandFailure) {
         let origin = Origin(source: SourceSection.internalName, facts: InternalFacts())

@@ -3,7 +3,7 @@ import Logging
 import SignalboxCore
 import WebSocketChat
 
-/// `signalbox serve --config FILE`.
+/// The command `signalbox serve --config FILE`.
 struct ServeCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
@@ -44,7 +44,7 @@ struct ServeRequest: ParsableArguments {
     @Option(help: "Listen on this port; overrides that of the only chat; 0 is any free port.")
     var port: UInt16?
 
-    /// Checks that there is a chat to serve, and applies the options to it.
+    /// Checks that the configuration has a chat to serve, and applies the options to that chat.
     ///
     /// - Parameter file: The path of the configuration, for error messages.
     /// - Throws: ``CommandFailure`` if there is no chat, or if an option is set and there are several chats.
@@ -73,21 +73,21 @@ struct ServeRequest: ParsableArguments {
     }
 }
 
-/// Reports on stderr where the chats of a program listen, as soon as they do.
+/// Reports on stderr the address on which each chat of a program listens, as soon as the chat listens.
 final class ListenAddressReporter: Sendable {
     private struct Expected {
         let server: WebSocketServer
         let isFirst: Bool
     }
 
-    /// Yields when a chat of the first configuration has ended without listening.
+    /// A stream that yields when a chat of the first configuration has ended without listening.
     let failures: AsyncStream<Void>
     private let failing: AsyncStream<Void>.Continuation
     private let servers: AsyncStream<Expected>
     private let expecting: AsyncStream<Expected>.Continuation
     private let level: Logger.Level
 
-    /// - Parameter level: The minimum level that is logged.
+    /// - Parameter level: The minimum level of messages that are logged.
     init(level: Logger.Level) {
         self.level = level
         (failures, failing) = AsyncStream.makeStream()
@@ -96,8 +96,8 @@ final class ListenAddressReporter: Sendable {
 
     /// Adds a chat that is about to start.
     ///
-    /// - Parameter isFirst: Whether the first configuration has the chat. A later chat that cannot listen does not end
-    ///   the program.
+    /// - Parameter isFirst: Whether the chat belongs to the first configuration. If a later chat cannot listen, the
+    ///   program continues.
     func expect(_ server: WebSocketServer, isFirst: Bool) {
         expecting.yield(Expected(server: server, isFirst: isFirst))
     }
@@ -117,7 +117,7 @@ final class ListenAddressReporter: Sendable {
             if expected.isFirst { failing.yield() }
             return
         }
-        // At `info` and below, the adapter logs the address.
+        // At the level `info` and below, the adapter itself logs the address.
         guard level > .info else { return }
         let url = server.configuration.url(port: port)
         DiagnosticOutput.shared.report("source \(server.source): listening on \(url)")

@@ -2,14 +2,17 @@ import AdapterSupport
 import Dispatch
 import Foundation
 
-/// A handler for SIGTERM and SIGINT: the first signal requests a graceful end, the second ends the process immediately.
+/// A handler for SIGTERM and SIGINT. The first signal requests a graceful end, and the second one ends the process
+/// immediately.
 ///
-/// It is handled on a dispatch queue, so that it works even if every thread of the cooperative pool is busy. It stays in
-/// place until the process ends, so that a second signal ends the program whatever it still waits for.
+/// The signals are handled on a dispatch queue, so that the handler works even if every thread of the cooperative pool
+/// is busy. The handler stays in place until the process ends, so that a second signal ends the program even while the
+/// program waits for something else.
 struct SignalWatch: Sendable {
     private let first = Promise<CommandStatus>()
 
-    /// Returns once both signals are handled. Until then they end the process.
+    /// Starts to handle both signals, and returns once the handler is in place. Until then, either signal ends the
+    /// process.
     static func begin() async -> SignalWatch {
         let watch = SignalWatch()
         let queue = DispatchQueue(label: "signalbox.signals")
@@ -21,9 +24,9 @@ struct SignalWatch: Sendable {
         return watch
     }
 
-    /// Waits for the first signal or the end of the timeout. Called once.
+    /// Waits for the first signal or for the end of the timeout. Call this method only once.
     ///
-    /// - Returns: The exit status of the event that came first; `nil` if the task is cancelled.
+    /// - Returns: The exit status of the event that came first, or `nil` if the task is cancelled.
     func interruption(timeout: Duration?) async -> CommandStatus? {
         await withTaskGroup(of: CommandStatus?.self) { group in
             group.addTask { await first.valueUnlessCancelled() }
@@ -35,22 +38,23 @@ struct SignalWatch: Sendable {
         }
     }
 
-    /// Yields at each SIGHUP. Signals received before the previous one is handled coalesce.
+    /// Returns a stream that yields at each SIGHUP. Signals that arrive before the previous one is handled coalesce.
     ///
-    /// Returns once the signal is handled. It is ignored until then, because the configuration has not been read yet.
+    /// This method returns once the signal is handled. Until then, the signal is ignored, because the configuration has
+    /// not been read yet.
     static func hangups() async -> AsyncStream<Void> {
         let (requests, signals) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        // The default action ends the process.
+        // The default action would end the process.
         signal(SIGHUP, SIG_IGN)
         await handle(SIGHUP, on: DispatchQueue(label: "signalbox.hangup")) { signals.yield() }
         return requests
     }
 
-    /// Handles a signal until the process ends, and returns once it is handled. Dispatch registers the handler on its own
-    /// thread, which may take a while. Until then the previous disposition applies, and a signal that is ignored
-    /// meanwhile is lost.
+    /// Handles a signal until the process ends, and returns once the handler is in place. Dispatch registers the
+    /// handler on its own thread, which may take a while. Until then, the previous disposition applies, so a signal is
+    /// lost if it arrives while it is ignored.
     ///
-    /// - Parameter perform: Called on the queue, at least once for any number of pending signals.
+    /// - Parameter perform: A closure that is called on the queue. Pending signals coalesce into at least one call.
     private static func handle(
         _ number: Int32,
         on queue: DispatchQueue,
@@ -62,7 +66,7 @@ struct SignalWatch: Sendable {
         await withCheckedContinuation { continuation in
             source.setRegistrationHandler {
                 #if canImport(Darwin)
-                // Dispatch leaves the default action in place here. On Linux it replaces it.
+                // On Darwin, Dispatch leaves the default action in place. On Linux, Dispatch replaces it.
                 signal(number, SIG_IGN)
                 #endif
                 continuation.resume()

@@ -1,31 +1,34 @@
 import AdapterSupport
 import Signalbox
 
-/// Runs a supervisor until it ends, or until a signal, the timeout, a failure of stdout or the caller ends it.
+/// Runs a supervisor until it ends by itself, or until a signal, the timeout, a failure of stdout or the caller ends
+/// it.
 struct SupervisorSession {
     /// How the supervisor ended.
     struct End: Sendable {
-        /// The error that ended the supervisor, if any.
+        /// The error that ended the supervisor, or `nil` if the supervisor ended without an error.
         var failure: (any Error)?
-        /// The exit status of the signal or timeout that came before the end, if any.
+        /// The exit status of the signal or timeout that came before the end, or `nil` if there was none.
         var interruption: CommandStatus?
-        /// The reason lines were lost, if any were.
+        /// The reason why lines were lost, or `nil` if no lines were lost.
         var lost: OutputFailure?
     }
 
     let supervisor: Supervisor
     let output: StandardOutput
     var timeout: Duration?
-    /// Called with the status of a signal or timeout before the drain that it starts.
+    /// A closure that receives the status of a signal or timeout. It is called before the drain that this event starts.
     var onInterruption: @Sendable (CommandStatus) -> Void = { _ in }
-    /// Called with the error of the supervisor, if any, after the drain and before the wait for a slow reader of stdout.
+    /// A closure that receives the error of the supervisor, if there was one. It is called after the drain, and before
+    /// the session waits for a slow reader of stdout.
     var onEnd: @Sendable ((any Error)?) -> Void = { _ in }
 
-    /// Returns after the drain, when all output is written or lost.
+    /// Runs the supervisor, and returns after the drain, when all output is written or lost.
     ///
     /// - Parameters:
-    ///   - stop: Yields when the session must drain and end.
-    ///   - meanwhile: Runs beside the supervisor. When the supervisor ends, it is cancelled and awaited.
+    ///   - stop: A stream that yields when the session must drain and end.
+    ///   - meanwhile: Work that runs beside the supervisor. When the supervisor ends, the session cancels this work and
+    ///     waits for it.
     func run(
         stop: AsyncStream<Void> = AsyncStream { _ in },
         meanwhile: @escaping @Sendable () async -> Void = {}

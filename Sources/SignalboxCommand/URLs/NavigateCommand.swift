@@ -2,7 +2,7 @@ public import ArgumentParser
 public import NavigationChain
 import SignalboxRoutes
 
-/// `signalbox navigate URL...`.
+/// The command `signalbox navigate URL...`.
 struct NavigateCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "navigate",
@@ -43,7 +43,7 @@ struct NavigateCommand: ReportingCommand {
         }
     }
 
-    /// Returns the verdict of the chain. A line that is not valid text is no URL and therefore refused.
+    /// Returns the verdict of the chain. A line that is not valid text is not a URL, so it is refused.
     private func verdict(about line: InputLine, _ router: NavigationRouter) async -> NavigationVerdict {
         do throws(URLTextError) {
             return await router.decide(try line.text(), kind: kind, frame: frame)

@@ -3,7 +3,7 @@ import ArgumentParser
 import SignalboxCore
 import SignalboxRoutes
 
-/// `signalbox parse URL...`.
+/// The command `signalbox parse URL...`.
 struct ParseCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "parse",
@@ -50,27 +50,28 @@ struct ParseCommand: ReportingCommand {
         }
     }
 
-    /// Returns the base, which never appears in an error message, because its query may contain a token.
+    /// Returns the base URL. It never appears in an error message, because its query may contain a token.
     private func baseURL() throws -> URLText? {
         try base.map { text in try ValidationError.checked("--base") { try URLText(text) } }
     }
 }
 
-/// The result of `parse` for one line.
+/// The result of the command `parse` for one line.
 struct ParsedURL {
     private let input: InputLine
     private let url: URLText?
     private let items: [URLQueryItem]?
-    /// The error in the URL or its query.
+    /// The error in the URL or in its query, if there is one.
     private let error: URLTextError?
-    /// The route that matches, if any.
+    /// The route that matches the URL, or `nil` if no route matches.
     private let route: URLPattern?
-    /// What the routes make of the URL: an action or a rejection; `nil` without routes.
+    /// The action to which the routes map the URL, or the reason why they reject it. The value is `nil` if there are no
+    /// routes.
     private let reading: Result<LinkAction, Outcome.Rejection>?
 
     /// - Parameters:
-    ///   - base: The base for relative URLs.
-    ///   - routes: The routes that are matched, if any.
+    ///   - base: The base for relative URLs, or `nil` if the URL must be absolute.
+    ///   - routes: The routes to match, or `nil` to show only the parts of the URL.
     init(_ input: InputLine, base: URLText?, routes: AppRoutes?) {
         self.input = input
         do throws(URLTextError) {
@@ -91,14 +92,14 @@ struct ParsedURL {
         }
     }
 
-    /// Whether the URL and its query are valid and, if there are routes, it leads to an action.
+    /// Whether the URL and its query are valid. If there are routes, the URL must also lead to an action.
     var isValid: Bool {
         if case .failure? = reading { return false }
         return error == nil
     }
 
-    /// One JSON object with a newline. With routes it has `action`, `id` and `body`, or `rejected`; and `route`, if one
-    /// matched.
+    /// The result as one JSON object with a newline. If there are routes, the object has the members `action`, `id` and
+    /// `body`, or the member `rejected`. It has the member `route` if a route matched.
     var jsonLine: [UInt8] {
         var object = JSONObject()
         if let url { object.add(url, items: items) } else { object.add(input) }
@@ -119,7 +120,8 @@ struct ParsedURL {
         return object.line
     }
 
-    /// Terminal columns: URL, host and path, and action. For an invalid URL: the input and the reason.
+    /// The result as columns for a terminal: the URL, its host and path, and the action. For an invalid URL, the
+    /// columns are the input and the reason.
     var terminalLine: [UInt8] {
         guard let url else {
             let reason = LineEscape.escaped("refused: \(error?.description ?? "")")
@@ -138,7 +140,7 @@ struct ParsedURL {
         return TerminalText.line(columns)
     }
 
-    /// Returns the body that the plugin would receive: the captures.
+    /// Returns the body that the plugin would receive, which consists of the captures.
     private func body(of action: LinkAction) -> [UInt8] {
         var body = JSONObject()
         for capture in action.captures { body.add(capture.name, capture.value) }

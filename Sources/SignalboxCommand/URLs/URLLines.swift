@@ -2,12 +2,12 @@ import ArgumentParser
 import SignalboxCore
 import SignalboxRoutes
 
-/// The URLs of a command: its arguments, or the lines of stdin.
+/// The URLs of a command, which are its arguments or the lines of stdin.
 struct URLArguments: ParsableArguments {
     /// The line of one URL, with its newline, and whether the URL leads to exit status 1.
     typealias Line = (bytes: [UInt8], isBad: Bool)
 
-    /// The number of bytes after which lines are written, even if more are ready.
+    /// The number of bytes after which the lines so far are written, even if more lines are ready.
     private static let batchSize = 256 << 10
 
     @Argument(help: ArgumentHelp("URLs; write '--' before those that begin with '-'.", valueName: "url"))
@@ -20,8 +20,8 @@ struct URLArguments: ParsableArguments {
         guard urls.isEmpty == stdin else { throw ValidationError("expected either URLs or --stdin") }
     }
 
-    /// Writes one line for each URL, in order, until the input or the output ends. Waits for the reader, so that memory
-    /// does not grow with the number of URLs.
+    /// Writes one line for each URL, in order, until the input or the output ends. This method waits for the reader of
+    /// the output, so that memory does not grow with the number of URLs.
     ///
     /// - Parameter line: Returns the line of one URL.
     /// - Returns: `done`, or `notAsExpected` if a URL was bad.
@@ -61,9 +61,10 @@ struct URLArguments: ParsableArguments {
 }
 
 extension JSONObject {
-    /// Adds `url`, in the form in which it is opened, and its parts. Absent parts are left out.
+    /// Adds the parts of a URL, and the whole URL as `url`, in the form in which it is opened. Parts that the URL does
+    /// not have are left out.
     ///
-    /// - Parameter items: The query, if it is valid.
+    /// - Parameter items: The items of the query, or `nil` if the query is missing or invalid.
     mutating func add(_ url: URLText, items: [URLQueryItem]?) {
         add("url", url.text)
         add("scheme", url.scheme)

@@ -2,13 +2,14 @@ import NavigationChain
 import SignalboxCore
 import SignalboxRoutes
 
-/// A verdict as `navigate` prints it.
+/// Formats a verdict for the output of the command `navigate`.
 struct VerdictLine {
-    /// The line with the URL.
+    /// The line that contains the URL.
     let input: InputLine
     let verdict: NavigationVerdict
 
-    /// One JSON object with a newline: `url` or `input`, `policy`, `decider`, `reason`, `trace`.
+    /// The verdict as one JSON object with a newline. The members are `url` or `input`, `policy`, `decider`, `reason`
+    /// and `trace`.
     var jsonLine: [UInt8] {
         var object = JSONObject()
         if let url = verdict.url { object.add("url", url.text) } else { object.add(input) }
@@ -16,7 +17,7 @@ struct VerdictLine {
         return object.line
     }
 
-    /// Policy, decider, URL, reason.
+    /// The verdict as columns for a terminal: the policy, the decider, the URL and the reason.
     var terminalLine: [UInt8] {
         TerminalText.line([
             TerminalText.column(verdict.policy.rawValue, width: 8),
@@ -28,7 +29,7 @@ struct VerdictLine {
 }
 
 extension JSONObject {
-    /// Adds `policy`, `decider`, `reason` and `trace`.
+    /// Adds the members `policy`, `decider`, `reason` and `trace`.
     mutating func add(_ verdict: NavigationVerdict) {
         add("policy", verdict.policy.rawValue)
         add("decider", verdict.decider)
@@ -47,14 +48,14 @@ extension JSONObject {
     }
 }
 
-/// A navigation of a page and its verdict, as `bridge` prints them.
+/// Formats a navigation of a page and its verdict for the output of the command `bridge`.
 struct NavigationLine {
     /// The navigation, or `nil` if its text is not a URL.
     let request: NavigationRequest?
     let verdict: NavigationVerdict
 
-    /// Returns one JSON object with a newline: `navigation`, `kind`, `frame`, `policy`, `decider`, `reason`, `trace`;
-    /// or text for a terminal.
+    /// Returns a line of text for a terminal, and otherwise one JSON object with a newline. The members of the object
+    /// are `navigation`, `kind`, `frame`, `policy`, `decider`, `reason` and `trace`.
     func line(isTerminal: Bool) -> [UInt8] {
         guard !isTerminal else { return TerminalText.line(["navigation ", LineEscape.escaped("\(verdict)")]) }
         var object = JSONObject()

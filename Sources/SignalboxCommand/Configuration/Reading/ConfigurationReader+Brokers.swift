@@ -8,7 +8,7 @@ extension ConfigurationReader {
         value.mapping("mqtt") { keys in
             let broker = keys.required("broker", "write mqtt://host:port or { env: NAME }").flatMap(broker)
             let client = keys.required("client_id", "the broker keeps the session under this name").flatMap(client)
-            // Without a broker, the other keys are still read, so that their errors are reported too.
+            // If there is no valid broker, the other keys are still read, so that their errors are reported too.
             guard let address = broker ?? ConfigurationReader.anyBroker else { return nil }
             var push = MQTTPushConfiguration(source: name, broker: address, topics: [], clientID: client ?? .random())
             push.limits = limits
@@ -34,10 +34,11 @@ extension ConfigurationReader {
         }
     }
 
-    /// A stand-in for a broker whose address is invalid.
+    /// A broker that stands in for one whose address is invalid.
     private static let anyBroker = try? MQTTBroker(host: "127.0.0.1")
 
-    /// - Parameter broker: The broker, or `nil` if its address is invalid, which has been reported.
+    /// - Parameter broker: The broker, or `nil` if its address is invalid. In that case, the error has already been
+    ///   reported.
     private func readConnection(of keys: YAMLMapping, to broker: MQTTBroker?, into push: inout MQTTPushConfiguration) {
         keys.read("version", &push.version) { $0.keyword("an MQTT version") }
         push.security = security(keys, of: broker)
@@ -47,7 +48,8 @@ extension ConfigurationReader {
         keys.read("publishing", &push.publishing, publishing)
     }
 
-    /// Warns if unacknowledged messages, which count toward the broker's queue limit, leave too little room for others.
+    /// Warns if unacknowledged messages, which count toward the queue limit of the broker, leave too little room for
+    /// others.
     private func checkQueue(_ source: MQTTSource, _ keys: YAMLMapping) {
         let (maximum, queue) = (source.push.receiveMaximum, source.brokerQueue)
         guard queue > 0, maximum > queue / 4 else { return }
@@ -62,13 +64,13 @@ extension ConfigurationReader {
     private func topics(_ value: YAMLValue) -> [MQTTTopic]? {
         guard let list = value.list() else { return nil }
         if list.isEmpty { value.reportError("list at least one { pattern: … }", .missingKey) }
-        // An error in one topic makes a comparison of all of them meaningless.
+        // If one topic has an error, a comparison of all topics is meaningless.
         let topics = list.compactMap(topic)
         guard !topics.isEmpty, topics.count == list.count else { return nil }
         return checkShadowing(zip(topics, list).map { ($0.pattern, $1) }) ? topics : nil
     }
 
-    /// Reports topics that an earlier topic shadows.
+    /// Reports each topic that an earlier topic shadows.
     ///
     /// - Returns: Whether one source can have all of the topics.
     private func checkShadowing(_ patterns: [(pattern: TopicPattern, value: YAMLValue)]) -> Bool {
@@ -95,7 +97,7 @@ extension ConfigurationReader {
         return isValid
     }
 
-    /// The maximum number of topics to compare pairwise. A source with more topics is invalid anyway.
+    /// The maximum number of topics that are compared pairwise. A source with more topics is invalid anyway.
     private static let maximumCompared = 1_000
 
     private func topic(_ value: YAMLValue) -> MQTTTopic? {
@@ -113,7 +115,7 @@ extension ConfigurationReader {
         }
     }
 
-    /// A stand-in for an invalid pattern.
+    /// A pattern that stands in for an invalid one.
     private static let anyPattern = try? TopicPattern("+")
 
     /// The envelopes by their keywords.
@@ -125,7 +127,7 @@ extension ConfigurationReader {
         value.keyword(ConfigurationReader.envelopes, "an envelope")
     }
 
-    /// Returns whether exactly one setting names the action of the topic's messages.
+    /// Returns whether exactly one setting names the action of messages on the topic.
     private func namesAction(_ topic: MQTTTopic, _ keys: YAMLMapping) -> Bool {
         let captures = topic.pattern.captureNames.contains("action")
         if captures, let action = keys.optional("action") {
@@ -149,7 +151,7 @@ extension ConfigurationReader {
     }
 }
 
-/// The security, the will and the further connections of a broker source, and the `publish` plugin.
+/// Reads the security, the will and the further connections of a broker source, and the `publish` plugin.
 extension ConfigurationReader {
     private func qos(_ value: YAMLValue) -> MQTTQoS? { value.integer(0...1).flatMap(MQTTQoS.init(rawValue:)) }
 
@@ -172,7 +174,7 @@ extension ConfigurationReader {
         for (name, value) in [("trust", trust), ("identity", identity)] {
             value?.reportError("'pre_shared_key' replaces certificates; remove '\(name)'", .conflictingKeys)
         }
-        // After an error, returns valid settings so that the adapter does not report the same error again.
+        // After an error, this method returns valid settings, so that the adapter does not report the same error again.
         return preShared ?? .tls()
     }
 

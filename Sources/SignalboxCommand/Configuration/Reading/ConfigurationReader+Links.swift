@@ -6,7 +6,7 @@ extension ConfigurationReader {
     func links(_ value: YAMLValue, _ limits: MessageLimits) -> LinksSource? {
         value.mapping("links") { keys in
             let routes = routes(keys)
-            // A setting with an error, which has been reported, counts as present.
+            // A setting with an error counts as present, because its error has already been reported.
             let listed = keys.optional("urls").map { $0.list() } ?? []
             let urls = listed?.compactMap { $0.text() } ?? []
             let file = keys.optional("file").map(namedFile)
@@ -34,7 +34,7 @@ extension ConfigurationReader {
         guard !list.isEmpty else {
             return written.refused(advice, .missingKey, suggestion: advice)
         }
-        // An error in one route makes a check of all of them meaningless.
+        // If one route has an error, a check of all routes is meaningless.
         let routes = list.compactMap(route)
         guard routes.count == list.count, fallback == nil || action != nil else { return nil }
         do throws(AppSchemeError) {

@@ -5,7 +5,7 @@ import WebSocketChat
 import Yams
 
 extension ConfigurationReader {
-    /// - Parameter bounds: The limits of the whole configuration, for comparison with those of each plugin.
+    /// - Parameter bounds: The limits of the whole configuration, which are compared with those of each plugin.
     func plugins(_ list: [YAMLValue], sources: SourceNames, bounds: SupervisorConfiguration) -> [PluginSection] {
         var holders: [ActionName: YAMLValue] = [:]
         return list.compactMap { value in
@@ -13,7 +13,7 @@ extension ConfigurationReader {
                 let action = action(keys, at: value, &holders)
                 let use = use(keys, sources: sources)
                 let from = access(keys, sources: sources)
-                // After an error the action and the plugin are stand-ins, so that the other keys are read too.
+                // After an error, the action and the plugin are stand-ins, so that the other keys are still read.
                 var section = PluginSection(
                     action: action ?? .pushSessionLost,
                     use: use ?? .log,
@@ -101,7 +101,7 @@ extension ConfigurationReader {
         }
     }
 
-    /// The keys that only some plugins can have.
+    /// The keys that only some plugins can have, with those plugins.
     private static let owners = [
         ("path", ["file"]), ("value", ["reply"]), ("tag", ["broadcast", "join", "leave"]), ("source", ["publish"]),
         ("topic", ["publish"]), ("qos", ["publish"]), ("retain", ["publish"]), ("retryable", ["fail"]),
@@ -131,7 +131,7 @@ extension ConfigurationReader {
         }
     }
 
-    /// - Returns: `nil` after an error, and `.some(nil)` if the body names the tag.
+    /// - Returns: The tag, `.some(nil)` if the body of the action names the tag, or `nil` after an error.
     private func tag(_ keys: YAMLMapping) -> String?? {
         guard let value = keys.optional("tag") else { return .some(nil) }
         guard let tag = value.text() else { return nil }
@@ -146,7 +146,7 @@ extension ConfigurationReader {
 }
 
 extension ConfigurationReader {
-    /// Returns a value that can be written as JSON.
+    /// Returns a value that can be encoded as JSON.
     func reply(_ value: YAMLValue) -> ReplyValue? {
         guard let reply = any(value) else { return nil }
         do throws(BodyError) {
@@ -161,7 +161,7 @@ extension ConfigurationReader {
         switch value.node {
         case .mapping:
             let members = value.anyMapping()?.entries.map { ($0.name, any($0.value)) } ?? []
-            // An error in one member invalidates the whole value.
+            // An error in one member makes the whole value invalid.
             guard !members.contains(where: { $0.1 == nil }) else { return nil }
             return .object(
                 Dictionary(members.compactMap { name, value in value.map { (name, $0) } }) { first, _ in first }
@@ -180,7 +180,8 @@ extension ConfigurationReader {
         }
     }
 
-    /// Returns a number in JSON's form. Readers disagree about other forms, such as `0x10` or `010`.
+    /// Returns a number that is written in the form of JSON. Other forms, such as `0x10` or `010`, are refused, because
+    /// programs disagree about their value.
     private func number(_ value: YAMLValue) -> ReplyValue? {
         let advice = "expected a JSON number, or text in quotes"
         guard let literal = value.characters, let body = try? Body(json: Bytes(literal)) else {
@@ -197,7 +198,8 @@ extension ConfigurationReader {
 }
 
 extension ConfigurationReader {
-    /// Warns if the calls of a plugin for a redelivering source may together exceed the ack deadline.
+    /// Warns if the calls of a plugin for one message may together take longer than the ack deadline. This concerns
+    /// sources that redeliver messages.
     private func checkAckDeadline(
         _ plugin: PluginSection,
         _ keys: YAMLMapping,
@@ -221,7 +223,7 @@ extension ConfigurationReader {
 }
 
 extension RetryPolicy {
-    /// The sum of the waits between attempts, each at its maximum.
+    /// The sum of the delays between attempts, each at its maximum.
     fileprivate var longestWaits: Duration {
         var (total, next) = (Duration.zero, firstDelay)
         for _ in 1..<max(1, attempts) {

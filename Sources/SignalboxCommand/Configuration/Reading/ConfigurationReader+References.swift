@@ -3,13 +3,13 @@ import SignalboxCore
 import WebSocketChat
 
 extension ConfigurationReader {
-    /// Returns literal text, or the content of `{ env: NAME }` or `{ file: PATH }`.
+    /// Returns the literal text, or the content to which `{ env: NAME }` or `{ file: PATH }` refers.
     func text(_ value: YAMLValue) -> String? {
         guard value.isMapping else { return value.text() }
         return reference(value).flatMap { content(of: $0, at: value) }
     }
 
-    /// Returns a broker's address. Messages never repeat it, because it may contain a password.
+    /// Returns the address of a broker. Messages never repeat the address, because it may contain a password.
     func broker(_ value: YAMLValue) -> MQTTBroker? {
         text(value).flatMap { text in value.checked { try MQTTBroker(url: text) } }
     }
@@ -21,9 +21,9 @@ extension ConfigurationReader {
 
     /// Returns a reference to a secret, after checking that the secret exists. The secret itself is not kept.
     ///
-    /// - Parameter what: The noun for the secret in messages.
+    /// - Parameter what: The noun that names the secret in messages.
     func secret(_ value: YAMLValue, _ what: String) -> Secret? {
-        // The keys are not repeated either, because a secret in braces, `{ WORD }`, is a mapping too.
+        // Messages do not repeat the keys either, because a secret in braces, `{ WORD }`, is also a mapping.
         guard let keys = value.keys, keys.allSatisfy(["env", "file"].contains) else {
             reportSecret(what, at: value)
             return nil
@@ -33,7 +33,7 @@ extension ConfigurationReader {
         return reference
     }
 
-    /// Reports a literal secret without repeating it.
+    /// Reports a secret that the file contains as literal text, without repeating it.
     func reportSecret(_ what: String, at value: YAMLValue) {
         let forms = "{ env: NAME } or { file: PATH }"
         value.reportError(
@@ -74,8 +74,8 @@ extension ConfigurationReader {
 }
 
 extension ConfigurationReader {
-    /// Returns the path of a file that a source reads. Reports a missing or unreadable file, if the configuration is
-    /// only checked. At run time the source reports it.
+    /// Returns the path of a file that a source reads. If the configuration is only checked, this method reports a
+    /// missing or unreadable file. In a run, the source itself reports it.
     func namedFile(_ value: YAMLValue) -> String? {
         let path = text(value)
         guard let path, use == .check else { return path }
@@ -92,8 +92,8 @@ extension ConfigurationReader {
         return path
     }
 
-    /// Returns the path of a file that is created on demand. Reports a missing folder, if the configuration is only
-    /// checked.
+    /// Returns the path of a file that is created on demand. If the configuration is only checked, this method reports
+    /// a missing folder.
     func createdFile(_ value: YAMLValue) -> String? {
         let path = text(value)
         guard let path, use == .check else { return path }
@@ -111,9 +111,10 @@ extension ConfigurationReader {
     }
 }
 
-/// Warnings about secrets that other users can read.
+/// Warns about secrets that other users can read.
 extension ConfigurationReader {
-    /// Warns about a login sent to the broker unencrypted, even without a password: the user name may be a token.
+    /// Warns about a login that is sent to the broker unencrypted. The warning applies even without a password, because
+    /// the user name may be a token.
     func checkLogin(_ push: MQTTPushConfiguration, _ keys: YAMLMapping) {
         guard !push.broker.usesTLS, !push.broker.isLocal else { return }
         (keys.optional("password") ?? keys.optional("username"))?.warn(
@@ -122,7 +123,8 @@ extension ConfigurationReader {
         )
     }
 
-    /// Warns about tokens sent to the server unencrypted. A header whose value is a reference counts as a secret.
+    /// Warns about tokens that are sent to the server unencrypted. A header whose value is a reference counts as a
+    /// secret.
     func checkTokens(_ feed: WebSocketFeedConfiguration, _ keys: YAMLMapping) {
         guard !feed.url.isSecure, !feed.url.isLocal else { return }
         let headers = feed.headers.contains { !$0.value.isInline } ? keys.optional("headers") : nil
@@ -131,7 +133,8 @@ extension ConfigurationReader {
         }
     }
 
-    /// Warns about a secret file that every user of the machine can read. Group access is fine: services share files.
+    /// Warns about a secret file that every user of the machine can read. Access for a group causes no warning, because
+    /// services share files in this way.
     func checkFilePermissions(_ path: String, at value: YAMLValue) {
         guard environment.isOpenToOthers(path) else { return }
         value.warn("every user of this machine can read \(path); run chmod o-r on it", .readableSecret)

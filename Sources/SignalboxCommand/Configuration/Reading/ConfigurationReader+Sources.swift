@@ -31,7 +31,7 @@ extension ConfigurationReader {
     private func kind(_ keys: YAMLMapping, of name: SourceName?, _ limits: MessageLimits) -> SourceKind? {
         let advice = "each source has one of these keys"
         guard let found = keys.required(oneOf: SourceKind.keys, advice) else { return nil }
-        // A source with an invalid name is read too, for its other errors.
+        // A source with an invalid name is still read, so that its other errors are reported too.
         let source = name ?? SourceSection.internalName
         switch found.key {
         case "script": return script(found.value, of: source, limits).map(SourceKind.script)
@@ -89,13 +89,13 @@ extension ConfigurationReader {
     }
 }
 
-/// The source names that a rule of `from` may use, whatever errors the sources have.
+/// The source names that a rule of `from` may use, including the names of sources with errors.
 struct SourceNames {
-    /// The names in file order.
+    /// The names of the configured sources in file order.
     let configured: [String]
-    /// The key of ``SourceKind`` below each name that has exactly one.
+    /// The kind of each source that has exactly one kind, by the name of the source. A kind is a key of ``SourceKind``.
     let kinds: [String: String]
-    /// The valid sources.
+    /// The sources without errors, by name.
     let sources: [String: SourceKind]
 
     /// Every name that a rule may use.
@@ -115,7 +115,7 @@ struct SourceNames {
         sources = Dictionary(valid.map { ($0.name.text, $0.kind) }) { first, _ in first }
     }
 
-    /// Returns whether the source is of the kind, or of an unknown kind.
+    /// Returns whether the source is of the given kind or its kind is unknown.
     func mayBe(_ source: String, _ kind: String) -> Bool {
         configured.contains(source) && kinds[source].map { $0 == kind } ?? true
     }

@@ -2,9 +2,10 @@ import AppScheme
 import Signalbox
 import SignalboxCore
 
-/// Reads a configuration file. Continues after an error, so that one run reports all of them.
+/// Reads a configuration file. The reader continues after an error, so that one run reports all errors.
 ///
-/// After an error a method may return a default, because ``read(_:file:for:environment:)`` then returns no configuration.
+/// After an error, a method may return a default, because ``read(_:file:for:environment:)`` then returns no
+/// configuration.
 struct ConfigurationReader {
     let environment: Environment
     /// The purpose, which decides what the file must contain.
@@ -18,7 +19,7 @@ struct ConfigurationReader {
     ///
     /// - Parameters:
     ///   - text: The content of the file.
-    ///   - file: The name of the file, for messages.
+    ///   - file: The path of the file, for messages.
     ///   - use: The purpose, which decides what the file must contain.
     /// - Throws: ``ConfigurationError`` with every error in the file.
     static func read(
@@ -37,7 +38,8 @@ struct ConfigurationReader {
     /// Checks a configuration as a whole.
     ///
     /// - Parameter text: The content of the file.
-    /// - Returns: The configuration, or `nil` if it has errors; and every error and warning, in file order.
+    /// - Returns: The configuration, or `nil` if it has errors. The findings are all errors and warnings, in file
+    ///   order.
     static func lint(
         _ text: String,
         environment: Environment = .process
@@ -72,7 +74,8 @@ struct ConfigurationReader {
         return found
     }
 
-    /// Returns the result of `read`, or `nil` after any error, whatever `read` returned.
+    /// Returns the result of the closure `read`. After any error, the result is `nil`, even if the closure returned a
+    /// value.
     func read<Value>(_ text: String, needed: String, _ read: (YAMLValue) -> Value?) -> Value? {
         do throws(ConfigurationProblem) {
             let value = read(try YAMLDocument.root(of: text, needed: needed, problems: problems))
@@ -129,24 +132,24 @@ struct ConfigurationReader {
     }
 }
 
-/// The positions of a configuration's parts in the file, for checks of the whole configuration.
+/// The positions of the parts of a configuration in its file. The checks of the whole configuration use them.
 final class ConfigurationLocations {
-    /// The keys below `sources`.
+    /// The keys below `sources`, by the name of the source.
     var sources: [SourceName: YAMLValue] = [:]
-    /// The actions of the plugins.
+    /// The positions at which the actions of the plugins are named.
     var plugins: [ActionName: YAMLValue] = [:]
-    /// The entries of each plugin's `from`, in order.
+    /// The entries of `from` in each plugin, in order.
     var rules: [ActionName: [YAMLValue]] = [:]
-    /// The fixed actions of topics, routes and frames, with their positions.
+    /// The fixed actions of topics, routes and frames, with the positions at which they are named.
     var actions: [(name: ActionName, value: YAMLValue)] = []
-    /// The setting that reads stdin, which at most one source of a configuration can do.
+    /// The setting that makes a source read stdin. Only one source of a configuration can do so.
     var standardInput: YAMLValue?
 }
 
 /// The content of a file from which `parse` reads routes.
 enum RouteFileContent {
-    /// Routes alone.
+    /// The file contains only routes.
     case routes(AppRoutes)
-    /// A whole configuration.
+    /// The file contains a whole configuration.
     case configuration(RunConfiguration)
 }

@@ -4,12 +4,13 @@ import Signalbox
 import WebSocketChat
 import Yams
 
-/// The only document of a configuration file.
+/// The YAML document of a configuration file, which must be the only document in the file.
 enum YAMLDocument {
-    /// Returns the root node.
+    /// Returns the root node of the document.
     ///
     /// - Parameter needed: The required key, for the message about an empty file.
-    /// - Throws: ``ConfigurationProblem`` if the text is not a single YAML document with a root, or has a duplicate key.
+    /// - Throws: ``ConfigurationProblem`` if the text is not a single YAML document with a root, or if it has a
+    ///   duplicate key.
     static func root(of text: String, needed: String, problems: ConfigurationProblems) throws(ConfigurationProblem)
         -> YAMLValue
     {
@@ -50,7 +51,7 @@ enum YAMLDocument {
     }
 }
 
-/// A YAML node with its key path, from which typed values are read.
+/// A YAML node with its key path. The methods of this type read typed values from the node.
 ///
 /// A method that returns an optional adds a problem before it returns `nil`.
 struct YAMLValue {
@@ -61,20 +62,22 @@ struct YAMLValue {
 
     /// Adds an error at this value.
     ///
-    /// - Parameter suggestion: The replacement text alone, if it is known.
+    /// - Parameter suggestion: The replacement for the faulty text, and nothing else, if it is known.
     func reportError(_ message: String, _ code: ProblemCode = .invalidValue, suggestion: String? = nil) {
         report(message, code, .error, suggestion)
     }
 
-    /// Adds an error at this value and returns `nil`, for a reader that then has no value.
+    /// Adds an error at this value and returns `nil`. A reader that has no value after the error can return this
+    /// result.
     func refused<Value>(_ message: String, _ code: ProblemCode = .invalidValue, suggestion: String? = nil) -> Value? {
         reportError(message, code, suggestion: suggestion)
         return nil
     }
 
-    /// Adds an error about a name that is not among the known ones, with the closest of them, and returns `nil`.
+    /// Adds an error about a name that is not among the known ones, and returns `nil`. The error suggests the closest
+    /// known name.
     ///
-    /// - Parameter message: Returns the message, given `; did you mean 'x'?` or an empty string.
+    /// - Parameter message: Returns the message. The argument is `; did you mean 'x'?` or an empty string.
     func refused<Value>(
         _ name: String,
         among known: [String],
@@ -85,12 +88,12 @@ struct YAMLValue {
         return refused(message(advice), code, suggestion: NameSuggestion.nearest(to: name, among: known))
     }
 
-    /// Adds a warning: the value is valid but probably does not do what its author intended.
+    /// Adds a warning about a value that is valid but probably does not do what its author intended.
     func warn(_ message: String, _ code: ProblemCode, suggestion: String? = nil) {
         report(message, code, .warning, suggestion)
     }
 
-    /// Adds a problem. The path and message may quote the file; text in the form of a secret is redacted.
+    /// Adds a problem. The path and the message may quote the file, so text that has the form of a secret is redacted.
     private func report(_ message: String, _ code: ProblemCode, _ severity: ProblemSeverity, _ suggestion: String?) {
         problems.add(
             ConfigurationProblem(
@@ -105,11 +108,12 @@ struct YAMLValue {
         )
     }
 
-    /// Reads a mapping whose keys are those that `read` asks for, and refuses all others.
+    /// Reads a mapping. The keys that `read` asks for are valid, and all others are refused.
     ///
     /// - Parameters:
-    ///   - name: The name of the mapping's definition in docs/configuration.schema.json.
-    ///   - read: Asks for every key that the mapping can have, whatever the file contains, and only then returns.
+    ///   - name: The name of the definition of the mapping in docs/configuration.schema.json.
+    ///   - read: Reads the mapping. Before it returns, this closure must ask for every key that the mapping can have,
+    ///     regardless of the content of the file.
     func mapping<Target>(_ name: String, _ read: (YAMLMapping) -> Target?) -> Target? {
         guard let mapping = anyMapping() else { return nil }
         let target = read(mapping)
@@ -120,8 +124,8 @@ struct YAMLValue {
     /// Reads a mapping whose keys are all optional.
     ///
     /// - Parameters:
-    ///   - name: The name of the mapping's definition in docs/configuration.schema.json.
-    ///   - defaults: The settings without any key.
+    ///   - name: The name of the definition of the mapping in docs/configuration.schema.json.
+    ///   - defaults: The settings that apply if the mapping has no keys.
     ///   - read: Asks for every key that the mapping can have, and stores the values.
     func mapping<Target>(
         _ name: String,
@@ -151,7 +155,8 @@ struct YAMLValue {
         return sequence.enumerated().map { YAMLValue(node: $1, path: "\(path)[\($0)]", problems: problems) }
     }
 
-    /// Returns text that is not empty. A number or a word such as `on`, which YAML gives another type, must be quoted.
+    /// Returns text that is not empty. A number must be quoted, and so must a word such as `on`, because YAML gives
+    /// them another type.
     func text() -> String? {
         guard let text = anyText() else { return nil }
         guard !text.isEmpty else {
@@ -175,7 +180,7 @@ struct YAMLValue {
     /// Whether the value is a list.
     var isList: Bool { if case .sequence = node { true } else { false } }
 
-    /// The keys of a mapping, or `nil` for another type. A key that is not text is an empty string.
+    /// The keys of a mapping, or `nil` for another type. A key that is not text becomes an empty string.
     var keys: [String]? {
         guard case .mapping(let mapping) = node else { return nil }
         return mapping.map { $0.key.string ?? "" }
@@ -187,13 +192,13 @@ struct YAMLValue {
     /// Whether the value is null or missing.
     var isNull: Bool { node.tag == Tag(.null) }
 
-    /// The characters of a scalar, whatever type YAML gives it.
+    /// The characters of a scalar, regardless of the type that YAML gives it.
     var characters: String? {
         guard case .scalar(let scalar) = node, !isNull else { return nil }
         return scalar.string
     }
 
-    /// A description of the value's type. It omits text, which may be a misplaced secret.
+    /// A description of the type of the value. It does not repeat text, because the text may be a misplaced secret.
     var typeDescription: String {
         switch node {
         case .mapping: "a mapping"
@@ -212,7 +217,7 @@ struct YAMLValue {
 }
 
 extension YAMLValue {
-    /// Returns a whole number written in decimal digits.
+    /// Returns a whole number that is written in decimal digits.
     func integer(_ range: ClosedRange<Int>) -> Int? {
         guard let number = characters.flatMap(SizeText.digits) else {
             return refused("expected a whole number, found \(typeDescription)")
@@ -223,14 +228,14 @@ extension YAMLValue {
         return number
     }
 
-    /// Returns a number of bytes, written as digits with an optional `KiB`, `MiB` or `GiB`.
+    /// Returns a number of bytes, which is written in digits with an optional `KiB`, `MiB` or `GiB`.
     func size(_ range: ClosedRange<Int>) -> Int? {
         let bytes = quantity("a size such as 64KiB") { try SizeText.bytes(in: $0) }
         guard let bytes, !range.contains(bytes) else { return bytes }
         return refused("expected \(range.lowerBound) to \(range.upperBound) bytes, found \(bytes)")
     }
 
-    /// Returns a duration, written as digits and a unit.
+    /// Returns a duration, which is written in digits with a unit.
     func duration(_ range: ClosedRange<Duration>) -> Duration? {
         let duration = quantity("a duration such as 3s") { try DurationText.duration(in: $0) }
         guard let duration, !range.contains(duration) else { return duration }
@@ -244,7 +249,8 @@ extension YAMLValue {
         return checked { try make(characters) }
     }
 
-    /// Returns a Boolean, written as `true` or `false`; YAML's other words for them are refused.
+    /// Returns a Boolean, which is written as `true` or `false`. The other words that YAML has for Booleans are
+    /// refused.
     func flag() -> Bool? {
         switch characters {
         case "true": return true
@@ -269,7 +275,7 @@ extension YAMLValue {
         }
     }
 
-    /// Returns the choice that the keyword stands for.
+    /// Returns the choice for which the keyword stands.
     func keyword<Choice>(_ choices: KeyValuePairs<String, Choice>, _ meaning: String) -> Choice? {
         let keyword = keyword(of: choices.map(\.key), meaning)
         return choices.first { $0.key == keyword }?.value
@@ -280,7 +286,7 @@ extension YAMLValue {
         keyword(of: Choice.allCases.map(\.rawValue), meaning).flatMap(Choice.init(rawValue:))
     }
 
-    /// Returns the result of parsing text, or reports the error that `make` throws.
+    /// Returns the result of `make` for the text, or reports the error that `make` throws.
     func parsed<Value>(_ code: ProblemCode = .invalidValue, _ make: (String) throws -> Value) -> Value? {
         text().flatMap { text in checked(code) { try make(text) } }
     }
@@ -294,9 +300,9 @@ extension YAMLValue {
         }
     }
 
-    /// Reports the error that `check` throws, such as that of an adapter's own checks.
+    /// Reports the error that `check` throws. Use this method for the checks of an adapter, for example.
     ///
-    /// - Returns: Whether it throws none.
+    /// - Returns: Whether `check` throws no error.
     @discardableResult
     func check(_ code: ProblemCode = .invalidValue, _ check: () throws -> Void) -> Bool {
         checked(code, check) != nil
@@ -310,9 +316,10 @@ extension YAMLValue {
     }
 }
 
-/// An error whose description names its setting first, which the key path of a problem already does.
+/// An error whose description starts with the name of its setting. The key path of a problem already contains that
+/// name.
 private protocol DetailedError: Error {
-    /// The description without the setting.
+    /// The description without the name of the setting.
     var detail: String { get }
 }
 
