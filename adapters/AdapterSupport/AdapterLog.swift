@@ -2,7 +2,8 @@ package import Logging
 package import SignalboxCore
 import Synchronization
 
-/// Logs the messages of an adapter, each a sentence prefixed with the source's name. Any thread.
+/// The log output of an adapter. Each message is a sentence that follows the name of the source. A log is safe to use
+/// from any thread.
 package final class AdapterLog: Sendable {
     private let logger: Logger
     /// The start of every message.
@@ -10,9 +11,9 @@ package final class AdapterLog: Sendable {
     private let throttle = Mutex(LogThrottle())
 
     /// - Parameters:
-    ///   - logger: The logger to write to. The field `source` is added to its metadata.
+    ///   - logger: The logger to write to. The log adds the field `source` to its metadata.
     ///   - source: The source that the messages are about.
-    ///   - prefix: The part of the source that they are about, such as `publisher: `; empty by default.
+    ///   - prefix: The part of the source that the messages are about, such as `publisher: `. By default, it is empty.
     package init(_ logger: Logger, source: SourceName, prefix: String = "") {
         var logger = logger
         logger[metadataKey: "source"] = .string(source.text)
@@ -25,7 +26,8 @@ package final class AdapterLog: Sendable {
         logger.log(level: level, "\(prefix)\(text)")
     }
 
-    /// Logs a message unless one of its kind was logged within the last minute. The next one states the withheld count.
+    /// Logs a message, unless one of the same kind was logged within the last minute. The next message of that kind
+    /// states how many were withheld.
     ///
     /// - Returns: Whether the message was logged.
     @discardableResult
@@ -37,9 +39,10 @@ package final class AdapterLog: Sendable {
     }
 }
 
-/// Admits one log line of each kind per minute and counts the lines that it suppresses.
+/// Admits one log line of each kind per minute, and counts the lines that it withholds.
 ///
-/// At most 64 kinds are tracked. The next kind clears the table, so a line may repeat early, but memory stays bounded.
+/// The throttle tracks at most 64 kinds, so that its memory stays bounded. The next kind clears the table, after which
+/// a line may be logged before its minute is over.
 package struct LogThrottle {
     private static let bound = 64
     private let start = ContinuousClock.now
@@ -48,7 +51,8 @@ package struct LogThrottle {
     /// Creates a throttle that tracks no kinds.
     package init() {}
 
-    /// Returns the number of lines withheld since the last admitted one of the kind, or `nil` to withhold this one.
+    /// Returns how many lines of this kind were withheld since the last one that was admitted, or `nil` to withhold
+    /// this line.
     package mutating func admit(_ kind: String, at now: ContinuousClock.Instant) -> Int? {
         if kinds[kind] == nil, kinds.count == LogThrottle.bound { kinds.removeAll() }
         return kinds[kind, default: LogRateLimiter(lines: 1, per: .seconds(60))].admit(at: now - start)

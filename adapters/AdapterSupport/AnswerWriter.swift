@@ -1,10 +1,10 @@
 package import SignalboxCore
 
-/// Writes what adapters send to the other side: JSON objects in the format that all adapters share.
+/// Writes the JSON objects that adapters send to their peers, in the format that all adapters share.
 package enum AnswerWriter {
-    /// Returns a standard envelope, which omits an empty body.
+    /// Returns a standard envelope. It has no member for an empty body.
     ///
-    /// - Parameter body: JSON in UTF-8.
+    /// - Parameter body: The body as JSON in UTF-8.
     package static func envelope(_ action: ActionName, id: ActionID?, body: Bytes) -> [UInt8] {
         var object = JSONObject()
         object.add("action", action.text)
@@ -13,8 +13,9 @@ package enum AnswerWriter {
         return object.bytes
     }
 
-    /// Returns an action's outcome under the key that its sender used for the id:
-    /// `{"id" | "uuid", "outcome", "reply" | "error"}`, without an id if none was given.
+    /// Returns the answer with the outcome of an action: `{"id" | "uuid", "outcome", "reply" | "error"}`.
+    ///
+    /// The id has the same key as in the message of the sender. The answer has no id if none is given.
     ///
     /// - Parameter sender: The noun for the sender in descriptions of errors, such as `connection`.
     package static func answer(_ id: ActionID?, _ key: IDKey, _ outcome: Outcome, to sender: String) -> [UInt8] {
@@ -22,7 +23,7 @@ package enum AnswerWriter {
         object.add(key == .uuid ? "uuid" : "id", id?.text)
         object.add("outcome", outcome.name)
         if case .handled(let reply) = outcome {
-            // A peer closes the connection for text that is not UTF-8.
+            // A peer would close the connection if it received text that is not UTF-8.
             if let reply, !reply.isEmpty, reply.isUTF8 { object.add("reply", json: reply) }
         } else {
             let refusal = ErrorReply(outcome, to: sender)
@@ -36,8 +37,8 @@ package enum AnswerWriter {
     }
 }
 
-/// The error returned to the sender of a message that was not handled. It helps correct the message and reveals nothing
-/// about the program.
+/// The error that the sender of a message gets if the message was not handled. It helps the sender to correct the
+/// message, but reveals nothing about the program.
 package struct ErrorReply {
     /// The name of the outcome: `rejected`, `failed` or `abandoned`.
     package let outcome: String
@@ -45,7 +46,7 @@ package struct ErrorReply {
     package let code: String
     /// A readable description.
     package let message: String
-    /// The path of the invalid value in the message body, if that caused the rejection.
+    /// The path of the invalid value in the body, if such a value caused the rejection.
     package let path: String?
 
     /// - Parameters:
@@ -65,7 +66,8 @@ package struct ErrorReply {
             path = rejection.bodyError.flatMap { $0.path.isEmpty ? nil : $0.path }
         case .failed(let failure):
             code = failure.reason.description
-            // The plugin's error belongs in the program's log only: it may contain file names and queries.
+            // The error of the plugin belongs only in the log of the program, because it may contain file names and
+            // queries.
             message = failure.reason == .timeout ? "the plugin did not answer in time" : "the plugin failed"
             path = nil
         case .abandoned(let abandonment):

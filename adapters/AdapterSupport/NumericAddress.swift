@@ -1,12 +1,12 @@
-/// An IPv4 or IPv6 address in text form, without brackets.
+/// An IPv4 or IPv6 address.
 package struct NumericAddress {
-    /// Whether the address is a loopback address: 127.0.0.0/8, also IPv4-mapped, or ::1.
+    /// Whether the address is a loopback address. These are ::1 and 127.0.0.0/8, which may also be IPv4-mapped.
     package let isLoopback: Bool
     package let isIPv6: Bool
     /// The address as written in a URL, with IPv6 in brackets.
     package let inURL: String
 
-    /// Parses an address; `nil` if the text is not one.
+    /// Parses an address without brackets. Returns `nil` if the text is not an address.
     package init?(_ text: String) {
         var four = in_addr()
         var six = in6_addr()
@@ -28,7 +28,8 @@ package struct NumericAddress {
 }
 
 extension NumericAddress {
-    /// Returns whether a URL's host is a loopback address, with or without brackets, or `localhost` (RFC 6761, 6.3).
+    /// Returns whether the host of a URL is `localhost` (RFC 6761, 6.3) or a loopback address. An address may have
+    /// brackets.
     package static func isLoopback(host: String) -> Bool {
         var host = host.lowercased()
         if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }

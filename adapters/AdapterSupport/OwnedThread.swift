@@ -1,13 +1,16 @@
-/// An operating-system thread that runs one closure. It does not occupy a thread of Swift's cooperative pool.
+/// An operating-system thread that runs one closure.
 ///
-/// Call exactly one of ``join()`` and ``detach()``.
+/// Use a thread for work that blocks, because it does not occupy a thread of Swift's cooperative pool.
+///
+/// Call either ``join()`` or ``detach()``, exactly once.
 package struct OwnedThread {
     private let id: pthread_t
 
-    /// - Parameter work: The closure that the new thread runs, once.
+    /// - Parameter work: The closure that the new thread runs once.
     /// - Throws: ``SystemResourceError`` if the system cannot create a thread.
     package init(_ work: @escaping @Sendable () -> Void) throws(SystemResourceError) {
-        // The new thread releases the box when it starts. If creation fails, this initializer releases it.
+        // The new thread releases the box when it starts. If the thread cannot be created, this initializer releases
+        // the box.
         let box = Unmanaged.passRetained(ThreadWork(work))
         #if canImport(Darwin)
         var created: pthread_t?
@@ -26,12 +29,12 @@ package struct OwnedThread {
         id = created
     }
 
-    /// Blocks until the thread has ended. Call it only when the closure is about to return.
+    /// Blocks until the thread has ended. Call this method only when the closure is about to return.
     package func join() {
         pthread_join(id, nil)
     }
 
-    /// Detaches the thread, which then ends on its own.
+    /// Detaches the thread, so that it ends by itself when the closure returns.
     package func detach() {
         pthread_detach(id)
     }
@@ -45,18 +48,20 @@ private final class ThreadWork: Sendable {
     }
 }
 
-// On Darwin the C function's argument is not optional.
+// On Darwin, the argument of the C function is not optional.
 private func threadMain(_ box: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     guard let box else { return nil }
     Unmanaged<ThreadWork>.fromOpaque(box).takeRetainedValue().work()
     return nil
 }
 
-/// A self-pipe that interrupts `poll`. Wake-ups coalesce.
+/// A pipe whose two ends belong to the same process, with which one thread interrupts a `poll` of another. Wake-ups
+/// that arrive before the thread reacts coalesce into one.
 ///
-/// Safe on any thread. Never blocks: if the pipe is full, a wake-up is already pending.
+/// A signal is safe to use from any thread. Waking a thread never blocks, because a wake-up is already pending if the
+/// pipe is full.
 package final class WakeSignal: Sendable {
-    /// The descriptor to pass to `poll`; readable while a wake-up is pending.
+    /// The descriptor to pass to `poll`. It is readable while a wake-up is pending.
     package let readEnd: Int32
     private let writeEnd: Int32
 
@@ -85,7 +90,8 @@ package final class WakeSignal: Sendable {
         _ = write(writeEnd, &byte, 1)
     }
 
-    /// Discards pending wake-ups. Check the awaited condition after this call, never before it.
+    /// Discards pending wake-ups. Check the awaited condition after this call, because a wake-up that arrives between a
+    /// check and this call would be lost.
     package func drain() {
         withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { buffer in
             guard let start = buffer.baseAddress else { return }
@@ -93,16 +99,17 @@ package final class WakeSignal: Sendable {
         }
     }
 
-    /// Waits for a wake-up and discards it. Returns early after `limit`, or when a signal interrupts the wait.
+    /// Waits for a wake-up and discards it. The wait also ends after `limit`, or when a POSIX signal interrupts it.
     ///
-    /// - Parameter limit: The maximum wait, rounded up to milliseconds and at most one day; `nil` waits indefinitely.
+    /// - Parameter limit: The maximum wait, rounded up to milliseconds. It is never longer than one day, unless it is
+    ///   `nil`, which waits without a limit.
     package func wait(for limit: Duration?) {
         var waited = pollfd(fd: readEnd, events: Int16(POLLIN), revents: 0)
         if poll(&waited, 1, limit?.pollMilliseconds ?? -1) > 0 { drain() }
     }
 }
 
-/// An error for a resource that the system cannot provide.
+/// The error thrown when the system cannot provide a resource.
 package enum SystemResourceError: Error, CustomStringConvertible {
     case thread
     case descriptor

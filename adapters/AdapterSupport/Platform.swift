@@ -1,4 +1,4 @@
-// The one import of the platform's C library, for this module and the adapters.
+// The only import of the platform's C library. This module and the adapters use it.
 #if canImport(Darwin)
 @_exported public import Darwin
 #elseif canImport(Musl)

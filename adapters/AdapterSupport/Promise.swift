@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A value that is set once and awaited by any number of tasks. Any thread.
+/// A value that is set once, and for which any number of tasks can wait. A promise is safe to use from any thread.
 package final class Promise<Value: Sendable>: Sendable {
     private struct State {
         var value: Value?
@@ -10,7 +10,7 @@ package final class Promise<Value: Sendable>: Sendable {
 
     private let state: Mutex<State>
 
-    /// - Parameter value: The value, if it is known already.
+    /// - Parameter value: The value, if it is already known.
     package init(_ value: Value? = nil) {
         state = Mutex(State(value: value))
     }
@@ -18,9 +18,9 @@ package final class Promise<Value: Sendable>: Sendable {
     /// The value, or `nil` if it is not set yet.
     package var current: Value? { state.withLock { $0.value } }
 
-    /// Sets the value. Later values are ignored.
+    /// Sets the value. If the promise already has a value, this method has no effect.
     ///
-    /// - Returns: Whether the value is the first.
+    /// - Returns: Whether the promise had no value yet.
     @discardableResult
     package func set(_ value: Value) -> Bool {
         let waiters = state.withLock { state -> [@Sendable (Value) -> Void]? in
@@ -38,7 +38,7 @@ package final class Promise<Value: Sendable>: Sendable {
         await withCheckedContinuation { waiter in _ = add { waiter.resume(returning: $0) } }
     }
 
-    /// Waits for the value; returns `nil` if the task is cancelled first.
+    /// Waits for the value, or returns `nil` if the task is cancelled before the value is set.
     package func valueUnlessCancelled() async -> Value? {
         let result = Promise<Value?>()
         let number = add { result.set($0) }
@@ -64,7 +64,7 @@ package final class Promise<Value: Sendable>: Sendable {
 extension OwnedThread {
     /// Runs blocking work, such as reading a file, on a separate thread.
     ///
-    /// - Returns: The promise of its result. The thread ends by itself, whether or not anyone awaits the promise.
+    /// - Returns: The promise of the result. The thread ends by itself, even if no task waits for the promise.
     package static func promise<Value: Sendable>(
         of work: @escaping @Sendable () -> Value
     ) throws(SystemResourceError) -> Promise<Value> {
@@ -74,14 +74,15 @@ extension OwnedThread {
     }
 }
 
-/// The reason that a wait ended without a result.
+/// The reason why a wait ended without a result.
 package enum WaitEnd: Sendable { case timeout, cancelled }
 
 /// Waits for a result, for at most `limit`.
 ///
 /// - Parameters:
-///   - giveUp: Resumes the waiter unless it has its result. Called at the deadline and upon cancellation, any thread.
-///   - begin: Stores the waiter or resumes it.
+///   - giveUp: A closure that resumes the waiter, unless it already has its result. It is called at the deadline and
+///     when the task is cancelled, on any thread.
+///   - begin: A closure that either stores the waiter or resumes it.
 package func withDeadline<Result: Sendable>(
     _ limit: Duration,
     giveUp: @escaping @Sendable (WaitEnd) -> Void,
@@ -92,7 +93,7 @@ package func withDeadline<Result: Sendable>(
     return await withTaskCancellationHandler {
         await withCheckedContinuation { waiter in
             begin(waiter)
-            // A cancellation or timeout before this point found no waiter to resume.
+            // If the task was cancelled or the time ran out before this point, there was no waiter to resume yet.
             if Task.isCancelled { giveUp(.cancelled) }
             if .now >= deadline { giveUp(.timeout) }
         }

@@ -4,9 +4,10 @@ extension Secret {
     /// The maximum length of a secret, in bytes. MQTT encodes the length in two bytes.
     package static let maximumLength = 65_535
 
-    /// Returns the current value. Reads the file of a secret stored in one, so do not call it on the cooperative pool.
+    /// Returns the current value of the secret. This method may read a file, so do not call it on the cooperative pool.
     ///
-    /// - Throws: ``SecretUnavailable`` if the value is missing, unreadable, empty, too long or not UTF-8, or has a NUL.
+    /// - Throws: ``SecretUnavailable`` if the value is missing, unreadable, empty or too long, or if it is not UTF-8 or
+    ///   contains a NUL.
     package func read() throws(SecretUnavailable) -> String {
         let bytes: [UInt8]
         switch source {
@@ -42,7 +43,7 @@ extension Secret {
 
 /// The error thrown when a secret cannot be read.
 package struct SecretUnavailable: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The source of the secret and the reason; never the value.
+    /// The source of the secret and the reason, but never the value.
     package let description: String
 }
 

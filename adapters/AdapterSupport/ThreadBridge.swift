@@ -1,19 +1,24 @@
 package import SignalboxCore
 import Synchronization
 
-/// Hand-off between an adapter's OS thread and the Swift task of its run; neither blocks on the other.
+/// The hand-off between the operating-system thread of an adapter and the Swift task of its run. Neither blocks on the
+/// other.
+///
+/// Use a bridge for an adapter whose C library needs a thread: start the thread with ``start(_:)``, and wait for its
+/// end with ``served(by:)``. When the task is cancelled, the thread is stopped.
 package final class ThreadBridge<Failure: Error>: Sendable {
     /// How the thread's work ended.
     package enum End: Sendable {
         /// The work returned, or threw this error.
         case returned(Failure?)
-        /// The thread is in a call that may block for long. It is detached and ends by itself later.
+        /// The thread was in a call that may block for a long time, so the bridge detached it. The thread ends by
+        /// itself later.
         case detached
     }
 
     /// Interrupts the thread's waits.
     package let wake: WakeSignal
-    /// The thread's requests for room in the intake.
+    /// The requests of the thread for room in the intake.
     package let room = RoomRequests()
     private let ended = Promise<End>()
     private let thread = Mutex<OwnedThread?>(nil)
@@ -24,7 +29,8 @@ package final class ThreadBridge<Failure: Error>: Sendable {
         wake = try WakeSignal()
     }
 
-    /// Runs the closure on a new thread. Call it once, and then ``ended(serving:)`` or ``served(by:)`` once.
+    /// Runs the closure on a new thread. Call this method once, and afterwards either ``ended(serving:)`` or
+    /// ``served(by:)`` once.
     package func start(_ work: @escaping @Sendable () throws(Failure) -> Void) throws(SystemResourceError) {
         let started = try OwnedThread { [ended] in
             do throws(Failure) {
@@ -39,10 +45,11 @@ package final class ThreadBridge<Failure: Error>: Sendable {
 
     // MARK: - The task
 
-    /// Waits until the thread has ended or is detached, and meanwhile answers its requests for room. Cancellation does
-    /// not end the wait: the thread always ends or is detached.
+    /// Waits until the thread has ended or is detached, and answers its requests for room during the wait.
     ///
-    /// - Parameter intake: The intake to ask for room. When it is closed, the thread is stopped.
+    /// Cancelling the task does not end this wait.
+    ///
+    /// - Parameter intake: The intake to ask for room. When the intake is closed, the thread is stopped.
     package func ended(serving intake: (any Intake)? = nil) async -> End {
         await withDiscardingTaskGroup { group in
             if let intake {
@@ -58,7 +65,7 @@ package final class ThreadBridge<Failure: Error>: Sendable {
         }
     }
 
-    /// As ``ended(serving:)``, but cancellation of the task stops the thread.
+    /// Waits as ``ended(serving:)`` does, but stops the thread when the task is cancelled.
     package func served(by intake: any Intake) async -> End {
         await withTaskCancellationHandler {
             await ended(serving: intake)
@@ -69,7 +76,8 @@ package final class ThreadBridge<Failure: Error>: Sendable {
 
     // MARK: - Any thread
 
-    /// Requests the thread's graceful end. A thread in a ``blocking(_:)`` call is detached. Idempotent.
+    /// Asks the thread to end gracefully. If the thread is in a ``blocking(_:)`` call, it is detached. A second call
+    /// has no effect.
     package func stop() {
         let isInBlockingCall = state.withLock { state in
             defer { state.isStopping = true }
@@ -79,7 +87,7 @@ package final class ThreadBridge<Failure: Error>: Sendable {
         if isInBlockingCall { detach() }
     }
 
-    /// Ends ``ended(serving:)`` without waiting for the thread.
+    /// Detaches the thread, so that ``ended(serving:)`` returns without waiting for it.
     package func detach() {
         ended.set(.detached)
     }
@@ -88,9 +96,10 @@ package final class ThreadBridge<Failure: Error>: Sendable {
 
     package var isStopping: Bool { state.withLock { $0.isStopping } }
 
-    /// Makes a call that may block for long. A stop does not wait for it.
+    /// Makes a call that may block for a long time. A stop does not wait for this call.
     ///
-    /// - Returns: `nil` if the thread was already stopping and the call was not made.
+    /// - Returns: The result of the call, or `nil` if the thread was already stopping, in which case the call is not
+    ///   made.
     package func blocking<Result>(_ call: () -> Result) -> Result? {
         let mayCall = state.withLock { state in
             state.isInBlockingCall = !state.isStopping
@@ -102,7 +111,7 @@ package final class ThreadBridge<Failure: Error>: Sendable {
     }
 }
 
-/// Waits for room in the intake on behalf of a thread that must not block.
+/// The requests for room in an intake, which a task makes for a thread that must not wait for a Swift task.
 package final class RoomRequests: Sendable {
     /// The known state of the intake.
     package enum Room: Equatable, Sendable { case unknown, free, closed }
@@ -117,20 +126,20 @@ package final class RoomRequests: Sendable {
 
     // MARK: - The thread
 
-    /// Requests room. The thread is woken when there is an answer.
+    /// Requests room. The thread is woken when the request has an answer.
     package func want() {
         room.withLock { $0 = .unknown }
         requesting.yield()
     }
 
-    /// The answer to the last request, `unknown` while it is pending.
+    /// The answer to the last request. It is `unknown` while the request is pending.
     package var answer: Room { room.withLock { $0 } }
 
     // MARK: - A task
 
     /// Answers requests until ``finish()`` is called or the intake closes.
     ///
-    /// - Parameter answered: A closure that wakes the thread.
+    /// - Parameter answered: A closure that is called with each answer and wakes the thread.
     package func serve(_ intake: any Intake, answered: @Sendable (Room) -> Void) async {
         for await _ in requests {
             let found: Room
@@ -146,14 +155,16 @@ package final class RoomRequests: Sendable {
         }
     }
 
-    /// Ends ``serve(_:answered:)``. No request may follow. Any thread.
+    /// Ends ``serve(_:answered:)``. This method is safe to call from any thread. The thread must make no request
+    /// afterwards.
     package func finish() {
         requesting.finish()
     }
 }
 
 extension Intake {
-    /// Submits a batch and clamps the result to its size, because an intake may return any number.
+    /// Submits a batch, and returns how many arrivals the intake has taken. An intake may return any number, so this
+    /// method limits it to the size of the batch.
     package func take(_ batch: [Arrival], to sink: any SettlementSink) -> Int {
         min(max(0, submit(batch, to: sink)), batch.count)
     }

@@ -10,7 +10,8 @@ extension WallTime {
 }
 
 extension Duration {
-    /// The timeout to pass to `poll`: milliseconds, rounded up, 0 if negative, at most one day.
+    /// The timeout to pass to `poll`, in milliseconds, rounded up. It is 0 for a negative duration, and at most one
+    /// day.
     package var pollMilliseconds: Int32 {
         let (seconds, attoseconds) = components
         guard seconds < 86_400 else { return 86_400_000 }
@@ -20,20 +21,22 @@ extension Duration {
 }
 
 extension Duration {
-    /// Returns whether the duration is a whole number of seconds in the range.
+    /// Returns whether the duration is a whole number of seconds that lies in the range.
     package func isWholeSeconds(in range: ClosedRange<Int64>) -> Bool {
         components.attoseconds == 0 && range.contains(components.seconds)
     }
 
-    /// The duration in seconds with one decimal, for people.
+    /// The duration in seconds with one decimal, for log lines.
     package var secondsDescription: String {
         let tenths = components.seconds * 10 + components.attoseconds / 100_000_000_000_000_000
         return "\(tenths / 10).\(tenths % 10) s"
     }
 }
 
-/// Chooses random delays between connection attempts. A delay lies between zero and a ceiling that doubles each time.
-/// After a configuration error it comes from a separate, slower range.
+/// Chooses random delays between connection attempts.
+///
+/// A delay lies between zero and a ceiling, which doubles with each attempt. After a configuration error, the delay
+/// comes from a separate range, which is usually slower.
 package struct ReconnectBackoff {
     private let first: Duration
     private let cap: Duration
@@ -51,7 +54,8 @@ package struct ReconnectBackoff {
         ceiling = first
     }
 
-    /// Resets the ceiling. Called after a connection that proved useful, not after each one that was accepted.
+    /// Resets the ceiling. Call this method after a connection that proved useful, not after every connection that was
+    /// accepted.
     package mutating func succeeded() {
         ceiling = first
     }
@@ -60,9 +64,9 @@ package struct ReconnectBackoff {
     ///
     /// - Parameters:
     ///   - isConfigurationError: Whether only a changed configuration can fix the failure.
-    ///   - usesEqualJitter: Whether the delay is at least half of the ceiling. Set it if a retry is useless until a
-    ///     cause is removed.
-    ///   - jitter: A random number from 0 to 1 that selects the position in the range.
+    ///   - usesEqualJitter: Whether the delay is at least half of the ceiling. Set this if a retry is useless until its
+    ///     cause has disappeared.
+    ///   - jitter: A random number from 0 to 1, which selects the delay from its range.
     package mutating func next(isConfigurationError: Bool, usesEqualJitter: Bool = false, jitter: Double) -> Duration {
         if isConfigurationError {
             return slow.lowerBound + (slow.upperBound - slow.lowerBound) * jitter

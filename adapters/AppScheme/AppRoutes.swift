@@ -1,35 +1,47 @@
 public import SignalboxCore
 public import SignalboxRoutes
 
-/// The mapping from links to actions, compiled once.
+/// The mapping from links to actions.
 ///
-/// A link becomes an action through its route:
-/// - The action is the route's own, or the value of `{action}`. The id is the value of `{id}`; without one it is
-///   assigned, or derived from the link if the route sets ``AppRoute/once``.
-/// - Other captures become members of the body, and so do query items. If the pattern has a query part, only the items
-///   that it lists become members, under the names it gives them. A host or path capture takes precedence over an item
-///   of the same name. Member values convert from text like all URL text. Without members the body is `{}`.
+/// The routes are compiled once, when the value is created, which is also when mistakes in them are found:
 ///
-/// Scheme and host are compared case-insensitively, path segments after one round of percent-decoding. If several
-/// patterns match, the most specific one decides: see `RouteTable`.
+/// ```swift
+/// let routes = try AppRoutes([
+///     AppRoute(URLPattern("myapp://product/{number:int}"), action: "openProduct"),
+///     AppRoute(URLPattern("myapp://invite/{token}"), action: "join", once: true),
+/// ])
+/// ```
+///
+/// A link becomes an action through the route that matches it:
+/// - The route names the action, or the capture `{action}` does.
+/// - The capture `{id}` is the id. Without this capture, the id is derived from the link if the route sets
+///   ``AppRoute/once``, and otherwise it is assigned.
+/// - The other captures and the query items become members of the body. If the pattern has a query part, only the items
+///   that it lists become members, under the names that it gives them. A capture of the host or path takes precedence
+///   over an item with the same name. The values of members convert from text, as all text in URLs does. If there are
+///   no members, the body is `{}`.
+///
+/// The scheme and the host are compared without regard to letter case, and path segments are compared after one round
+/// of percent-decoding. If several patterns match, the most specific one decides, as `RouteTable` describes.
 public struct AppRoutes: Sendable {
     /// The maximum number of routes: 10,000.
     public static let maximumRoutes = 10_000
-    /// The maximum number of query items that become members if the pattern lists none: 64.
+    /// The maximum number of query items that can become members if the pattern lists none: 64.
     public static let maximumItems = 64
     /// The maximum length of such an item's name: 256 bytes.
     public static let maximumItemName = 256
-    /// Schemes whose links are never routed. Opening such a link runs code, reads a file, shows content from the link
-    /// itself, or starts another application.
+    /// The schemes whose links are never routed. Where such a link is opened, it can run code, read a file, show
+    /// content from the link itself, or start another application.
     public static let forbiddenSchemes: Set<String> = [
         "about", "blob", "content", "data", "file", "filesystem", "intent", "jar", "javascript", "vbscript",
         "view-source",
     ]
 
-    /// The action for links that match no route although their scheme, or the host of a universal link, occurs in one;
-    /// `nil` for none. Its body is `{"url": text}` with the link in normal form.
+    /// The action for links that match no route, although a route has their scheme or, for a universal link, their
+    /// host. `nil` if such links are rejected. The body of the action is `{"url": text}`, where the text is the link in
+    /// normal form.
     public let fallback: ActionName?
-    /// The routes, as given.
+    /// The routes in their original order.
     package let routes: [AppRoute]
     private let table: RouteTable<AppRoute>
     /// The schemes of the routes, and the hosts of universal links.
@@ -37,11 +49,12 @@ public struct AppRoutes: Sendable {
     /// Whether any route sets ``AppRoute/once``.
     let hasOnce: Bool
 
-    /// Compiles routes. Their order has no effect.
+    /// Compiles routes. The order of the routes has no effect.
     ///
     /// - Parameters:
     ///   - routes: 1 to ``maximumRoutes`` routes.
-    ///   - fallback: The action for unmatched links (see ``fallback``); none by default.
+    ///   - fallback: The action for links that match no route, as ``fallback`` describes. By default, such links are
+    ///     rejected.
     /// - Throws: ``AppSchemeError`` if a route is invalid, or if two routes match the same links.
     public init(_ routes: [AppRoute], fallback: ActionName? = nil) throws(AppSchemeError) {
         guard (1...AppRoutes.maximumRoutes).contains(routes.count) else {
@@ -60,9 +73,11 @@ public struct AppRoutes: Sendable {
         self.fallback = fallback
     }
 
-    /// Returns the action that a link would become, without delivering or recording anything.
+    /// Returns the action that a link would become. This method delivers and records nothing, so use it to test or
+    /// explain routes.
     ///
-    /// Does not check whether a plugin is registered for the action or whether its access rule permits the link.
+    /// The result does not say whether a plugin is registered for the action, or whether the access rule of that plugin
+    /// permits the link.
     public func match(_ link: String) -> LinkMatch {
         let url: URLText
         do throws(URLTextError) {
@@ -83,7 +98,7 @@ public struct AppRoutes: Sendable {
 }
 
 extension AppRoutes: Hashable {
-    /// Returns whether both have the same routes in the same order, and the same fallback.
+    /// Returns whether two values have the same routes in the same order, and the same fallback.
     public static func == (left: AppRoutes, right: AppRoutes) -> Bool {
         left.routes == right.routes && left.fallback == right.fallback
     }
@@ -97,23 +112,28 @@ extension AppRoutes: Hashable {
 
 /// A pattern, and the action for the links that it matches.
 public struct AppRoute: Sendable, Hashable {
-    /// The pattern, with captures. `{action}` names the action, `{id}` is the id, and other captures become body
-    /// members.
+    /// The pattern, with captures. The capture `{action}` names the action, `{id}` is the id, and the others become
+    /// members of the body.
     ///
-    /// With a query part, such as `?q={term}`, only the listed items become members; without one, all items do.
+    /// If the pattern has a query part, such as `?q={term}`, only the items that it lists become members of the body.
+    /// Otherwise, all items do.
     public var pattern: URLPattern
-    /// The action for every link of this route, or `nil` (default) if `{action}` names it.
+    /// The action for every link of this route. It is `nil` by default, which requires that `{action}` names the
+    /// action.
     public var action: ActionName?
-    /// Whether a link of this route is handled only once; `false` by default. Its id is derived from the link, so a
-    /// link that is opened again has the same id and is deduplicated by source and id.
+    /// Whether a link of this route is handled only once. The default is `false`.
     ///
-    /// A supervisor deduplicates every link source that has such a route. The `{id}` of its other routes must then
-    /// identify a single link as well; otherwise, give these routes a separate source.
+    /// Use `true` for links that must have an effect only once, such as an invitation. The id is derived from the link,
+    /// so a link that is opened again has the same id, and the supervisor recognizes it as a duplicate.
     ///
-    /// The id is `link-` and a SHA-256 in hexadecimal digits, so it does not reveal the secret in a one-time link. It
-    /// covers everything that the route reads: scheme, host and port, the decoded path segments, and the values of
-    /// captures and members. It ignores the fragment, query items that a query part does not list, and the order of
-    /// items. It also ignores the letter case of the scheme and of a literal host, and a trailing `/` or `?`.
+    /// A supervisor deduplicates all links of a source that has such a route. The `{id}` of the other routes must then
+    /// identify a single link as well. If it does not, give those routes a separate source.
+    ///
+    /// The id is `link-` followed by a SHA-256 in hexadecimal digits, so it does not reveal the secret in a one-time
+    /// link. The digest covers everything that the route reads: the scheme, host and port, the decoded path segments,
+    /// and the values of captures and members. It ignores the fragment, the order of query items, and items that the
+    /// query part of the pattern does not list. It also ignores the letter case of the scheme and of a literal host,
+    /// and a trailing `/` or `?`.
     public var once: Bool
 
     /// Creates a route. ``AppRoutes`` validates it.
@@ -149,40 +169,40 @@ public struct AppRoute: Sendable, Hashable {
         }
     }
 
-    /// The pattern's scheme, and for a universal link its host.
+    /// The scheme of the pattern and, for a universal link, the host.
     package var facts: LinkFacts? {
         guard let scheme = pattern.scheme else { return nil }
         guard LinkFacts.isUniversal(scheme: scheme) else { return LinkFacts(scheme: scheme, universalHost: nil) }
-        // Such a pattern has a literal host: captures are not allowed there.
+        // Such a pattern has a literal host, because captures are not allowed there.
         let start = scheme.utf8.count + "://".utf8.count
         let authority = pattern.text.utf8.dropFirst(start).prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
         return (try? URLText("\(scheme)://\(Substring(authority))")).map { LinkFacts($0) }
     }
 }
 
-/// An error in the configuration of link routes, thrown before any link arrives.
+/// An error in the configuration of link routes. It is thrown when the routes are compiled, so before any link arrives.
 public struct AppSchemeError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The kinds of error; more may be added.
+    /// The kinds of error. Later versions may add more, so handle unknown codes as well.
     public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
         /// The name used in logs, such as `missingScheme`.
         public let rawValue: String
 
-        /// Creates a code by its name.
+        /// Creates a code from its name.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
 
         /// There are no routes, or more than ``AppRoutes/maximumRoutes``.
         public static let routeCount = Code(rawValue: "routeCount")
-        /// A pattern begins with a slash and would match links of every scheme.
+        /// A pattern begins with a slash, so it would match links of every scheme.
         public static let missingScheme = Code(rawValue: "missingScheme")
-        /// The pattern's scheme runs code or reads files when opened: see ``AppRoutes/forbiddenSchemes``.
+        /// The scheme of a pattern is one of ``AppRoutes/forbiddenSchemes``.
         public static let forbiddenScheme = Code(rawValue: "forbiddenScheme")
         /// Neither the route nor a capture `{action}` names the action.
         public static let missingAction = Code(rawValue: "missingAction")
         /// Both the route and a capture `{action}` name the action.
         public static let conflictingAction = Code(rawValue: "conflictingAction")
-        /// The id is specified twice: by a capture `{id}` and by ``AppRoute/once``.
+        /// The id is specified twice, by a capture `{id}` and by ``AppRoute/once``.
         public static let conflictingID = Code(rawValue: "conflictingID")
         /// Two patterns match the same links, and neither is more specific.
         public static let ambiguousRoutes = Code(rawValue: "ambiguousRoutes")

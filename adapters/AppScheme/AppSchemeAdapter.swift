@@ -2,21 +2,32 @@ public import Logging
 public import SignalboxCore
 import Synchronization
 
-/// An adapter that turns links opened by the system into actions, in order and at most once each.
+/// An adapter that turns the links that the system opens into actions. It delivers each link at most once, and in
+/// order.
 ///
-/// A link becomes an action through its route alone: see ``AppRoutes``. A link that cannot be parsed or that matches no
-/// route is also submitted, and rejected. Links are the least trusted source: a plugin receives them only if its access
-/// rule names them, as `AccessRule.link(scheme:)` does.
+/// Use this adapter for deep links with a scheme of the application, and for universal links:
 ///
-/// Links come from a ``LinkInbox`` or from any other sequence whose `next()` returns when its task is cancelled, as
-/// that of `AsyncStream` does. Otherwise a run cannot be stopped while it waits for a link.
+/// ```swift
+/// let inbox = LinkInbox()
+/// let routes = try AppRoutes([AppRoute(URLPattern("myapp://product/{number:int}"), action: "openProduct")])
+/// try supervisor.add(AppSchemeAdapter(source: "links", routes: routes, links: inbox, logger: logger))
+/// ```
+///
+/// The route alone determines the action of a link, as ``AppRoutes`` describes. A link that cannot be parsed or that
+/// matches no route is also submitted, and it is rejected. Links are the least trusted source, because any page can
+/// create one. A plugin therefore receives links only if its access rule names them, as `AccessRule.link(scheme:)`
+/// does.
+///
+/// The links come from a ``LinkInbox``, or from another sequence whose `next()` returns when its task is cancelled, as
+/// that of `AsyncStream` does. With any other sequence, a run cannot be stopped while it waits for a link.
 public struct AppSchemeAdapter<Links: AsyncSequence & Sendable>: Adapter
 where Links.Element == String, Links.Failure == Never {
-    /// The maximum number of unsettled links in a run: 4. A single slow plugin does not immediately hold up the links
-    /// of other plugins. Further links stay in the bounded ``LinkInbox`` and are still there after a stop.
+    /// The maximum number of unsettled links in a run: 4. Because there can be more than one, a single slow plugin does
+    /// not immediately hold up the links of other plugins. Further links stay in the bounded ``LinkInbox``, and they
+    /// are still there after a stop.
     public static var maximumInFlight: Int { 4 }
 
-    /// The configured source of these arrivals.
+    /// The name of the source, which access rules and log lines use.
     public let source: SourceName
     /// The routes that map links to actions.
     public let routes: AppRoutes
@@ -27,16 +38,17 @@ where Links.Element == String, Links.Failure == Never {
     private let onOutcome: @Sendable (String, Outcome) -> Void
 
     /// - Parameters:
-    ///   - source: The source of these arrivals.
+    ///   - source: The name of the source.
     ///   - routes: The routes that map links to actions.
-    ///   - links: The links; one run at a time iterates over them. The wait for the next link must end when the task is
+    ///   - links: The links. One run at a time iterates over them. The wait for the next link must end when the task is
     ///     cancelled, because that is how a run stops.
-    ///   - limits: The limits of one link; a link longer than `bytes` is rejected. URLs over 65,536 bytes are never
-    ///     parsed.
-    ///   - logger: Receives the numbers of waiting and refused links, never their content.
-    ///   - onOutcome: Called once per link with the link as received and its outcome. An application can show a page
-    ///     for links that no plugin handled. Runs on any thread, possibly concurrently, before the run returns. It must
-    ///     not block. A link that is returned to its ``LinkInbox`` is reported by a later run.
+    ///   - limits: The limits of one link. A link that is longer than `bytes` is rejected. URLs over 65,536 bytes are
+    ///     never parsed.
+    ///   - logger: The logger for the numbers of waiting and refused links. The adapter never logs their content.
+    ///   - onOutcome: A closure that the adapter calls once for each link, with the link as it was received and its
+    ///     outcome. For example, an application can show a page for links that no plugin handled. The adapter calls the
+    ///     closure on any thread, possibly several times concurrently, but always before the run returns. The closure
+    ///     must not block. If a link returns to its ``LinkInbox``, a later run reports it.
     public init(
         source: SourceName,
         routes: AppRoutes,
@@ -53,21 +65,21 @@ where Links.Element == String, Links.Failure == Never {
         self.onOutcome = onOutcome
     }
 
-    /// Links are neither answered nor sent, and are not redelivered. If a route sets ``AppRoute/once``, link ids are
-    /// stable, so a supervisor recognizes a link that is opened again.
+    /// The features of this source. It sends no replies, has no sender and redelivers nothing. If a route sets
+    /// ``AppRoute/once``, the ids of links are stable, so a supervisor recognizes a link that is opened again.
     public var features: AdapterFeatures { routes.hasOnce ? .stableIDs : [] }
 
-    /// Delivers links until its task is cancelled, the intake closes, or the sequence ends.
+    /// Delivers links until the task is cancelled, the intake closes, or the sequence ends.
     ///
-    /// Cancellation stops the run gracefully. It takes no more links and returns when those in flight are settled and
-    /// `onOutcome` has returned for each. The supervisor's drain timeout bounds this: links that are still unsettled
-    /// then have the outcome `abandoned(drain)` and are not redelivered.
+    /// Cancelling the task stops the run gracefully. The run takes no more links, and returns when the links in flight
+    /// are settled and `onOutcome` has returned for each of them. The drain timeout of the supervisor bounds this time.
+    /// Links that are still unsettled at its end have the outcome `abandoned(drain)` and are not redelivered.
     ///
-    /// Links waiting in a ``LinkInbox`` stay there for the next run in the same process. A link that was already taken
-    /// when the intake closed returns to the front of the inbox. From another sequence, it has the outcome
-    /// `abandoned(drain)`.
+    /// The links that wait in a ``LinkInbox`` stay there for the next run in the same process. A link that the run had
+    /// taken, but could no longer submit, returns to the front of the inbox. If it came from another sequence, it has
+    /// the outcome `abandoned(drain)`.
     ///
-    /// If another run is already waiting on the same inbox, this one returns at once and logs a warning.
+    /// If another run already waits for a link from the same inbox, this run returns at once and logs a warning.
     public func run(into intake: any Intake) async {
         let inbox = links as? LinkInbox
         let sink = LinkSink(onOutcome: onOutcome)
@@ -94,7 +106,9 @@ where Links.Element == String, Links.Failure == Never {
         log.ended(isCutShort: !isStopped && !Task.isCancelled)
     }
 
-    /// - Returns: Whether the arrival was taken. If not, the run must end.
+    /// Submits a batch, and waits for room if necessary.
+    ///
+    /// - Returns: Whether the intake took the arrival. If not, the run must end.
     private func submit(_ batch: [Arrival], to intake: any Intake, _ sink: LinkSink) async -> Bool {
         while intake.submit(batch, to: sink) == 0 {
             do throws(SourceClosed) { try await intake.room() } catch { return false }
@@ -112,7 +126,7 @@ where Links.Element == String, Links.Failure == Never {
     }
 }
 
-/// Forwards the outcomes of one run's links to the application, on any thread; the run waits for them.
+/// Forwards the outcomes of the links of one run to the application, on any thread. The run waits for these outcomes.
 final class LinkSink: SettlementSink {
     private struct State {
         var unsettled: [UInt64: String] = [:]
@@ -134,12 +148,12 @@ final class LinkSink: SettlementSink {
         self.onOutcome = onOutcome
     }
 
-    /// Registers a link. Called before it is submitted, because `submit` may settle it synchronously.
+    /// Registers a link. Call this method before the link is submitted, because `submit` may settle it synchronously.
     func register(_ token: UInt64, _ link: String) {
         state.withLock { $0.unsettled[token] = link }
     }
 
-    /// Removes a link that was not taken and so will not be settled.
+    /// Removes a link that the intake did not take, so it will not be settled.
     func unregister(_ token: UInt64) {
         state.withLock { _ = $0.unsettled.removeValue(forKey: token) }
     }
@@ -153,7 +167,7 @@ final class LinkSink: SettlementSink {
             return link
         }
         guard let link else { return }
-        // Called before the run may return, so that the application has every outcome by then.
+        // The run may return only after this call, so that the application has every outcome by then.
         onOutcome(link, outcome)
         let waiter = state.withLock { state in
             state.pendingReports -= 1
@@ -162,8 +176,8 @@ final class LinkSink: SettlementSink {
         waiter?.resume()
     }
 
-    /// Waits until fewer than `limit` links are in flight, counting those whose `onOutcome` call has not returned.
-    /// Supports one caller at a time.
+    /// Waits until fewer than `limit` links are in flight, including those whose `onOutcome` call has not returned.
+    /// Only one caller at a time may wait.
     func waitUntilFewer(than limit: Int) async {
         await withUnsafeContinuation { continuation in
             let waiter = state.withLock { state in

@@ -1,16 +1,18 @@
 public import SignalboxCore
 import SignalboxRoutes
 
-/// The origin of a link that the system passed to the application. Any other application or page can have created it,
-/// so an access rule must name it explicitly.
+/// The origin of a link that the system passed to the application.
+///
+/// Any page or any other application can have created the link, so a plugin receives it only if an access rule names it
+/// explicitly.
 public struct LinkFacts: UntrustedOrigin {
     /// The kind of these facts: `link`.
     public static let kind = "link"
 
-    /// The URL's scheme in lower case; empty if the link could not be parsed.
+    /// The scheme of the URL in lower case. It is empty if the link could not be parsed.
     public let scheme: String
-    /// The host of a universal link (`https` or `http`) in lower case, with its port unless that is the scheme's
-    /// default; `nil` for a link with a custom scheme. The host vouches for the application.
+    /// The host of a universal link (`https` or `http`) in lower case, with its port unless that is the default port of
+    /// the scheme. `nil` for a link with a custom scheme. The host vouches for the application.
     public let universalHost: String?
 
     package init(scheme: String, universalHost: String?) {
@@ -35,7 +37,8 @@ public struct LinkFacts: UntrustedOrigin {
         scheme == "https" || scheme == "http"
     }
 
-    /// Returns the host of a universal link in normal form, or `nil` unless the text is a host with an optional port.
+    /// Returns the host of a universal link in normal form. The text is a host with an optional port, and for any other
+    /// text the result is `nil`.
     package static func universalHost(_ text: String) -> String? {
         guard let url = try? URLText("https://\(text)"), url.path == "/", url.query == nil, url.fragment == nil,
             !text.hasSuffix("/")
@@ -45,11 +48,12 @@ public struct LinkFacts: UntrustedOrigin {
 }
 
 extension AccessRule {
-    /// Links with one of the application's custom schemes. Any page or other application can create one.
+    /// A rule that permits links with one of the application's custom schemes. Any page and any other application can
+    /// create such a link, so the plugin must treat it as untrusted.
     ///
     /// - Parameters:
-    ///   - scheme: The scheme without a colon, such as `myapp`, in any letter case. Not `https` or `http` (universal
-    ///     links).
+    ///   - scheme: The scheme without a colon, such as `myapp`, in any letter case. It must not be `https` or `http`,
+    ///     whose links are universal links.
     ///   - source: The only source to permit, or `nil` for every source of links.
     /// - Precondition: A link with this scheme can exist.
     public static func link(scheme: String, source: SourceName? = nil) -> AccessRule {
@@ -63,14 +67,14 @@ extension AccessRule {
         }
     }
 
-    /// Links of `https` and `http` for exactly this host. The system delivers them because the host vouches for the
-    /// application. Any page can still create one.
+    /// A rule that permits links of `https` and `http` for exactly this host. The system delivers such links because
+    /// the host vouches for the application, but any page can still create one.
     ///
     /// - Parameters:
-    ///   - host: The host, such as `shop.example`, in any letter case and in ASCII form (`xn--`), with `:port` unless
-    ///     that is the scheme's default. Subdomains are not included.
+    ///   - host: The host, such as `shop.example`, in any letter case and in ASCII form (`xn--`). Add `:port` if the
+    ///     port is not the default of the scheme. The rule does not include subdomains.
     ///   - source: The only source to permit, or `nil` for every source of links.
-    /// - Precondition: A link with this host can exist: the text has no scheme, slash or path.
+    /// - Precondition: A link with this host can exist, so the text has no scheme, slash or path.
     public static func universalLink(host: String, source: SourceName? = nil) -> AccessRule {
         let wanted = host.lowercasedASCII
         precondition(
@@ -96,7 +100,8 @@ extension LinkFacts {
 }
 
 extension String {
-    /// The text with ASCII letters in lower case. Others stay unchanged: Unicode lowercasing could make some ASCII.
+    /// The text with its ASCII letters in lower case. Other letters stay unchanged, because Unicode could turn some of
+    /// them into ASCII letters.
     var lowercasedASCII: String {
         String(decoding: utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
     }

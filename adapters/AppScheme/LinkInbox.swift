@@ -3,29 +3,34 @@ import DequeModule
 import SignalboxCore
 import Synchronization
 
-/// A bounded, in-memory queue of links that the system passes to an application. An ``AppSchemeAdapter`` consumes it.
+/// A bounded queue in memory for the links that the system passes to an application. An ``AppSchemeAdapter`` takes the
+/// links from it.
 ///
-/// The inbox accepts links before an adapter runs, including the links that launch the application, and between two
-/// runs in one process. Links leave when they can be submitted, up to ``AppSchemeAdapter/maximumInFlight`` at a time.
-/// Each is delivered at most once, in order of arrival. Any thread may use it.
+/// Create the inbox when the application starts, and pass it every link that the system opens:
 ///
 /// ```swift
 /// let inbox = LinkInbox()
 /// // In the view: .onOpenURL { inbox.open($0.absoluteString) }
 /// ```
 ///
-/// The inbox is a sequence for one consumer at a time. While one waits for the next link, a second iteration ends at
-/// once.
+/// The inbox also accepts links before an adapter runs, such as the link that launches the application, and between two
+/// runs in the same process. The adapter takes links when it can submit them, so at most
+/// ``AppSchemeAdapter/maximumInFlight`` of them are in flight. Each link is delivered at most once, in the order of
+/// arrival.
+///
+/// The inbox is a sequence for one consumer at a time. While one consumer waits for the next link, a second iteration
+/// ends at once. An inbox is safe to use from any thread.
 public final class LinkInbox: Sendable {
     private let state: Mutex<LinkInboxState>
 
-    /// Creates an inbox. Its bounds are necessary because any page can create links faster than they are handled.
+    /// Creates an inbox. An inbox is always bounded, because any page can create links faster than a program handles
+    /// them.
     ///
     /// - Parameters:
-    ///   - links: The maximum number of waiting links, 1 to 100,000; 64 by default.
-    ///   - bytes: The maximum total size of waiting links in bytes, 1 to 2^30; 256 KiB by default. Longer links are
-    ///     always refused.
-    /// - Precondition: Both are in their ranges.
+    ///   - links: The maximum number of waiting links. The valid range is 1 to 100,000. The default is 64.
+    ///   - bytes: The maximum total size of the waiting links in bytes. The valid range is 1 to 2^30. The default is
+    ///     256 KiB. A single link that is longer is always refused.
+    /// - Precondition: Both values are in their ranges.
     public init(links: Int = 64, bytes: Int = 256 * 1_024) {
         precondition((1...100_000).contains(links), "an inbox holds 1 to 100,000 links")
         precondition((1...1 << 30).contains(bytes), "an inbox holds 1 to 2^30 bytes")
@@ -34,17 +39,18 @@ public final class LinkInbox: Sendable {
 
     /// Adds a link.
     ///
-    /// - Returns: `true` if the link is queued, whatever its content; `false` if the inbox is full or closed. A refused
-    ///   link is only counted in ``refused``.
+    /// - Returns: `true` if the link is queued, whatever its content is, or `false` if the inbox is full or closed. A
+    ///   refused link only counts in ``refused``.
     @discardableResult
     public func open(_ url: String) -> Bool {
         var link = url
-        // A bridged string would be converted at every access.
+        // A bridged string would be converted again at every access.
         link.makeContiguousUTF8()
         return change { $0.append(link) }
     }
 
-    /// Refuses further links. A run still delivers the waiting ones; then the sequence and the run end.
+    /// Closes the inbox, so that it refuses further links. A run still delivers the waiting links. After the last one,
+    /// the sequence and the run end.
     public func close() {
         change { queue in
             queue.close()
@@ -55,12 +61,12 @@ public final class LinkInbox: Sendable {
     /// The number of links waiting for delivery.
     public var waiting: Int { state.withLock { $0.queue.count } }
 
-    /// The number of links refused because the inbox was full or closed.
+    /// The number of links that were refused because the inbox was full or closed.
     public var refused: Int { state.withLock { $0.queue.refused } }
 
     var isClosed: Bool { state.withLock { $0.queue.isClosed } }
 
-    /// Returns the number of links refused since the previous call.
+    /// Returns the number of links that were refused since the previous call.
     func takeUnreportedRefusals() -> Int {
         state.withLock { $0.queue.takeUnreportedRefusals() }
     }
@@ -92,14 +98,14 @@ extension LinkInbox: AsyncSequence {
 
         /// Waits for the oldest link and takes it.
         ///
-        /// - Returns: `nil` if the task is cancelled, which leaves all links in the inbox; if the inbox is closed and
-        ///   empty; or if another consumer is already waiting.
+        /// - Returns: The link, or `nil` if the inbox is closed and empty, if another consumer is already waiting, or
+        ///   if the task is cancelled. In the last case, all links stay in the inbox.
         public mutating func next() async -> String? {
             await inbox.next()
         }
     }
 
-    /// Starts an iteration. It does not return links that an earlier one took.
+    /// Starts an iteration. It does not return links that an earlier iteration has taken.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(inbox: self)
     }
@@ -117,13 +123,13 @@ extension LinkInbox: AsyncSequence {
     }
 }
 
-/// An inbox's links and its waiter, without locks.
+/// The links and the waiter of an inbox, without locks.
 struct LinkInboxState {
     enum Next {
         case link(String)
         /// No more links will come, or another consumer is waiting.
         case end
-        /// No link is available. Ask again when the promise is set.
+        /// No link is available, so the consumer must ask again when the promise is set.
         case wait(Promise<Void>)
     }
 
@@ -143,6 +149,8 @@ struct LinkInboxState {
         return .wait(woken)
     }
 
+    /// Removes the waiter.
+    ///
     /// - Returns: The promise to set, if a consumer is waiting.
     mutating func takeWaiter() -> Promise<Void>? {
         defer { waiter = nil }
@@ -155,7 +163,7 @@ struct LinkInboxState {
     }
 }
 
-/// A bounded queue of links that wait for delivery, oldest first. Performs no synchronization.
+/// A bounded queue of links that wait for delivery, the oldest first. It performs no synchronization.
 struct LinkQueue: Sendable {
     /// The maximum number of waiting links.
     let links: Int
@@ -175,6 +183,8 @@ struct LinkQueue: Sendable {
 
     var count: Int { waiting.count }
 
+    /// Adds a link at the end.
+    ///
     /// - Returns: `false` if the link does not fit or the queue is closed.
     mutating func append(_ link: String) -> Bool {
         let length = link.utf8.count
@@ -194,13 +204,14 @@ struct LinkQueue: Sendable {
         return link
     }
 
-    /// Returns the last taken link to the front. It was accepted before, so it may exceed the bounds until taken again.
+    /// Returns the link that was taken last to the front. It was accepted before, so it may exceed the bounds until it
+    /// is taken again.
     mutating func putBack(_ link: String) {
         byteCount += link.utf8.count
         waiting.prepend(link)
     }
 
-    /// - Returns: The number of links refused since the previous call.
+    /// Returns the number of links that were refused since the previous call.
     mutating func takeUnreportedRefusals() -> Int {
         defer { reported = refused }
         return refused - reported

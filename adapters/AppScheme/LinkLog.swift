@@ -1,7 +1,7 @@
 import Logging
 import SignalboxCore
 
-/// The log output of a link source: counts, never link contents. Belongs to one run.
+/// The log output of a link source for one run. It contains the numbers of links, but never their content.
 struct LinkLog {
     private static let interval: Duration = .seconds(60)
 
@@ -21,7 +21,7 @@ struct LinkLog {
         logRefusals()
     }
 
-    /// Reports links that the inbox refused since the last report, at most once a minute.
+    /// Logs how many links the inbox has refused since the last report, at most once a minute.
     mutating func logRefusals(at now: ContinuousClock.Instant = .now, isLast: Bool = false) {
         if let last, !isLast, now - last < LinkLog.interval { return }
         guard let refused = inbox?.takeUnreportedRefusals(), refused > 0 else { return }
@@ -32,7 +32,7 @@ struct LinkLog {
         last = now
     }
 
-    /// - Parameter isCutShort: Whether the sequence ended although the run was not being stopped.
+    /// - Parameter isCutShort: Whether the sequence ended although the run was not stopped.
     mutating func ended(isCutShort: Bool) {
         logRefusals(isLast: true)
         guard let inbox else { return }

@@ -2,14 +2,14 @@ import AdapterSupport
 public import SignalboxCore
 public import SignalboxRoutes
 
-/// The result of matching a link against the routes. Matching has no side effects.
+/// The result of matching a link against the routes, from ``AppRoutes/match(_:)``.
 public struct LinkMatch: Sendable, Hashable {
     /// The facts of the link, for access rules.
     public let facts: LinkFacts
-    /// The pattern of the route that matched, if any.
+    /// The pattern of the route that matched, if there is one.
     public let pattern: URLPattern?
-    /// The link's action, or its rejection: `malformed` if the link is unusable, `unknownAction` if no route matches
-    /// and there is no fallback.
+    /// The action of the link, or its rejection. The rejection is `malformed` if the link is unusable, and
+    /// `unknownAction` if no route matches and there is no fallback.
     public let reading: Result<LinkAction, Outcome.Rejection>
 
     init(facts: LinkFacts, pattern: URLPattern? = nil, reading: Result<LinkAction, Outcome.Rejection>) {
@@ -23,10 +23,10 @@ public struct LinkMatch: Sendable, Hashable {
 public struct LinkAction: Sendable, Hashable {
     /// The name that determines the plugin.
     public let name: ActionName
-    /// The id that the link contains, or that is derived from a one-time link; `nil` if one will be assigned.
+    /// The id that the link contains, or that is derived from a one-time link. `nil` if an id will be assigned.
     public let id: ActionID?
-    /// The members of the body: captures of host and path from left to right, then query items. Names are unique. If
-    /// empty, the body is an object without members.
+    /// The members of the body, which are the captures of host and path from left to right, followed by the query
+    /// items. Their names are unique. If there are no members, the body is an empty object.
     public let captures: [RouteNaming.Capture]
 
     init(name: ActionName, id: ActionID? = nil, captures: [RouteNaming.Capture]) {
@@ -37,7 +37,7 @@ public struct LinkAction: Sendable, Hashable {
 }
 
 extension RouteMatch<AppRoute> {
-    /// Returns the route's action for a link that it matches, or the rejection.
+    /// Returns the action of the route for a link that it matches, or the rejection.
     func reading(of url: URLText) -> Result<LinkAction, Outcome.Rejection> {
         Result { () throws(Outcome.Rejection) in try action(of: url) }
     }
@@ -53,7 +53,7 @@ extension RouteMatch<AppRoute> {
         return LinkAction(name: action, id: id, captures: naming.captures + items)
     }
 
-    /// Returns the items that the pattern's query part lists.
+    /// Returns the items that the query part of the pattern lists.
     private func namedItems(of url: URLText) throws(Outcome.Rejection) -> RouteCaptures {
         do throws(URLTextError) {
             return try pattern.queryValues(of: url)
@@ -62,7 +62,7 @@ extension RouteMatch<AppRoute> {
         }
     }
 
-    /// Returns all items except those with the name of a capture.
+    /// Returns all items, except those that have the name of a capture.
     private func items(of url: URLText) throws(Outcome.Rejection) -> [RouteNaming.Capture] {
         let items: [URLQueryItem]
         do throws(URLTextError) {
@@ -89,8 +89,8 @@ extension RouteMatch<AppRoute> {
     }
 }
 
-/// Rejections of links. Rejections are logged and a link may hold a secret, so they quote only its scheme and host, and
-/// why a name in it is invalid.
+/// Rejections of links. A link may contain a secret and rejections are logged, so they state only the scheme and host
+/// of the link, and why a name in it is invalid.
 extension Outcome.Rejection {
     /// The maximum number of bytes of a scheme or host to show.
     private static let shownBytes = 64

@@ -2,10 +2,10 @@ import AdapterSupport
 package import SignalboxCore
 import SignalboxRoutes
 
-/// Creates an arrival for each link. Belongs to one run.
+/// Creates the arrivals for the links of one run.
 struct LinkReader: ~Copyable {
-    /// The maximum number of bytes kept for the dead letter of a link over the message limit. It exceeds the maximum
-    /// URL length, so a truncated link cannot be parsed if it is retried.
+    /// The maximum number of bytes that the dead letter keeps of a link over the message limit. It exceeds the maximum
+    /// length of a URL, so a truncated link is never parsed when it is retried.
     static let keptBytes = 256 * 1_024
 
     private let routes: AppRoutes
@@ -20,7 +20,7 @@ struct LinkReader: ~Copyable {
         batch = ArrivalBatch(pool: ArrivalPool(), limits: limits)
     }
 
-    /// Returns a batch of one arrival.
+    /// Returns a batch with the arrival of one link.
     mutating func arrival(of link: String, token: UInt64) -> [Arrival] {
         let match = link.utf8.count > limits.bytes ? LinkReader.tooLarge(limits) : routes.match(link)
         let origin = origins.origin(of: match.facts)
@@ -54,10 +54,11 @@ struct LinkReader: ~Copyable {
 }
 
 extension AppRoutes {
-    /// Returns the arrival that a link would be, without delivering or recording anything. For explanations.
+    /// Returns the arrival that a link would become. This method delivers and records nothing, so tools can use it to
+    /// explain routes.
     ///
     /// - Parameters:
-    ///   - source: The source of the arrival.
+    ///   - source: The name of the source.
     ///   - limits: The limits of one link.
     package func arrival(of link: String, from source: SourceName, limits: MessageLimits) -> Arrival? {
         var reader = LinkReader(source: source, routes: self, limits: limits)
@@ -65,8 +66,9 @@ extension AppRoutes {
     }
 }
 
-/// Shares one origin between all links with the same facts. The cache is bounded because a link may have any scheme: at
-/// ``bound`` entries, the next new one clears it.
+/// Shares one origin between all links with the same facts.
+///
+/// A link may have any scheme, so the cache is bounded. When it has ``bound`` entries, the next new one clears it.
 struct LinkOrigins {
     static let bound = 64
 

@@ -2,33 +2,48 @@ import AdapterSupport
 public import Logging
 public import SignalboxCore
 
-/// An adapter for MQTT brokers with at-least-once delivery: it acknowledges a message once Signalbox has custody.
+/// An adapter that receives messages from an MQTT broker, with at-least-once delivery.
 ///
-/// Each run owns one thread and one connection at a time, plus one of each per entry of
-/// ``MQTTPushConfiguration/connections``. A connection reads a batch, submits it, waits until every message is settled
-/// or journalled, and only then sends the acknowledgements. If a message is abandoned, the adapter drops the connection
-/// without acknowledging, so the broker redelivers all QoS 1 messages of the batch. Redelivered messages can be
-/// deduplicated by id. QoS 0 messages are not redelivered.
+/// Use this adapter to turn the messages of a broker into actions:
 ///
-/// Configure the broker to keep all undelivered messages (mosquitto: `max_queued_messages 0`). By default mosquitto
-/// silently drops messages beyond 1,000.
+/// ```swift
+/// let push = try MQTTPushConfiguration(
+///     source: "push",
+///     broker: MQTTBroker(url: "mqtts://broker.example"),
+///     topics: [MQTTTopic(TopicPattern("push/{device}/{action}"))],
+///     clientID: .fixed("kiosk-1")
+/// )
+/// try supervisor.add(MQTTPushAdapter(push, logger: logger))
+/// ```
+///
+/// A run has one thread with one connection at a time, and another thread and connection for each entry of
+/// ``MQTTPushConfiguration/connections``. Each connection reads a batch of messages and submits it. It then waits until
+/// every message is settled or journalled, and only then sends the acknowledgements, so a message that the process
+/// loses is still at the broker.
+///
+/// If a message is abandoned, the adapter drops the connection without acknowledging the batch. The broker then
+/// redelivers all QoS 1 messages of the batch, including those that were handled, and the supervisor can deduplicate
+/// them by id. QoS 0 messages are not redelivered.
+///
+/// Configure the broker so that it keeps all undelivered messages. For mosquitto, set `max_queued_messages 0`, because
+/// by default it silently drops messages beyond 1,000.
 public struct MQTTPushAdapter: Adapter {
     /// The configuration of the adapter.
     public let configuration: MQTTPushConfiguration
-    /// The second client, if ``MQTTPushConfiguration/publishing`` configures one. It runs while the adapter runs;
-    /// messages passed to it earlier wait in its queue.
+    /// The client that publishes, if ``MQTTPushConfiguration/publishing`` configures one. It runs while the adapter
+    /// runs. Messages that are passed to it earlier wait in its queue.
     public let publisher: MQTTPublisher?
-    /// Replies to requests; `nil` without reply topics.
+    /// Replies to requests. `nil` if there are no reply topics.
     private let responder: Responder?
-    /// The `context.sender` of arrivals; `nil` without a send topic.
+    /// The `context.sender` of arrivals. `nil` if there is no send topic.
     private let sender: PushSender?
     private let logger: Logger
     let parts: [(configuration: MQTTPushConfiguration, subscriptions: SubscriptionManager)]
 
     /// - Parameters:
-    ///   - configuration: The configuration, validated here.
-    ///   - logger: Receives connections, refusals and lost sessions, never payloads or secrets.
-    /// - Throws: ``MQTTPushError`` `invalidConfiguration`.
+    ///   - configuration: The configuration, which this initializer validates.
+    ///   - logger: The logger for connections, refusals and lost sessions. The adapter never logs payloads or secrets.
+    /// - Throws: ``MQTTPushError`` `invalidConfiguration` if a value is out of its range or two values conflict.
     public init(_ configuration: MQTTPushConfiguration, logger: Logger) throws(MQTTPushError) {
         try configuration.validate()
         self.configuration = configuration
@@ -48,8 +63,10 @@ public struct MQTTPushAdapter: Adapter {
     /// The configured source.
     public var source: SourceName { configuration.source }
 
-    /// Unacknowledged messages are redelivered under the id that the publisher set in the payload or topic. Replies
-    /// require ``MQTTPublishing/replyTopics``; a sender requires ``MQTTPublishing/sendTopic``.
+    /// The features of this source.
+    ///
+    /// Unacknowledged messages are redelivered, under the id that the publisher set in the payload or in the topic.
+    /// Replies require ``MQTTPublishing/replyTopics``, and a sender requires ``MQTTPublishing/sendTopic``.
     public var features: AdapterFeatures {
         var features: AdapterFeatures = [.redelivers, .stableIDs]
         if responder != nil { features.insert(.replies) }
@@ -57,18 +74,20 @@ public struct MQTTPushAdapter: Adapter {
         return features
     }
 
-    /// The numbers of requests by result; all 0 if the source answers none.
+    /// The numbers of requests by result. They are all 0 if the source answers no requests.
     public var replyCounts: MQTTReplyCounts { responder?.counts ?? MQTTReplyCounts() }
 
-    /// Calls an action of another program through ``MQTTPublishing/sendTopic`` and waits for its reply.
+    /// Calls an action of another program through ``MQTTPublishing/sendTopic``, and waits for the reply.
     ///
     /// - Parameters:
     ///   - action: The name by which the receiver routes the call.
-    ///   - body: The body as JSON; empty for none.
-    ///   - timeout: The time from the call to the reply, including connecting; above zero, at most 24 h.
-    /// - Returns: The reply, whatever its outcome: see ``MQTTReply/outcome``.
-    /// - Throws: ``MQTTPublishError`` as ``MQTTPublisher/request(_:timeout:)`` does, and `unsupported` without a send
-    ///   topic.
+    ///   - body: The body as JSON, or no bytes for a call without a body.
+    ///   - timeout: The maximum time from the call to the reply, including the time to connect. It must be above zero
+    ///     and at most 24 h.
+    /// - Returns: The reply, whatever its outcome is. Check ``MQTTReply/outcome`` to see whether the action was
+    ///   handled.
+    /// - Throws: The errors of ``MQTTPublisher/request(_:timeout:)``, and ``MQTTPublishError`` `unsupported` if the
+    ///   source has no send topic.
     public func call(
         _ action: ActionName,
         body: Bytes,
@@ -82,31 +101,41 @@ public struct MQTTPushAdapter: Adapter {
 
     /// Subscribes to another topic without interrupting the existing subscriptions.
     ///
-    /// The topic remains for later connections and runs of this adapter. A connection has at most 1,000 topics. The
-    /// call waits until the current batch is settled and the broker has answered; cancellation does not end the wait.
+    /// Use this method when the topics of a program change while it runs.
+    ///
+    /// The topic also applies to later connections and later runs of this adapter. A connection can have at most 1,000
+    /// topics. If there is a connection, the call waits until the current batch is settled and the broker has answered.
+    /// Cancelling the task does not end this wait.
     ///
     /// - Parameters:
-    ///   - topic: The topic. Earlier topics take precedence for messages that both match.
-    ///   - connection: The name of one of ``MQTTPushConfiguration/connections``; `nil` (default) for the source's own.
-    /// - Returns: `done` when the broker has granted the subscription; `pending` if there is no connection.
-    /// - Throws: ``MQTTPushError`` `invalidConfiguration` if the topic is invalid, a duplicate or one too many, or if
-    ///   the connection does not exist; `subscriptionRefused` if the broker refuses the topic, which is then discarded.
+    ///   - topic: The topic. If an earlier topic matches a message as well, that earlier topic takes precedence.
+    ///   - connection: The name of one of ``MQTTPushConfiguration/connections``. By default, it is the source's own
+    ///     connection.
+    /// - Returns: `done` when the broker has granted the subscription, or `pending` if there is no connection.
+    /// - Throws: ``MQTTPushError`` `invalidConfiguration` if the topic is invalid, if the connection already has it, if
+    ///   the connection has 1,000 topics, or if the connection does not exist. `subscriptionRefused` if the broker
+    ///   refuses the topic, which is then discarded.
     @discardableResult
     public func add(_ topic: MQTTTopic, to connection: String? = nil) async throws(MQTTPushError) -> MQTTTopicState {
         try await subscriptions(of: connection).add(topic)
     }
 
-    /// Ends a subscription without interrupting the others. The broker still delivers messages that it holds for the
-    /// session, possibly after this method returns (MQTT 5.0, 3.10.4) or on a later connection. After a restart of the
-    /// process the topic is unknown, and such messages are `rejected(malformed)`.
+    /// Ends a subscription without interrupting the others.
     ///
-    /// The removal applies to later connections and runs of this adapter. The last topic of a connection cannot be
-    /// removed. The call waits as ``add(_:to:)`` does. A topic that is added again in the meantime remains.
+    /// The broker still delivers the messages that it holds for the session. They may arrive after this method returns
+    /// (MQTT 5.0, 3.10.4), or on a later connection. If the process restarts before they arrive, it no longer knows the
+    /// topic, so these messages are `rejected(malformed)`.
+    ///
+    /// The removal also applies to later connections and later runs of this adapter. The last topic of a connection
+    /// cannot be removed. The call waits as ``add(_:to:)`` does. If the topic is added again while the call waits, the
+    /// topic remains.
     ///
     /// - Parameters:
-    ///   - filter: The filter as sent to the broker: with `+` and `#` for captures, and with `$share/GROUP/` if shared.
-    ///   - connection: The name of one of ``MQTTPushConfiguration/connections``; `nil` (default) for the source's own.
-    /// - Returns: `done` when the broker has ended the subscription; `pending` if there is no connection.
+    ///   - filter: The filter in the form that is sent to the broker, which has `+` and `#` in place of captures and
+    ///     begins with `$share/GROUP/` if the subscription is shared.
+    ///   - connection: The name of one of ``MQTTPushConfiguration/connections``. By default, it is the source's own
+    ///     connection.
+    /// - Returns: `done` when the broker has ended the subscription, or `pending` if there is no connection.
     /// - Throws: ``MQTTPushError`` `invalidConfiguration` if the topic or connection does not exist, if the topic is
     ///   the last one, or if 1,000 removals are already pending.
     @discardableResult
@@ -121,24 +150,29 @@ public struct MQTTPushAdapter: Adapter {
         return part.subscriptions
     }
 
-    /// Receives until its task is cancelled or the intake closes, and reconnects as needed.
+    /// Receives messages until the task is cancelled or the intake closes, and reconnects as needed.
     ///
-    /// Cancellation stops the run gracefully. It reads nothing more, waits until the messages it has taken are settled,
-    /// acknowledges them and sends DISCONNECT; the broker keeps the session. It waits up to
-    /// ``MQTTPushConfiguration/lingerTimeout`` for the broker to read this. Cancellation takes effect at once,
-    /// including before and between connections. Only system calls that read files and secrets, resolve a name or
-    /// connect cannot be interrupted; their thread is detached and ends later. Only one run may be active at a time:
-    /// two would take over the client id from each other.
+    /// Cancelling the task stops the run gracefully. The run reads nothing more and waits until the messages that it
+    /// has taken are settled. It then acknowledges them, sends DISCONNECT, and waits up to
+    /// ``MQTTPushConfiguration/lingerTimeout`` for the broker to read this. The broker keeps the session.
     ///
-    /// - Throws: ``MQTTPushError`` `noResources` if the system has no thread, descriptor or memory left; `notConnected`
-    ///   and `subscriptionRefused` if ``MQTTPushConfiguration/firstConnectionMustSucceed`` is set, publisher included;
-    ///   `invalidConfiguration` if ``publisher`` is already running.
+    /// A run stops at once even if it has no connection yet or waits between two connections. The system calls that
+    /// read files and secrets, resolve a name or connect cannot be interrupted. If the thread is in such a call, the
+    /// run does not wait for it, and the thread ends later.
+    ///
+    /// Only one run may be active at a time, because two runs would take over the client id from each other.
+    ///
+    /// - Throws: ``MQTTPushError`` `noResources` if the system has no thread, descriptor or memory left.
+    ///   `invalidConfiguration` if ``publisher`` is already running. If
+    ///   ``MQTTPushConfiguration/firstConnectionMustSucceed`` is set, also the reason why a first connection failed,
+    ///   such as `notConnected`, `badCredentials` or `subscriptionRefused`. This includes the connection of the
+    ///   publisher.
     public func run(into intake: any Intake) async throws {
         MosquittoVulnerabilities.warn(of: configuration, to: logger)
         guard let publisher else { return try await receive(into: intake) }
         let publishing = try publisher.begin()
         try await withThrowingTaskGroup(of: Void.self) { group in
-            // Cancellation does not reach the publisher: it sends replies until the last message is settled.
+            // The publisher is not cancelled, because it sends replies until the last message is settled.
             group.addTask { try await publishing.ended() }
             group.addTask {
                 defer { publishing.stop() }
@@ -187,8 +221,12 @@ public struct MQTTPushAdapter: Adapter {
 }
 
 extension ActionName {
-    /// The broker lost the session of a reconnecting source, so messages sent in the meantime may be missing. Submitted
-    /// before the new session's first message. The body is an object of `broker`, `client_id` and, for a further
-    /// connection of the source, `connection`. Publishers cannot send this action.
+    /// The action that reports that the broker has lost the session of a source that reconnected, so messages sent in
+    /// the meantime may be missing.
+    ///
+    /// Register a plugin for this action to fetch the missing state from elsewhere, and set
+    /// ``MQTTPushConfiguration/announcesConnections``. The adapter submits the action before the first message of the
+    /// new session. The body is an object with `broker`, `client_id` and, for one of
+    /// ``MQTTPushConfiguration/connections``, `connection`. Publishers cannot send this action.
     public static let pushSessionLost = ActionName.own("sessionLost")
 }

@@ -1,14 +1,17 @@
 import AdapterSupport
 public import SignalboxCore
 
-/// An error in the setup or operation of a push source. Never contains a secret.
+/// An error in the setup or operation of a push source.
+///
+/// The ``code`` states the kind of error, for programs, and the ``detail`` explains it, for people. Neither contains a
+/// secret, so an error can be logged as it is.
 public struct MQTTPushError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The kinds of error; more may be added.
+    /// The kinds of error. Later versions may add more, so handle unknown codes as well.
     public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
         /// The name used in logs, such as `invalidBroker`.
         public let rawValue: String
 
-        /// Creates a code by its name.
+        /// Creates a code from its name.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
@@ -31,7 +34,7 @@ public struct MQTTPushError: Error, Sendable, Hashable, CustomStringConvertible 
         public static let expiredCertificate = Code(rawValue: "expiredCertificate")
         /// The broker refused the user name or password.
         public static let badCredentials = Code(rawValue: "badCredentials")
-        /// The broker refused the client certificate, or requested one and none is configured.
+        /// The broker refused the client certificate, or it requested one and none is configured.
         public static let certificateRefused = Code(rawValue: "certificateRefused")
         /// The broker refused the pre-shared key or its identity.
         public static let preSharedKeyRefused = Code(rawValue: "preSharedKeyRefused")
@@ -50,7 +53,7 @@ public struct MQTTPushError: Error, Sendable, Hashable, CustomStringConvertible 
 
     /// The kind of error.
     public let code: Code
-    /// The source concerned, if known.
+    /// The source that the error is about, if it is known.
     public let source: SourceName?
     /// A sentence that states the error and how to fix it.
     public let detail: String
@@ -67,14 +70,14 @@ public struct MQTTPushError: Error, Sendable, Hashable, CustomStringConvertible 
 
     /// Checks rules in order.
     ///
-    /// - Throws: ``MQTTPushError`` `invalidConfiguration` with the first rule that does not hold.
+    /// - Throws: ``MQTTPushError`` `invalidConfiguration`, with the first rule that does not hold as its detail.
     static func check(_ rules: [(holds: Bool, rule: String)]) throws(MQTTPushError) {
         for (holds, rule) in rules where !holds { throw .invalid(rule) }
     }
 
-    /// Reads a secret at connection time.
+    /// Reads a secret, when a connection is about to be made.
     ///
-    /// - Throws: ``MQTTPushError`` `secretUnavailable`.
+    /// - Throws: ``MQTTPushError`` `secretUnavailable` if the secret cannot be read.
     static func reading(_ secret: Secret) throws(MQTTPushError) -> String {
         do throws(SecretUnavailable) {
             return try secret.read()
@@ -87,7 +90,7 @@ public struct MQTTPushError: Error, Sendable, Hashable, CustomStringConvertible 
         MQTTPushError(code, detail, source: source)
     }
 
-    /// The source, if known, and the detail.
+    /// The name of the source, if it is known, and the detail.
     public var description: String {
         guard let source else { return detail }
         return "source \(source): \(detail)"

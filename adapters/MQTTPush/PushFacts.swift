@@ -2,23 +2,28 @@ public import SignalboxCore
 public import SignalboxRoutes
 
 /// The origin of a message from a push source.
+///
+/// A plugin reads these facts to find out how a message arrived, and access rules such as `AccessRule.topic(_:source:)`
+/// decide by them.
 public struct PushFacts: OriginFacts {
     /// The kind of these facts: `push`.
     public static let kind = "push"
 
     /// The broker as `host:port`.
     public let broker: String
-    /// The topic of the message, chosen by the publisher. Empty for `signalbox.sessionLost`.
+    /// The topic of the message, which the publisher chose. It is empty for `signalbox.sessionLost`.
     public let topic: String
     /// The captures of the source's topic pattern from left to right, including `action` and `id`.
     public let captures: RouteCaptures
-    /// Whether the broker delivered a stored (retained) message because of the subscription, rather than a new one.
+    /// Whether the message is a stored (retained) one that the broker delivered because of the subscription, rather
+    /// than a new one.
     public let retained: Bool
     /// The quality of service of the delivery: 0 (at most once) or 1 (at least once).
     public let qos: Int
     /// Whether the connection to the broker is encrypted and the broker is verified.
     public let tls: Bool
-    /// The message's MQTT 5 properties, or `nil` if it has none. Bounded: see ``PushProperties``.
+    /// The MQTT 5 properties of the message, or `nil` if it has none. Their size is bounded, as ``PushProperties``
+    /// describes.
     public internal(set) var properties: PushProperties?
     private let keepsSession: Bool
 
@@ -43,7 +48,8 @@ public struct PushFacts: OriginFacts {
         self.keepsSession = keepsSession
     }
 
-    /// Whether the broker redelivers the message: it arrived at QoS 1, and the broker keeps the session.
+    /// Whether the broker redelivers the message if it is not acknowledged. This is so if it arrived at QoS 1 and the
+    /// broker keeps the session.
     public var isRedelivered: Bool { qos > 0 && keepsSession }
 }
 
@@ -77,9 +83,9 @@ extension PushFacts {
 }
 
 extension PushFacts: TraceCarrying {
-    /// Returns the MQTT 5 user property with this name (W3C Trace Context: MQTT protocol, 4).
+    /// Returns the value of the MQTT 5 user property with this name (W3C Trace Context: MQTT protocol, 4).
     ///
-    /// - Returns: `nil` if the message has no such property, or several, which is ambiguous.
+    /// - Returns: The value, or `nil` if the message has no such property or more than one, which would be ambiguous.
     public func traceValue(forKey key: String) -> String? {
         guard let properties = properties?.userProperties else { return nil }
         var found: String?
@@ -92,7 +98,7 @@ extension PushFacts: TraceCarrying {
 }
 
 extension AccessRule {
-    /// Messages of push sources that the broker delivered with exactly this quality of service.
+    /// A rule that permits messages of push sources that the broker delivered with exactly this quality of service.
     ///
     /// - Parameters:
     ///   - qos: 0 (at most once) or 1 (at least once).
@@ -103,7 +109,7 @@ extension AccessRule {
         return push("push of QoS \(qos)", source) { $0.qos == qos }
     }
 
-    /// Messages of push sources that the broker delivered with at least this quality of service.
+    /// A rule that permits messages of push sources that the broker delivered with at least this quality of service.
     ///
     /// - Parameters:
     ///   - minimumQoS: 0 (at most once) or 1 (at least once).
@@ -114,7 +120,7 @@ extension AccessRule {
         return push("push of at least QoS \(minimumQoS)", source) { $0.qos >= minimumQoS }
     }
 
-    /// Retained messages of push sources, or those that are not retained.
+    /// A rule that permits either the retained messages of push sources or the others.
     ///
     /// - Parameters:
     ///   - retained: `true` to permit only retained messages, `false` to permit only new ones.
@@ -123,7 +129,7 @@ extension AccessRule {
         push(retained ? "push that is retained" : "push that is not retained", source) { $0.retained == retained }
     }
 
-    /// Messages of push sources whose broker connection is encrypted and verified, or is not.
+    /// A rule that permits messages of push sources by whether the connection to the broker is encrypted and verified.
     ///
     /// - Parameters:
     ///   - tls: `true` to permit only encrypted and verified connections, `false` to permit only others.
@@ -142,10 +148,12 @@ extension AccessRule {
 }
 
 extension AccessRule {
-    /// Messages of push sources whose topic matches the filter.
+    /// A rule that permits messages of push sources whose topic matches the filter.
+    ///
+    /// Use this rule to give a plugin only the topics that it is meant for.
     ///
     /// - Parameters:
-    ///   - filter: The topics; `#` and `+/x` do not match topics that begin with `$`.
+    ///   - filter: The filter. As in MQTT, `#` and `+/x` do not match topics that begin with `$`.
     ///   - source: The only source to permit, or `nil` for every push source.
     public static func topic(_ filter: TopicFilter, source: SourceName? = nil) -> AccessRule {
         AccessRule("topic \(filter.text)", naming: PushFacts.self, of: source) { filter.matches($0.topic) }

@@ -1,20 +1,22 @@
 import AdapterSupport
 import CMosquitto
 
-/// The MQTT 5 properties that the publisher set on a message (MQTT 5.0, 3.3.2.3). They are untrusted.
+/// The MQTT 5 properties that the publisher set on a message (MQTT 5.0, 3.3.2.3).
 ///
-/// Their size is bounded, because a publisher may attach megabytes of properties to an empty message. At most
-/// ``userPropertyLimit`` user properties are kept, and at most ``textLimit`` bytes of texts and correlation data in
-/// total. A property that does not fit is omitted entirely and sets ``truncated``. Content type, response topic and
-/// correlation data take precedence over user properties.
+/// The properties are untrusted: any client that may publish to the topic can set them.
+///
+/// Their size is bounded, because a publisher may attach megabytes of properties to an empty message. The adapter keeps
+/// at most ``userPropertyLimit`` user properties, and at most ``textLimit`` bytes of texts and correlation data in
+/// total. If a property does not fit, the adapter omits the whole property and sets ``truncated``. The content type,
+/// response topic and correlation data take precedence over user properties.
 public struct PushProperties: Sendable, Hashable {
-    /// A user property. Name and value may be empty.
+    /// A user property. Its name and its value may be empty.
     public typealias UserProperty = MQTTMessage.UserProperty
 
     /// The maximum number of user properties kept per message: 64.
     public static let userPropertyLimit = 64
-    /// The maximum total size of a message's content type, response topic, correlation data, and names and values of
-    /// user properties: 8 KiB.
+    /// The maximum total size of the content type, response topic, correlation data and user properties of a message: 8
+    /// KiB. The size of a user property is that of its name and its value.
     public static let textLimit = 8 * 1_024
 
     /// The type of the payload, as stated by the publisher.
@@ -35,7 +37,7 @@ public struct PushProperties: Sendable, Hashable {
 
     init() {}
 
-    /// Returns whether another text of this many bytes fits. If not, marks the properties as truncated.
+    /// Returns whether another text of this many bytes fits. If it does not fit, this method sets ``truncated``.
     mutating func admit(_ bytes: Int) -> Bool {
         guard bytes <= PushProperties.textLimit - textBytes else {
             truncated = true
@@ -45,7 +47,7 @@ public struct PushProperties: Sendable, Hashable {
         return true
     }
 
-    /// The approximate memory use in bytes.
+    /// The approximate memory that the properties use, in bytes.
     var memoryEstimate: Int {
         512 + textBytes + userProperties.count * (MemoryLayout<UserProperty>.stride + 64)
     }
@@ -63,7 +65,8 @@ extension PushProperties: Encodable {
         case truncated
     }
 
-    /// Encodes the properties that are present: correlation data as hexadecimal digits, `truncated` only if it is true.
+    /// Encodes the properties that the message has. Correlation data is encoded as hexadecimal digits, and `truncated`
+    /// only if it is true.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encodeIfPresent(contentType, forKey: .contentType)
@@ -76,11 +79,11 @@ extension PushProperties: Encodable {
 }
 
 extension PushProperties {
-    /// Copies a libmosquitto property list within the limits.
+    /// Copies a property list of libmosquitto, as far as the limits allow.
     init(copying list: OpaquePointer) {
         self.init()
         PushProperties.each(of: list) { read($0, $1) }
-        // Last, so that user properties cannot displace those that MQTT itself defines.
+        // User properties come last, so that they cannot displace the properties that MQTT itself defines.
         PushProperties.each(of: list) { readUserProperty($0, $1) }
     }
 
@@ -104,7 +107,8 @@ extension PushProperties {
         }
     }
 
-    // The library returns copies made with malloc, which the caller frees. It has validated texts as UTF-8.
+    // The library returns copies that were made with malloc, so the caller frees them. It has already checked that
+    // texts are UTF-8.
     private mutating func text(_ property: OpaquePointer, _ identifier: Int32) -> String? {
         var copy: UnsafeMutablePointer<CChar>?
         defer { free(copy) }

@@ -1,7 +1,7 @@
 import AdapterSupport
 import SignalboxCore
 
-/// The settings of a connection to a broker, which the receiving and the publishing client share.
+/// The settings of a connection to a broker that the receiving client and the publishing client have in common.
 protocol BrokerSettings: Sendable {
     var source: SourceName { get }
     var broker: MQTTBroker { get }
@@ -15,7 +15,7 @@ protocol BrokerSettings: Sendable {
     var answerTimeout: Duration { get }
     var reconnect: MQTTReconnect { get }
     var firstConnectionMustSucceed: Bool { get }
-    /// What distinguishes the client's log lines from those of the source's other clients.
+    /// The start of the client's log lines, which distinguishes them from those of the other clients of the source.
     var logPrefix: String { get }
 }
 
@@ -28,7 +28,7 @@ extension MQTTPublisherConfiguration: BrokerSettings {
 }
 
 extension BrokerSettings {
-    /// Validates the settings that both clients share.
+    /// Validates the settings that both clients have in common.
     func validateBrokerSettings() throws(MQTTPushError) {
         try security.validate(for: broker)
         try will?.validate()

@@ -8,19 +8,19 @@ public struct MQTTBroker: Sendable, Hashable, CustomStringConvertible {
     /// The default port of `mqtts://host` (IANA: `secure-mqtt`).
     public static let standardTLSPort = 8883
 
-    /// A host name or address; an IPv6 address without brackets.
+    /// A host name or an address. An IPv6 address has no brackets here.
     public let host: String
     /// The TCP port, 1 to 65,535.
     public let port: Int
-    /// Whether connections use TLS: `mqtts://`.
+    /// Whether connections use TLS, as they do with the scheme `mqtts`.
     public let usesTLS: Bool
 
     /// Creates an address from its parts.
     ///
     /// - Parameters:
-    ///   - host: A host name or address; an IPv6 address without brackets.
-    ///   - port: The TCP port, or `nil` (default) for the default port: 1883, or 8883 with TLS.
-    ///   - usesTLS: Whether connections use TLS; `false` by default.
+    ///   - host: A host name or an address. An IPv6 address has no brackets here.
+    ///   - port: The TCP port. By default, it is 1883, or 8883 with TLS.
+    ///   - usesTLS: Whether connections use TLS. The default is `false`.
     /// - Throws: ``MQTTPushError`` `invalidBroker` if the host is empty or has a character that host names cannot have,
     ///   or if the port is out of its range.
     public init(host: String, port: Int? = nil, usesTLS: Bool = false) throws(MQTTPushError) {
@@ -40,10 +40,10 @@ public struct MQTTBroker: Sendable, Hashable, CustomStringConvertible {
     /// Creates an address from a URL: `mqtt://host` or `mqtts://host`, either with an optional `:port`.
     ///
     /// - Throws: ``MQTTPushError`` `invalidBroker` if the URL has another scheme, a user name, a password, a path or a
-    ///   query. The error never quotes the URL, which may hold a password.
+    ///   query. The error never quotes the URL, because the URL may hold a password.
     public init(url text: String) throws(MQTTPushError) {
         guard !text.contains("@") else { throw MQTTBroker.hasUserInfo }
-        // A colon needs a port after it here, although in other URLs it does not.
+        // A colon must be followed by a port here, although other URLs may leave the port out.
         guard let url = try? URLText(text), ["mqtt", "mqtts"].contains(url.scheme), ["", "/"].contains(url.path),
             url.query == nil, url.fragment == nil, !text.hasSuffix(":"), !text.hasSuffix(":/"), var host = url.host
         else { throw MQTTBroker.malformed }
@@ -51,7 +51,7 @@ public struct MQTTBroker: Sendable, Hashable, CustomStringConvertible {
         try self.init(host: host, port: url.port.map(Int.init), usesTLS: url.scheme == "mqtts")
     }
 
-    /// The address as `host:port`, as in logs and facts, with an IPv6 address in brackets.
+    /// The address as `host:port`, in the form that logs and facts use. An IPv6 address is in brackets.
     public var description: String {
         host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
@@ -74,8 +74,8 @@ extension MQTTBroker {
 
 /// A version of the MQTT protocol.
 public enum MQTTVersion: String, Sendable, Hashable, CaseIterable {
-    /// MQTT 3.1.1 (OASIS, 2014): no properties, no session expiry, and no reasons for refused messages and
-    /// subscriptions.
+    /// MQTT 3.1.1 (OASIS, 2014). It has no properties and no session expiry, and the broker does not state why it
+    /// refused a message or a subscription.
     case v311 = "3.1.1"
     /// MQTT 5 (OASIS, 2019).
     case v5 = "5"
@@ -83,15 +83,19 @@ public enum MQTTVersion: String, Sendable, Hashable, CaseIterable {
 
 /// The back-off between connection attempts.
 ///
-/// Each wait is drawn at random between zero and a ceiling, which starts at ``first`` and doubles up to ``cap``. This
-/// jitter keeps many clients from reconnecting at once. If only a configuration change can fix the refusal (a wrong
-/// password, a client id in use elsewhere), the wait is drawn from ``slow``.
+/// Each wait is a random time between zero and a ceiling. The ceiling starts at ``first`` and doubles with each
+/// attempt, up to ``cap``. Because the waits are random, many clients that lost the same broker do not all reconnect at
+/// once.
+///
+/// If only a change of the configuration can fix the failure, for example a wrong password or a client id that is in
+/// use elsewhere, the wait is a random time from the range ``slow``.
 public struct MQTTReconnect: Sendable, Hashable {
-    /// The first ceiling, 1 ms to ``cap``; 0.5 s by default.
+    /// The first ceiling. The valid range is 1 ms to ``cap``. The default is 0.5 s.
     public var first: Duration
-    /// The largest ceiling, at most 1 hour; 30 s by default.
+    /// The largest ceiling, which is at most 1 hour. The default is 30 s.
     public var cap: Duration
-    /// The range of waits after a configuration error, 1 ms to 1 hour; 30 to 60 s by default.
+    /// The range of waits after a configuration error. Its bounds can be from 1 ms to 1 hour. The default is 30 to 60
+    /// s.
     public var slow: ClosedRange<Duration>
 
     /// Creates a back-off.

@@ -1,17 +1,21 @@
 import SignalboxRoutes
 
-/// The name by which a broker identifies the client and its session.
+/// The name by which a broker identifies a client and its session.
+///
+/// Use ``fixed(_:)`` for a client whose messages the broker keeps while it is disconnected, and ``random()`` for a
+/// client that needs no session.
 public struct MQTTClientID: Sendable, Hashable {
     let text: String
-    /// Whether the id differs for each adapter, so that no session can be resumed under it.
+    /// Whether the id was chosen at random. No later client has the same id, so none can resume the session.
     public let isRandom: Bool
 
     /// Creates an id that stays the same between runs, as a session requires.
     ///
-    /// Two clients with the same id keep disconnecting each other, so each replica of a program needs its own.
+    /// Two clients with the same id keep disconnecting each other, so give each replica of a program its own id.
     ///
     /// - Throws: ``MQTTPushError`` `invalidConfiguration` if the text is empty, longer than 256 bytes, or contains a
-    ///   control character. (MQTT 5.0, 3.1.3.1: every broker accepts 1 to 23 letters and digits; most accept more.)
+    ///   control character. Every broker accepts 1 to 23 letters and digits (MQTT 5.0, 3.1.3.1), and most brokers
+    ///   accept more.
     public static func fixed(_ text: String) throws(MQTTPushError) -> MQTTClientID {
         let hasControl = text.unicodeScalars.contains { $0.properties.generalCategory == .control }
         guard (1...256).contains(text.utf8.count), !hasControl else {
@@ -25,7 +29,7 @@ public struct MQTTClientID: Sendable, Hashable {
         MQTTClientID(text: "\(text)-\(suffix)", isRandom: isRandom)
     }
 
-    /// Creates a unique id of 23 letters and digits, for a client without a session.
+    /// Creates a random id of 23 letters and digits, for a client without a session.
     public static func random() -> MQTTClientID {
         let alphabet = Array("abcdefghijklmnopqrstuvwxyz0123456789")
         let tail = (0..<14).map { _ in alphabet[Int.random(in: alphabet.indices)] }
@@ -34,14 +38,16 @@ public struct MQTTClientID: Sendable, Hashable {
 }
 
 /// A message that the broker publishes if the client's connection ends without DISCONNECT (MQTT 5.0, 3.1.2.5).
+///
+/// Use a will to let other programs know that this client is gone.
 public struct MQTTWill: Sendable, Hashable {
     /// The topic, without wildcards.
     public var topic: String
-    /// The payload, at most 65,535 bytes.
+    /// The payload, which has at most 65,535 bytes.
     public var payload: [UInt8]
-    /// The quality of service; at least once by default.
+    /// The quality of service. The default is at least once.
     public var qos: MQTTQoS
-    /// Whether the broker retains the message for later subscribers; `false` by default.
+    /// Whether the broker retains the message for later subscribers. The default is `false`.
     public var retain: Bool
 
     /// Creates a will.

@@ -1,16 +1,18 @@
 public import SignalboxCore
 
-/// The security of a broker connection. An `mqtts://` broker requires ``tls(_:identity:)`` or
-/// ``preSharedKey(identity:key:allowsShort:)``; an `mqtt://` broker requires ``none``.
+/// The security of a broker connection.
+///
+/// An `mqtts://` broker requires ``tls(_:identity:)`` or ``preSharedKey(identity:key:allowsShort:)``, and an `mqtt://`
+/// broker requires ``none``.
 public enum MQTTSecurity: Sendable, Hashable {
-    /// No encryption, for a trusted network.
+    /// No encryption. Use this only on a network that you trust.
     case none
-    /// TLS 1.2 or later with certificates: the broker's, verified according to ``MQTTServerTrust``, and a client
-    /// certificate if the broker requires one.
+    /// TLS 1.2 or later with certificates. The certificate of the broker is verified as ``MQTTServerTrust`` specifies.
+    /// The identity is the client certificate, which is necessary only if the broker requires one.
     case tls(MQTTServerTrust = .system, identity: MQTTIdentity? = nil)
-    /// TLS with a key that both sides share, without certificates. The identity, 1 to 255 bytes, selects the key at the
-    /// broker. The key has an even number of hexadecimal digits, 32 to 512, and is read at each connection. A shorter
-    /// key can be guessed from a recorded handshake and requires `allowsShort`.
+    /// TLS with a key that both sides share, without certificates. The identity has 1 to 255 bytes and selects the key
+    /// at the broker. The key is an even number of hexadecimal digits, from 32 to 512, and is read at each connection.
+    /// A shorter key requires `allowsShort`, because an attacker can guess it from a recorded handshake.
     case preSharedKey(identity: String, key: Secret, allowsShort: Bool = false)
 
     /// Whether the connection is protected against eavesdropping and tampering.
@@ -46,26 +48,28 @@ public enum MQTTSecurity: Sendable, Hashable {
     }
 }
 
-/// The trust in the broker's certificate. Except with ``insecure``, the certificate must be for the broker's host.
+/// The certificates of a broker that a client trusts. Except with ``insecure``, the certificate must also be for the
+/// host of the broker.
 public enum MQTTServerTrust: Sendable, Hashable {
-    /// Trusts authorities that the system trusts: OpenSSL's certificate directory and file, or those that the
-    /// environment variables `SSL_CERT_DIR` and `SSL_CERT_FILE` name instead.
+    /// Trusts the authorities that the system trusts. They are in OpenSSL's certificate directory and file, unless the
+    /// environment variables `SSL_CERT_DIR` and `SSL_CERT_FILE` name others.
     case system
     /// Trusts only the authorities in this PEM file.
     case authority(file: String)
-    /// Trusts any certificate for any host, so an attacker on the network can read and change everything. Each run logs
-    /// a warning. Only for tests with your own broker.
+    /// Trusts any certificate for any host, so an attacker on the network can read and change everything. Use this only
+    /// for tests with your own broker. Each run logs a warning.
     case insecure
 }
 
 /// A client certificate and its private key, as PEM files.
 public struct MQTTIdentity: Sendable, Hashable {
-    /// The path of the certificate and its chain.
+    /// The path of the file with the certificate and its chain.
     public var certificateFile: String
-    /// The path of the private key, which has no passphrase.
+    /// The path of the file with the private key. The key must not have a passphrase.
     public var keyFile: String
 
-    /// Creates an identity from paths. Each connection reads the files again, so renewed files apply from the next one.
+    /// Creates an identity from the paths of its files. Each connection reads the files again, so the next connection
+    /// uses a renewed certificate.
     public init(certificateFile: String, keyFile: String) {
         self.certificateFile = certificateFile
         self.keyFile = keyFile

@@ -1,28 +1,38 @@
 public import SignalboxCore
 public import SignalboxRoutes
 
-/// A subscription: its topics, the format of their payloads, and the source of the action's name.
+/// A subscription, with the format of its payloads and the way in which its messages name their action.
 ///
-/// Avoid patterns of one source that match the same topic. Some brokers, such as mosquitto, then send a message once
-/// per pattern, and the first matching pattern reads each copy.
+/// For example, this subscription takes the action from the topic, and `device` becomes a member of the body:
+///
+/// ```swift
+/// let topic = try MQTTTopic(TopicPattern("push/{device}/{action}"))
+/// ```
+///
+/// The patterns of one source should not match the same topic. Otherwise some brokers, such as mosquitto, send a
+/// message once for each matching pattern, and the first of these patterns reads every copy.
 public struct MQTTTopic: Sendable, Hashable {
-    /// The topics, with captures; a `$share/GROUP/` prefix shares them between a group of clients. With `{action}`, the
-    /// capture names the action and the whole payload is the body. `{id}` is the id. Other captures become body
-    /// members.
+    /// The pattern of the topics, with captures.
     ///
-    /// An id stands for one message, which is handled once even if it is redelivered. For an entity that several
-    /// messages concern, such as a lamp, use another name: `lamp/{lamp}/set`.
+    /// If the pattern has `{action}`, that capture names the action, and the whole payload is the body. The capture
+    /// `{id}` is the id, and the other captures become members of the body. With the prefix `$share/GROUP/`, the
+    /// clients of a group share the messages.
+    ///
+    /// An id stands for one message, which is handled once even if it is redelivered. For a thing that many messages
+    /// are about, such as a lamp, use another name, as in `lamp/{lamp}/set`.
     public var pattern: TopicPattern
-    /// The format of the payload; JSON by default. Text and bytes require an action from the topic or from ``action``.
+    /// The format of the payload. The default is JSON. Text and bytes name no action, so they require `{action}` in the
+    /// pattern or an ``action``.
     public var payload: PayloadKind
-    /// The action of every message of this subscription. If `nil` (default), `{action}` names it, or without that the
-    /// payload, as ``envelope`` specifies.
+    /// The action of every message of this subscription. If it is `nil`, which is the default, then `{action}` names
+    /// the action. Without `{action}`, the payload names it, as ``envelope`` specifies.
     public var action: ActionName?
-    /// How the payload names its action if neither ``action`` nor `{action}` does; a standard envelope by default.
+    /// How the payload names its action if neither ``action`` nor `{action}` does. The default is a standard envelope.
     public var envelope: PayloadEnvelope
-    /// The requested quality of service; at least once by default. A broker may grant less, which is logged.
+    /// The requested quality of service. The default is at least once. If the broker grants less, the adapter logs a
+    /// warning.
     public var qos: MQTTQoS = .atLeastOnce
-    /// How to treat retained messages; they are delivered by default.
+    /// How to treat retained messages. By default, they are delivered.
     public var retained: MQTTRetained = .deliver
 
     /// Creates a subscription.
@@ -53,27 +63,29 @@ public struct MQTTTopic: Sendable, Hashable {
     }
 }
 
-/// A quality of service (MQTT 5.0, 4.3). QoS 2 is not supported: libmosquitto cannot guarantee its delivery.
+/// A quality of service (MQTT 5.0, 4.3). QoS 2 is not supported, because libmosquitto cannot guarantee its delivery.
 public enum MQTTQoS: Int, Sendable, Hashable, CaseIterable {
-    /// QoS 0: never acknowledged; lost if a connection breaks or a queue is full.
+    /// QoS 0. A message is never acknowledged, so it is lost if a connection breaks or a queue is full.
     case atMostOnce = 0
-    /// QoS 1: sent until acknowledged, so possibly more than once.
+    /// QoS 1. A message is sent until it is acknowledged, so it may arrive more than once.
     case atLeastOnce = 1
 }
 
-/// How to treat messages that the broker had stored before the subscription.
+/// How to treat retained messages, which the broker had stored before the subscription.
 public enum MQTTRetained: String, Sendable, Hashable, CaseIterable {
-    /// Delivers them, marked as retained. MQTT 5 sends them once per new subscription, MQTT 3.1.1 at each connection.
+    /// Delivers the messages, and ``PushFacts/retained`` marks them. An MQTT 5 broker sends them once for each new
+    /// subscription. An MQTT 3.1.1 broker sends them at each connection.
     case deliver
-    /// Drops them. An MQTT 5 broker is requested not to send them; those from an MQTT 3.1.1 broker are acknowledged,
-    /// counted and dropped.
+    /// Drops the messages. The adapter asks an MQTT 5 broker not to send them. Those from an MQTT 3.1.1 broker are
+    /// acknowledged, counted and dropped.
     case ignore
 }
 
 /// The result of adding or removing a topic.
 public enum MQTTTopicState: Sendable, Hashable {
-    /// The broker has answered.
+    /// The broker has answered, and the change is made.
     case done
-    /// There is no connection, or it ended before the answer. The change is made on the next connection.
+    /// There was no connection, or the connection ended before the broker answered. The adapter makes the change on the
+    /// next connection.
     case pending
 }

@@ -1,30 +1,36 @@
 import AdapterSupport
 
-/// The purpose of a connection to a broker: to receive or to publish. All calls occur on the connection's thread.
+/// The purpose of a connection to a broker: to receive or to publish.
+///
+/// The connection calls all methods on its own thread.
 protocol BrokerRole: BrokerClientDelegate {
-    /// The broker has answered a SUBSCRIBE, UNSUBSCRIBE or PUBLISH. Must not use the connection, which is in a call.
+    /// Handles the broker's answer to a SUBSCRIBE, UNSUBSCRIBE or PUBLISH. The role must not use the connection here,
+    /// because the connection is in the middle of a call.
     func answered(_ event: BrokerEvent)
-    /// The connection is open. Called once, outside of reads.
+    /// Starts the work of the role, now that the connection is open. The connection calls this method once, and never
+    /// during a read.
     func opened(_ connection: BrokerConnection, sessionPresent: Bool) -> BrokerDisconnectReason?
     /// Waits for the socket and serves the connection once.
     ///
-    /// - Returns: How the connection ended; `nil` if it continues.
+    /// - Returns: How the connection ended, or `nil` if it continues.
     func turn(_ connection: BrokerConnection) -> BrokerDisconnectReason?
-    /// Ends the open connection gracefully. Called before each turn once the thread must stop.
+    /// Ends the open connection gracefully. Once the thread must stop, the connection calls this method before each
+    /// turn.
     ///
-    /// - Returns: How the connection ended; `nil` to continue with a turn.
+    /// - Returns: How the connection ended, or `nil` to continue with a turn.
     func stop(_ connection: BrokerConnection) -> BrokerDisconnectReason?
-    /// Whether an answer of the broker is overdue. Called about once a second.
+    /// Returns whether an answer of the broker is overdue. The connection asks about once a second.
     func isOverdue(at now: ContinuousClock.Instant) -> Bool
-    /// The connection has ended, and its socket is closed.
+    /// Handles the end of the connection, when its socket is closed.
     ///
-    /// - Returns: Whether the connection was useful and so resets the back-off.
+    /// - Returns: Whether the connection was useful, in which case the back-off starts again from its shortest wait.
     func ended(_ reason: BrokerDisconnectReason) -> Bool
 }
 
-/// One connection to a broker, from CONNECT until it ends. Belongs to its thread.
+/// One connection to a broker, from CONNECT until the connection ends. Only one thread may use it.
 ///
-/// Releasing it closes the socket without sending queued packets, which returns an unacknowledged batch to the broker.
+/// When the connection is released, it closes the socket without sending queued packets. The broker then keeps a batch
+/// whose acknowledgements were queued, and redelivers it.
 final class BrokerConnection {
     let client: BrokerClient
     let bridge: ThreadBridge<MQTTPushError>
@@ -53,12 +59,12 @@ final class BrokerConnection {
         client = try BrokerClient(settings, limits: limits, cleanStart: cleanStart, delegate: role)
     }
 
-    /// Connects, serves until the connection ends or the thread is stopped, and returns how it ended.
+    /// Connects, serves the connection until it ends or the thread is stopped, and returns how it ended.
     func run() -> BrokerDisconnectReason {
         let result = bridge.blocking { client.connect() }
         guard let reason = result, !bridge.isStopping else { return .stopped }
         if let reason { return reason }
-        // The answer timeout must not include the time for reading files and connecting.
+        // The answer timeout must not include the time that it took to read files and to connect.
         startedAt = .now
         while true {
             if bridge.isStopping {
@@ -69,12 +75,13 @@ final class BrokerConnection {
         }
     }
 
-    /// Whether the open connection has lasted a minute.
+    /// Whether the connection is open and has lasted for more than a minute.
     var isStable: Bool { isOpen && .now - startedAt > .seconds(60) }
 
-    /// Opens the connection once the broker has accepted it.
+    /// Opens the connection if the broker has accepted it.
     ///
-    /// - Returns: How the connection ended, for example because the broker did not answer CONNECT in time.
+    /// - Returns: How the connection ended, for example because the broker did not answer CONNECT in time. `nil` if the
+    ///   connection is open or the answer is still awaited.
     func open() -> BrokerDisconnectReason? {
         guard !isOpen else { return nil }
         guard let connack else { return .now - startedAt > settings.answerTimeout ? .timedOut : nil }
@@ -84,7 +91,7 @@ final class BrokerConnection {
 
     // MARK: - Input and output
 
-    /// Waits up to a second for the socket or a wake-up.
+    /// Waits up to a second for the socket or a wake-up, and not longer than until `deadline`.
     ///
     /// - Returns: Whether the socket is ready.
     func wait(for interest: SocketWait.Interest, until deadline: ContinuousClock.Instant? = nil) -> Bool {
@@ -94,7 +101,7 @@ final class BrokerConnection {
         return wait.isReady
     }
 
-    /// Reads at most one packet, or with TLS all that arrived with it.
+    /// Reads at most one packet. With TLS, it also reads the packets that arrived together with that one.
     ///
     /// - Returns: Whether anything was read, and how the connection ended, if it did.
     func read() -> (hasRead: Bool, reason: BrokerDisconnectReason?) {
@@ -110,7 +117,7 @@ final class BrokerConnection {
 
     /// Writes all queued data.
     ///
-    /// - Parameter limit: The maximum wait; `nil` for the answer timeout.
+    /// - Parameter limit: The maximum wait. If `nil`, it is the answer timeout.
     /// - Returns: How the connection ended, if it did, for example because the broker accepted nothing in time.
     func flush(within limit: Duration? = nil) -> BrokerDisconnectReason? {
         let deadline = ContinuousClock.now + (limit ?? settings.answerTimeout)
@@ -125,11 +132,11 @@ final class BrokerConnection {
         return nil
     }
 
-    /// Disconnects gracefully; the broker keeps the session.
+    /// Disconnects gracefully. The broker keeps the session.
     ///
     /// - Parameters:
     ///   - limit: The maximum wait for the broker to read everything.
-    ///   - flushLimit: The maximum wait for the socket to accept everything; `nil` for the answer timeout.
+    ///   - flushLimit: The maximum wait for the socket to accept everything. If `nil`, it is the answer timeout.
     func finish(within limit: Duration, flushing flushLimit: Duration? = nil) -> BrokerDisconnectReason {
         let lingeringClose = LingeringClose(client.socket)
         if client.disconnect().isSuccess { _ = flush(within: flushLimit) }
@@ -137,7 +144,7 @@ final class BrokerConnection {
         return .stopped
     }
 
-    /// Checks about once a second for overdue answers and lets the library keep the connection alive.
+    /// Checks for overdue answers and lets the library keep the connection alive, both about once a second.
     func keepAlive() -> BrokerDisconnectReason? {
         let now = ContinuousClock.now
         guard now - lastCheck >= .seconds(1) else { return nil }
@@ -147,12 +154,12 @@ final class BrokerConnection {
 
     // MARK: - Events
 
-    /// Handles what the broker did during a call of the client.
+    /// Handles the events that the client recorded during a call.
     ///
-    /// - Returns: How the connection ended according to the events and the call's return code, in order of explanatory
-    ///   value; `nil` if it has not ended.
+    /// - Returns: How the connection ended, or `nil` if it has not ended. If the events and the return code of the call
+    ///   give several reasons, this is the one that explains the most.
     func handleEvents(after code: MosquittoCode) -> BrokerDisconnectReason? {
-        // Depends on `errno`, so it is read first.
+        // The text depends on `errno`, so it is read before anything else can change that.
         let text = code.isSuccess ? "" : code.text
         for event in client.takeEvents() { handle(event) }
         if hasProtocolError { return .protocolError }
@@ -167,7 +174,7 @@ final class BrokerConnection {
             // A broker may send CONNACK only once per connection (MQTT 5.0, 3.2).
             if connack != nil { hasProtocolError = true }
             connack = (code, sessionPresent)
-        // The library may report the end twice; the first report has the reason.
+        // The library may report the end twice, and only the first report has the reason.
         case .disconnected(let code): disconnectCode = disconnectCode ?? code
         case .violation: hasProtocolError = true
         case .subscribed, .unsubscribed, .published: role.answered(event)

@@ -10,9 +10,9 @@ enum BrokerDisconnectReason: Equatable {
     case tlsFailed(TLSFailure)
     /// The broker refused the connection.
     case refused(ReasonCode)
-    /// The broker did not answer, or did not accept data, in time.
+    /// The broker did not answer in time, or did not accept data in time.
     case timedOut
-    /// The broker granted none of the listed filters. Only used where that ends the run.
+    /// The broker granted none of the listed filters, and the configuration requires that it grants one.
     case allSubscriptionsRefused(String)
     /// The connection broke, for this reason.
     case lost(String)
@@ -20,10 +20,11 @@ enum BrokerDisconnectReason: Equatable {
     case closed(ReasonCode)
     /// The broker violated the MQTT protocol.
     case protocolError
-    /// This many messages were abandoned. The broker redelivers the QoS 1 messages of their batch, but no others.
+    /// This many messages were abandoned. The broker redelivers the QoS 1 messages of their batch, but no QoS 0
+    /// messages.
     case abandoned(Int)
 
-    /// Whether retrying soon is pointless.
+    /// Whether it is pointless to retry soon, because only a change of the configuration or at the broker can help.
     var isConfigurationError: Bool {
         switch self {
         case .setupFailed, .allSubscriptionsRefused: true
@@ -38,12 +39,13 @@ enum BrokerDisconnectReason: Equatable {
         if case .allSubscriptionsRefused = self { true } else { false }
     }
 
-    /// Whether messages were abandoned: returned by a plugin, or not started by the ack deadline.
+    /// Whether the connection was dropped because messages were abandoned: a plugin returned them, or their handling
+    /// had not started by the ack deadline.
     var isAbandonment: Bool {
         if case .abandoned = self { true } else { false }
     }
 
-    /// The error that a run throws if its first connection ends like this.
+    /// The code of the error that a run throws if its first connection ends for this reason.
     var error: MQTTPushError.Code {
         switch self {
         case .setupFailed(let error): error.code
@@ -55,7 +57,7 @@ enum BrokerDisconnectReason: Equatable {
         }
     }
 
-    /// The kind of reason, for limiting the log to one line per kind and minute.
+    /// The kind of reason. The log has at most one line per kind and minute.
     var kind: String {
         switch self {
         case .stopped: "stopped"

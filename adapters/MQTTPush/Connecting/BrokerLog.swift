@@ -2,8 +2,10 @@ import AdapterSupport
 import Logging
 import Synchronization
 
-/// The log output of one client of a broker, without payloads, topics of received messages, or secrets. Frequent events
-/// get at most one line per kind and minute. Any thread.
+/// The log output of one client of a broker.
+///
+/// Log lines never contain payloads, topics of received messages, or secrets. An event that can occur often gets at
+/// most one line per kind and minute. A log is safe to use from any thread.
 final class BrokerLog: Sendable {
     private let log: AdapterLog
     private let broker: MQTTBroker
@@ -16,7 +18,8 @@ final class BrokerLog: Sendable {
 
     // MARK: - Connections
 
-    /// Logs the first connection, and each one after a logged disconnection, so that each logged loss has its recovery.
+    /// Logs the first connection, and each connection that follows a logged disconnection. Every logged loss is thus
+    /// followed by its recovery.
     ///
     /// - Parameter session: What to say about the session.
     func connected(_ session: String = "") {
@@ -24,7 +27,7 @@ final class BrokerLog: Sendable {
         log.write(.info, "connected to broker \(broker)\(session)")
     }
 
-    /// Logged at each run.
+    /// Warns at the start of each run that the broker's certificate is not verified.
     func insecure() {
         log.write(
             .warning,
@@ -41,7 +44,8 @@ final class BrokerLog: Sendable {
 
     // MARK: - Receiving
 
-    /// Logged at each connection, because programs wait for this line; back-off keeps connections rare.
+    /// Logs the subscriptions of a connection. Programs wait for this line, so it is never withheld. The back-off keeps
+    /// connections rare.
     func subscribed(_ count: Int) {
         log.write(.info, "subscribed to \(count) topic filters")
     }
@@ -117,7 +121,7 @@ final class BrokerLog: Sendable {
         )
     }
 
-    /// Logs a request that is not answered. The response topic is untrusted, so it is escaped and cut to 256
+    /// Logs a request that is not answered. The response topic is untrusted, so the log escapes it and cuts it to 256
     /// characters.
     func unansweredRequest(_ topic: String, _ reason: String) {
         let text = "a request was not answered on \(topic.prefix(256).debugDescription): \(reason)"

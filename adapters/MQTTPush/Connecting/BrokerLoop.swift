@@ -1,6 +1,6 @@
 import AdapterSupport
 
-/// The main loop of a client's thread: successive connections, with waits in between. Belongs to that thread.
+/// The main loop of a client's thread, which makes one connection after the other and waits in between.
 struct BrokerLoop {
     let settings: any BrokerSettings
     let limits: BrokerClient.Limits
@@ -9,10 +9,10 @@ struct BrokerLoop {
 
     /// Connects until the thread is stopped.
     ///
-    /// - Parameter makeRole: Returns the role of the next connection, and whether the broker discards the session of
-    ///   the client id. Its argument is whether an earlier connection was accepted.
-    /// - Returns: Whether a connection was accepted.
-    /// - Throws: ``MQTTPushError`` for the end of a connection that is final, or `noResources`.
+    /// - Parameter makeRole: A closure that returns the role of the next connection, and whether the broker should
+    ///   discard the session of the client id. Its argument is whether an earlier connection was accepted.
+    /// - Returns: Whether the broker accepted any connection.
+    /// - Throws: ``MQTTPushError`` if a connection ended for a reason that also ends the run, or `noResources`.
     func run(_ makeRole: (Bool) -> (role: any BrokerRole, cleanStart: Bool)) throws(MQTTPushError) -> Bool {
         if case .tls(.insecure, _) = settings.security { log.insecure() }
         var backoff = settings.reconnect.backoff
@@ -37,7 +37,7 @@ struct BrokerLoop {
         return wasConnected
     }
 
-    /// Runs one connection. On return its socket is closed and unflushed data is discarded.
+    /// Runs one connection. When this method returns, the socket is closed, and data that was not flushed is discarded.
     private func connect(
         _ role: any BrokerRole,
         _ cleanStart: Bool

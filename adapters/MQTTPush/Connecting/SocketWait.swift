@@ -2,13 +2,14 @@ import AdapterSupport
 
 /// The result of waiting on a socket and a wake signal.
 struct SocketWait {
-    /// The socket events to wait for. Errors always end the wait.
+    /// The socket events to wait for. An error of the socket always ends the wait.
     struct Interest: OptionSet {
         let rawValue: Int16
 
         static let readable = Interest(rawValue: Int16(POLLIN))
         static let writable = Interest(rawValue: Int16(POLLOUT))
-        /// Only the peer closing the connection, where the system reports it (Linux: `POLLRDHUP`).
+        /// Only the end of the connection by the peer. Linux reports it as `POLLRDHUP`, and other systems do not report
+        /// it.
         static let hangUp = Interest(rawValue: SocketWait.peerClosed)
     }
 
@@ -17,7 +18,7 @@ struct SocketWait {
     private(set) var isWoken = false
 
     #if os(Linux)
-    // Swift does not import this form of C macro: <bits/poll.h>, POLLRDHUP.
+    // The value of POLLRDHUP in <bits/poll.h>. Swift does not import this form of C macro.
     private static let peerClosed: Int16 = 0x2000
     #else
     private static let peerClosed: Int16 = 0
@@ -28,7 +29,7 @@ struct SocketWait {
     /// - Parameters:
     ///   - socket: The socket, or -1 for none.
     ///   - wake: The readable end of the wake signal, or -1 for none.
-    ///   - limit: The maximum wait, rounded up to milliseconds, at most one day.
+    ///   - limit: The maximum wait, rounded up to milliseconds. A wait is never longer than one day.
     init(socket: Int32, for interest: Interest, wake: Int32, limit: Duration) {
         var waited = (
             pollfd(fd: socket, events: interest.rawValue, revents: 0),
@@ -44,9 +45,11 @@ struct SocketWait {
         isWoken = waited.1.revents != 0
     }
 
-    /// Sends bytes at once and completely, without raising `SIGPIPE`.
+    /// Sends bytes without waiting and without raising `SIGPIPE`.
     ///
-    /// - Returns: `false` if the connection is unusable: it is closed, or accepted only a part.
+    /// If the socket accepts nothing at the moment, the bytes are dropped.
+    ///
+    /// - Returns: `false` if the connection is unusable, because it is closed or accepted only a part of the bytes.
     static func sendAtOnce(_ bytes: [UInt8], to socket: Int32) -> Bool {
         #if os(Linux)
         let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
@@ -60,13 +63,14 @@ struct SocketWait {
 
 /// A duplicate of a connection's socket, which keeps the connection open until the broker has read all sent data.
 ///
-/// Closing at once could lose written acknowledgements. If unread data from the broker remains, the system resets the
-/// connection. A new connection under the same client id may also reach the broker before the rest of the old one's
-/// data, which the broker then discards. In both cases the broker would redeliver handled messages.
+/// A socket that is closed at once could lose acknowledgements that were already written, in two ways. If data from the
+/// broker is still unread, the system resets the connection. If a new connection under the same client id reaches the
+/// broker before the remaining data of the old connection, the broker discards that data. In both cases the broker
+/// would redeliver messages that were handled.
 struct LingeringClose: ~Copyable {
     private let socket: Int32
 
-    /// - Returns: `nil` if there is no socket, or the system has no descriptor left.
+    /// - Returns: `nil` if there is no socket, or if the system has no descriptor left.
     init?(_ socket: Int32) {
         guard socket >= 0 else { return nil }
         let copy = fcntl(socket, F_DUPFD_CLOEXEC, 0)
@@ -78,7 +82,8 @@ struct LingeringClose: ~Copyable {
         close(socket)
     }
 
-    /// Shuts down the sending side and waits until the broker closes its side, discarding everything it still sends.
+    /// Shuts down the sending side and waits until the broker closes its own side. Everything that the broker sends in
+    /// the meantime is discarded.
     ///
     /// - Parameter limit: The maximum wait.
     consuming func wait(limit: Duration) {

@@ -2,19 +2,20 @@ import AdapterSupport
 import COpenSSL
 import SignalboxCore
 
-/// The client side of TLS for one connection: the context for libmosquitto, and a record of the handshake.
+/// The client side of TLS for one connection, which consists of the context for libmosquitto and a record of the
+/// handshake.
 ///
-/// Belongs to one thread. It must outlive the libmosquitto handle that uses the context.
+/// Only one thread may use an instance, and the instance must outlive the libmosquitto handle that uses its context.
 final class TLSClient {
     /// An `SSL_CTX`.
     let context: OpaquePointer
     private let record: UnsafeMutablePointer<cssl_record>
     private let security: MQTTSecurity
 
-    // OpenSSL never frees this index, so it is allocated once per process.
+    // OpenSSL never frees such an index, so the process allocates it only once.
     private static let exDataIndex = cssl_record_index()
 
-    /// Creates a context, reading files and secrets.
+    /// Creates a context, for which it reads certificate files and secrets.
     ///
     /// - Returns: `nil` if the connection does not use TLS.
     /// - Throws: ``MQTTPushError`` `unusableFile`, `secretUnavailable` or `noResources`.
@@ -52,7 +53,8 @@ final class TLSClient {
 
     /// The TLS reason why the connection ended before CONNACK, if there is one.
     ///
-    /// Only an alert indicates that the client certificate was refused: a restarting broker ends connections as well.
+    /// Only an alert shows that the broker refused the client certificate. The end of the connection alone does not,
+    /// because a broker that restarts ends its connections as well.
     var failure: TLSFailure? {
         let outcome = record.pointee
         if outcome.certificate_error != 0 { return TLSFailure(certificateError: outcome.certificate_error, security) }
@@ -63,7 +65,7 @@ final class TLSClient {
         return outcome.is_secured == 0 ? .unsecured : nil
     }
 
-    /// The probable cause if a secured connection ended before CONNACK without a ``failure``.
+    /// Advice for a connection that was secured, but ended before CONNACK without a ``failure``.
     var advice: String? {
         guard record.pointee.is_certificate_requested != 0, case .tls(_, let identity) = security else { return nil }
         return identity == nil
@@ -130,18 +132,18 @@ final class TLSClient {
     }
 }
 
-/// The reason why a connection could not be secured, or was refused immediately afterwards.
+/// The reason why a connection could not be secured, or why the broker refused it immediately afterwards.
 struct TLSFailure: Equatable {
     let code: MQTTPushError.Code
-    /// The predicate of a sentence whose subject is the broker, with advice.
+    /// The predicate of a sentence whose subject is the broker, followed by advice.
     let detail: String
 
-    /// Whether retrying soon is pointless because a configuration or certificate must change first.
+    /// Whether it is pointless to retry soon, because a configuration or a certificate must change first.
     var needsReconfiguration: Bool { code != .tlsFailed }
 
-    /// Creates a failure for a broker certificate that was refused.
+    /// Creates the failure for a certificate of the broker that this client refused.
     ///
-    /// - Parameter certificateError: One of OpenSSL's `X509_V_ERR_` numbers.
+    /// - Parameter certificateError: The reason, as one of OpenSSL's `X509_V_ERR_` numbers.
     init(certificateError: Int32, _ security: MQTTSecurity) {
         let text = String(cString: X509_verify_cert_error_string(Int(certificateError)))
         if case .preSharedKey = security {
@@ -171,7 +173,7 @@ struct TLSFailure: Equatable {
         }
     }
 
-    /// Creates a failure for an alert from the broker.
+    /// Creates the failure for an alert that the broker sent.
     ///
     /// - Parameter alert: The alert's number (RFC 8446, 6.2).
     init(alert: Int32, _ security: MQTTSecurity, certificateRequested: Bool) {
@@ -190,7 +192,7 @@ struct TLSFailure: Equatable {
         }
     }
 
-    /// The connection ended before it was secured, without an alert.
+    /// The failure of a connection that ended before it was secured, without an alert.
     static let unsecured = TLSFailure(
         .tlsFailed,
         "closed the connection during the TLS handshake. Check that it speaks TLS on this port"
@@ -201,7 +203,8 @@ struct TLSFailure: Equatable {
         self.detail = detail
     }
 
-    // For a missing certificate, TLS 1.2 servers send handshake_failure, and TLS 1.3 servers certificate_required.
+    // When the client certificate is missing, a TLS 1.2 server sends handshake_failure, and a TLS 1.3 server sends
+    // certificate_required.
     private static let certificateAlerts: Set<Int32> = [40, 42, 43, 44, 45, 46, 48, 49, 51, 116]
 }
 
@@ -212,9 +215,11 @@ enum PreSharedKey {
     /// The minimum length of a key that cannot be guessed, in bytes (RFC 9257, 6).
     static let minimumLength = 16
 
-    /// - Returns: `nil` unless the text has an even number of hexadecimal digits, 2 to 512.
+    /// Decodes a key.
+    ///
+    /// - Returns: `nil` unless the text is an even number of hexadecimal digits, from 2 to 512.
     static func bytes(of text: String) -> [UInt8]? {
-        // A byte is read as a character of Latin-1, in which only ASCII has digits.
+        // Each byte is read as a character of Latin-1, in which only ASCII characters are digits.
         let digits = text.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
         guard digits.count == text.utf8.count, (2...2 * maximumLength).contains(digits.count),
             digits.count.isMultiple(of: 2)

@@ -2,9 +2,9 @@ import AdapterSupport
 import CMosquitto
 
 extension BrokerClient {
-    /// Queues one SUBSCRIBE for topics with the same options.
+    /// Queues one SUBSCRIBE for topics that have the same options.
     ///
-    /// MQTT 3.1.1 has no option for retained messages: the broker sends them after each SUBSCRIBE.
+    /// MQTT 3.1.1 has no option for retained messages, so the broker sends them after each SUBSCRIBE.
     ///
     /// - Returns: The return code and the packet identifier, which SUBACK repeats.
     func subscribe(_ topics: SubscriptionGroup) -> (code: MosquittoCode, packet: Int32) {
@@ -36,7 +36,7 @@ extension BrokerClient {
 
     /// Queues a PUBLISH.
     ///
-    /// - Parameter lifetime: The remaining lifetime of the message, if limited.
+    /// - Parameter lifetime: The remaining lifetime of the message, if it is limited.
     /// - Returns: The return code and the packet identifier, which PUBACK repeats. `MOSQ_ERR_NO_CONN` at QoS 1 means
     ///   that the library queued the message for another connection, which this handle never makes.
     func publish(_ message: MQTTMessage, lifetime: Duration?) -> (code: MosquittoCode, packet: Int32) {

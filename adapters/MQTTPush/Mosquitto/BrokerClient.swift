@@ -3,18 +3,19 @@ import CMosquitto
 import COpenSSL
 import SignalboxCore
 
-/// What a broker did, in the order in which libmosquitto's callbacks reported it.
+/// Something that a broker did, as one of libmosquitto's callbacks reported it.
 enum BrokerEvent {
     /// CONNACK, with the session flag.
     case connected(ReasonCode, sessionPresent: Bool)
-    /// The library has noticed the end of the connection; a reason code of 128 or above is the broker's.
+    /// The library has noticed that the connection ended. A reason code of 128 or above comes from the broker.
     case disconnected(ReasonCode)
     /// SUBACK, with at most as many codes as the broker sent.
     case subscribed(packet: Int32, [ReasonCode])
     case unsubscribed(packet: Int32)
     /// PUBACK, or at QoS 0 the write to the socket.
     case published(packet: Int32, ReasonCode)
-    /// A message that a broker may not send: without a topic, or at QoS 2, which is never subscribed (MQTT 5.0, 3.8.4).
+    /// A message that a broker must not send, because it has no topic, or because it has QoS 2, which no subscription
+    /// requests (MQTT 5.0, 3.8.4).
     case violation
 }
 
@@ -25,27 +26,28 @@ struct BrokerMessage {
     let isRetained: Bool
     /// 0 or 1.
     let qos: Int32
-    /// The packet identifier at QoS 1; 0 if the message did not come from a broker.
+    /// The packet identifier of a QoS 1 message. It is 0 if the message did not come from a broker.
     var packet: Int32 = 0
     /// The library's list of MQTT 5 properties.
     var properties: OpaquePointer?
 }
 
-/// The receiver of what a client must pass on at once, within the read that brought it.
+/// The receiver of everything that a client must pass on at once, during the read in which it arrived.
 protocol BrokerClientDelegate: AnyObject {
-    /// The broker has accepted the connection. The same read may deliver the first message.
+    /// Handles the acceptance of the connection. The same read may also deliver the first message.
     func accepted(sessionPresent: Bool)
-    /// A message has arrived.
+    /// Handles a message that has arrived.
     func received(_ message: BrokerMessage)
 }
 
-/// A client of a broker: a libmosquitto handle for one connection, in external-loop mode. Only ``write(hasConnack:)``
-/// sends queued packets.
+/// A client of a broker, which is a libmosquitto handle for one connection. The handle is in external-loop mode, so
+/// only ``write(hasConnack:)`` sends queued packets.
 ///
-/// Belongs to one thread, on which the callbacks also run, inside ``read()``, ``write(hasConnack:)`` and
-/// ``keepAlive()``. Releasing it closes the socket without sending queued packets.
+/// Only one thread may use a client. The callbacks run on this thread as well, during ``read()``,
+/// ``write(hasConnack:)`` and ``keepAlive()``. When the client is released, it closes the socket without sending queued
+/// packets.
 final class BrokerClient {
-    /// The maximum numbers and sizes that the client announces.
+    /// The limits that the client announces to the broker or applies itself.
     struct Limits {
         var sessionExpiry: UInt32 = 0
         var packetBytes: UInt32
@@ -58,17 +60,18 @@ final class BrokerClient {
     let settings: any BrokerSettings
     private let limits: Limits
     private let delegate: any BrokerClientDelegate
-    // Released after the handle, which holds a pointer into it.
+    // The handle has a pointer into this object, so it is released before the object.
     private var tls: TLSClient?
     private var events: [BrokerEvent] = []
-    /// The number of callbacks so far. If a read does not change it, the socket was empty.
+    /// The number of callbacks so far. If a read does not change this number, the socket was empty.
     private(set) var callbacks = 0
 
-    // Not thread-safe, and counts its calls (man libmosquitto): called once per process, never undone.
+    // The function is not thread-safe and counts its calls (man libmosquitto), so the process calls it only once and
+    // never undoes it.
     private static let library: Int32 = mosquitto_lib_init()
 
     /// - Parameter cleanStart: Whether the broker discards the session of the client id.
-    /// - Throws: ``MQTTPushError`` `noResources`.
+    /// - Throws: ``MQTTPushError`` `noResources` if there is not enough memory.
     init(
         _ settings: any BrokerSettings,
         limits: Limits,
@@ -93,12 +96,12 @@ final class BrokerClient {
     }
 
     deinit {
-        // No callback may reach a client that is being released.
+        // Without the user data, no callback can reach a client that is being released.
         mosquitto_user_data_set(raw, nil)
         mosquitto_destroy(raw)
     }
 
-    /// Returns what the broker did since the last call, except what the delegate received.
+    /// Returns the events since the last call. Messages are not among them, because the delegate receives them at once.
     func takeEvents() -> [BrokerEvent] {
         guard !events.isEmpty else { return [] }
         defer { events = [] }
@@ -134,19 +137,22 @@ final class BrokerClient {
         }
         tls = try TLSClient(settings.security, host: settings.broker.host)
         guard let tls else { return }
-        // Otherwise the library requires an authority beside those in the context.
+        // With its defaults, the library would require another authority besides those in the context.
         let context = UnsafeMutableRawPointer(tls.context)
         guard mosquitto_int_option(raw, MOSQ_OPT_SSL_CTX_WITH_DEFAULTS, 0) == MOSQ_ERR_SUCCESS.rawValue,
             mosquitto_void_option(raw, MOSQ_OPT_SSL_CTX, context) == MOSQ_ERR_SUCCESS.rawValue
         else { throw MQTTPushError(.noResources, "this libmosquitto was built without TLS; nothing was sent") }
     }
 
-    /// Reads secrets and files, resolves the broker's name, connects and queues CONNECT. Blocks for as long as the
-    /// system needs for that. The TLS handshake happens in subsequent reads and writes.
+    /// Reads secrets and files, resolves the name of the broker, connects and queues CONNECT.
     ///
-    /// Each connection has its own handle: `mosquitto_reconnect` would send no properties and lose the session expiry.
+    /// This method blocks for as long as the system needs for that. The TLS handshake follows during later reads and
+    /// writes.
     ///
-    /// - Returns: The reason if there is no connection, otherwise `nil`.
+    /// Each connection has its own handle, because `mosquitto_reconnect` would send no properties and so lose the
+    /// session expiry.
+    ///
+    /// - Returns: The reason why there is no connection, or `nil` if there is one.
     func connect() -> BrokerDisconnectReason? {
         do throws(MQTTPushError) {
             try prepare()
@@ -173,14 +179,14 @@ final class BrokerClient {
         return .connectFailed(reason)
     }
 
-    /// Whether written data reaches the broker: always without TLS, after the handshake with it.
+    /// Whether written data reaches the broker. With TLS, it does so only after the handshake.
     var isSecured: Bool { tls?.isSecured ?? true }
 
-    /// Returns how the connection ended if no MQTT packet explains it.
+    /// Returns how the connection ended, for an end that no MQTT packet explains.
     ///
     /// - Parameters:
     ///   - code: The return code of the last call.
-    ///   - text: The code's text.
+    ///   - text: The description of that code.
     ///   - hasConnack: Whether CONNACK has arrived.
     /// - Returns: `nil` if the connection has not ended.
     func disconnectReason(_ code: MosquittoCode, _ text: String, hasConnack: Bool) -> BrokerDisconnectReason? {
@@ -199,15 +205,16 @@ final class BrokerClient {
     /// Whether data is waiting to be written.
     var wantsWrite: Bool { mosquitto_want_write(raw) }
 
-    /// Reads at most one packet, as far as it has arrived; with TLS, all that arrived with it. Never blocks.
+    /// Reads at most one packet, as far as it has arrived. With TLS, it also reads the packets that arrived together
+    /// with that one. This method never blocks.
     func read() -> MosquittoCode {
         MosquittoCode(rawValue: mosquitto_loop_read(raw, 1))
     }
 
-    /// Writes queued packets, including acknowledgements, as far as the socket accepts them. Never blocks.
+    /// Writes queued packets, including acknowledgements, as far as the socket accepts them. This method never blocks.
     ///
-    /// In TLS 1.3 a broker sends the alert for a refused client certificate after the handshake, and a failed write
-    /// would lose it. Until CONNACK arrives, pending data is therefore read first.
+    /// In TLS 1.3, a broker that refuses the client certificate sends its alert after the handshake, and a failed write
+    /// would lose that alert. Until CONNACK arrives, this method therefore reads pending data before it writes.
     func write(hasConnack: Bool) -> MosquittoCode {
         if !hasConnack, tls != nil, isSecured,
             SocketWait(socket: socket, for: .readable, wake: -1, limit: .zero).isReady
@@ -218,7 +225,7 @@ final class BrokerClient {
         return MosquittoCode(rawValue: mosquitto_loop_write(raw, 1))
     }
 
-    /// Queues a ping if one is due, and detects an unanswered one.
+    /// Queues a ping if one is due, and detects a ping that was not answered.
     func keepAlive() -> MosquittoCode {
         MosquittoCode(rawValue: mosquitto_loop_misc(raw))
     }
@@ -228,15 +235,16 @@ final class BrokerClient {
         MosquittoCode(rawValue: mosquitto_disconnect_v5(raw, 0, nil))
     }
 
-    /// Sends a PINGREQ past the library's queue, which may hold acknowledgements that must not be sent yet.
+    /// Sends a PINGREQ past the queue of the library, which may hold acknowledgements that must not be sent yet.
     ///
-    /// Allowed only while no packet of that queue is partly written. The library accepts the answer as its own.
+    /// Call this method only while no packet of that queue is partly written. The library accepts the answer as if it
+    /// had sent the ping itself.
     ///
     /// - Returns: `false` if the connection is unusable.
     func ping() -> Bool { sendPastQueue([0xC0, 0x00]) }
 
-    /// Sends DISCONNECT past the library's queue, which is never written again, so that the broker does not publish the
-    /// will. Allowed under the same condition as ``ping()``.
+    /// Sends DISCONNECT past the queue of the library, so that the broker does not publish the will. Call this method
+    /// under the same condition as ``ping()``, and do not write the queue afterwards.
     func disconnectPastQueue() { _ = sendPastQueue([0xE0, 0x00]) }
 
     private func sendPastQueue(_ packet: [UInt8]) -> Bool {
@@ -247,15 +255,15 @@ final class BrokerClient {
 
     // MARK: - Callbacks
 
-    // libmosquitto calls these synchronously on the thread that calls `read`, `write` or `keepAlive`. The user data is
-    // the client, which destroys the handle. All pointers are valid only during the call. Set in a static function, so
-    // that the closures inherit no isolation.
+    // libmosquitto calls these closures synchronously, on the thread that calls `read`, `write` or `keepAlive`. The
+    // user data is the client, which is always alive during a call because it destroys the handle itself. All pointers
+    // are valid only during the call. A static function sets the closures, so that they inherit no isolation.
     private static func setCallbacks(of raw: OpaquePointer) {
         mosquitto_connect_v5_callback_set(raw) { _, client, code, flags, _ in
             guard let client = BrokerClient.of(client) else { return }
             let isV5 = client.settings.version == .v5
             let reason = isV5 ? ReasonCode(rawValue: code) : ReasonCode(returnCode: code)
-            // At once, because the same read may deliver the first message.
+            // The delegate must know this at once, because the same read may deliver the first message.
             if !reason.isFailure { client.delegate.accepted(sessionPresent: flags & 1 != 0) }
             client.add(.connected(reason, sessionPresent: flags & 1 != 0))
         }
@@ -263,7 +271,8 @@ final class BrokerClient {
             BrokerClient.of(client)?.add(.disconnected(ReasonCode(rawValue: code)))
         }
         mosquitto_subscribe_v5_callback_set(raw) { _, client, packet, count, granted, _ in
-            // The broker's count is untrusted: no packet has more filters than a connection has topics.
+            // The count comes from the broker, so it is untrusted. No packet has more filters than a connection has
+            // topics.
             let bounded = granted == nil ? 0 : min(max(0, Int(count)), SubscriptionManager.bound)
             let codes = UnsafeBufferPointer(start: granted, count: bounded)
             BrokerClient.of(client)?.add(.subscribed(packet: packet, codes.map { ReasonCode(rawValue: $0) }))

@@ -9,7 +9,8 @@ struct ReasonCode: Hashable {
     static let badCredentials = ReasonCode(rawValue: Int32(MQTT_RC_BAD_USERNAME_OR_PASSWORD.rawValue))
     static let notAuthorized = ReasonCode(rawValue: Int32(MQTT_RC_NOT_AUTHORIZED.rawValue))
 
-    /// Converts the return code of an MQTT 3.1.1 CONNACK (MQTT 3.1.1, 3.2.2.3) to an MQTT 5 reason code.
+    /// Creates the MQTT 5 reason code that corresponds to the return code of an MQTT 3.1.1 CONNACK (MQTT 3.1.1,
+    /// 3.2.2.3).
     init(returnCode: Int32) {
         let codes = [
             MQTT_RC_SUCCESS, MQTT_RC_UNSUPPORTED_PROTOCOL_VERSION, MQTT_RC_CLIENTID_NOT_VALID,
@@ -23,11 +24,11 @@ struct ReasonCode: Hashable {
         self.rawValue = rawValue
     }
 
-    /// Whether the code is a failure: 128 or above.
+    /// Whether the code stands for a failure. Such codes are 128 or above.
     var isFailure: Bool { rawValue >= 128 }
 
-    /// Whether retrying soon is pointless because a configuration must change first: there is advice, or the broker
-    /// refuses the authentication method (140) or a topic name (144).
+    /// Whether it is pointless to retry soon, because a configuration must change first. This is so if there is
+    /// ``advice``, or if the broker refuses the authentication method (140) or a topic name (144).
     var needsReconfiguration: Bool { advice != nil || rawValue == 140 || rawValue == 144 }
 
     /// A description such as `bad user name or password (134)`. It never includes the broker's own reason string.
@@ -35,7 +36,7 @@ struct ReasonCode: Hashable {
         "\(String(cString: mosquitto_reason_string(rawValue)).lowercased()) (\(rawValue))"
     }
 
-    /// Advice for the operator.
+    /// Advice for the operator, if the code suggests a remedy.
     var advice: String? {
         switch rawValue {
         case 132: "The broker does not support this version of MQTT: configure the other one"
@@ -50,7 +51,7 @@ struct ReasonCode: Hashable {
     }
 }
 
-/// A return code of libmosquitto, 0 for success.
+/// A return code of libmosquitto, which is 0 for success.
 struct MosquittoCode: Equatable {
     let rawValue: Int32
 
@@ -60,7 +61,7 @@ struct MosquittoCode: Equatable {
 
     var isSuccess: Bool { self == .success }
 
-    /// The code's meaning. For a system error it depends on `errno`, so read it immediately.
+    /// The meaning of the code. For a system error, the text depends on `errno`, so read it immediately after the call.
     var text: String {
         let sentence = String(cString: mosquitto_strerror(rawValue))
         let end = sentence.hasSuffix(".") ? sentence.dropLast() : sentence[...]

@@ -3,10 +3,10 @@ import SignalboxRoutes
 
 /// A message to publish (MQTT 5.0, 3.3).
 ///
-/// Content type, expiry, response topic, correlation and user properties are MQTT 5 properties. With MQTT 3.1.1 a
-/// message that has one fails with `invalidMessage`.
+/// The content type, expiry, response topic, correlation and user properties are MQTT 5 properties. With MQTT 3.1.1, a
+/// message that has one of them fails with `invalidMessage`.
 public struct MQTTMessage: Sendable, Hashable {
-    /// A user property. Names may repeat, and the order is kept.
+    /// A user property. A message may have several properties with the same name, and their order is kept.
     public struct UserProperty: Sendable, Hashable, Encodable {
         /// The property's name.
         public var name: String
@@ -20,37 +20,40 @@ public struct MQTTMessage: Sendable, Hashable {
         }
     }
 
-    /// The maximum payload in bytes: MQTT's largest packet (268,435,455 bytes) less room for topic and properties.
+    /// The maximum size of a payload in bytes. It leaves room for the topic and the properties in the largest MQTT
+    /// packet, which has 268,435,455 bytes.
     public static let largestPayload = 268_000_000
 
-    /// The topic, without wildcards, at most 65,535 bytes.
+    /// The topic. It has no wildcards and at most 65,535 bytes.
     public var topic: String
-    /// The payload: any bytes, at most ``largestPayload``.
+    /// The payload, which can be any bytes, at most ``largestPayload`` of them.
     public var payload: [UInt8]
-    /// The quality of service: at most once (unacknowledged) or, by default, at least once (acknowledged).
+    /// The quality of service. The default is at least once, so the broker acknowledges the message.
     public var qos: MQTTQoS
-    /// Whether the broker retains the message for later subscribers; `false` by default. With an empty payload it
-    /// instead deletes the retained message.
+    /// Whether the broker retains the message for later subscribers. The default is `false`. A message with an empty
+    /// payload instead deletes the retained message of the topic.
     public var retain: Bool
-    /// The topic on which a reply is expected, without wildcards.
+    /// The topic on which a reply is expected. It has no wildcards.
     public var responseTopic: String?
-    /// Data that the reply repeats, so that it can be matched to the request; at most 65,535 bytes.
+    /// The data that the reply repeats, so that the requester can match the reply to its request. It has at most 65,535
+    /// bytes.
     public var correlation: [UInt8]?
     /// The type of the payload, such as `application/json`.
     public var contentType: String?
-    /// The lifetime of the message from the call on, above zero and at most 2^32 - 1 s. The remainder is sent in whole
-    /// seconds, rounded up. A message still queued when it ends fails with `expired`.
+    /// The lifetime of the message, which starts with the call that publishes it. It must be above zero and at most
+    /// 2^32 - 1 s. The publisher sends the remaining lifetime in whole seconds, rounded up. A message that is still
+    /// queued at the end of its lifetime fails with `expired`.
     public var expiry: Duration?
-    /// User properties, at most 64, with at most 65,535 bytes per text.
+    /// The user properties. There can be at most 64, and each name and each value has at most 65,535 bytes.
     public var userProperties: [UserProperty]
 
-    /// Creates a message, by default at least once and not retained, without properties.
+    /// Creates a message without properties.
     ///
     /// - Parameters:
     ///   - payload: The payload.
-    ///   - topic: The topic; checked when the message is published.
-    ///   - qos: The quality of service; at least once by default.
-    ///   - retain: Whether the broker retains the message; `false` by default.
+    ///   - topic: The topic, which is checked when the message is published.
+    ///   - qos: The quality of service. The default is at least once.
+    ///   - retain: Whether the broker retains the message. The default is `false`.
     public init(
         _ payload: [UInt8],
         to topic: String,
@@ -64,13 +67,13 @@ public struct MQTTMessage: Sendable, Hashable {
         userProperties = []
     }
 
-    /// Creates a message with a text as UTF-8, by default at least once and not retained, without properties.
+    /// Creates a message without properties, whose payload is a text in UTF-8.
     ///
     /// - Parameters:
     ///   - text: The payload.
-    ///   - topic: The topic; checked when the message is published.
-    ///   - qos: The quality of service; at least once by default.
-    ///   - retain: Whether the broker retains the message; `false` by default.
+    ///   - topic: The topic, which is checked when the message is published.
+    ///   - qos: The quality of service. The default is at least once.
+    ///   - retain: Whether the broker retains the message. The default is `false`.
     public init(
         _ text: String,
         to topic: String,
@@ -83,26 +86,27 @@ public struct MQTTMessage: Sendable, Hashable {
 
 /// The broker's acknowledgement of a message.
 public struct MQTTReceipt: Sendable, Hashable {
-    /// The reason code of the PUBACK (MQTT 5.0, 3.4.2.1), below 128: 0, or 16 if the topic has no subscribers and the
-    /// broker reports this. Always 0 at QoS 0 and with MQTT 3.1.1.
+    /// The reason code of the PUBACK, which is below 128 (MQTT 5.0, 3.4.2.1). It is 16 if the topic has no subscribers
+    /// and the broker reports this, otherwise 0. At QoS 0 and with MQTT 3.1.1, it is always 0.
     public let reasonCode: Int
 
-    /// Whether the broker reported that the topic has no subscribers; most brokers do not report this.
+    /// Whether the broker reported that the topic has no subscribers. Most brokers do not report this.
     public var hasNoSubscribers: Bool { reasonCode == 16 }
 }
 
 /// The reply to a request.
 ///
-/// Any client that may publish to the response topic can forge a reply. The topic's last level and the correlation
-/// cannot be guessed, but the broker's operator and clients that may subscribe to `#` can read them.
+/// Any client that may publish to the response topic can forge a reply. A client cannot guess the last level of that
+/// topic and the correlation, but the operator of the broker and clients that may subscribe to `#` can read them.
 public struct MQTTReply: Sendable, Hashable {
-    /// The payload. A Signalbox source sends `{"id" | "uuid", "outcome", "reply" | "error"}` as JSON.
+    /// The payload. A source of Signalbox sends `{"id" | "uuid", "outcome", "reply" | "error"}` as JSON.
     public let payload: [UInt8]
-    /// The reply's user property `outcome`. From Signalbox, it is the action's: `handled`, `rejected` or `failed`.
+    /// The user property `outcome` of the reply, if it has one. In a reply from Signalbox, it is the outcome of the
+    /// action: `handled`, `rejected` or `failed`.
     public let outcome: String?
     /// The type of the payload, as stated by the replier.
     public let contentType: String?
-    /// The user properties of the reply, including `outcome`, at most 64.
+    /// The user properties of the reply, including `outcome`. There are at most 64.
     public let userProperties: [MQTTMessage.UserProperty]
 
     /// The payload as text, or `nil` if it is not UTF-8.
@@ -110,7 +114,7 @@ public struct MQTTReply: Sendable, Hashable {
 }
 
 extension MQTTMessage {
-    /// Validates the message as far as possible without a broker.
+    /// Validates the message, as far as this is possible without a broker.
     ///
     /// - Parameter version: The protocol version of the connection.
     /// - Throws: ``MQTTPublishError`` `invalidMessage` or `tooLarge`.
@@ -151,7 +155,7 @@ extension MQTTMessage {
         guard isText(text) else { throw .invalid("the \(name) has control characters") }
     }
 
-    /// Returns whether the library accepts the text, which must not contain control characters or noncharacters.
+    /// Returns whether the library accepts the text. It accepts no control characters and no noncharacters.
     private static func isText(_ text: String) -> Bool {
         var text = text
         let count = text.utf8.count

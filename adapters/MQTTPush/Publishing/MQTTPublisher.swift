@@ -2,28 +2,44 @@ import AdapterSupport
 public import Logging
 public import SignalboxCore
 
-/// A client that publishes to a broker, with its own connection and thread. Any thread may call it.
+/// A client that publishes to a broker, with its own connection and thread. A publisher is safe to use from any thread.
 ///
-/// Messages wait in a queue that is bounded in messages and bytes. If it is full, the caller gets `queueFull`; nothing
-/// is dropped silently. Messages are sent in order of acceptance; requests are ordered separately.
+/// Use this type to publish without receiving. A source that also publishes has its own publisher,
+/// ``MQTTPushAdapter/publisher``. A publisher connects only while ``run()`` is active, so run it in a separate task,
+/// and cancel that task when no more messages follow:
 ///
-/// Each connection starts a new session. Messages that were unacknowledged when a connection broke are sent again on
-/// the next one. They are new MQTT messages, without the DUP flag, which applies only within a session. A QoS 1 message
-/// is therefore published at least once, possibly twice. A QoS 0 message is lost, and its caller gets `notConnected`.
+/// ```swift
+/// let configuration = try MQTTPublisherConfiguration(source: "shop", broker: MQTTBroker(url: "mqtt://127.0.0.1"))
+/// let publisher = try MQTTPublisher(configuration, logger: logger)
+/// try await withThrowingTaskGroup(of: Void.self) { group in
+///     group.addTask { try await publisher.run() }
+///     try await publisher.publish(MQTTMessage("open", to: "shop/door"))
+///     group.cancelAll()
+/// }
+/// ```
 ///
-/// An MQTT 3.1.1 broker cannot report that it refused a message, so a denied message appears to be published.
+/// Messages wait in a queue that is bounded in messages and bytes. If the queue is full, the caller gets `queueFull`,
+/// so no message is dropped silently. Messages are sent in the order in which the publisher accepted them. Requests
+/// keep their order among themselves, but not in relation to other messages.
+///
+/// Each connection starts a new session. If a connection breaks, the next connection sends the QoS 1 messages again
+/// that were not acknowledged. They are then new MQTT messages, because the DUP flag applies only within a session. A
+/// QoS 1 message is therefore published at least once, and possibly more often. A QoS 0 message that was being written
+/// is lost, and its caller gets `notConnected`.
+///
+/// An MQTT 3.1.1 broker cannot report that it refused a message, so a refused message appears to be published.
 public final class MQTTPublisher: Sendable {
     /// The configuration of the publisher.
     public let configuration: MQTTPublisherConfiguration
     let queue: PublishQueue
     private let logger: Logger
 
-    /// Creates a publisher. It connects when it runs; messages passed to it earlier wait in its queue.
+    /// Creates a publisher. It connects when it runs, and messages that are passed to it earlier wait in its queue.
     ///
     /// - Parameters:
-    ///   - configuration: The configuration, validated here.
-    ///   - logger: Receives connections and refused messages, never payloads or secrets.
-    /// - Throws: ``MQTTPushError`` `invalidConfiguration`.
+    ///   - configuration: The configuration, which this initializer validates.
+    ///   - logger: The logger for connections and refused messages. The publisher never logs payloads or secrets.
+    /// - Throws: ``MQTTPushError`` `invalidConfiguration` if a value is out of its range or two values conflict.
     public init(_ configuration: MQTTPublisherConfiguration, logger: Logger) throws(MQTTPushError) {
         try configuration.validate()
         self.configuration = configuration
@@ -34,15 +50,17 @@ public final class MQTTPublisher: Sendable {
     /// The numbers of messages by result since the publisher was created.
     public var counts: MQTTPublishCounts { queue.counts }
 
-    /// Publishes until its task is cancelled, and reconnects as needed. One run at a time; a run may follow another.
+    /// Publishes until the task is cancelled, and reconnects as needed. Only one run may be active at a time, but a
+    /// publisher can run again.
     ///
-    /// Cancellation stops the run gracefully. It accepts no more messages, sends those in the queue and waits up to
-    /// ``MQTTPublisherConfiguration/stopTimeout`` for their acknowledgements. Messages that remain fail with `stopped`,
-    /// as do all messages if there is no connection.
+    /// Cancelling the task stops the run gracefully. The publisher accepts no more messages, sends those in the queue,
+    /// and waits up to ``MQTTPublisherConfiguration/stopTimeout`` for their acknowledgements. The messages that remain
+    /// then fail with `stopped`. If there is no connection, all messages do.
     ///
-    /// - Throws: ``MQTTPushError`` `noResources` if the system has no thread, descriptor or memory left; `notConnected`
-    ///   if ``MQTTPublisherConfiguration/firstConnectionMustSucceed`` is set; `invalidConfiguration` if a run is
-    ///   already active.
+    /// - Throws: ``MQTTPushError`` `noResources` if the system has no thread, descriptor or memory left.
+    ///   `invalidConfiguration` if a run is already active. If
+    ///   ``MQTTPublisherConfiguration/firstConnectionMustSucceed`` is set, also the reason why the first connection
+    ///   failed, such as `notConnected` or `badCredentials`.
     public func run() async throws {
         let run = try begin()
         try await withTaskCancellationHandler {
@@ -52,18 +70,21 @@ public final class MQTTPublisher: Sendable {
         }
     }
 
-    /// Starts a run that does not end with the caller's task.
+    /// Starts a run that continues when the task of the caller is cancelled.
     func begin() throws(MQTTPushError) -> PublisherRun {
         MosquittoVulnerabilities.warn(of: configuration, to: logger)
         return try PublisherRun(configuration, queue: queue, logger: logger)
     }
 
-    /// Publishes a message and waits for the broker's acknowledgement; at QoS 0, until it is written to the socket.
+    /// Publishes a message and waits for the broker's acknowledgement. A QoS 0 message is not acknowledged, so this
+    /// method only waits until the message is written to the socket.
     ///
-    /// Waits up to ``MQTTPublisherConfiguration/publishTimeout``, including connecting. A message that was sent before
-    /// the wait ended may still have been published; it is not sent again.
+    /// Use this method when the caller must know the result, and ``offer(_:)`` when it must not wait.
     ///
-    /// - Parameter message: The message, checked before it is accepted.
+    /// The wait is bounded by ``MQTTPublisherConfiguration/publishTimeout``, which includes the time to connect. If the
+    /// message was sent before the wait ended, it may have been published, and it is not sent again.
+    ///
+    /// - Parameter message: The message, which is checked before it is accepted.
     /// - Returns: The broker's acknowledgement.
     /// - Throws: ``MQTTPublishError`` `queueFull`, `denied` with the broker's reason code, `timeout`, `stopped`,
     ///   `cancelled`, `invalidMessage`, `tooLarge`, `unsupported`, `expired` or `notConnected`.
@@ -73,28 +94,30 @@ public final class MQTTPublisher: Sendable {
         return try await queue.publish(message, limit: configuration.publishTimeout)
     }
 
-    /// Queues a message and returns immediately. Never blocks.
+    /// Queues a message and returns immediately. This method never blocks.
     ///
-    /// A later refusal is counted in ``counts`` and logged, at most one line per minute.
+    /// If the message is not published later, the publisher counts this in ``counts`` and logs it, with at most one
+    /// line per minute for each kind of error.
     ///
-    /// - Parameter message: The message, checked before it is accepted.
+    /// - Parameter message: The message, which is checked before it is accepted.
     /// - Throws: ``MQTTPublishError`` `queueFull`, `stopped`, `invalidMessage` or `tooLarge` if it was not accepted.
     public func offer(_ message: MQTTMessage) throws(MQTTPublishError) {
         try message.validate(for: configuration.version)
         try queue.offer(message)
     }
 
-    /// Publishes a message with the publisher's own Response Topic and unguessable Correlation Data, and waits for the
-    /// reply (MQTT 5.0, 4.10).
+    /// Publishes a message as a request, and waits for the reply (MQTT 5.0, 4.10).
     ///
-    /// Each connection subscribes to the response topic when a request first needs it. If a connection breaks between
-    /// request and reply, the reply may be lost, and the request ends with `timeout`.
+    /// The message gets the Response Topic of this publisher and Correlation Data that cannot be guessed. Each
+    /// connection subscribes to the response topic when a request needs it for the first time. If a connection breaks
+    /// between the request and the reply, the reply may be lost, in which case the request ends with `timeout`.
     ///
     /// - Parameters:
-    ///   - message: The message, without response topic and correlation.
-    ///   - timeout: The time from the call to the reply, including connecting; above zero, at most 24 h.
+    ///   - message: The message, without a response topic and without correlation data.
+    ///   - timeout: The maximum time from the call to the reply, including the time to connect. It must be above zero
+    ///     and at most 24 h.
     /// - Returns: The first reply.
-    /// - Throws: ``MQTTPublishError`` as ``publish(_:)`` does, and `unsupported` with MQTT 3.1.1.
+    /// - Throws: The errors of ``publish(_:)``. With MQTT 3.1.1, ``MQTTPublishError`` `unsupported`.
     public func request(_ message: MQTTMessage, timeout: Duration) async throws(MQTTPublishError) -> MQTTReply {
         guard configuration.version == .v5 else {
             throw MQTTPublishError(
@@ -113,16 +136,18 @@ public final class MQTTPublisher: Sendable {
         return try await queue.request(request, limit: timeout)
     }
 
-    /// Calls an action of another program and waits for its reply.
+    /// Calls an action of another program, and waits for the reply.
     ///
     /// - Parameters:
     ///   - action: The name by which the receiver routes the call.
-    ///   - topic: The receiver's topic, with `{action}` and `{id}` as whole levels, as in ``MQTTPublishing/sendTopic``.
-    ///     Each call generates a new id.
-    ///   - body: The body as JSON; empty for none.
-    ///   - timeout: The time from the call to the reply, including connecting; above zero, at most 24 h.
-    /// - Returns: The reply, whatever its outcome: see ``MQTTReply/outcome``.
-    /// - Throws: ``MQTTPublishError`` as ``request(_:timeout:)`` does.
+    ///   - topic: The topic of the receiver, with `{action}` and `{id}` as whole levels, as in
+    ///     ``MQTTPublishing/sendTopic``. Each call generates a new id.
+    ///   - body: The body as JSON, or no bytes for a call without a body.
+    ///   - timeout: The maximum time from the call to the reply, including the time to connect. It must be above zero
+    ///     and at most 24 h.
+    /// - Returns: The reply, whatever its outcome is. Check ``MQTTReply/outcome`` to see whether the action was
+    ///   handled.
+    /// - Throws: The errors of ``request(_:timeout:)``.
     public func call(
         _ action: ActionName,
         topic: String,
@@ -135,54 +160,59 @@ public final class MQTTPublisher: Sendable {
     }
 }
 
-/// The numbers of a publisher's messages since it was created. Each accepted message counts in exactly one of
+/// The numbers of messages of a publisher since it was created. Each accepted message counts in exactly one of
 /// ``waiting``, ``published`` and ``failed``.
 public struct MQTTPublishCounts: Sendable, Hashable {
-    /// Messages accepted from `publish`, `offer`, `request`, `call`, a sender, or as replies to requests.
+    /// Messages that the publisher accepted. They come from `publish`, `offer`, `request`, `call` or a sender, or are
+    /// replies to requests.
     public internal(set) var accepted = 0
-    /// Messages currently queued or unacknowledged.
+    /// Messages that are currently queued or not yet acknowledged.
     public internal(set) var waiting = 0
-    /// The current size of these messages in bytes: payloads, topics and properties.
+    /// The current size of the waiting messages in bytes. It includes their payloads, topics and properties.
     public internal(set) var waitingBytes = 0
-    /// Messages that the broker accepted: acknowledged, or at QoS 0 written to the socket.
+    /// Messages that the broker acknowledged, and QoS 0 messages that were written to the socket.
     public internal(set) var published = 0
     /// Messages that were accepted but, as far as is known, not published.
     public internal(set) var failed = 0
-    /// The failed messages that the broker refused with a reason code.
+    /// The failed messages that the broker refused, with a reason code.
     public internal(set) var denied = 0
-    /// The failed messages that a stop ended.
+    /// The failed messages that were still waiting when the publisher stopped.
     public internal(set) var stopped = 0
     /// Messages that were not accepted because the queue was full.
     public internal(set) var queueFull = 0
-    /// Messages resent because a connection broke before their acknowledgement; subscribers may get them twice.
+    /// Messages that were sent again because a connection broke before they were acknowledged. Subscribers may get them
+    /// more than once.
     public internal(set) var resent = 0
     /// Replies that matched a request.
     public internal(set) var replies = 0
     /// Replies to requests that had already ended.
     public internal(set) var lateReplies = 0
-    /// Messages on the response topic that match no request: forged or duplicate replies.
+    /// Messages on the response topic that match no request, such as forged or duplicate replies.
     public internal(set) var unmatchedReplies = 0
 }
 
-/// The reason why a message was not published or a request has no reply. Never contains a payload or a secret.
+/// The reason why a message was not published, or why a request has no reply. An error never contains a payload or a
+/// secret.
 public struct MQTTPublishError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The kinds of error; more may be added.
+    /// The kinds of error. Later versions may add more, so handle unknown codes as well.
     public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
         /// The name used in logs, such as `queueFull`.
         public let rawValue: String
 
-        /// Creates a code by its name.
+        /// Creates a code from its name.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
 
         /// The queue is full, or too many requests are waiting for replies. The message was not accepted.
         public static let queueFull = Code(rawValue: "queueFull")
-        /// The broker refused the message or the subscription to the response topic, with the reason code.
+        /// The broker refused the message, or it refused the subscription to the response topic. The error has the
+        /// reason code.
         public static let denied = Code(rawValue: "denied")
         /// The time limit passed. The detail states whether the message was sent and so may have been published.
         public static let timeout = Code(rawValue: "timeout")
-        /// The publisher stopped first, or is not running.
+        /// The publisher stopped before the message was published or answered, or it accepts no messages because it has
+        /// stopped.
         public static let stopped = Code(rawValue: "stopped")
         /// The waiting task was cancelled. The detail states whether the message may have been published.
         public static let cancelled = Code(rawValue: "cancelled")
@@ -190,7 +220,8 @@ public struct MQTTPublishError: Error, Sendable, Hashable, CustomStringConvertib
         public static let invalidMessage = Code(rawValue: "invalidMessage")
         /// The message exceeds the limit of the queue or the broker, or the reply exceeds the configured limit.
         public static let tooLarge = Code(rawValue: "tooLarge")
-        /// The protocol or broker lacks the feature: requests need MQTT 5, and some brokers do not retain messages.
+        /// The protocol or the broker lacks a feature. For example, requests need MQTT 5, and some brokers do not
+        /// retain messages.
         public static let unsupported = Code(rawValue: "unsupported")
         /// A QoS 0 message was lost because the connection broke while it was being written.
         public static let notConnected = Code(rawValue: "notConnected")
@@ -203,7 +234,7 @@ public struct MQTTPublishError: Error, Sendable, Hashable, CustomStringConvertib
 
     /// The kind of error.
     public let code: Code
-    /// The broker's reason code (MQTT 5.0, 2.4), 128 or more, if it sent one.
+    /// The broker's reason code, if it sent one (MQTT 5.0, 2.4). It is 128 or more.
     public let reasonCode: Int?
     /// A sentence that states the error and how to fix it.
     public let detail: String

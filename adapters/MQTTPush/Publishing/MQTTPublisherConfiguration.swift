@@ -2,65 +2,72 @@ import AdapterSupport
 public import SignalboxCore
 public import SignalboxRoutes
 
-/// The configuration of a publisher: its connection and its limits.
+/// The configuration of a publisher, with its connection and its limits.
 public struct MQTTPublisherConfiguration: Sendable {
-    /// The source named in log lines.
+    /// The name of the source that log lines state.
     public var source: SourceName
     /// The broker.
     public var broker: MQTTBroker
-    /// The id by which the broker identifies the publisher; a random one by default. It needs no session.
+    /// The id by which the broker identifies the publisher. By default, it is random, because a publisher needs no
+    /// session.
     public var clientID: MQTTClientID
-    /// The protocol version; 5 by default. An MQTT 3.1.1 broker cannot report that it refused a message, and requests
-    /// have no response topic.
+    /// The protocol version. The default is MQTT 5. With MQTT 3.1.1, the broker cannot report that it refused a
+    /// message, and requests are not possible because there is no response topic.
     public var version: MQTTVersion = .v5
-    /// The security of the connection: for an `mqtts://` broker, TLS with the system's trust store by default.
+    /// The security of the connection. By default, a connection to an `mqtts://` broker uses TLS and trusts the
+    /// authorities that the system trusts.
     public var security: MQTTSecurity
-    /// The user name, read at each connection; none by default.
+    /// The user name, which is read at each connection. The default is `nil`, for a connection without a user name.
     public var username: Secret?
-    /// The password, read at each connection; requires a user name; none by default.
+    /// The password, which is read at each connection and requires a user name. The default is `nil`.
     public var password: Secret?
-    /// The message that the broker publishes if the connection ends without DISCONNECT; none by default.
+    /// The message that the broker publishes if the connection ends without DISCONNECT. The default is `nil`, for no
+    /// message.
     public var will: MQTTWill?
-    /// The maximum time without traffic before a ping, in whole seconds: 0 (no pings) or 5 to 65,535; 30 s by default.
+    /// The maximum time without traffic before the publisher sends a ping, in whole seconds. It is 0 for no pings, or 5
+    /// to 65,535 s. The default is 30 s.
     public var keepalive: Duration = .seconds(30)
-    /// The maximum number of queued and unacknowledged messages, 1 to 1,000,000; 1,000 by default. Further messages
-    /// fail with `queueFull` and are never dropped.
+    /// The maximum number of queued and unacknowledged messages. The valid range is 1 to 1,000,000. The default is
+    /// 1,000. Further messages fail with `queueFull`, so none is dropped silently.
     public var queuedMessages = 1_000
-    /// The maximum total size of these messages in bytes, 1 KiB to 1 GiB; 16 MiB by default. Counts payloads, topics
-    /// and properties. Further messages fail with `queueFull`; a single larger message fails with `tooLarge`.
+    /// The maximum total size of these messages in bytes, which includes their payloads, topics and properties. The
+    /// valid range is 1 KiB to 1 GiB. The default is 16 MiB. Further messages fail with `queueFull`, and a single
+    /// message that is larger fails with `tooLarge`.
     public var queuedBytes = 16 * 1_024 * 1_024
-    /// The maximum number of sent but unacknowledged messages, 1 to 10,000; 100 by default. A broker may allow fewer.
+    /// The maximum number of messages that are sent but not acknowledged. The valid range is 1 to 10,000. The default
+    /// is 100. A broker may allow fewer.
     public var unacknowledgedMessages = 100
-    /// The maximum number of requests waiting for replies, 1 to 100,000; 1,000 by default. Others fail with
-    /// `queueFull`.
+    /// The maximum number of requests that wait for replies. The valid range is 1 to 100,000. The default is 1,000.
+    /// Further requests fail with `queueFull`.
     public var requestsInFlight = 1_000
-    /// The maximum size of a reply in bytes, 1 to 64 MiB; 1 MiB by default. A reply of up to 4 times that ends the
-    /// request with `tooLarge`. The broker discards larger replies, and the request ends with `timeout`.
+    /// The maximum size of a reply in bytes. The valid range is 1 byte to 64 MiB. The default is 1 MiB. A reply of up
+    /// to 4 times that size ends the request with `tooLarge`. The broker discards larger replies, so the request ends
+    /// with `timeout`.
     public var replyBytes = 1_024 * 1_024
-    /// The parent topic of replies, to which the publisher appends an unguessable level; `signalbox/replies` by
-    /// default. The broker must allow the publisher to subscribe below it.
+    /// The parent topic of replies. The publisher appends a level that cannot be guessed, so the broker must allow it
+    /// to subscribe below this topic. The default is `signalbox/replies`.
     public var replyTopic = "signalbox/replies"
-    /// How long ``MQTTPublisher/publish(_:)`` waits, including connecting, 10 ms to 1 h; 30 s by default. Offered
-    /// messages wait in the bounded queue without a time limit.
+    /// How long ``MQTTPublisher/publish(_:)`` waits, including the time to connect. The valid range is 10 ms to 1 h.
+    /// The default is 30 s. Offered messages have no time limit and wait in the bounded queue.
     public var publishTimeout: Duration = .seconds(30)
-    /// How long to wait for the broker to answer CONNECT, accept data or acknowledge a message before the connection is
-    /// dropped, 100 ms to 1 h; 10 s by default.
+    /// How long to wait for the broker to answer CONNECT, accept data or acknowledge a message. After this time, the
+    /// publisher drops the connection. The valid range is 100 ms to 1 h. The default is 10 s.
     public var answerTimeout: Duration = .seconds(10)
-    /// How long a stop waits for acknowledgements of queued messages, 0 to 1 h; 5 s by default. The rest fail with
-    /// `stopped`.
+    /// How long a stop waits for the acknowledgements of queued messages. The valid range is 0 to 1 h. The default is 5
+    /// s. Messages that are not acknowledged by then fail with `stopped`.
     public var stopTimeout: Duration = .seconds(5)
-    /// The back-off between connections.
+    /// The back-off between connection attempts.
     public var reconnect = MQTTReconnect()
-    /// Whether a run throws if its first connection fails; `false` by default. A command should fail; a service should
-    /// retry.
+    /// Whether a run throws if its first connection fails. The default is `false`. Use `true` for a command in a
+    /// terminal, where a person can fix the error. A service should keep trying instead.
     public var firstConnectionMustSucceed = false
 
-    /// Creates a configuration, by default with a random client id.
+    /// Creates a configuration.
     ///
     /// - Parameters:
-    ///   - source: The source named in log lines.
+    ///   - source: The name of the source that log lines state.
     ///   - broker: The broker to publish to.
-    ///   - clientID: The client id; a random one by default.
+    ///   - clientID: The client id. By default, it is random.
     public init(source: SourceName, broker: MQTTBroker, clientID: MQTTClientID = .random()) {
         self.source = source
         self.broker = broker
@@ -70,9 +77,9 @@ public struct MQTTPublisherConfiguration: Sendable {
 }
 
 extension MQTTPublisherConfiguration {
-    /// Validates the range of every value and the consistency between values.
+    /// Checks that every value is in its range and that no values conflict.
     ///
-    /// - Throws: ``MQTTPushError`` `invalidConfiguration` for the first error, with the source's name and advice.
+    /// - Throws: ``MQTTPushError`` `invalidConfiguration` for the first error, with the name of the source and advice.
     public func validate() throws(MQTTPushError) {
         do throws(MQTTPushError) {
             try validateBrokerSettings()
@@ -107,39 +114,46 @@ extension MQTTPublisherConfiguration {
     }
 }
 
-/// The publishing side of a push source: replies to requests, `context.sender`, and its own calls.
+/// The configuration of the publishing side of a push source, which replies to requests, sends for `context.sender`,
+/// and makes calls.
 ///
-/// It uses a second connection with its own client id, because acknowledgements on the receiving connection could not
-/// be held back while something else is sent there. Broker, version, security, credentials, keep-alive and back-off are
-/// the source's.
+/// The publishing side has a second connection with its own client id. It cannot use the receiving connection, because
+/// the acknowledgements there could not be held back while something else is sent. The broker, version, security,
+/// credentials, keep-alive and back-off are those of the source.
 public struct MQTTPublishing: Sendable, Hashable {
-    /// The second connection's client id. If `nil` (default), it is the source's with `-tx` appended, or a random one
-    /// if the source's is random.
+    /// The client id of the second connection. By default, it is the client id of the source with `-tx` appended. If
+    /// the client id of the source is random, this one is random as well.
     public var clientID: MQTTClientID?
-    /// The maximum number of queued and unacknowledged messages, 1 to 1,000,000; 1,000 by default. Others are refused.
+    /// The maximum number of queued and unacknowledged messages. The valid range is 1 to 1,000,000. The default is
+    /// 1,000. Further messages are refused.
     public var queuedMessages = 1_000
-    /// The maximum total size of these messages in bytes, 1 KiB to 1 GiB; 16 MiB by default. Further ones are refused.
+    /// The maximum total size of these messages in bytes. The valid range is 1 KiB to 1 GiB. The default is 16 MiB.
+    /// Further messages are refused.
     public var queuedBytes = 16 * 1_024 * 1_024
-    /// The topics to which replies may be sent. A request whose Response Topic matches none of these filters is not
-    /// answered. Empty by default: clients of the source choose that topic and could make the program publish anywhere.
+    /// The topics to which replies may be sent. A request is answered only if its Response Topic matches one of these
+    /// filters. By default, the list is empty, because the sender of a request chooses that topic and could otherwise
+    /// make the program publish anywhere.
     ///
-    /// Topics that begin with `$` never receive replies, whatever the filters allow.
+    /// Replies are never sent to topics that begin with `$`, even if a filter allows them.
     public var replyTopics: [TopicFilter] = []
-    /// The maximum number of requests waiting for an outcome, 1 to 1,000,000; 10,000 by default. Others are handled but
-    /// not answered.
+    /// The maximum number of requests that wait for an outcome. The valid range is 1 to 1,000,000. The default is
+    /// 10,000. Further requests are handled but not answered.
     public var waitingReplies = 10_000
-    /// The topic to which `context.sender` and ``MQTTPushAdapter/call(_:body:timeout:)`` publish, with `{action}` and
-    /// `{id}` as whole levels; `nil` (default) for no sender and no calls.
+    /// The topic to which `context.sender` and ``MQTTPushAdapter/call(_:body:timeout:)`` publish. It can have
+    /// `{action}` and `{id}` as whole levels. By default, there is no topic, so there is no sender and calls are not
+    /// possible.
     ///
-    /// With `{action}` the payload is the body; without it, a standard envelope `{"action", "id", "body"}`. With
-    /// `{action}` but without `{id}`, the id becomes the user property `id` (MQTT 5 only).
+    /// If the topic has `{action}`, the payload is the body. Otherwise, the payload is a standard envelope,
+    /// `{"action", "id", "body"}`. If the topic has `{action}` but not `{id}`, the id becomes the user property `id`,
+    /// which requires MQTT 5.
     public var sendTopic: String?
-    /// The parent topic of replies to calls, to which the publisher appends an unguessable level; `signalbox/replies`
-    /// by default.
+    /// The parent topic of the replies to calls, to which the publisher appends a level that cannot be guessed. The
+    /// default is `signalbox/replies`.
     public var responseTopic = "signalbox/replies"
-    /// How long a publish waits for its acknowledgement, 10 ms to 1 h; 30 s by default.
+    /// How long a publish waits for its acknowledgement. The valid range is 10 ms to 1 h. The default is 30 s.
     public var publishTimeout: Duration = .seconds(30)
-    /// How long a stop waits for acknowledgements of queued messages, 0 to 1 h; 5 s by default.
+    /// How long a stop waits for the acknowledgements of queued messages. The valid range is 0 to 1 h. The default is 5
+    /// s.
     public var stopTimeout: Duration = .seconds(5)
 
     /// Creates a configuration without reply topics and without a send topic.
@@ -147,7 +161,7 @@ public struct MQTTPublishing: Sendable, Hashable {
 }
 
 extension MQTTPushConfiguration {
-    /// The configuration of the second client, or `nil` if the source only receives.
+    /// The configuration of the client that publishes, or `nil` if the source only receives.
     var publisher: MQTTPublisherConfiguration? {
         guard let publishing else { return nil }
         var publisher = MQTTPublisherConfiguration(
@@ -172,7 +186,7 @@ extension MQTTPushConfiguration {
         return publisher
     }
 
-    /// Validates ``publishing`` and its consistency with the source.
+    /// Validates ``publishing``, and checks that it does not conflict with the source.
     func validatePublishing() throws(MQTTPushError) {
         guard let publishing, let publisher else { return }
         try publisher.validate()
@@ -198,7 +212,7 @@ extension MQTTPushConfiguration {
 }
 
 extension MQTTClientID {
-    /// The id of the publishing client that belongs to this one.
+    /// The id of the publishing client that belongs to the client with this id.
     fileprivate var publisher: MQTTClientID {
         if isRandom { return .random() }
         // An id of maximum length cannot be extended.

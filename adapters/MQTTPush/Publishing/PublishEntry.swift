@@ -1,14 +1,14 @@
-/// A message from its acceptance to the broker's acknowledgement.
+/// A message that the publisher has accepted and the broker has not acknowledged yet.
 struct PublishEntry {
     /// The recipient of the result.
     enum Waiter {
         /// The message was offered, so no caller is waiting.
         case fireAndForget
         case publish(CheckedContinuation<Result<MQTTReceipt, MQTTPublishError>, Never>)
-        /// The request with this correlation, which waits for a reply as well as the acknowledgement.
+        /// The request with this correlation waits, for a reply as well as for the acknowledgement.
         case request([UInt8])
-        /// The caller stopped waiting after the message was sent. The entry remains until it is acknowledged or the
-        /// connection ends, like the message in the library.
+        /// The caller stopped waiting after the message was sent. The entry remains until the message is acknowledged
+        /// or the connection ends, because the library keeps the message that long.
         case cancelled
     }
 
@@ -17,9 +17,9 @@ struct PublishEntry {
     /// When the message expires.
     let expires: ContinuousClock.Instant?
     var waiter: Waiter
-    /// When the message was passed to the current connection.
+    /// When the message was passed to the current connection, if it was.
     var sentAt: ContinuousClock.Instant?
-    /// Whether the message was passed to any connection and so may have been published.
+    /// Whether the message was passed to any connection, in which case it may have been published.
     var wasSent = false
 
     init(_ message: MQTTMessage, waiter: Waiter, now: ContinuousClock.Instant) {
@@ -39,7 +39,7 @@ struct PublishEntry {
 }
 
 extension MQTTMessage {
-    /// The number of bytes that count towards the queue's limit.
+    /// The number of bytes that count towards the limit of the queue.
     var size: Int {
         var size = payload.count + topic.utf8.count
         size += (responseTopic?.utf8.count ?? 0) + (correlation?.count ?? 0) + (contentType?.utf8.count ?? 0)
@@ -58,10 +58,10 @@ enum PublishCompletion {
         CheckedContinuation<Result<MQTTReply, MQTTPublishError>, Never>,
         Result<MQTTReply, MQTTPublishError>
     )
-    /// No caller is waiting; the log reports that an offered message was not published.
+    /// An offered message was not published. No caller is waiting, so the log reports this.
     case offered(topic: String, MQTTPublishError)
 
-    /// Resumes the waiter; an offered message has none.
+    /// Resumes the waiter. An offered message has none.
     func resume() {
         switch self {
         case .publish(let waiter, let result): waiter.resume(returning: result)

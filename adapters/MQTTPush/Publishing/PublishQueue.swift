@@ -1,17 +1,18 @@
 import AdapterSupport
 import Synchronization
 
-/// A publisher's table behind a lock, with its waiters and its thread's wake signal. Any thread; never blocks.
+/// The table of a publisher, protected by a lock, with its waiters and the wake signal of its thread. A queue is safe
+/// to use from any thread, and its methods never block.
 final class PublishQueue: Sendable {
     private struct State {
         var table: PublishTable
-        /// Wakes the thread of the active run, and identifies the run; `nil` without one.
+        /// Wakes the thread of the active run, and identifies the run. `nil` if no run is active.
         var wake: WakeSignal?
         /// The log of the latest run.
         var log: BrokerLog?
     }
 
-    /// The topic of replies, unique to this publisher.
+    /// The topic of replies, which is unique to this publisher.
     let replyTopic: String
     private let state: Mutex<State>
     private let lastNumber = Atomic<UInt64>(0)
@@ -29,12 +30,12 @@ final class PublishQueue: Sendable {
         if let refusal = accept(message, as: nextNumber(), waiter: .fireAndForget) { throw refusal }
     }
 
-    /// Accepts a pending reply, even while the publisher is stopping.
+    /// Accepts a reply to a received request, even while the publisher is stopping.
     func reply(_ message: MQTTMessage) throws(MQTTPublishError) {
         if let refusal = accept(message, as: nextNumber(), waiter: .fireAndForget, isReply: true) { throw refusal }
     }
 
-    /// Adds `count`, which may be negative, to the number of pending replies.
+    /// Changes the number of pending replies by `count`, which may be negative.
     func addPendingReplies(_ count: Int) {
         let wake = state.withLock { state in
             state.table.pendingReplies += count
@@ -82,8 +83,8 @@ final class PublishQueue: Sendable {
 
     /// Accepts a message and wakes the thread, unless the table refuses the message.
     ///
-    /// - Parameter request: The waiter for the reply, if the message is a request.
-    /// - Returns: The reason for a refusal.
+    /// - Parameter request: The waiter of the reply, if the message is a request.
+    /// - Returns: The reason if the message was refused, otherwise `nil`.
     private func accept(
         _ message: MQTTMessage,
         as number: UInt64,
@@ -107,7 +108,7 @@ final class PublishQueue: Sendable {
         for completion in completions { completion.resume() }
     }
 
-    /// Logs that a request is not answered. There is a log only once a run has started.
+    /// Logs that a request is not answered. Before the first run there is no log, so nothing is logged.
     func logUnansweredRequest(_ topic: String, _ reason: String) {
         state.withLock { $0.log }?.unansweredRequest(topic, reason)
     }
@@ -116,7 +117,7 @@ final class PublishQueue: Sendable {
 
     /// Starts a run, which opens the queue.
     ///
-    /// - Parameter run: Wakes the run's thread, and identifies the run.
+    /// - Parameter run: The signal that wakes the thread of the run. It also identifies the run.
     /// - Returns: `false` if a run is already active.
     func begin(_ run: WakeSignal, log: BrokerLog) -> Bool {
         state.withLock { state in
@@ -135,7 +136,7 @@ final class PublishQueue: Sendable {
         }
     }
 
-    /// Ends the run. Remaining messages fail with `stopped`. Idempotent.
+    /// Ends the run. The remaining messages fail with `stopped`. A second call has no effect.
     func end(_ run: WakeSignal) {
         change(run) { state in
             state.wake = nil

@@ -2,10 +2,10 @@ import AdapterSupport
 import DequeModule
 import SignalboxCore
 
-/// The state of a publisher: waiting and unacknowledged messages, and requests waiting for replies. A value type that
-/// performs no I/O and reads no clock.
+/// The state of a publisher, with its waiting and unacknowledged messages and the requests that wait for replies. The
+/// table performs no I/O and reads no clock.
 ///
-/// Every accepted message ends exactly once: published or failed.
+/// Every accepted message ends exactly once, either published or failed.
 struct PublishTable {
     enum Phase { case open, stopping, closed }
 
@@ -26,14 +26,15 @@ struct PublishTable {
     var phase = Phase.open
     private(set) var entries: [UInt64: PublishEntry] = [:]
     var requests: [[UInt8]: Request] = [:]
-    /// The correlations of ended requests, which distinguish late replies from forged ones.
+    /// The correlations of requests that have ended, so that late replies can be distinguished from forged ones.
     var ended = EndedRequests()
-    /// The number of received requests that are not yet answered. A stop waits for them.
+    /// The number of received requests that are not answered yet. A stop waits for these replies.
     var pendingReplies = 0
     private(set) var counts = MQTTPublishCounts()
     private(set) var inFlight: Set<UInt64> = []
     private var bytes = 0
-    /// The numbers of unsent messages in sending order. Numbers of ended messages are skipped.
+    /// The numbers of the unsent messages, in the order in which they are sent. The numbers of messages that have ended
+    /// are skipped.
     private var messageQueue = Deque<UInt64>()
     private var requestQueue = Deque<UInt64>()
 
@@ -42,8 +43,8 @@ struct PublishTable {
         ended.capacity = limits.requestsInFlight
     }
 
-    /// Whether no reply is pending and no message is waiting or unacknowledged, except those whose caller no longer
-    /// waits.
+    /// Whether no reply is pending and no message is waiting or unacknowledged. Messages whose callers no longer wait
+    /// do not count.
     var isEmpty: Bool { counts.waiting == 0 && pendingReplies == 0 }
 
     var wantsReplies: Bool { !requests.isEmpty }
@@ -52,7 +53,8 @@ struct PublishTable {
 
     /// Returns why a message cannot be accepted, or `nil` if it can.
     ///
-    /// - Parameter isReply: Whether it is a pending reply, which is accepted even while the publisher is stopping.
+    /// - Parameter isReply: Whether the message is a reply to a received request. The table accepts such replies even
+    ///   while the publisher is stopping.
     mutating func refusal(
         of message: MQTTMessage,
         isRequest: Bool,
@@ -89,14 +91,14 @@ struct PublishTable {
         }
     }
 
-    /// Ends the wait of a message's caller.
+    /// Ends the wait of the caller of a message.
     mutating func cancelWait(_ number: UInt64, _ end: WaitEnd) -> [PublishCompletion] {
         guard let entry = entries[number] else { return [] }
         let error = MQTTPublishError.waitEnded(end, wasSent: entry.wasSent)
         return fail(number, error, keepsEntry: entry.sentAt != nil)
     }
 
-    /// Ends the wait of a request's caller, whether or not its message is still in the table.
+    /// Ends the wait of the caller of a request, whether or not the message is still in the table.
     mutating func cancelWait(request correlation: [UInt8], _ waitEnd: WaitEnd) -> [PublishCompletion] {
         guard let request = requests[correlation] else { return [] }
         if entries[request.number] != nil { return cancelWait(request.number, waitEnd) }
@@ -126,7 +128,7 @@ struct PublishTable {
         return nil
     }
 
-    /// Takes the older of the two queues' first numbers, so that neither queue starves the other.
+    /// Takes the lower of the first numbers of the two queues, so that neither queue starves the other.
     private mutating func takeFirst(requests allowsRequests: Bool) -> UInt64? {
         let message = messageQueue.first(waitingIn: entries)
         let request = allowsRequests ? requestQueue.first(waitingIn: entries) : nil
@@ -134,7 +136,7 @@ struct PublishTable {
         return requestQueue.popFirst()
     }
 
-    /// Handles an acknowledgement, or at QoS 0 the write to the socket.
+    /// Handles the acknowledgement of a message, or its write to the socket at QoS 0.
     mutating func acknowledged(_ number: UInt64, _ code: ReasonCode) -> [PublishCompletion] {
         guard code.isFailure else { return published(number, MQTTReceipt(reasonCode: Int(code.rawValue))) }
         counts.denied += entries[number].map { $0.isCancelled ? 0 : 1 } ?? 0
@@ -148,7 +150,7 @@ struct PublishTable {
         return []
     }
 
-    /// Fails a message. With `keepsEntry` its entry remains, because the library still holds the message.
+    /// Fails a message. If `keepsEntry` is true, the entry remains, because the library still holds the message.
     mutating func fail(_ number: UInt64, _ error: MQTTPublishError, keepsEntry: Bool) -> [PublishCompletion] {
         guard let entry = entries[number] else { return [] }
         if keepsEntry {
@@ -167,7 +169,7 @@ struct PublishTable {
         }
     }
 
-    /// Handles the end of the connection: QoS 1 messages are sent again, QoS 0 messages are lost.
+    /// Handles the end of the connection. QoS 1 messages are sent again on the next one, and QoS 0 messages are lost.
     mutating func disconnected() -> [PublishCompletion] {
         var completions: [PublishCompletion] = []
         var messagesToResend: [UInt64] = []
@@ -238,7 +240,8 @@ extension PublishTable {
             return []
         }
         counts.replies += 1
-        // A reply proves that the request was delivered. It is not sent again even if it is still unacknowledged.
+        // A reply proves that the request was delivered, so the request is not sent again even if it is not
+        // acknowledged.
         if let number = requests[correlation]?.number, let entry = entries[number] {
             counts.published += 1
             if entry.sentAt == nil {
@@ -261,7 +264,7 @@ extension PublishTable {
         return completions
     }
 
-    /// Ends a request. Its message, if still in the table, has no waiter afterwards.
+    /// Ends a request. If the message of the request is still in the table, it has no waiter afterwards.
     private mutating func end(
         _ correlation: [UInt8],
         _ result: Result<MQTTReply, MQTTPublishError>
@@ -273,20 +276,20 @@ extension PublishTable {
 }
 
 extension Deque<UInt64> {
-    /// Adds a number and limits the memory of the queue to about twice that of the waiting messages.
+    /// Adds a number. The queue then has at most about twice as many numbers as there are waiting messages.
     fileprivate mutating func append(_ number: UInt64, waitingIn entries: [UInt64: PublishEntry]) {
         append(number)
         if count > 2 * entries.count + 64 { removeAll { entries[$0] == nil } }
     }
 
-    /// Returns the first number of a waiting message and removes those before it.
+    /// Returns the first number of a waiting message, and removes the numbers before it.
     fileprivate mutating func first(waitingIn entries: [UInt64: PublishEntry]) -> UInt64? {
         while let number = first, entries[number] == nil { removeFirst() }
         return first
     }
 }
 
-/// The correlations of the most recently ended requests, as many as may be in flight.
+/// The correlations of the requests that ended most recently. It keeps as many as there can be requests in flight.
 struct EndedRequests {
     var capacity = 1
     private var known: Set<[UInt8]> = []

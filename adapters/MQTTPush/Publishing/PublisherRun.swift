@@ -1,12 +1,13 @@
 import AdapterSupport
 import Logging
 
-/// One run of a publisher: its thread and its bridge.
+/// One run of a publisher, with its thread and the bridge to that thread.
 struct PublisherRun: Sendable {
     private let bridge: ThreadBridge<MQTTPushError>
     private let queue: PublishQueue
 
-    /// - Throws: ``MQTTPushError`` `noResources`, or `invalidConfiguration` if a run is already active.
+    /// - Throws: ``MQTTPushError`` `noResources` if the system cannot create the thread, or `invalidConfiguration` if a
+    ///   run is already active.
     init(
         _ configuration: MQTTPublisherConfiguration,
         queue: PublishQueue,
@@ -33,7 +34,7 @@ struct PublisherRun: Sendable {
         self.queue = queue
     }
 
-    /// Publishes until the publisher is stopped. Runs on the thread.
+    /// Publishes until the publisher is stopped. The thread of the run executes this method.
     private static func run(
         _ configuration: MQTTPublisherConfiguration,
         _ queue: PublishQueue,
@@ -52,13 +53,14 @@ struct PublisherRun: Sendable {
         if wasConnected || left > 0 { log.stopped(left) }
     }
 
-    /// Stops accepting messages; queued ones are sent within the configured time. Idempotent; any thread.
+    /// Stops accepting messages. Those in the queue are still sent, within the configured time. This method is safe to
+    /// call from any thread, and a second call has no effect.
     func stop() {
         queue.stop(bridge.wake)
         bridge.stop()
     }
 
-    /// Returns when the run is over and every waiter has its result. Cancellation does not end the wait.
+    /// Waits until the run is over and every waiter has its result. Cancelling the task does not end this wait.
     func ended() async throws(MQTTPushError) {
         let end = await bridge.ended()
         queue.end(bridge.wake)

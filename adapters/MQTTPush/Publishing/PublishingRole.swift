@@ -1,7 +1,7 @@
 import AdapterSupport
 import CMosquitto
 
-/// The publishing side of one connection. Belongs to the publisher's thread.
+/// The publishing side of one connection. Only the thread of the publisher uses it.
 final class PublishingRole: BrokerRole {
     private enum ReplySubscription: Equatable {
         case none, granted
@@ -13,16 +13,16 @@ final class PublishingRole: BrokerRole {
     private let queue: PublishQueue
     private let run: WakeSignal
     private let log: BrokerLog
-    /// Whether the broker has accepted a message.
+    /// Whether the broker has accepted a message on this connection.
     private var hasPublished = false
     private var replySubscription = ReplySubscription.none
     /// The numbers of unacknowledged messages, by packet identifier.
     private var packets: [Int32: UInt64] = [:]
     private var lastProgress = ContinuousClock.now
-    /// When a stop ends the connection although messages are waiting.
+    /// When a stop ends the connection even if messages are still waiting.
     private var stopBy: ContinuousClock.Instant?
 
-    /// - Parameter run: Identifies the queue's run.
+    /// - Parameter run: The wake signal that identifies the run in the queue.
     init(_ configuration: MQTTPublisherConfiguration, queue: PublishQueue, run: WakeSignal, log: BrokerLog) {
         self.configuration = configuration
         self.queue = queue
@@ -37,7 +37,7 @@ final class PublishingRole: BrokerRole {
 
     func turn(_ connection: BrokerConnection) -> BrokerDisconnectReason? {
         if let reason = connection.isOpen ? send(connection) : connection.write() { return reason }
-        // A handshake continues when data from the broker arrives.
+        // During a handshake, writing continues only when data from the broker arrives.
         let mayWrite = connection.client.wantsWrite && connection.client.isSecured
         _ = connection.wait(for: mayWrite ? [.readable, .writable] : .readable, until: stopBy)
         for _ in 0..<256 {
@@ -48,7 +48,7 @@ final class PublishingRole: BrokerRole {
         return connection.write() ?? connection.open() ?? connection.keepAlive()
     }
 
-    /// Disconnects once the queue is empty or the time to stop is over.
+    /// Disconnects when the queue is empty or the stop timeout has passed.
     func stop(_ connection: BrokerConnection) -> BrokerDisconnectReason? {
         let deadline = stopBy ?? .now + configuration.stopTimeout
         stopBy = deadline
@@ -62,7 +62,7 @@ final class PublishingRole: BrokerRole {
         return !packets.isEmpty && now - lastProgress > configuration.answerTimeout
     }
 
-    /// Unacknowledged messages wait again.
+    /// Returns the unacknowledged messages to the queue.
     func ended(_ reason: BrokerDisconnectReason) -> Bool {
         queue.change(run) { $0.disconnected() }
         return hasPublished
@@ -70,7 +70,7 @@ final class PublishingRole: BrokerRole {
 
     // MARK: - To the broker
 
-    /// Passes the messages that may be sent to the library.
+    /// Passes messages to the library, as many as may be sent.
     private func send(_ connection: BrokerConnection) -> BrokerDisconnectReason? {
         let wantsReplies = queue.read(run) { $0.wantsReplies } ?? false
         if wantsReplies, replySubscription == .none, let reason = subscribe(connection) { return reason }
@@ -82,7 +82,8 @@ final class PublishingRole: BrokerRole {
                 continue
             }
             if packets.isEmpty { lastProgress = .now }
-            // A reused identifier belongs to a message that was never acknowledged, so the connection has failed.
+            // The library uses an identifier again only if the message that had it was never acknowledged, so the
+            // connection has failed.
             guard packets.updateValue(next.number, forKey: packet) == nil else { return .timedOut }
         }
         return connection.write()
@@ -137,7 +138,7 @@ final class PublishingRole: BrokerRole {
 
     func received(_ message: BrokerMessage) {
         let properties = message.properties.map { PushProperties(copying: $0) }
-        // The correlation counts only on the reply topic.
+        // A correlation is valid only on the reply topic.
         let correlation = message.topic.elementsEqual(queue.replyTopic.utf8) ? properties?.correlationData : nil
         let result = reply(message.payload, properties)
         queue.change(run) { $0.replied(correlation, result) }

@@ -3,7 +3,8 @@ import SignalboxCore
 import SignalboxRoutes
 import Synchronization
 
-/// Tracks the requests among a source's arrivals and replies when they have an outcome. Any thread; never blocks.
+/// Tracks the requests among the arrivals of a source, and replies when they have an outcome. A responder is safe to
+/// use from any thread, and its methods never block.
 ///
 /// Response topics are untrusted, so they are checked before a request is stored.
 final class Responder: Sendable {
@@ -13,11 +14,13 @@ final class Responder: Sendable {
         let correlation: [UInt8]?
         let id: ActionID?
         let key: IDKey
-        /// At 1 the broker redelivers an unanswered request; at 0 the request is lost.
+        /// The quality of service. If the request is abandoned, the broker redelivers it at QoS 1, but at QoS 0 it is
+        /// lost.
         let qos: Int
     }
 
-    /// Identifies a request: tokens are unique only within the sink of one connection in one run.
+    /// Identifies a request. A token alone is not enough, because tokens are unique only within the sink of one
+    /// connection in one run.
     private struct RequestKey: Hashable {
         let sink: ObjectIdentifier
         let token: UInt64
@@ -43,7 +46,7 @@ final class Responder: Sendable {
 
     /// Stores the requests of a batch before it is submitted.
     ///
-    /// - Parameter sink: The sink that receives the outcomes. It lives as long as any are outstanding.
+    /// - Parameter sink: The sink that receives the outcomes. It lives until it has received all of them.
     func register(_ batch: [Arrival], for sink: BatchSink) {
         for arrival in batch {
             guard let facts = arrival.origin.facts as? PushFacts, let properties = facts.properties,
@@ -53,7 +56,7 @@ final class Responder: Sendable {
                 refuse(topic, reason)
                 continue
             }
-            // An assigned id is unknown to the requester.
+            // The requester does not know an id that was assigned here.
             let action = (try? arrival.reading.get()).flatMap { $0.idKey == .assigned ? nil : $0 }
             let address = ReplyAddress(
                 topic: topic,
@@ -106,7 +109,7 @@ final class Responder: Sendable {
         if count > 0 { publisher.queue.addPendingReplies(-count) }
     }
 
-    /// Replies to a request. An abandoned request gets no reply: at QoS 1 the broker redelivers it.
+    /// Replies to a request. An abandoned request gets no reply, because at QoS 1 the broker redelivers it.
     func settle(_ token: UInt64, for sink: BatchSink, _ outcome: Outcome) {
         let key = RequestKey(sink: ObjectIdentifier(sink), token: token)
         guard let address = state.withLock({ $0.waiting.removeValue(forKey: key) }) else { return }
@@ -137,10 +140,11 @@ final class Responder: Sendable {
 public struct MQTTReplyCounts: Sendable, Hashable {
     /// Replies accepted by the publisher.
     public internal(set) var answered = 0
-    /// Requests that are never answered: their response topic is not allowed, or too many requests wait for an outcome.
+    /// Requests that are never answered, because their response topic is not allowed or because too many requests
+    /// waited for an outcome.
     public internal(set) var refused = 0
-    /// Requests without a reply. Either the publisher did not accept the reply, for example because its queue was full,
-    /// or the request arrived at QoS 0 and was abandoned or never submitted.
+    /// Requests whose reply was lost. Either the publisher did not accept the reply, for example because its queue was
+    /// full, or the request arrived at QoS 0 and was abandoned or never submitted.
     public internal(set) var lost = 0
 }
 

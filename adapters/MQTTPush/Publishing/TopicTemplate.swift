@@ -4,7 +4,7 @@ package import SignalboxRoutes
 
 /// A topic to publish to, with `{action}` and `{id}` as levels: `devices/{action}/{id}`.
 ///
-/// Ids are untrusted: they can neither change the number of levels nor address the broker's own topics.
+/// Ids are untrusted, so an id can neither change the number of levels nor address the topics of the broker itself.
 package struct TopicTemplate: Sendable, Hashable {
     private enum Level: Sendable, Hashable {
         case text(String)
@@ -65,7 +65,7 @@ package struct TopicTemplate: Sendable, Hashable {
             )
         }
         let topic = filled(action: action.text, id: id)
-        // The first level may be an id such as `$SYS`.
+        // The first level may be an id, and that id could be `$SYS`.
         guard !topic.hasPrefix("$"), (try? TopicName(topic)) != nil else {
             throw TopicTemplateError(description: "this id makes the topic invalid")
         }
@@ -83,7 +83,7 @@ package struct TopicTemplate: Sendable, Hashable {
     }
 }
 
-/// An error in a topic template, or in an id to insert.
+/// An error in a topic template, or in an id that it should contain.
 package struct TopicTemplateError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The error. It does not quote the text.
     package let description: String

@@ -4,8 +4,9 @@ import Synchronization
 
 /// Collects the outcomes of one batch at a time and wakes the loop thread when all are settled.
 ///
-/// A token combines the batch's generation with the message's index. A settlement that arrives after the next batch
-/// began, as for journalled arrivals, is recognized by its generation. Each receive loop has one sink.
+/// A token combines the generation of the batch with the index of the message. The settlement of a journalled arrival
+/// may come when the next batch has already started, and the sink recognizes this by the generation. Each receive loop
+/// has one sink.
 final class BatchSink: SettlementSink {
     private enum Mark: UInt8 { case waiting, acknowledged, abandoned }
 
@@ -23,7 +24,8 @@ final class BatchSink: SettlementSink {
     private let wake: WakeSignal
     private let responder: Responder?
 
-    /// - Parameter responder: Replies to the requests among the messages; `nil` if the source answers none.
+    /// - Parameter responder: The object that replies to the requests among the messages, or `nil` if the source
+    ///   answers no requests.
     init(wake: WakeSignal, responder: Responder? = nil) {
         self.wake = wake
         self.responder = responder
@@ -43,7 +45,7 @@ final class BatchSink: SettlementSink {
         responder?.unregister(batch, for: self)
     }
 
-    /// Begins a batch. Settlements of earlier batches are ignored from here on.
+    /// Begins a batch. From here on, the sink ignores the settlements of earlier batches.
     func begin(generation: UInt32, count: Int) {
         state.withLock { state in
             state.generation = generation
@@ -55,12 +57,12 @@ final class BatchSink: SettlementSink {
         }
     }
 
-    /// Sets how many messages of the batch were submitted. The batch cannot be done before this call.
+    /// Sets how many messages of the batch were submitted. The batch is never done before this call.
     func finishSubmitting(taken: Int) {
         state.withLock { $0.taken = taken }
     }
 
-    /// Whether every submitted message may be acknowledged or was abandoned.
+    /// Whether every submitted message either may be acknowledged or was abandoned.
     var isDone: Bool { state.withLock { $0.isDone } }
 
     /// The number of abandoned messages in the batch so far.
@@ -94,10 +96,11 @@ final class BatchSink: SettlementSink {
     }
 }
 
-/// Sizes the next batch, so that a slow plugin gets no more than it can settle within the ack deadline.
+/// Chooses the size of the next batch, so that a slow plugin gets no more messages than it can settle within the ack
+/// deadline.
 ///
-/// The size is one after each connect. It doubles after a full batch was settled within an eighth of the ack
-/// deadline, and halves after a batch took more than half of it.
+/// The size is one message on a new connection. It doubles when a full batch was settled within an eighth of the ack
+/// deadline, and halves when a batch took more than half of the deadline.
 struct BatchSizing: Equatable {
     /// The maximum number of messages in the next batch.
     private(set) var target = 1

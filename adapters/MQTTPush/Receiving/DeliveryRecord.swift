@@ -1,12 +1,12 @@
-/// The messages in flight, and those that were in flight when earlier processes ended. Performs no I/O.
+/// The messages in flight, and those that were in flight when an earlier process crashed. A record performs no I/O.
 struct DeliveryRecord: Equatable {
-    /// A message during whose handling an earlier process crashed, or one of the same batch.
+    /// A message that may have crashed an earlier process, because it was in flight when that process crashed.
     struct Suspect: Equatable {
         let fingerprint: MessageFingerprint
         var crashes: UInt32
     }
 
-    /// The maximum number of suspects; beyond it the oldest are dropped.
+    /// The maximum number of suspects. Beyond it, the oldest suspects are dropped.
     static let suspectLimit = 256
 
     private(set) var inFlight: [MessageFingerprint] = []
@@ -14,18 +14,19 @@ struct DeliveryRecord: Equatable {
 
     init() {}
 
-    /// - Parameter inFlight: The messages in flight; ``afterCrash`` considers only the first ``suspectLimit``.
+    /// - Parameter inFlight: The messages in flight. Of these, ``afterCrash`` considers only the first
+    ///   ``suspectLimit``.
     init(inFlight: [MessageFingerprint], suspects: [Suspect]) {
         self.inFlight = inFlight
         self.suspects = Array(suspects.suffix(DeliveryRecord.suspectLimit))
     }
 
-    /// The record for the next process if the one with this record has crashed.
+    /// The record with which the next process starts if the process that wrote this record has crashed.
     var afterCrash: DeliveryRecord {
         var next = DeliveryRecord(inFlight: [], suspects: suspects)
         for fingerprint in inFlight.prefix(DeliveryRecord.suspectLimit) {
             if let index = next.suspects.firstIndex(where: { $0.fingerprint == fingerprint }) {
-                // Saturates, because the number comes from a file.
+                // The number comes from a file, so the addition must not overflow.
                 let crashes = next.suspects[index].crashes
                 next.suspects[index].crashes = max(crashes, crashes &+ 1)
             } else {
@@ -36,7 +37,7 @@ struct DeliveryRecord: Equatable {
         return next
     }
 
-    /// Returns how many processes crashed while handling the message.
+    /// Returns how many processes crashed while the message was in flight.
     func crashes(of fingerprint: MessageFingerprint) -> Int {
         suspects.first { $0.fingerprint == fingerprint }.map { Int($0.crashes) } ?? 0
     }
@@ -47,8 +48,9 @@ struct DeliveryRecord: Equatable {
 
     /// Ends the batch.
     ///
-    /// - Parameter isSettled: Whether its messages are settled and so are not redelivered.
-    /// - Returns: Whether suspects were cleared.
+    /// - Parameter isSettled: Whether all messages of the batch are settled, in which case the broker does not
+    ///   redeliver them.
+    /// - Returns: Whether the settled batch cleared suspects.
     mutating func end(isSettled: Bool) -> Bool {
         let ended = inFlight
         inFlight = []
@@ -58,8 +60,8 @@ struct DeliveryRecord: Equatable {
         return suspects.count < count
     }
 
-    /// Removes suspects that will not be redelivered because the broker discarded the session or sent other messages
-    /// instead. Retained messages stay, as they arrive with any session.
+    /// Removes the suspects that the broker will not redeliver, because it discarded the session or has sent other
+    /// messages instead. Retained messages stay, because they arrive in every session.
     mutating func clearSuspects() {
         suspects.removeAll { !$0.fingerprint.isRetained }
     }
@@ -70,11 +72,13 @@ struct DeliveryRecord: Equatable {
 extension DeliveryRecord {
     private static let signature = Array("SBXDLV1\n".utf8)
     fileprivate static let fingerprintBytes = 16
-    /// The offset of the messages in flight: after the signature, two counts and the suspects.
+    /// The offset of the messages in flight, which follow the signature, two counts and the suspects.
     static let inFlightOffset = signature.count + 8 + suspectLimit * fingerprintBytes
-    /// The offset of their count.
+    /// The offset of the number of messages in flight.
     static let countOffset = signature.count
 
+    /// Decodes a record.
+    ///
     /// - Returns: `nil` if the bytes are not a record.
     init?(_ bytes: [UInt8]) {
         guard bytes.count >= DeliveryRecord.inFlightOffset, bytes.starts(with: DeliveryRecord.signature) else {
@@ -89,7 +93,7 @@ extension DeliveryRecord {
         inFlight = Suspect.read(fingerprints, at: DeliveryRecord.inFlightOffset, in: bytes).map(\.fingerprint)
     }
 
-    /// The signature, the counts and the suspects: everything before ``inFlightOffset``.
+    /// The part of the file before ``inFlightOffset``: the signature, the counts and the suspects.
     var head: [UInt8] {
         var bytes = DeliveryRecord.signature
         bytes.append(littleEndian: UInt32(inFlight.count))
@@ -140,13 +144,13 @@ extension [UInt8] {
     }
 }
 
-/// Identifies a QoS 1 message by its packet identifier and a checksum.
+/// Identifies a QoS 1 message by its packet identifier and a checksum, so that a redelivered message is recognized.
 ///
-/// The broker keeps the identifier until the message is acknowledged, but then reuses it, so a checksum of a few bytes
-/// is added. A retained message arrives with each subscription under another identifier, so its fingerprint has no
-/// identifier and a checksum of all bytes.
+/// The broker keeps the packet identifier until the message is acknowledged. After that it uses the identifier for
+/// other messages, so the fingerprint also has a checksum of a few bytes. A retained message has another identifier at
+/// each subscription, so its fingerprint has no identifier, but a checksum of all bytes.
 struct MessageFingerprint: Hashable {
-    /// 0 for a retained message.
+    /// The packet identifier, or 0 for a retained message.
     let packetID: UInt16
     let checksum: UInt64
 

@@ -1,17 +1,17 @@
 import AdapterSupport
 import SignalboxCore
 
-/// Records in a file which messages are in flight, and recognizes those whose handling made earlier processes crash.
-/// Belongs to the source's thread.
+/// Records in a file which messages are in flight, and recognizes those that were in flight when earlier processes
+/// crashed. Only the thread of the source uses it.
 final class DeliveryTracker {
     private let limit: MQTTDeliveryLimit
     private let file: DeliveryFile
     private let log: BrokerLog
     private let receiveMaximum: Int
     private var record: DeliveryRecord
-    /// The fingerprints of the batch being filled.
+    /// The fingerprints of the batch that is being filled.
     private var fingerprints: [MessageFingerprint] = []
-    /// How many other messages may arrive on this connection before the suspects are cleared.
+    /// How many messages that are not suspects may still arrive on this connection before the suspects are cleared.
     private var messagesUntilCleared: Int
 
     /// - Throws: ``DeliveryFileError``.
@@ -20,28 +20,29 @@ final class DeliveryTracker {
         self.log = log
         self.receiveMaximum = receiveMaximum
         file = try DeliveryFile(path: limit.file)
-        // Long enough for any configuration: the previous one may have had longer batches.
+        // The file may come from a configuration with longer batches, so this limit suffices for any configuration.
         record = try file.read(limit: DeliveryRecord.inFlightOffset + 16 * 65_535).afterCrash
         messagesUntilCleared = receiveMaximum + record.suspects.count
         try file.write(record)
     }
 
-    /// Whether messages must be handled one by one because one of them may have ended a process.
+    /// Whether messages must be handled one by one, because one of them may have crashed a process.
     var isIsolating: Bool { messagesUntilCleared > 0 && !record.suspects.isEmpty }
 
     /// Handles a new connection.
     ///
-    /// - Parameter isSessionKept: Whether the broker kept the session. It then sends unacknowledged messages first.
+    /// - Parameter isSessionKept: Whether the broker kept the session. If so, it first sends the messages that were not
+    ///   acknowledged.
     func connected(isSessionKept: Bool) {
         fingerprints = []
         messagesUntilCleared = receiveMaximum + record.suspects.count
         if !isSessionKept { clearSuspects() }
     }
 
-    /// Adds a message to the batch being filled.
+    /// Adds a message to the batch that is being filled.
     ///
-    /// - Parameter topic: The message's topic, for the rejection.
-    /// - Returns: A rejection if the message has used up its deliveries.
+    /// - Parameter topic: The topic of the message, which the text of a rejection states.
+    /// - Returns: A rejection, if the message has used up its deliveries.
     func received(_ fingerprint: MessageFingerprint, on topic: UnsafeRawBufferPointer) -> Outcome.Rejection? {
         fingerprints.append(fingerprint)
         guard !record.suspects.isEmpty else { return nil }
@@ -90,19 +91,21 @@ final class DeliveryTracker {
     }
 }
 
-/// A limit on deliveries of a message whose handling makes the process crash, so that one message cannot cause a crash
-/// loop.
+/// A limit on the deliveries of a message whose handling makes the process crash.
 ///
-/// Only QoS 1 messages count: the broker redelivers them under the same packet identifier (MQTT 5.0, 4.4). A file lists
-/// the messages in flight. Messages that it lists when a process starts are handled one by one, which clears those that
-/// were merely in the same batch. A message that was listed ``deliveries`` times is `rejected(deliveryLimit)`: a
-/// dead letter, acknowledged.
+/// Use a limit if the process is restarted after a crash. Without one, the broker redelivers the message after each
+/// restart, so a single message can keep the program from working.
+///
+/// A file lists the messages in flight. If it lists messages when a process starts, the process handles messages one by
+/// one, which clears those that were only in the same batch. A message that was listed ``deliveries`` times is
+/// `rejected(deliveryLimit)`. It becomes a dead letter and is acknowledged. Only QoS 1 messages count, because the
+/// broker redelivers them under the same packet identifier (MQTT 5.0, 4.4).
 public struct MQTTDeliveryLimit: Sendable, Hashable {
-    /// The path of the file, which is created with access for its owner only and locked while the source runs. Each
-    /// further connection of the source has its own file, with `.` and the connection's name appended. If the file
-    /// cannot be opened or written, a warning is logged and nothing is counted.
+    /// The path of the file. The adapter creates the file with access for its owner only, and locks it while the source
+    /// runs. Each further connection of the source has its own file, whose name ends with `.` and the name of the
+    /// connection. If the file cannot be opened or written, the adapter logs a warning and counts nothing.
     public var file: String
-    /// The maximum number of deliveries of a message, 1 to 1,000; 5 by default.
+    /// The maximum number of deliveries of a message. The valid range is 1 to 1,000. The default is 5.
     public var deliveries: Int
 
     /// Creates a limit.
@@ -119,8 +122,8 @@ public struct MQTTDeliveryLimit: Sendable, Hashable {
     }
 }
 
-/// The file of a ``DeliveryRecord``. Writes survive the process but are not synced: a message whose entry is lost in a
-/// power failure gets one more delivery.
+/// The file of a ``DeliveryRecord``. What it writes survives the process, but is not synced to the disk. If a power
+/// failure loses the entry of a message, that message gets one more delivery.
 final class DeliveryFile {
     private let descriptor: Int32
 
@@ -128,7 +131,7 @@ final class DeliveryFile {
     ///
     /// - Throws: ``DeliveryFileError``.
     init(path: String) throws(DeliveryFileError) {
-        // Non-blocking, so that opening a FIFO by mistake does not wait.
+        // If the path is that of a FIFO by mistake, a blocking open would wait.
         let opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0o600)
         guard opened >= 0 else { throw .last }
         var status = stat()
@@ -140,17 +143,18 @@ final class DeliveryFile {
             close(opened)
             throw DeliveryFileError(reason: "another process or source uses it")
         }
-        // Assigned last: after that, a throw would run the deinitializer and close the descriptor twice.
+        // This is the last statement, because a throw after it would run the deinitializer and close the descriptor
+        // twice.
         descriptor = opened
     }
 
     deinit {
-        // A process that is just being started may still share the descriptor, and would keep the lock (flock(2)).
+        // A process that is just being started may still share the descriptor, which would keep the lock (flock(2)).
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }
 
-    /// Returns the record in the file; an empty one if the file is new or has other content.
+    /// Returns the record in the file. If the file is new or has other content, the record is empty.
     func read(limit: Int) throws(DeliveryFileError) -> DeliveryRecord {
         var bytes = [UInt8](repeating: 0, count: limit)
         let count = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, 0) }
@@ -158,13 +162,14 @@ final class DeliveryFile {
         return DeliveryRecord(Array(bytes.prefix(count))) ?? DeliveryRecord()
     }
 
-    /// Writes the whole record, the messages before their count.
+    /// Writes the whole record. The messages are written before their count, so the count never covers a message that
+    /// is missing.
     func write(_ record: DeliveryRecord) throws(DeliveryFileError) {
         try write(record.tail, at: DeliveryRecord.inFlightOffset)
         try write(record.head, at: 0)
     }
 
-    /// Writes the messages in flight, and then their count.
+    /// Writes only the messages in flight, and then their count.
     func writeInFlight(_ record: DeliveryRecord) throws(DeliveryFileError) {
         try write(record.tail, at: DeliveryRecord.inFlightOffset)
         var count: [UInt8] = []

@@ -2,12 +2,12 @@ import AdapterSupport
 package import SignalboxCore
 package import SignalboxRoutes
 
-/// Fills batches with the messages of successive connections. Belongs to one thread.
+/// Fills batches with the messages of successive connections. Only one thread may use a receiver.
 final class PushReceiver {
     private(set) var generation: UInt32 = 0
-    /// The number of messages on topics that no filter matches, since ``logDropped(to:)``.
+    /// The number of messages since the last call of ``logDropped(to:)`` whose topics match no filter.
     private var unexpected = 0
-    /// The number of dropped retained messages, since ``logDropped(to:)``.
+    /// The number of retained messages that were dropped since the last call of ``logDropped(to:)``.
     private var ignored = 0
 
     private var batch: ArrivalBatch
@@ -24,8 +24,8 @@ final class PushReceiver {
     private let deliveries: DeliveryTracker?
 
     /// - Parameters:
-    ///   - sender: The sender of arrivals, if there is one.
-    ///   - deliveries: Recognizes messages that ended an earlier process, if deliveries are counted.
+    ///   - sender: The sender that plugins get with each arrival, if there is one.
+    ///   - deliveries: The tracker that recognizes messages that crashed an earlier process, if deliveries are counted.
     init(configuration: MQTTPushConfiguration, sender: PushSender? = nil, deliveries: DeliveryTracker? = nil) {
         self.sender = sender
         self.deliveries = deliveries
@@ -35,10 +35,11 @@ final class PushReceiver {
     }
 
     var count: Int { batch.count }
-    /// The size of the messages, plus the approximate size of facts that are not shared.
+    /// The size of the messages, plus the approximate size of the facts that this batch created.
     var byteCount: Int { batch.byteCount + propertyBytes + routes.createdBytes }
 
-    /// Returns the messages read since the last call. Their tokens contain the ``generation`` before the call.
+    /// Returns the messages that were read since the last call. Their tokens contain the ``generation`` that was
+    /// current before this call.
     func takeBatch() -> [Arrival] {
         generation &+= 1
         propertyBytes = 0
@@ -46,14 +47,14 @@ final class PushReceiver {
         return batch.take()
     }
 
-    /// Logs the numbers of unexpected and of dropped messages since the last call.
+    /// Logs how many messages were unexpected and how many were dropped since the last call.
     func logDropped(to log: BrokerLog) {
         if unexpected > 0 { log.unexpected(unexpected) }
         if ignored > 0 { log.ignored(ignored) }
         (unexpected, ignored) = (0, 0)
     }
 
-    /// Sets the topics to expect. The first one that matches a message decides how it is read.
+    /// Sets the topics to expect. The first topic that matches a message decides how the message is read.
     func use(_ snapshot: SubscriptionManager.Snapshot) {
         guard snapshot.topics != configuration.topics || snapshot.former != former else { return }
         configuration.topics = snapshot.topics
@@ -61,13 +62,13 @@ final class PushReceiver {
         routes = RouteCache(configuration: configuration, former: former)
     }
 
-    /// Appends a message to the batch, as its topic specifies.
+    /// Appends a message to the batch, in the form that its topic specifies.
     func received(_ message: BrokerMessage) {
         if batch.count == 0 { receivedAt = .now() }
         let route = routes.route(topic: message.topic, retained: message.isRetained, qos: message.qos)
         guard !route.isIgnored else {
             ignored += 1
-            // Otherwise the routes of dropped messages could fill a batch that never has a message to submit.
+            // Without this, the routes of dropped messages could fill a batch that has no message to submit.
             if batch.count == 0 { routes.resetCreatedBytes() }
             return
         }
@@ -122,7 +123,7 @@ final class PushReceiver {
         return object.bytes
     }
 
-    /// Returns whether the last batch contained the `sessionLost` action, once.
+    /// Returns whether the last batch contained the `sessionLost` action. A second call returns `false`.
     func takeAnnouncesSessionLoss() -> Bool {
         defer { announcesSessionLoss = false }
         return announcesSessionLoss
@@ -177,10 +178,11 @@ final class PushReceiver {
 }
 
 extension MQTTPushConfiguration {
-    /// Returns the arrival that a message would be, without properties and without connecting. For explanations.
+    /// Returns the arrival that a message without properties would become. This method does not connect, so tools can
+    /// use it to explain a configuration.
     ///
     /// - Parameters:
-    ///   - topic: Any topic. If no pattern matches it, the arrival is a rejection.
+    ///   - topic: The topic of the message. If no pattern matches it, the arrival is a rejection.
     ///   - qos: 0 or 1.
     package func arrival(of payload: [UInt8], on topic: TopicName, retained: Bool, qos: Int) -> Arrival? {
         let receiver = PushReceiver(configuration: self)

@@ -10,14 +10,14 @@ final class PushRoute {
     let facts: PushFacts
     let origin: Origin
     let payload: PayloadKind
-    /// How to read the message, or why its topic makes it unreadable.
+    /// How to read the messages, or the rejection if messages on this topic cannot be read.
     let envelope: Result<Envelope, Outcome.Rejection>
-    /// Whether the filter of a configured topic matches, or otherwise the pattern of a former one.
+    /// Whether the filter of a configured topic or the pattern of a former one matches.
     let isExpected: Bool
     /// Whether the message is dropped because it is retained.
     let isIgnored: Bool
 
-    /// - Parameter former: Removed topics. They apply only if the filter of no current topic matches.
+    /// - Parameter former: The topics that were removed. They apply only if no current topic has a matching filter.
     init(
         topic: [UInt8],
         retained: Bool,
@@ -78,7 +78,7 @@ final class PushRoute {
         }
     }
 
-    /// - Parameter pattern: The pattern whose filter matches the topic, if any.
+    /// - Parameter pattern: The pattern whose filter matches the topic, if there is one.
     private static func unmatched(by pattern: TopicPattern?) -> Outcome.Rejection {
         guard let pattern else { return malformed("the topic matches none of the source's patterns") }
         let match = "the filter of \(pattern.text.debugDescription) matches it"
@@ -93,12 +93,13 @@ final class PushRoute {
     }
 }
 
-/// Caches routes by the topic's bytes, so that a message on a known topic needs neither a `String` nor a match.
+/// Caches routes by the bytes of their topics, so that a message on a known topic needs neither a `String` nor a match.
 ///
-/// The cache is bounded: at `bound` routes, the next new one clears it. Of topics longer than ``longestTopic``, only
-/// the last is cached. The hash is seeded per process, so publishers cannot choose colliding topics.
+/// The cache is bounded. When it has `bound` routes, the next new route clears it. Of the topics longer than
+/// ``longestTopic``, it keeps only the last one. The hash has a random seed in each process, so publishers cannot
+/// choose topics that collide.
 struct RouteCache {
-    /// The maximum length of a topic that is cached alongside others, in bytes.
+    /// The maximum length in bytes of a topic that is cached together with others.
     static let longestTopic = 1_024
 
     private let configuration: MQTTPushConfiguration
@@ -108,10 +109,11 @@ struct RouteCache {
     private var slots: [PushRoute?]
     private var last: PushRoute?
     private(set) var count = 0
-    /// The approximate memory use of routes created since ``resetCreatedBytes()``. Their messages keep them alive.
+    /// The approximate memory use of the routes created since ``resetCreatedBytes()``. Their messages keep these routes
+    /// alive.
     private(set) var createdBytes = 0
 
-    /// - Parameter former: Removed topics whose messages may still arrive.
+    /// - Parameter former: The removed topics whose messages may still arrive.
     init(configuration: MQTTPushConfiguration, former: [MQTTTopic] = []) {
         self.configuration = configuration
         self.former = former

@@ -2,7 +2,7 @@ import AdapterSupport
 import Logging
 import SignalboxCore
 
-/// The parts of a push source's thread that outlive its connections. Belongs to that thread.
+/// The state of a receiving thread that outlives its connections. Only that thread uses it.
 final class ReceiveLoop {
     let configuration: MQTTPushConfiguration
     let bridge: ThreadBridge<MQTTPushError>
@@ -11,9 +11,9 @@ final class ReceiveLoop {
     let sink: BatchSink
     let log: BrokerLog
     let subscriptions: SubscriptionManager
-    /// Counts how often each message ended the process, if this is configured and possible.
+    /// Counts how often each message crashed the process, if this is configured and possible.
     let deliveries: DeliveryTracker?
-    /// Whether the broker has granted a filter.
+    /// Whether the broker has granted any filter so far.
     var isGranted = false
 
     init(

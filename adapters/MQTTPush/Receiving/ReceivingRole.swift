@@ -2,17 +2,18 @@ import AdapterSupport
 import SignalboxCore
 import SignalboxRoutes
 
-/// The receiving side of a push source on one connection. Belongs to the source's thread.
+/// The receiving side of a push source on one connection. Only the thread of that connection uses it.
 ///
-/// All acknowledgements are flushed before the next batch is read, so a flush never sends those of unsettled messages.
+/// The role flushes all acknowledgements before it reads the next batch, so a flush never acknowledges messages that
+/// are not settled.
 final class ReceivingRole: BrokerRole {
     private let loop: ReceiveLoop
     private let configuration: MQTTPushConfiguration
     private let receiver: PushReceiver
     private let expectsSession: Bool
-    /// Whether acknowledgements were written.
+    /// Whether acknowledgements were written on this connection.
     private var hasAcknowledged = false
-    /// The pending SUBSCRIBEs.
+    /// The SUBSCRIBEs that the broker has not answered yet.
     private var requests = SubscriptionRequests()
     private var acknowledgements: [SubscriptionRequests.Acknowledgement] = []
     /// The filters of pending UNSUBSCRIBEs, by packet identifier.
@@ -20,9 +21,10 @@ final class ReceivingRole: BrokerRole {
     private var unsubscribedFilters: [String] = []
     /// When the oldest unanswered SUBSCRIBE or UNSUBSCRIBE was first noticed.
     private var unacknowledgedSince: ContinuousClock.Instant?
-    /// The subscriptions' revision that was last applied at the broker.
+    /// The revision of the subscriptions that was last applied at the broker.
     private var topicsRevision = 0
-    /// Whether the last batch may have left messages behind. Those inside OpenSSL do not make the socket readable.
+    /// Whether the last batch may have left messages unread. The socket cannot show this, because messages that OpenSSL
+    /// has already decrypted do not make it readable.
     private var mayHaveMore = false
     private var sizing: BatchSizing
     private var keepaliveTimer: KeepaliveTimer
@@ -45,7 +47,8 @@ final class ReceivingRole: BrokerRole {
         receiver.received(message)
     }
 
-    /// Keeps the answers for ``handleAnswers(_:)``. Answers without a request are dropped, so their number is bounded.
+    /// Keeps the answers for ``handleAnswers(_:)``. Answers to no request are dropped, so the number of kept answers is
+    /// bounded.
     func answered(_ event: BrokerEvent) {
         switch event {
         case .subscribed(let packet, let codes):
@@ -79,8 +82,8 @@ final class ReceivingRole: BrokerRole {
         if let reason = connection.flush() ?? handleAnswers(connection) { return reason }
         if let reason = connection.open() ?? updateTopics(connection) { return reason }
         // The library drops a connection if a ping seems unanswered, but the answer may be queued behind unread
-        // messages. It is therefore called only when there was nothing to read. While data arrives, the broker is alive,
-        // and pings sent past the library satisfy the broker's keep-alive.
+        // messages. The library is therefore called only when there was nothing to read. While data arrives, the broker
+        // is alive, and the pings that are sent past the library satisfy the keep-alive of the broker.
         guard isReady else { return connection.keepAlive() }
         guard connection.isOpen, keepaliveTimer.isDue(at: .now), !connection.client.ping() else { return nil }
         return .lost("a ping could not be sent")
@@ -90,7 +93,7 @@ final class ReceivingRole: BrokerRole {
         connection.finish(within: configuration.lingerTimeout)
     }
 
-    // Called only when nothing is left to read, so no answer is queued behind messages.
+    // The connection calls this method only when nothing is left to read, so no answer can be queued behind messages.
     func isOverdue(at now: ContinuousClock.Instant) -> Bool {
         unacknowledgedSince = requests.isEmpty && pendingUnsubscribes.isEmpty ? nil : unacknowledgedSince ?? now
         return unacknowledgedSince.map { now - $0 > configuration.answerTimeout } ?? false
@@ -98,19 +101,20 @@ final class ReceivingRole: BrokerRole {
 
     func ended(_ reason: BrokerDisconnectReason) -> Bool {
         loop.subscriptions.disconnected(loop.bridge.wake)
-        // After an abandonment, messages handled meanwhile must not shorten the pauses.
+        // When messages were abandoned, the messages that were handled in the meantime must not shorten the pauses.
         return hasAcknowledged && !reason.isAbandonment
     }
 
-    /// Reads until the batch is full or the socket is empty, and holds the batch until it is settled.
+    /// Reads until the batch is full or the socket is empty, and then waits until the batch is settled.
     ///
-    /// Messages read before a connection broke are still submitted, because they may not be redelivered.
+    /// If the connection breaks during this, the messages that were read are still submitted, because the broker may
+    /// not redeliver them.
     private func readBatch(_ connection: BrokerConnection) -> BrokerDisconnectReason? {
         let generation = receiver.generation
         var reason: BrokerDisconnectReason?
         let target = loop.deliveries?.isIsolating ?? false ? 1 : sizing.target
         mayHaveMore = true
-        // Dropped messages do not fill the batch. The bound keeps a flood of them from occupying the thread.
+        // Dropped messages do not fill the batch, so this bound keeps a flood of them from occupying the thread.
         for _ in 0..<configuration.batchMessages {
             guard receiver.count < target, receiver.byteCount < configuration.batchBytes else { break }
             let result = connection.read()
@@ -126,13 +130,13 @@ final class ReceivingRole: BrokerRole {
 }
 
 extension ReceivingRole {
-    /// Submits a batch, waits until each of its messages may be acknowledged or is abandoned, and sends the
-    /// acknowledgements if all may be acknowledged.
+    /// Submits a batch and waits until each of its messages either may be acknowledged or is abandoned. If all may be
+    /// acknowledged, this method sends the acknowledgements.
     ///
-    /// Acknowledgements cannot be sent individually. A single message that is abandoned or was never submitted makes
+    /// Acknowledgements cannot be sent individually, so a single message that is abandoned or was never submitted makes
     /// the broker redeliver the whole batch.
     ///
-    /// - Returns: How the connection ended, if it did.
+    /// - Returns: How the connection ended, or `nil` if it continues.
     private func deliver(
         _ batch: [Arrival],
         generation: UInt32,
@@ -152,7 +156,8 @@ extension ReceivingRole {
         loop.deliveries?.end(isSettled: taken == batch.count && abandoned == 0)
         if taken < batch.count { loop.log.leftUnacknowledged(batch.count - taken + abandoned) }
         if taken < batch.count || abandoned > 0 {
-            // Queued acknowledgements are never written, but those of earlier batches must reach the broker.
+            // The queued acknowledgements of this batch are never written, but those of earlier batches must reach the
+            // broker.
             if keepaliveTimer.isConnected { client.disconnectPastQueue() }
             LingeringClose(client.socket)?.wait(limit: configuration.lingerTimeout)
             return taken < batch.count || connection.bridge.isStopping ? .stopped : .abandoned(abandoned)
@@ -167,9 +172,9 @@ extension ReceivingRole {
         return nil
     }
 
-    /// Submits until everything is taken or the source must stop.
+    /// Submits arrivals until all are taken or the source must stop.
     ///
-    /// - Returns: The number of arrivals taken.
+    /// - Returns: The number of arrivals that the intake has taken.
     private func submit(_ batch: [Arrival], _ connection: BrokerConnection) -> Int {
         let bridge = connection.bridge
         var taken = loop.intake.take(batch, to: loop.sink)
@@ -204,7 +209,7 @@ extension ReceivingRole {
         return apply(snapshot, subscribing: added, connection)
     }
 
-    /// Sends SUBSCRIBEs for the topics, and one UNSUBSCRIBE for each removed filter without a pending one.
+    /// Sends SUBSCRIBEs for the topics, and an UNSUBSCRIBE for each removed filter that has no pending UNSUBSCRIBE.
     private func apply(
         _ snapshot: SubscriptionManager.Snapshot,
         subscribing topics: [MQTTTopic],
@@ -237,7 +242,8 @@ extension ReceivingRole {
         return nil
     }
 
-    /// - Returns: The connection's end if nothing was granted although the first grant is required.
+    /// - Returns: `allSubscriptionsRefused` if the broker granted no filter and the configuration requires that it
+    ///   grants one.
     private func handle(
         _ acknowledgement: SubscriptionRequests.Acknowledgement,
         _ connection: BrokerConnection
@@ -257,7 +263,7 @@ extension ReceivingRole {
         return nil
     }
 
-    /// Returns the first ten refusals as text; there may be a thousand.
+    /// Returns the first ten refusals as text, because there may be a thousand.
     private static func summary(_ refused: [String]) -> String {
         guard !refused.isEmpty else { return "its SUBACK covers no filter" }
         let more = refused.count > 10 ? ", and \(refused.count - 10) more" : ""
@@ -265,20 +271,20 @@ extension ReceivingRole {
     }
 }
 
-/// Determines when a ping past the library's queue is due: twice per keep-alive interval.
+/// Determines when a ping past the queue of the library is due, which is twice per keep-alive interval.
 struct KeepaliveTimer {
     /// Whether the connection was intact at the last check.
     var isConnected = true
     private let interval: Duration
     private var next: ContinuousClock.Instant
 
-    /// - Parameter keepalive: The keep-alive interval; zero for no pings.
+    /// - Parameter keepalive: The keep-alive interval, or zero for a ping only once a day.
     init(keepalive: Duration, from start: ContinuousClock.Instant) {
         interval = keepalive == .zero ? .seconds(86_400) : keepalive / 2
         next = start + interval
     }
 
-    /// Returns the maximum wait. Without a connection no ping is due, and the wait ends only on a wake-up.
+    /// Returns the maximum wait. Without a connection no ping is due, so the thread only waits for a wake-up.
     func maximumWait(at now: ContinuousClock.Instant) -> Duration {
         isConnected ? max(.zero, next - now) : .seconds(60)
     }

@@ -2,7 +2,8 @@ import AdapterSupport
 import SignalboxRoutes
 import Synchronization
 
-/// The topics of one connection. Any thread may change them; the source's thread applies the changes at the broker.
+/// The topics of one connection. They can be changed from any thread, and the thread of the connection applies the
+/// changes at the broker.
 final class SubscriptionManager: Sendable {
     typealias Answer = Result<MQTTTopicState, MQTTPushError>
     typealias Waiter = CheckedContinuation<Answer, Never>
@@ -10,16 +11,18 @@ final class SubscriptionManager: Sendable {
     /// The maximum number of topics, and of removals pending at the broker.
     static let bound = 1_000
 
-    /// The topics and changes for the source's thread to apply.
+    /// The topics, and the changes that the thread of the connection must apply.
     struct Snapshot {
         /// The current topics.
         var topics: [MQTTTopic]
         /// The filters to unsubscribe.
         var filtersToUnsubscribe: [String] = []
-        /// Removed topics, at most ``bound``; the oldest are dropped. The broker still delivers messages that it holds
-        /// for them (MQTT 5.0, 3.10.4), even after UNSUBACK and on the session's next connection.
+        /// The removed topics. The broker still delivers the messages that it holds for them (MQTT 5.0, 3.10.4), even
+        /// after UNSUBACK and on the next connection of the session. There are at most ``bound`` of these topics, and
+        /// the oldest are dropped.
         fileprivate(set) var former: [MQTTTopic] = []
-        /// Filters added since they were last cleared, to subscribe even if the broker may already have them.
+        /// The filters added since this set was last cleared. They are subscribed even if the broker may already have
+        /// them.
         var added: Set<String> = []
         /// Increases with each change.
         var revision = 0
@@ -32,7 +35,7 @@ final class SubscriptionManager: Sendable {
 
     private struct State {
         var current: Snapshot
-        /// Wakes the thread of the run that has a connection; `nil` without one.
+        /// Wakes the thread of the run that has a connection. `nil` if there is no connection.
         var wake: WakeSignal?
         var adding: [String: [Waiter]] = [:]
         var removing: [String: [Waiter]] = [:]
@@ -89,11 +92,12 @@ final class SubscriptionManager: Sendable {
         _ body: @Sendable (inout Snapshot) throws(MQTTPushError) -> Void
     ) async throws(MQTTPushError) -> MQTTTopicState {
         let answer = await withCheckedContinuation { (waiter: Waiter) in
-            // A single critical section: otherwise the answer could arrive before the waiter is stored.
+            // This is a single critical section, because otherwise the answer could arrive before the waiter is stored.
             let (early, wake, superseded) = state.withLock { state -> (Answer?, WakeSignal?, [Waiter]) in
                 do throws(MQTTPushError) { try body(&state.current) } catch { return (.failure(error), nil, []) }
                 state.current.revision += 1
-                // A filter that is added again may never be unsubscribed, so callers waiting for that resume here.
+                // A filter that is added again may never be unsubscribed, so the callers that wait for that resume
+                // here.
                 let superseded = isAdded ? state.removing.removeValue(forKey: filter) ?? [] : []
                 guard let wake = state.wake else { return (.success(.pending), nil, superseded) }
                 if isAdded {
@@ -116,12 +120,12 @@ final class SubscriptionManager: Sendable {
 
     /// Handles a new connection.
     ///
-    /// - Parameter wake: Wakes the thread of the connection's run, and identifies the run.
+    /// - Parameter wake: The signal that wakes the thread of the run. It also identifies the run.
     func connected(_ wake: WakeSignal) {
         state.withLock { $0.wake = wake }
     }
 
-    /// Handles a new session, in which the broker has no messages for former topics and no subscriptions to remove.
+    /// Handles a new session. In it, the broker has no messages for former topics and no subscriptions to remove.
     func newSessionStarted() {
         state.withLock { state in
             state.current.former = []
@@ -131,7 +135,7 @@ final class SubscriptionManager: Sendable {
 
     /// Returns the current topics and pending changes.
     ///
-    /// - Parameter clearsAdded: Whether to clear ``Snapshot/added``, because the caller subscribes to these filters.
+    /// - Parameter clearsAdded: Whether to clear ``Snapshot/added``. Set it if the caller subscribes to these filters.
     func snapshot(clearingAdded clearsAdded: Bool) -> Snapshot {
         state.withLock { state in
             defer { if clearsAdded { state.current.added = [] } }
@@ -139,7 +143,8 @@ final class SubscriptionManager: Sendable {
         }
     }
 
-    /// Handles the broker's answer to SUBSCRIBE. A refused filter with a waiting caller is removed.
+    /// Handles the broker's answer to SUBSCRIBE. If the broker refused a filter and a caller waits for it, the filter
+    /// is removed, unless it is the last one.
     func subscribed(_ filters: [String], refused: [String: MQTTPushError]) {
         let answers = state.withLock { state in
             filters.flatMap { filter -> [(Waiter, Answer)] in
@@ -171,9 +176,9 @@ final class SubscriptionManager: Sendable {
         for waiter in waiters { waiter.resume(returning: .success(.done)) }
     }
 
-    /// Handles the end of the connection. Pending changes are applied on the next one.
+    /// Handles the end of the connection. Pending changes are applied on the next connection.
     ///
-    /// - Parameter wake: The wake signal of the run whose connection ended; connections of other runs are unaffected.
+    /// - Parameter wake: The wake signal of the run whose connection ended. Connections of other runs are not affected.
     func disconnected(_ wake: WakeSignal) {
         let waiters = state.withLock { state -> [Waiter] in
             guard state.wake === wake else { return [] }
@@ -190,7 +195,7 @@ final class SubscriptionManager: Sendable {
 
 /// The SUBSCRIBEs of one connection that are waiting for the broker's answers.
 struct SubscriptionRequests {
-    /// The broker's answers for all filters requested since the previous such value.
+    /// The broker's answers for all filters that were requested since the previous acknowledgement.
     struct Acknowledgement {
         var requested: [String] = []
         var granted = 0
@@ -207,9 +212,10 @@ struct SubscriptionRequests {
 
     var isEmpty: Bool { waiting.isEmpty }
 
-    /// Records the broker's answer to one packet, which may have any number of codes. Unknown packets are ignored.
+    /// Records the broker's answer to one packet. The answer may have any number of codes, and answers to unknown
+    /// packets are ignored.
     ///
-    /// - Returns: The answers for all filters, if all packets are answered.
+    /// - Returns: The answers for all filters if every packet is answered, otherwise `nil`.
     mutating func acknowledged(_ packet: Int32, _ codes: [ReasonCode]) -> Acknowledgement? {
         guard let group = waiting.removeValue(forKey: packet) else { return nil }
         acknowledgement.requested += group.filters
@@ -229,13 +235,13 @@ struct SubscriptionRequests {
     }
 }
 
-/// The topics of one SUBSCRIBE, which share their quality of service and treatment of retained messages.
+/// The topics of one SUBSCRIBE. They have the same quality of service and the same treatment of retained messages.
 struct SubscriptionGroup: Equatable {
     let qos: MQTTQoS
     let retained: MQTTRetained
     private(set) var filters: [String] = []
 
-    /// Groups topics into at most four groups, each in the topics' order.
+    /// Returns the topics in at most four groups, each of which keeps their order.
     static func groups(of topics: [MQTTTopic]) -> [SubscriptionGroup] {
         var groups: [SubscriptionGroup] = []
         for topic in topics {
