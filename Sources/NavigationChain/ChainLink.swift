@@ -1,4 +1,4 @@
-/// A handler in a chain. Its name and deadline are read once and cannot change later.
+/// A handler in a chain. The name and the deadline of the handler are read once, so they cannot change later.
 struct ChainLink: Sendable {
     private enum Form {
         case synchronous(any SyncNavigationHandler)
@@ -34,7 +34,7 @@ struct ChainLink: Sendable {
 
     /// Calls the handler, unless the task is already cancelled.
     ///
-    /// - Parameter limit: The chain's deadline, for a handler without its own.
+    /// - Parameter limit: The deadline of the chain, which applies if the handler has none.
     nonisolated(nonsending) func answer(
         to request: NavigationRequest,
         within limit: Duration,
@@ -50,7 +50,7 @@ struct ChainLink: Sendable {
         }
     }
 
-    /// Returns the verdict's decision if the handler's answer ends the chain.
+    /// Returns the decision of the verdict if the answer of the handler ends the chain.
     func decision(for answer: NavigationAnswer, within limit: Duration) -> NavigationDecision? {
         switch answer {
         case .passed: nil
@@ -61,7 +61,8 @@ struct ChainLink: Sendable {
         }
     }
 
-    /// Synchronous, because an asynchronous context would select the asynchronous form of `decide`.
+    /// Calls the handler. This method is synchronous, because an asynchronous context would select the asynchronous
+    /// `decide`.
     private static func call(_ handler: any SyncNavigationHandler, _ request: NavigationRequest) -> NavigationAnswer {
         do {
             return NavigationAnswer(try handler.decide(request))
@@ -87,17 +88,18 @@ struct ChainLink: Sendable {
     }
 }
 
-/// A call of a handler that may suspend. It always produces an answer by the deadline.
+/// A call of a handler that may suspend. The call always produces an answer by the deadline.
 struct HandlerCall: Sendable {
     let handler: any NavigationHandler
     let calls: HandlerCalls
     let deadline: Duration
     let clock: any Clock<Duration>
 
-    /// Calls the handler in a task, races it against the deadline and returns the first answer.
+    /// Calls the handler in a task and returns its answer, or `timedOut` if the deadline passes first.
     ///
-    /// The two tasks are unstructured because a task group would wait for a handler that ignores cancellation. They
-    /// yield to a stream that buffers one answer, drops later ones, and ends when the waiting task is cancelled.
+    /// The two tasks are unstructured, because a task group would wait for a handler that ignores cancellation. Both
+    /// yield to a stream, which buffers the first answer and drops later ones. The stream ends when the waiting task is
+    /// cancelled.
     nonisolated(nonsending) func answer(to request: NavigationRequest) async -> NavigationAnswer {
         guard await calls.begin() else {
             return .failed("\(NavigationRouter.maximumCalls) of its calls have not returned")
@@ -112,7 +114,8 @@ struct HandlerCall: Sendable {
             continuation.yield(answer)
         }
         let timer = Task { [clock, deadline] in
-            // Throws when it is cancelled after an answer. A clock that fails otherwise also ends the wait.
+            // The sleep throws an error when it is cancelled after an answer. If the clock fails otherwise, the wait
+            // ends too.
             try? await clock.sleep(for: deadline)
             if !Task.isCancelled { continuation.yield(.timedOut) }
         }
@@ -135,10 +138,12 @@ struct HandlerCall: Sendable {
     }
 }
 
-/// The number of calls of one handler that have not returned, shared by all derived chains.
+/// The number of calls of one handler that have not returned. All derived chains share this count.
 actor HandlerCalls {
     private var running = 0
 
+    /// Counts a call, unless the maximum number of calls is running.
+    ///
     /// - Returns: `false` when the maximum number of calls is running.
     func begin() -> Bool {
         guard running < NavigationRouter.maximumCalls else { return false }

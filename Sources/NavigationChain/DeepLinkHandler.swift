@@ -1,8 +1,10 @@
 public import SignalboxRoutes
 
-/// A handler that passes URLs of the application's own schemes to an opener, and cancels if they were opened.
+/// A handler that passes URLs of the application's schemes to an opener. If the opener opens a URL, the handler cancels
+/// the navigation.
 ///
-/// It ignores sub frames, because an invisible frame could open anything.
+/// Use it for links that the application opens itself, such as `myapp://product/42`. The handler ignores sub frames,
+/// because an invisible frame could open anything.
 public struct DeepLinkHandler: NavigationHandler {
     /// The name in verdicts and logs.
     public let name: String
@@ -12,11 +14,13 @@ public struct DeepLinkHandler: NavigationHandler {
     /// Creates a handler for some schemes.
     ///
     /// - Parameters:
-    ///   - schemes: Schemes such as `myapp`, without the colon; case is ignored. Web schemes are accepted, for links
-    ///     into the application. The opener then receives all their URLs.
+    ///   - schemes: Schemes such as `myapp`, without the colon. Letter case is ignored. Web schemes are accepted for
+    ///     links into the application, and the opener then receives all URLs of these schemes.
     ///   - name: The name in verdicts and logs.
-    ///   - opener: Opens the URL within the handler's deadline and returns whether it did. An error cancels too.
-    /// - Throws: ``NavigationChainError``: `invalidScheme`, or `dangerousScheme`, for example for `intent`.
+    ///   - opener: A closure that opens the URL within the deadline of the handler and returns whether it did. If the
+    ///     closure throws an error, the navigation is cancelled too.
+    /// - Throws: ``NavigationChainError`` with the code `invalidScheme`, or `dangerousScheme` for a scheme such as
+    ///   `intent`.
     public init(
         schemes: [String],
         name: String = "deepLink",
@@ -30,12 +34,12 @@ public struct DeepLinkHandler: NavigationHandler {
         self.opener = opener
     }
 
-    /// Returns whether the URL has one of the schemes and the request is not from a sub frame.
+    /// Returns whether the URL has one of the schemes and the request does not come from a sub frame.
     public func concerns(_ request: NavigationRequest) -> Bool {
         request.frame != .sub && schemes.contains(request.url)
     }
 
-    /// Cancels if the URL was opened, and returns `nil` otherwise.
+    /// Cancels if the URL was opened, and passes the request on otherwise.
     public func decide(_ request: NavigationRequest) async throws -> NavigationDecision? {
         guard concerns(request), try await opener(request.url) else { return nil }
         return .cancel("opened natively: a deep link with the scheme \(request.url.scheme)")

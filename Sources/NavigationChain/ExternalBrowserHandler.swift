@@ -2,9 +2,9 @@ public import SignalboxRoutes
 
 /// A handler that opens links to foreign hosts in the user's browser and cancels the navigation.
 ///
-/// It handles `http` and `https` URLs of hosts that are not listed: links, except those from a sub frame, and new
-/// windows, from any frame. It passes on all other loads, including frames and redirects. A chain that must not show
-/// foreign pages decides about those after this handler.
+/// The handler opens `http` and `https` URLs whose hosts are not listed. It handles links that do not come from a sub
+/// frame, and new windows that any frame requests. It passes on all other loads, including frames and redirects. If a
+/// chain must not show foreign pages, add a handler that decides about those loads after this one.
 public struct ExternalBrowserHandler: NavigationHandler {
     /// The name in verdicts and logs.
     public let name: String
@@ -14,10 +14,12 @@ public struct ExternalBrowserHandler: NavigationHandler {
     /// Creates a handler for all hosts except the listed ones.
     ///
     /// - Parameters:
-    ///   - ownHosts: The application's hosts, on any port, as in ``HostHandler``: `shop.example`, `*.shop.example`.
+    ///   - ownHosts: The hosts of the application, on any port. As in ``HostHandler``, write `shop.example` or
+    ///     `*.shop.example`.
     ///   - name: The name in verdicts and logs.
-    ///   - opener: Opens the URL in the browser within the handler's deadline. An error cancels too.
-    /// - Throws: ``NavigationChainError``, `invalidHost`.
+    ///   - opener: A closure that opens the URL in the browser within the deadline of the handler. If the closure
+    ///     throws an error, the navigation is cancelled too.
+    /// - Throws: ``NavigationChainError`` with the code `invalidHost`.
     public init(
         ownHosts: [String],
         name: String = "externalBrowser",

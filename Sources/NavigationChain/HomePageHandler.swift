@@ -1,9 +1,10 @@
 public import SignalboxRoutes
 
-/// A handler that performs an action instead of loading a site's home page, and cancels the navigation.
+/// A handler that performs an action instead of loading the home page of a site, and cancels the navigation.
 ///
-/// The home page is the URL with the site's origin and the path `/`, without a query or fragment: `/?p=42` and
-/// `/#/cart` are other pages on many sites. The handler ignores sub frames.
+/// Use it to return to the start screen of an application when a page links to the home page. The home page is the URL
+/// with the origin of the site and the path `/`, without a query or fragment, because `/?p=42` and `/#/cart` are other
+/// pages on many sites. The handler ignores sub frames.
 public struct HomePageHandler: NavigationHandler {
     /// The name in verdicts and logs.
     public let name: String
@@ -11,15 +12,17 @@ public struct HomePageHandler: NavigationHandler {
     private let kinds: Set<NavigationKind>
     private let open: @Sendable () async throws -> Void
 
-    /// Creates a handler for one site's home page.
+    /// Creates a handler for the home page of one site.
     ///
     /// - Parameters:
-    ///   - home: The site's root, such as `https://shop.example/`.
+    ///   - home: The root of the site, such as `https://shop.example/`.
     ///   - kinds: The kinds of navigation to handle. Pages that the application loads itself are
     ///     ``NavigationKind/other``.
     ///   - name: The name in verdicts and logs.
-    ///   - open: The action to perform within the handler's deadline. An error cancels too.
-    /// - Throws: ``NavigationChainError``, `invalidHome`, when `home` is not the root of an `http` or `https` site.
+    ///   - open: The action to perform within the deadline of the handler. If it throws an error, the navigation is
+    ///     cancelled too.
+    /// - Throws: ``NavigationChainError`` with the code `invalidHome` when `home` is not the root of an `http` or
+    ///   `https` site.
     public init(
         home: URLText,
         kinds: Set<NavigationKind> = NavigationKind.followed,
@@ -36,12 +39,12 @@ public struct HomePageHandler: NavigationHandler {
         self.open = open
     }
 
-    /// Returns whether the request is for the home page, has one of the kinds and is not from a sub frame.
+    /// Returns whether the request is for the home page, has one of the kinds and does not come from a sub frame.
     public func concerns(_ request: NavigationRequest) -> Bool {
         request.frame != .sub && kinds.contains(request.kind) && request.url.isRoot && request.url.origin == home.origin
     }
 
-    /// Cancels if the home page is requested and the action succeeded.
+    /// Cancels if the request is for the home page and the action succeeded.
     public func decide(_ request: NavigationRequest) async throws -> NavigationDecision? {
         guard concerns(request) else { return nil }
         try await open()

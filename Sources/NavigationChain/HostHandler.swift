@@ -1,8 +1,9 @@
 import SignalboxRoutes
 
-/// A handler that decides about pages of listed hosts, as an allowlist or a blocklist, and passes on all others.
+/// A handler that decides about the pages of listed hosts and passes on all others. Use it as an allowlist or a
+/// blocklist.
 ///
-/// It handles only `http` and `https`, in every frame, and treats both alike. To exclude `http`, put a
+/// The handler decides about `http` and `https` in every frame, and treats both schemes alike. To exclude `http`, put a
 /// ``SchemeHandler`` before it.
 public struct HostHandler: SyncNavigationHandler {
     /// The name in verdicts and logs.
@@ -14,13 +15,15 @@ public struct HostHandler: SyncNavigationHandler {
     /// Creates a handler with a list of hosts and the decision about them.
     ///
     /// - Parameters:
-    ///   - hosts: 1 to 1,000 hosts in ASCII form; case is ignored. `shop.example` is only that host, `*.shop.example`
-    ///     every host below it but not the host itself. An IPv4 address, or an IPv6 address in brackets, is a host too.
-    ///     Public suffixes are unknown: `*.example` matches every host below `example`.
+    ///   - hosts: From 1 to 1,000 hosts in ASCII form. Letter case is ignored. `shop.example` is only that host, and
+    ///     `*.shop.example` is every host below it, but not the host itself. An IPv4 address, or an IPv6 address in
+    ///     brackets, is a host too. The handler does not know public suffixes, so `*.example` matches every host below
+    ///     `example`.
     ///   - ports: The ports of the hosts to include.
-    ///   - decision: The decision about the listed hosts. A blocklist passes `.cancel` and leaves `ports` unchanged.
+    ///   - decision: The decision about the listed hosts. For a blocklist, pass `.cancel` and leave `ports` unchanged.
     ///   - name: The name in verdicts and logs.
-    /// - Throws: ``NavigationChainError``, `invalidHost`, for a host with a scheme, port, path or non-ASCII characters.
+    /// - Throws: ``NavigationChainError`` with the code `invalidHost` for a host with a scheme, a port, a path or
+    ///   non-ASCII characters.
     public init(
         hosts: [String],
         ports: HostPorts = .any,
@@ -50,7 +53,7 @@ public struct HostPorts: Sendable, Hashable {
 
     /// All ports.
     public static let any = HostPorts(rule: .any)
-    /// The scheme's default port: 443 for `https`, 80 for `http`.
+    /// The default port of the scheme, which is 443 for `https` and 80 for `http`.
     public static let standard = HostPorts(rule: .standard)
 
     /// Returns only the given ports. The default port is included only if it is listed.
@@ -67,7 +70,7 @@ public struct HostPorts: Sendable, Hashable {
     }
 }
 
-/// A validated list of hosts from a program or configuration: single hosts, and all hosts below a parent.
+/// A validated list of hosts from a program or configuration, with single hosts and all hosts below a parent.
 struct HostNames: Sendable {
     /// The maximum number of hosts in a list.
     static let maximumCount = 1_000
@@ -81,8 +84,10 @@ struct HostNames: Sendable {
     private var hosts: Set<String> = []
     private var parents: Set<String> = []
 
-    /// - Parameter texts: `shop.example`, an address, or `*.shop.example`, any host below it but not itself.
-    /// - Throws: ``NavigationChainError``, `invalidHost`.
+    /// Creates a list.
+    ///
+    /// - Parameter texts: Hosts such as `shop.example`, addresses, or `*.shop.example` for any host below that host.
+    /// - Throws: ``NavigationChainError`` with the code `invalidHost`.
     init(_ texts: [String], handler: String) throws(NavigationChainError) {
         guard !texts.isEmpty, texts.count <= HostNames.maximumCount else {
             throw NavigationChainError(.invalidHost, "expected 1 to \(HostNames.maximumCount) hosts", handler: handler)
@@ -96,12 +101,12 @@ struct HostNames: Sendable {
         }
     }
 
-    /// Returns whether a URL's host is listed or below a listed parent. Compares whole labels only.
+    /// Returns whether the host of a URL is listed or is below a listed parent. Only whole labels are compared.
     func contains(_ host: String) -> Bool {
         if hosts.contains(host) { return true }
         if let address = HostNames.mapped(host) { return hosts.contains(address) }
         guard !parents.isEmpty else { return false }
-        // No listed name is longer, so earlier bytes cannot matter. Bounds the work for an overlong host.
+        // No listed name is longer, so earlier bytes cannot match. This limit bounds the work for an overlong host.
         var rest = host.utf8.suffix(HostNames.maximumLength + 1)
         while let dot = rest.firstIndex(of: UInt8(ascii: ".")) {
             rest = rest[rest.index(after: dot)...]
@@ -125,7 +130,8 @@ struct HostNames: Sendable {
         }
     }
 
-    /// Returns the IPv4 address in an IPv4-mapped IPv6 address (RFC 4291, section 2.5.5.2). Both reach one machine.
+    /// Returns the IPv4 address in an IPv4-mapped IPv6 address (RFC 4291, section 2.5.5.2), because both reach the same
+    /// machine.
     private static func mapped(_ host: String) -> String? {
         let start = "[::ffff:".utf8
         guard host.utf8.starts(with: start) else { return nil }
@@ -135,7 +141,7 @@ struct HostNames: Sendable {
         return pieces.flatMap { [$0 >> 8, $0 & 0xFF] }.map(String.init).joined(separator: ".")
     }
 
-    /// Returns the host in the form used in URLs. `URLText` decides whether it is valid.
+    /// Returns the host in the form that URLs have. `URLText` decides whether the host is valid.
     private static func read(_ name: String) throws(HostError) -> String {
         let isBracketed = name.utf8.first == UInt8(ascii: "[") && name.utf8.last == UInt8(ascii: "]")
         guard isBracketed || !name.utf8.contains(UInt8(ascii: ":")), !name.utf8.contains(where: "/?#@\\".utf8.contains)

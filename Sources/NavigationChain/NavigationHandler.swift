@@ -1,20 +1,24 @@
 /// A link of a chain that decides about some requests and passes on the others.
 ///
-/// Conform a `struct`, an `actor` or a class. Calls may overlap and may run on any thread. A handler that never
-/// suspends should conform to ``SyncNavigationHandler``, which needs no task.
+/// Conform a `struct`, an `actor` or a class. Calls may overlap and may run on any thread. If a handler never suspends,
+/// conform to ``SyncNavigationHandler`` instead, which needs no task.
 public protocol NavigationHandler: Sendable {
-    /// The name in verdicts and logs, and the key for changes to the chain: at least one character, at most
-    /// ``NavigationRouter/maximumNameLength`` bytes, no control characters. Read once, when the chain is built.
+    /// The name in verdicts and logs, which also identifies the handler when the chain is changed.
+    ///
+    /// A name has at least one character and at most ``NavigationRouter/maximumNameLength`` bytes, and contains no
+    /// control characters. It is read once, when the chain is built.
     nonisolated var name: String { get }
 
-    /// The handler's deadline, or `nil` for the chain's, which is the default. More than zero, at most
-    /// ``NavigationRouter/maximumDeadline``. Read once, when the chain is built.
+    /// The deadline of the handler, or `nil` for the deadline of the chain. The default is `nil`.
+    ///
+    /// The deadline must be more than zero and at most ``NavigationRouter/maximumDeadline``. It is read once, when the
+    /// chain is built.
     nonisolated var deadline: Duration? { get }
 
-    /// Returns whether the handler may decide about the request. Defaults to `true`.
+    /// Returns whether the handler may decide about the request. The default implementation returns `true`.
     ///
-    /// Called synchronously on the caller's thread. If it returns `false`, the request is passed on without the two
-    /// tasks of a call to ``decide(_:)``. It must return quickly.
+    /// The chain calls this method synchronously on the caller's thread, so it must return quickly. If it returns
+    /// `false`, the chain passes the request on and saves the two tasks that a call to ``decide(_:)`` needs.
     nonisolated func concerns(_ request: NavigationRequest) -> Bool
 
     /// Decides about the request, or passes it on.
@@ -22,30 +26,42 @@ public protocol NavigationHandler: Sendable {
     /// The task is cancelled when the deadline passes or the caller is cancelled. The verdict does not wait for the
     /// call to return, but a call that never returns keeps its task. See ``NavigationRouter/maximumCalls``.
     ///
-    /// - Returns: `nil` to pass the request on.
-    /// - Throws: Any error. The verdict is then to cancel, with the error's description.
+    /// - Returns: The decision, or `nil` to pass the request on.
+    /// - Throws: Any error. The verdict is then to cancel, with a description of the error.
     func decide(_ request: NavigationRequest) async throws -> NavigationDecision?
 }
 
 extension NavigationHandler {
-    /// The chain's deadline.
+    /// Always `nil`, so that the deadline of the chain applies.
     public nonisolated var deadline: Duration? { nil }
 
     /// Always `true`.
     public nonisolated func concerns(_ request: NavigationRequest) -> Bool { true }
 }
 
-/// A ``NavigationHandler`` that decides synchronously. It is called directly on the caller's thread, without a task or
-/// a deadline, and must return quickly.
+/// A ``NavigationHandler`` that decides synchronously.
+///
+/// ```swift
+/// struct DownloadHandler: SyncNavigationHandler {
+///     let name = "download"
+///
+///     func decide(_ request: NavigationRequest) -> NavigationDecision? {
+///         request.kind == .download ? .download("the page requests a download") : nil
+///     }
+/// }
+/// ```
+///
+/// Use it for decisions that depend only on the request. The chain calls the handler directly on the caller's thread,
+/// without a task or a deadline, so the handler must return quickly.
 public protocol SyncNavigationHandler: NavigationHandler {
     /// Decides about the request, or passes it on.
     ///
-    /// - Returns: `nil` to pass the request on.
-    /// - Throws: Any error. The verdict is then to cancel, with the error's description.
+    /// - Returns: The decision, or `nil` to pass the request on.
+    /// - Throws: Any error. The verdict is then to cancel, with a description of the error.
     func decide(_ request: NavigationRequest) throws -> NavigationDecision?
 }
 
-/// A handler with its own deadline.
+/// A handler with a deadline that replaces the deadline of the chain.
 struct DeadlineHandler: NavigationHandler {
     let base: any NavigationHandler
     let deadline: Duration?
@@ -60,19 +76,23 @@ struct DeadlineHandler: NavigationHandler {
 }
 
 extension NavigationHandler {
-    /// Returns this handler with a deadline that overrides the chain's, such as for one that queries a server.
+    /// Returns this handler with a deadline that overrides the deadline of the chain. Use it for a handler that is
+    /// slower than the others, for example because it queries a server.
     ///
-    /// - Parameter deadline: More than zero, at most ``NavigationRouter/maximumDeadline``. Validated by the chain.
+    /// - Parameter deadline: A deadline of more than zero and at most ``NavigationRouter/maximumDeadline``. The chain
+    ///   validates it.
     public func answering(within deadline: Duration) -> some NavigationHandler {
         DeadlineHandler(base: self, deadline: deadline)
     }
 }
 
-/// A decision of a handler or a chain's fallback, with its reason.
+/// The decision of a handler or of a chain's fallback, with its reason.
 public struct NavigationDecision: Sendable, Hashable {
     /// The policy to apply.
     public let policy: NavigationPolicy
-    /// The reason, for a log. Not visible to any page. Of any length; ``NavigationVerdict/description`` cuts it.
+    /// The reason, which is meant for a log and not visible to any page.
+    ///
+    /// The reason may have any length, but ``NavigationVerdict/description`` truncates it.
     public let reason: String
 
     /// Creates a decision whose policy is known only at run time, for example from a configuration.
@@ -86,7 +106,7 @@ public struct NavigationDecision: Sendable, Hashable {
         NavigationDecision(.allow, reason: reason)
     }
 
-    /// Returns a decision to load nothing, also if something else was done instead.
+    /// Returns a decision to load nothing. Use it also if something else was done instead, such as opening a screen.
     public static func cancel(_ reason: String) -> NavigationDecision {
         NavigationDecision(.cancel, reason: reason)
     }
@@ -98,7 +118,7 @@ public struct NavigationDecision: Sendable, Hashable {
 }
 
 extension NavigationDecision: CustomStringConvertible {
-    /// Policy and reason in one line. Control characters are escaped, and a long reason is truncated.
+    /// The policy and the reason in one line. Control characters are escaped, and a long reason is truncated.
     public var description: String { "\(policy): \(NavigationLogText.line(reason))" }
 }
 

@@ -1,6 +1,6 @@
 public import SignalboxRoutes
 
-/// A request to load a URL. Handlers read it and cannot change it for the next handler.
+/// A request to load a URL. Handlers can read a request, but they cannot change it for the next handler.
 public struct NavigationRequest: Sendable, Hashable {
     /// The URL to load. The engine must open `URLText.text` and nothing else.
     public let url: URLText
@@ -8,10 +8,11 @@ public struct NavigationRequest: Sendable, Hashable {
     public let kind: NavigationKind
     /// The frame that navigates, as far as the engine reports it.
     public let frame: FrameRole
-    /// The requesting page, or `nil` if the engine does not report one, as on a first load.
+    /// The page that requests the URL, or `nil` if the engine does not report a page, as for a first load.
     public let page: URLText?
 
-    /// Creates a request from an engine's data. Pass values that the engine does not report as unknown; never guess.
+    /// Creates a request from the data of an engine. If the engine does not report a value, pass it as unknown and do
+    /// not guess.
     public init(url: URLText, kind: NavigationKind, frame: FrameRole, page: URLText? = nil) {
         self.url = url
         self.kind = kind
@@ -32,17 +33,17 @@ public enum NavigationKind: String, Sendable, Hashable, CaseIterable {
     case reload
     /// The page requests a new window.
     case newWindow
-    /// The content is to be stored instead of shown.
+    /// The content will be stored instead of shown.
     case download
-    /// A cause without its own case, such as the first load of a page, or not reported by the engine.
+    /// The engine does not report the cause, or the cause has no other case, as for the first load of a page.
     case other
 }
 
 extension NavigationKind {
     /// The kinds that lead the user from one page to another: ``link``, ``redirect`` and ``newWindow``.
     ///
-    /// The default for ``PathHandler`` and ``HomePageHandler``. Excludes ``form``, whose input would be lost, and
-    /// ``other``, by which an application loads its own pages.
+    /// The default for ``PathHandler`` and ``HomePageHandler``. The set excludes ``form``, because the input of the
+    /// form would be lost, and ``other``, because an application loads its own pages with that kind.
     public static let followed: Set<NavigationKind> = [.link, .redirect, .newWindow]
 }
 

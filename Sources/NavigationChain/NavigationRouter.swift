@@ -1,9 +1,20 @@
 public import SignalboxRoutes
 
-/// A chain of handlers. It calls them in order, and the first decision wins.
+/// A chain of handlers that decides whether a page may load a URL.
 ///
-/// A chain is immutable: each change returns a new chain, so the chain for one kind of page can be derived from
-/// another. Any number of decisions may run concurrently, on any thread.
+/// The chain calls its handlers in order, and the first decision wins. If no handler decides, the fallback applies:
+///
+/// ```swift
+/// let chain = try NavigationRouter(fallback: .cancel("no page of the shop")) {
+///     try SchemeHandler(allowing: ["https"])
+///     try HostHandler(hosts: ["shop.example", "*.shop.example"])
+/// }
+/// let verdict = await chain.decide("https://shop.example/cart", kind: .link, frame: .main)
+/// print(verdict.policy)  // allow
+/// ```
+///
+/// A chain is immutable. Each change returns a new chain, so you can derive the chain for one kind of page from
+/// another. Any number of decisions may run concurrently and on any thread.
 public struct NavigationRouter: Sendable {
     /// The maximum number of handlers in a chain.
     public static let maximumHandlers = 100
@@ -11,15 +22,18 @@ public struct NavigationRouter: Sendable {
     public static let maximumNameLength = 128
     /// The maximum deadline: one hour.
     public static let maximumDeadline: Duration = .seconds(3_600)
-    /// The maximum number of concurrent calls of one handler in a chain. Derived chains share the count, except for a
-    /// handler that was inserted again. Separately built chains do not, so derive the chains of all pages from one. A
-    /// handler that ignores cancellation adds a call per request, and a page can make many. Beyond this number the
-    /// verdict is to cancel, without calling the handler.
+    /// The maximum number of concurrent calls of one handler in a chain.
+    ///
+    /// A handler that ignores cancellation adds one call for each request, and a page can make many requests. Beyond
+    /// this number, the verdict is to cancel, and the handler is not called.
+    ///
+    /// Derived chains share the count, except for a handler that was inserted again. Chains that are built separately
+    /// do not share it, so derive the chains of all pages from one chain.
     public static let maximumCalls = 1_000
 
     static let callerIsCancelled = "the caller was cancelled"
 
-    /// The decision if no handler decides.
+    /// The decision that applies if no handler decides.
     public let fallback: NavigationDecision
     /// The deadline for handlers whose ``NavigationHandler/deadline`` is `nil`.
     public let handlerDeadline: Duration
@@ -30,8 +44,9 @@ public struct NavigationRouter: Sendable {
     ///
     /// - Parameters:
     ///   - handlers: At most ``maximumHandlers`` handlers with unique names.
-    ///   - fallback: The decision if no handler decides. There is no default.
-    ///   - handlerDeadline: The deadline for a handler without its own; more than zero, at most ``maximumDeadline``.
+    ///   - fallback: The decision that applies if no handler decides. There is no default.
+    ///   - handlerDeadline: The deadline for handlers that have none. It must be more than zero and at most
+    ///     ``maximumDeadline``.
     ///   - clock: The clock that measures deadlines.
     /// - Throws: ``NavigationChainError`` for an invalid or duplicate name, an invalid deadline, or too many handlers.
     public init(
@@ -46,7 +61,7 @@ public struct NavigationRouter: Sendable {
         try self.init(links, fallback: fallback, handlerDeadline: handlerDeadline, clock: clock)
     }
 
-    /// Creates a chain of the handlers listed in the closure, in order.
+    /// Creates a chain of the handlers that the closure lists, in order.
     ///
     /// - Throws: An error from the closure or from ``init(_:fallback:handlerDeadline:clock:)``.
     public init(
@@ -78,14 +93,16 @@ public struct NavigationRouter: Sendable {
         self.clock = clock
     }
 
-    /// The handlers' names, in the order of the chain.
+    /// The names of the handlers, in the order of the chain.
     public var handlerNames: [String] { links.map(\.name) }
 }
 
 extension NavigationRouter {
-    /// Always returns a verdict. A handler that throws an error or misses its deadline cancels the navigation.
+    /// Returns the verdict for a request.
     ///
-    /// If the calling task is cancelled, the verdict is to cancel, immediately. So is the current handler's task.
+    /// This method always returns a verdict. If a handler throws an error or misses its deadline, the verdict is to
+    /// cancel. If the calling task is cancelled, the task of the current handler is cancelled too, and the verdict is
+    /// to cancel, without delay.
     nonisolated(nonsending) public func decide(_ request: NavigationRequest) async -> NavigationVerdict {
         var trace: [NavigationStep] = []
         for link in links {
@@ -102,10 +119,10 @@ extension NavigationRouter {
         return NavigationVerdict(fallback, by: NavigationVerdict.byFallback, about: request.url, trace: trace)
     }
 
-    /// Returns the verdict for a URL as given by an engine.
+    /// Returns the verdict for a URL as an engine reports it.
     ///
-    /// A text that `URLText` rejects is cancelled with its reason, and no handler is called. Open the verdict's
-    /// ``NavigationVerdict/url``, not the original text.
+    /// If `URLText` rejects the text, the verdict is to cancel with the reason of that error, and no handler is called.
+    /// Open the ``NavigationVerdict/url`` of the verdict and not the original text.
     nonisolated(nonsending) public func decide(
         _ text: String,
         kind: NavigationKind,
@@ -125,7 +142,7 @@ extension NavigationRouter {
 extension NavigationRouter {
     /// Returns this chain with another handler before the handler `name`.
     ///
-    /// - Throws: ``NavigationChainError``, `unknownName` if there is no such handler.
+    /// - Throws: ``NavigationChainError`` with the code `unknownName` if there is no such handler.
     public func inserting(
         _ handler: any NavigationHandler,
         before name: String
@@ -135,7 +152,7 @@ extension NavigationRouter {
 
     /// Returns this chain with another handler after the handler `name`.
     ///
-    /// - Throws: ``NavigationChainError``, `unknownName` if there is no such handler.
+    /// - Throws: ``NavigationChainError`` with the code `unknownName` if there is no such handler.
     public func inserting(
         _ handler: any NavigationHandler,
         after name: String
@@ -145,7 +162,7 @@ extension NavigationRouter {
 
     /// Returns this chain with another handler at a position, from 0 (first) to the number of handlers (last).
     ///
-    /// - Throws: ``NavigationChainError``, `invalidPosition` if the position is out of range.
+    /// - Throws: ``NavigationChainError`` with the code `invalidPosition` if the position is out of range.
     public func inserting(_ handler: any NavigationHandler, at position: Int) throws(NavigationChainError)
         -> NavigationRouter
     {
@@ -163,14 +180,14 @@ extension NavigationRouter {
 
     /// Returns this chain with another handler at its end, before the fallback.
     ///
-    /// - Throws: ``NavigationChainError``.
+    /// - Throws: ``NavigationChainError`` for an invalid or duplicate name, an invalid deadline, or too many handlers.
     public func appending(_ handler: any NavigationHandler) throws(NavigationChainError) -> NavigationRouter {
         try inserting(handler, at: links.count)
     }
 
     /// Returns this chain without the handler `name`.
     ///
-    /// - Throws: ``NavigationChainError``, `unknownName` if there is no such handler.
+    /// - Throws: ``NavigationChainError`` with the code `unknownName` if there is no such handler.
     public func removing(named name: String) throws(NavigationChainError) -> NavigationRouter {
         var links = links
         links.remove(at: try position(of: name))
@@ -179,7 +196,7 @@ extension NavigationRouter {
 
     /// Returns this chain with the handler `name` replaced by another.
     ///
-    /// - Throws: ``NavigationChainError``, `unknownName` if there is no such handler.
+    /// - Throws: ``NavigationChainError`` with the code `unknownName` if there is no such handler.
     public func replacing(
         named name: String,
         with handler: any NavigationHandler
@@ -191,9 +208,9 @@ extension NavigationRouter {
 
     /// Returns this chain with its handlers in another order.
     ///
-    /// - Parameter names: Each of ``handlerNames`` exactly once.
-    /// - Throws: ``NavigationChainError``: `unknownName` for a name that is not in the chain, `invalidOrder` for a
-    ///   missing or repeated name.
+    /// - Parameter names: Each name in ``handlerNames`` exactly once.
+    /// - Throws: ``NavigationChainError`` with the code `unknownName` for a name that is not in the chain, or
+    ///   `invalidOrder` for a missing or repeated name.
     public func reordered(by names: [String]) throws(NavigationChainError) -> NavigationRouter {
         var left: [String: ChainLink] = [:]
         for link in links { left[link.name] = link }
@@ -225,7 +242,7 @@ extension NavigationRouter {
     }
 }
 
-/// A result builder for the handlers of a ``NavigationRouter``. Supports `if`, `switch` and `for`.
+/// A result builder for the handlers of a ``NavigationRouter``. It supports `if`, `switch` and `for`.
 @resultBuilder
 public enum NavigationChainBuilder {
     /// Returns one handler.
@@ -239,7 +256,7 @@ public enum NavigationChainBuilder {
         parts.flatMap { $0 }
     }
 
-    /// Returns the handlers of an `if`, or none.
+    /// Returns the handlers of an `if`, or an empty array if the condition is false.
     public static func buildOptional(_ part: [any NavigationHandler]?) -> [any NavigationHandler] { part ?? [] }
 
     /// Returns the handlers of the first branch.
@@ -257,11 +274,11 @@ public enum NavigationChainBuilder {
     public static func buildLimitedAvailability(_ part: [any NavigationHandler]) -> [any NavigationHandler] { part }
 }
 
-/// An error in building a chain or a handler, caused by the program or its configuration, never by a URL.
+/// An error in building a chain or a handler. The program or its configuration causes it, never a URL.
 public struct NavigationChainError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error. Later versions may add more.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
-        /// A handler's name is empty, too long or reserved, or contains control characters.
+        /// The name of a handler is empty, too long or reserved, or contains control characters.
         public static let invalidName = Code(description: "invalidName")
         /// Two handlers have the same name.
         public static let duplicateName = Code(description: "duplicateName")
@@ -271,28 +288,28 @@ public struct NavigationChainError: Error, Sendable, Hashable, CustomStringConve
         public static let tooManyHandlers = Code(description: "tooManyHandlers")
         /// A position is out of range.
         public static let invalidPosition = Code(description: "invalidPosition")
-        /// An order does not contain each handler exactly once.
+        /// An order does not contain the name of each handler exactly once.
         public static let invalidOrder = Code(description: "invalidOrder")
-        /// A deadline is not more than zero, or exceeds ``NavigationRouter/maximumDeadline``.
+        /// A deadline is not more than zero, or it exceeds ``NavigationRouter/maximumDeadline``.
         public static let invalidDeadline = Code(description: "invalidDeadline")
-        /// A text is not a scheme, or no scheme is given.
+        /// A text is not a scheme, or the list of schemes is empty.
         public static let invalidScheme = Code(description: "invalidScheme")
         /// A list of harmless schemes contains one that runs script, reads files or opens other programs.
         public static let dangerousScheme = Code(description: "dangerousScheme")
         /// A text is not a host, or the number of hosts is out of range.
         public static let invalidHost = Code(description: "invalidHost")
-        /// A pattern is malformed, conflicts with another, or lacks a host; or their number is out of range.
+        /// A pattern is malformed, conflicts with another, or lacks a host, or the number of patterns is out of range.
         public static let invalidPattern = Code(description: "invalidPattern")
         /// A home page is not the root of a site.
         public static let invalidHome = Code(description: "invalidHome")
 
-        /// The code's name in logs, such as `duplicateName`.
+        /// The name of the code in logs, such as `duplicateName`.
         public let description: String
     }
 
     /// The kind of error.
     public let code: Code
-    /// The name of the handler concerned, or an empty string if the error concerns the chain.
+    /// The name of the handler that the error concerns, or an empty string if it concerns the whole chain.
     public let handler: String
     /// A sentence that describes the error and its remedy.
     public let detail: String
@@ -303,7 +320,7 @@ public struct NavigationChainError: Error, Sendable, Hashable, CustomStringConve
         self.detail = detail
     }
 
-    /// The handler and the detail, in one line.
+    /// The name of the handler and the detail, in one line.
     public var description: String {
         let about = handler.isEmpty ? "navigation chain" : "navigation handler \(NavigationLogText.line(handler))"
         return "\(about): \(NavigationLogText.line(detail))"

@@ -1,31 +1,36 @@
 public import SignalboxRoutes
 
-/// A chain's decision about one URL, with its decider and the answers of all handlers called.
+/// The decision of a chain about one URL, with the name of the decider and the answers of all handlers that were
+/// called.
+///
+/// Apply the ``policy`` and open the ``url``. The other properties explain the decision.
 public struct NavigationVerdict: Sendable, Hashable {
-    /// The decider if no handler decided and the chain's fallback applies.
+    /// The decider if no handler decided, so that the fallback of the chain applies.
     public static let byFallback = "fallback"
-    /// The decider if `URLText` rejects the text as a URL. No handler was called.
+    /// The decider if `URLText` rejects the text as a URL. In this case, no handler was called.
     public static let byURL = "url"
     /// The decider if the calling task was cancelled.
     public static let byCaller = "caller"
 
     /// The decision and its reason.
     public let decision: NavigationDecision
-    /// The name of the handler that decided, failed or timed out; otherwise ``byFallback``, ``byURL`` or ``byCaller``,
-    /// which are reserved names.
+    /// The name of the handler that decided, failed or timed out. If there is no such handler, the decider is one of
+    /// the reserved names ``byFallback``, ``byURL`` and ``byCaller``.
     public let decider: String
-    /// The handlers called, in order, with their answers, up to the decider. For a text that is not a URL, a single
-    /// step named ``byURL`` with the reason.
+    /// The handlers that were called, in order and up to the decider, with their answers. For a text that is not a URL,
+    /// the trace is a single step with the name ``byURL`` and the reason.
     public let trace: [NavigationStep]
     /// The URL in the form to open, or `nil` when the text is not a URL.
     public let url: URLText?
-    /// The URL in normal form. If the text is not a URL, the text as given, of any length and with any characters. It
-    /// may contain secrets; ``description`` omits most of it.
+    /// The URL in normal form, or the text as given if it is not a URL.
+    ///
+    /// The text as given may have any length and any characters. The text may contain secrets, which ``description``
+    /// omits for the most part.
     public let text: String
 
-    /// The decision's policy.
+    /// The policy of the decision.
     public var policy: NavigationPolicy { decision.policy }
-    /// The decision's reason, for a log.
+    /// The reason of the decision, for a log.
     public var reason: String { decision.reason }
 
     package init(
@@ -51,10 +56,11 @@ public struct NavigationVerdict: Sendable, Hashable {
 }
 
 extension NavigationVerdict: CustomStringConvertible {
-    /// One log line: policy, URL, decider, reason and trace. Control characters are escaped and long texts truncated.
+    /// The verdict in one line for a log: the policy, the URL, the decider, the reason and the trace.
     ///
-    /// Shows the URL only up to its query or fragment, and nothing of any other text, because the rest may contain a
-    /// secret. ``text`` is complete.
+    /// Control characters are escaped and long texts are truncated. The line shows a URL only up to its query or
+    /// fragment, and it does not show a text that is not a URL, because the rest may contain a secret. The complete
+    /// text is in ``text``.
     public var description: String {
         let steps = trace.map(\.description).joined(separator: ", ")
         let suffix = steps.isEmpty ? "" : " (\(steps))"
@@ -67,11 +73,11 @@ extension NavigationVerdict: CustomStringConvertible {
     }
 }
 
-/// A step of a decision: a handler and its answer.
+/// A step of a decision, which consists of the name of a handler and its answer.
 public struct NavigationStep: Sendable, Hashable {
-    /// The handler's name.
+    /// The name of the handler.
     public let name: String
-    /// The handler's answer.
+    /// The answer of the handler.
     public let answer: NavigationAnswer
 }
 
@@ -80,13 +86,14 @@ extension NavigationStep: CustomStringConvertible {
     public var description: String { "\(NavigationLogText.line(name)) \(answer)" }
 }
 
-/// The result of calling one handler.
+/// The result of the call of one handler.
 public enum NavigationAnswer: Sendable, Hashable {
     /// The handler passed the request on.
     case passed
-    /// The handler decided. No later handler was called.
+    /// The handler decided, so no later handler was called.
     case decided(NavigationDecision)
-    /// The handler threw an error, given by type and description, or could not be called. The verdict is to cancel.
+    /// The handler threw an error, which is given by its type and description, or could not be called. The verdict is
+    /// to cancel.
     case failed(String)
     /// The handler missed its deadline. The verdict is to cancel, and a later answer is ignored.
     case timedOut
@@ -95,7 +102,8 @@ public enum NavigationAnswer: Sendable, Hashable {
 }
 
 extension NavigationAnswer: CustomStringConvertible {
-    /// The answer's name in logs and JSON, such as `passed`, without the text of a decision or an error.
+    /// The name of the answer in logs and JSON, such as `passed`. It does not contain the text of a decision or an
+    /// error.
     public var description: String {
         switch self {
         case .passed: "passed"
@@ -121,11 +129,11 @@ extension NavigationAnswer {
 
 /// Makes untrusted text safe for use in one log line.
 enum NavigationLogText {
-    /// The maximum number of Unicode scalars shown of one text.
+    /// The maximum number of Unicode scalars that a line shows of one text.
     static let maximumLength = 512
 
-    /// Returns the text truncated after ``maximumLength`` scalars. `\u{...}` replaces control characters, line and
-    /// paragraph separators, and directional marks.
+    /// Returns the text truncated after ``maximumLength`` scalars. Control characters, line and paragraph separators,
+    /// and directional marks are replaced with `\u{...}`.
     static func line(_ text: String) -> String {
         var line = ""
         var count = 0

@@ -1,8 +1,9 @@
 public import SignalboxRoutes
 
-/// A handler that opens matching URLs natively, such as a product's screen for its page, and cancels.
+/// A handler that opens matching URLs natively and cancels the navigation.
 ///
-/// It ignores sub frames, and kinds of navigation that are not listed.
+/// Use it to show a screen of the application in place of a page, such as the screen of a product. The handler ignores
+/// sub frames and kinds of navigation that are not listed.
 public struct PathHandler: NavigationHandler {
     /// The maximum number of patterns in a handler.
     public static let maximumPatterns = 1_000
@@ -10,7 +11,7 @@ public struct PathHandler: NavigationHandler {
     /// The name in verdicts and logs.
     public let name: String
     private let table: RouteTable<Void>
-    /// The hosts, or `nil` when the patterns contain them.
+    /// The hosts, or `nil` when the patterns contain the hosts.
     private let hosts: HostNames?
     private let kinds: Set<NavigationKind>
     private let open: @Sendable (NavigationRequest, RouteCaptures) async throws -> Void
@@ -19,14 +20,16 @@ public struct PathHandler: NavigationHandler {
     ///
     /// - Parameters:
     ///   - name: The name in verdicts and logs.
-    ///   - patterns: The texts of 1 to ``maximumPatterns`` `URLPattern`s. Without `hosts` each begins with a scheme,
-    ///     such as `https://shop.example/product/{id:int}`; with `hosts`, with a slash.
-    ///   - hosts: The hosts as in ``HostHandler``: `shop.example`, `*.shop.example`; `http` and `https`, any port.
+    ///   - patterns: The texts of 1 to ``maximumPatterns`` `URLPattern`s. With `hosts`, each pattern begins with a
+    ///     slash. Without `hosts`, each pattern begins with a scheme, such as `https://shop.example/product/{id:int}`.
+    ///   - hosts: The hosts whose `http` and `https` pages the patterns match, on any port. As in ``HostHandler``,
+    ///     write `shop.example` or `*.shop.example`.
     ///   - kinds: The kinds of navigation to handle. Pages that the application loads itself are
     ///     ``NavigationKind/other``.
-    ///   - open: Opens the screen within the handler's deadline. Receives the captures of host, path and query. An
-    ///     error cancels too, as does a query that is malformed or repeats a captured item.
-    /// - Throws: ``NavigationChainError``: `invalidPattern` or `invalidHost`.
+    ///   - open: A closure that opens the screen within the deadline of the handler. It receives the captures of the
+    ///     host, the path and the query. The navigation is cancelled too if the closure throws an error, or if the
+    ///     query is malformed or repeats a captured item.
+    /// - Throws: ``NavigationChainError`` with the code `invalidPattern` or `invalidHost`.
     public init(
         name: String,
         patterns: [String],
@@ -41,7 +44,8 @@ public struct PathHandler: NavigationHandler {
         table = try PathHandler.table(of: patterns, beginWithSlash: hosts != nil, handler: name)
     }
 
-    /// Returns whether the URL has one of the hosts and the request has one of the kinds and is not from a sub frame.
+    /// Returns whether the URL has one of the hosts, and the request has one of the kinds and does not come from a sub
+    /// frame.
     public func concerns(_ request: NavigationRequest) -> Bool {
         request.frame != .sub && kinds.contains(request.kind) && isListedHost(request.url)
     }

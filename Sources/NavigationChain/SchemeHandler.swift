@@ -1,9 +1,11 @@
 import SignalboxRoutes
 
-/// A handler that cancels every scheme that is not listed, and passes on the others. It belongs at the head of a chain.
+/// A handler that cancels every scheme that is not listed, and passes on the listed ones. Put it at the head of a
+/// chain.
 ///
-/// Pages load `about:blank` and `about:srcdoc` into their own frames. These are allowed in a sub frame or an unknown
-/// frame without being listed, except as a new window or a download. In the main frame they require `about` in a list.
+/// Pages load `about:blank` and `about:srcdoc` into their own frames. The handler allows these URLs in a sub frame or
+/// an unknown frame without being listed, except for a new window or a download. In the main frame, they require
+/// `about` in one of the lists.
 public struct SchemeHandler: SyncNavigationHandler {
     /// The name in verdicts and logs.
     public let name: String
@@ -13,11 +15,12 @@ public struct SchemeHandler: SyncNavigationHandler {
     /// Creates a handler with a list of allowed schemes.
     ///
     /// - Parameters:
-    ///   - schemes: Schemes such as `https`, without the colon; case is ignored.
-    ///   - dangerous: Further schemes, which may be ones that run script, read files or open other programs: `about`,
-    ///     `blob`, `data`, `file`, `intent`, `javascript` and others. The first list rejects them to prevent accidents.
+    ///   - schemes: Schemes such as `https`, without the colon. Letter case is ignored.
+    ///   - dangerous: Further schemes, which may run script, read files or open other programs: `about`, `blob`,
+    ///     `data`, `file`, `intent`, `javascript` and others. To prevent accidents, `schemes` must not contain them.
     ///   - name: The name in verdicts and logs.
-    /// - Throws: ``NavigationChainError``: `invalidScheme`, or `dangerousScheme` for one of those in `schemes`.
+    /// - Throws: ``NavigationChainError`` with the code `invalidScheme`, or `dangerousScheme` if `schemes` contains a
+    ///   dangerous one.
     public init(
         allowing schemes: [String],
         dangerous: [String] = [],
@@ -28,7 +31,7 @@ public struct SchemeHandler: SyncNavigationHandler {
         self.dangerous = try SchemeNames(dangerous, mayBeDangerous: true, handler: name)
     }
 
-    /// Allows the empty documents of sub frames, passes on listed schemes, and cancels all others.
+    /// Allows the empty documents of sub frames, passes on URLs with listed schemes, and cancels all others.
     public func decide(_ request: NavigationRequest) -> NavigationDecision? {
         if mayBeFrame(request), request.url.isFrameDocument {
             return .allow("about:\(request.url.path), which a page loads into its own frame")
@@ -43,8 +46,8 @@ public struct SchemeHandler: SyncNavigationHandler {
 }
 
 extension URLText {
-    /// Whether the URL matches `about:blank` with any query and fragment, or `about:srcdoc` with any fragment, as
-    /// defined by the WHATWG's [HTML standard](https://html.spec.whatwg.org/multipage/urls-and-fetching.html).
+    /// Whether the URL is `about:blank` with any query and fragment, or `about:srcdoc` with any fragment, as defined by
+    /// the [HTML standard](https://html.spec.whatwg.org/multipage/urls-and-fetching.html) of the WHATWG.
     fileprivate var isFrameDocument: Bool {
         guard scheme == "about", hasOpaquePath else { return false }
         return path == "blank" || path == "srcdoc" && query == nil
@@ -53,7 +56,7 @@ extension URLText {
 
 /// A validated list of schemes from a program or configuration.
 struct SchemeNames: Sendable {
-    /// Schemes that run script, read files, show a page's own content, or open other programs.
+    /// The schemes that run script, read files, show content of the page itself, or open other programs.
     static let dangerous: Set<String> = [
         "about", "android-app", "applewebdata", "blob", "chrome", "chrome-extension", "chrome-search",
         "chrome-untrusted",
@@ -67,8 +70,10 @@ struct SchemeNames: Sendable {
 
     private var names: Set<String> = []
 
-    /// - Throws: ``NavigationChainError``: `invalidScheme`, or `dangerousScheme` for a scheme in ``dangerous`` unless
-    ///   `mayBeDangerous` is `true`.
+    /// Creates a list.
+    ///
+    /// - Throws: ``NavigationChainError`` with the code `invalidScheme`, or `dangerousScheme` for a scheme in
+    ///   ``dangerous`` unless `mayBeDangerous` is `true`.
     init(_ texts: [String], mayBeDangerous: Bool = false, handler: String) throws(NavigationChainError) {
         for text in texts {
             guard SchemeNames.isScheme(text) else {

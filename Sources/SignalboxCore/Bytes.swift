@@ -1,7 +1,8 @@
-/// An immutable sequence of bytes, either a range of a batch's shared memory or its own allocation.
+/// An immutable sequence of bytes.
 ///
-/// Copying a `Bytes` copies a reference. A range of a batch keeps the whole batch alive, so use ``copied()`` for bytes
-/// that outlive the batch.
+/// The bytes are either a range of the memory that the messages of a batch share, or an allocation that belongs to this
+/// value alone. Copying a `Bytes` copies only a reference. Because a range keeps its whole batch alive, call
+/// ``copied()`` for bytes that you store for longer than the call of a plugin.
 public struct Bytes: Sendable {
     package let storage: BatchStorage
     package let start: UInt32
@@ -13,19 +14,19 @@ public struct Bytes: Sendable {
         self.length = length
     }
 
-    /// Takes ownership of an array without copying it.
+    /// Creates a value that takes ownership of an array without copying it.
     ///
     /// - Precondition: The array holds fewer than 2^32 bytes.
     public init(_ bytes: [UInt8]) {
         self.init(storage: BatchStorage(buffers: BatchBuffers(bytes: bytes)), start: 0, length: UInt32(bytes.count))
     }
 
-    /// Copies the UTF-8 representation of a string.
+    /// Creates a value from the UTF-8 representation of a string, which is copied.
     public init(_ text: String) {
         self.init(Array(text.utf8))
     }
 
-    /// Returns the same content in its own allocation.
+    /// Returns the same content in an allocation that does not keep the batch alive.
     public func copied() -> Bytes {
         Bytes(Array(self))
     }
@@ -83,7 +84,8 @@ extension Bytes: Hashable {
     }
 }
 
-/// Compares short byte sequences a word at a time. Used for the action and member names of every message.
+/// Compares short byte sequences a word at a time. The core compares the action and member names of every message with
+/// it.
 package enum ByteComparison {
     /// Returns whether both buffers hold the same bytes.
     @inlinable
@@ -105,10 +107,11 @@ package enum ByteComparison {
     }
 }
 
-/// A 64-bit hash with a random seed, which reads its input a word at a time. Senders cannot predict its values.
+/// A 64-bit hash with a random seed, so that senders cannot predict its values.
 ///
-/// The algorithm follows wyhash (Wang Yi, 2019): it multiplies two words to 128 bits and folds the halves together. The
-/// hash deduplicates messages; it is not cryptographic.
+/// The algorithm follows wyhash (Wang Yi, 2019), which reads a word at a time, multiplies two words to 128 bits and
+/// folds the halves together. The supervisor uses this hash to recognize messages that it has already received. It is
+/// not a cryptographic hash.
 package struct SeededHash: Sendable {
     private let first: UInt64
     private let second: UInt64

@@ -1,4 +1,6 @@
-/// A limit on log lines per interval that counts the lines it withholds. It reads no clock: the caller passes the time.
+/// A limit on the number of log lines per interval, which counts the lines that it withholds.
+///
+/// The limiter reads no clock, so the caller passes the time.
 package struct LogRateLimiter: Sendable {
     private let lines: Int
     private let interval: Duration
@@ -6,18 +8,20 @@ package struct LogRateLimiter: Sendable {
     private var start: Duration?
     private var used = 0
 
-    /// The number of lines withheld and not yet reported.
+    /// The number of lines that were withheld and not yet reported.
     package private(set) var withheld = 0
 
+    /// Creates a limiter that admits a number of lines in each interval.
+    ///
     /// - Parameters:
     ///   - lines: The maximum number of lines in an interval.
-    ///   - interval: The length of an interval. Each begins with a line.
+    ///   - interval: The length of an interval. Each interval begins with a line.
     package init(lines: Int, per interval: Duration = .seconds(1)) {
         self.lines = lines
         self.interval = interval
     }
 
-    /// Returns the number of lines withheld since the last admitted one, or `nil` to withhold this line.
+    /// Returns the number of lines withheld since the last admitted line, or `nil` when this line has to be withheld.
     package mutating func admit(at now: Duration) -> Int? {
         if hasPassed(at: now) {
             start = now
@@ -31,9 +35,10 @@ package struct LogRateLimiter: Sendable {
         return takeWithheld()
     }
 
-    /// Returns and resets the number of withheld lines, to report it without an admitted line.
+    /// Returns and resets the number of withheld lines. Call this to report them when no further line is admitted.
     ///
-    /// - Parameter now: The time, which makes the result 0 until the interval has passed; or `nil` for the last report.
+    /// - Parameter now: The current time. The result is 0 until the interval has passed. Pass `nil` for the last
+    ///   report.
     package mutating func takeWithheld(at now: Duration? = nil) -> Int {
         if let now, !hasPassed(at: now) { return 0 }
         defer { withheld = 0 }

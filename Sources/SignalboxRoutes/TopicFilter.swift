@@ -1,20 +1,22 @@
-/// A subscription's topic filter: levels separated by `/`, `+` for any one level, `#` for all remaining levels.
+/// The topic filter of a subscription, as in MQTT 5.0, section 4.7.
 ///
-/// MQTT 5.0, section 4.7. A level may be empty, and `+` matches an empty level. `a/#` also matches `a`. A filter that
-/// begins with a wildcard matches no topic that begins with `$`. A shared subscription, `$share/NAME/FILTER` (section
-/// 4.8.2), matches like `FILTER`. The comparison is bytewise and case-sensitive. Filters are
-/// equal if they have the same bytes; different filters may match the same topics.
+/// A filter consists of levels separated by `/`. The level `+` matches any one level, even an empty one. The level `#`
+/// matches all remaining levels, so `a/#` also matches `a`. A filter that begins with a wildcard matches no topic that
+/// begins with `$`. A shared subscription, `$share/NAME/FILTER` (section 4.8.2), matches like `FILTER`.
+///
+/// Filters and topics are compared byte by byte, so case matters. Two filters are equal if they have the same bytes.
+/// Different filters may match the same topics.
 public struct TopicFilter: Sendable, Hashable {
     private let bytes: ByteText
 
-    /// The filter as given and as sent to a broker.
+    /// The filter as given, which is also the form to send to a broker.
     public var text: String { bytes.text }
     private let filter: [UInt8]
 
-    /// Creates a filter from a configuration or a client. The cost is linear in the length.
+    /// Creates a filter from a configuration or a client. The cost is linear in the length of the text.
     ///
-    /// - Throws: ``TopicError`` when the text is empty, too long, or contains U+0000. Also when a wildcard is not alone
-    ///   in its level, a `#` is not last, or `$share/` lacks a name or a filter.
+    /// - Throws: ``TopicError`` when the text is empty, is too long or contains U+0000, when a wildcard shares its
+    ///   level with other characters, when a `#` is not last, or when `$share/` lacks a name or a filter.
     public init(_ text: String) throws(TopicError) {
         try TopicGrammar.checkLength(text.utf8)
         let content = Array(text.utf8)
@@ -24,12 +26,13 @@ public struct TopicFilter: Sendable, Hashable {
         filter = Array(content[start...])
     }
 
-    /// Whether the subscription is shared, so that a broker distributes its messages among several clients.
+    /// Whether the subscription is shared. A broker distributes the messages of a shared subscription among several
+    /// clients.
     public var isShared: Bool { filter.count < text.utf8.count }
 
     /// Returns whether a message published to `topic` reaches a subscriber of this filter.
     ///
-    /// The cost is linear in the lengths of filter and topic.
+    /// The cost is linear in the lengths of the filter and the topic.
     public func matches(_ topic: TopicName) -> Bool {
         let found = topic.text.utf8.withContiguousStorageIfAvailable { TopicWalk.matches(filter, $0) }
         return found ?? TopicWalk.matches(filter, topic.text.utf8)
@@ -37,7 +40,7 @@ public struct TopicFilter: Sendable, Hashable {
 
     /// Returns whether a message published to `topic` reaches a subscriber of this filter.
     ///
-    /// - Returns: `false` also for a text that is not a topic name. Create a ``TopicName`` to get the reason.
+    /// - Returns: `false` also for a text that is not a topic name. To get the reason, create a ``TopicName``.
     public func matches(_ topic: String) -> Bool {
         guard let name = try? TopicName(topic) else { return false }
         return matches(name)
@@ -45,15 +48,16 @@ public struct TopicFilter: Sendable, Hashable {
 }
 
 extension TopicFilter: CustomStringConvertible {
-    /// The filter as given, including control characters. Escape it before display.
+    /// The filter as given, including any control characters. Escape it before you display it.
     public var description: String { text }
 }
 
 /// Matches a valid filter against a valid topic in one pass from left to right.
 ///
-/// Generic over the bytes, so that tests can count the reads.
+/// The methods are generic over the bytes, so that tests can count the reads.
 package enum TopicWalk {
-    /// Returns whether the filter matches. Reads each byte of either side at most three times and stores nothing.
+    /// Returns whether the filter matches. The method reads each byte of either side at most three times and stores
+    /// nothing.
     package static func matches(_ filter: some Collection<UInt8>, _ topic: some Collection<UInt8>) -> Bool {
         if let first = filter.first, TopicGrammar.isWildcard(first), topic.first == TopicGrammar.dollar { return false }
         var expected = filter.startIndex
@@ -79,7 +83,7 @@ package enum TopicWalk {
         }
     }
 
-    /// `/#` also matches the parent level: `sport/#` matches `sport`.
+    /// Returns whether the rest of a filter is `/#`, which also matches the parent level: `sport/#` matches `sport`.
     private static func isAnyChild(_ rest: some Collection<UInt8>) -> Bool {
         rest.elementsEqual([TopicGrammar.separator, TopicGrammar.multiLevel])
     }

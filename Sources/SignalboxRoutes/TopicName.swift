@@ -1,6 +1,6 @@
-/// The topic of a published message, without wildcards: MQTT 5.0, section 4.7.
+/// The topic of a published message, which has no wildcards (MQTT 5.0, section 4.7).
 ///
-/// Topics are compared byte by byte: the composed and decomposed forms of `é` are different topics.
+/// Topics are compared byte by byte, so the composed and the decomposed form of `é` are different topics.
 public struct TopicName: Sendable, Hashable {
     /// The maximum length of a topic name, filter or pattern in UTF-8 bytes.
     public static let maximumLength = 65_535
@@ -10,9 +10,9 @@ public struct TopicName: Sendable, Hashable {
     /// The topic as given.
     public var text: String { bytes.text }
 
-    /// Creates a topic from a broker's message or a configuration. The cost is linear in the length.
+    /// Creates a topic from a broker's message or a configuration. The cost is linear in the length of the text.
     ///
-    /// - Throws: ``TopicError`` when the text is empty, too long, or contains `+`, `#` or U+0000.
+    /// - Throws: ``TopicError`` when the text is empty, is too long, or contains `+`, `#` or U+0000.
     public init(_ text: String) throws(TopicError) {
         var text = text
         text.makeContiguousUTF8()
@@ -28,11 +28,11 @@ public struct TopicName: Sendable, Hashable {
 }
 
 extension TopicName: CustomStringConvertible {
-    /// The topic as given, including control characters. Escape it before display.
+    /// The topic as given, including any control characters. Escape it before you display it.
     public var description: String { text }
 }
 
-/// The grammar that names, filters and patterns share.
+/// The grammar that topic names, filters and patterns share.
 enum TopicGrammar {
     static let separator = UInt8(ascii: "/")
     static let dollar = UInt8(ascii: "$")
@@ -49,9 +49,10 @@ enum TopicGrammar {
         if bytes.count > TopicName.maximumLength { throw TopicError(.tooLong, at: TopicName.maximumLength) }
     }
 
-    /// Returns the start of the filter proper: the position after `$share/NAME/`, or 0 for an unshared subscription.
+    /// Returns the position after `$share/NAME/`, where the filter of a shared subscription begins, or 0 for other
+    /// filters.
     ///
-    /// `$share` without a slash is an ordinary level.
+    /// A level `$share` without a slash after it is an ordinary level.
     static func filterStart(in bytes: [UInt8]) throws(TopicError) -> Int {
         guard bytes.starts(with: sharePrefix.utf8) else { return 0 }
         let nameStart = sharePrefix.utf8.count
@@ -63,7 +64,7 @@ enum TopicGrammar {
         return start
     }
 
-    /// Rejects U+0000, and misplaced wildcards from `start` on.
+    /// Rejects U+0000 anywhere, and misplaced wildcards from `start` on.
     static func checkWildcards(in bytes: [UInt8], from start: Int) throws(TopicError) {
         for (offset, byte) in bytes.enumerated() {
             if byte == 0 { throw TopicError(.nullCharacter, at: offset) }
@@ -128,7 +129,7 @@ public struct TopicError: Error, Sendable, Hashable, CustomStringConvertible {
         /// A `{name...}` is followed by another level.
         public static let restNotLast = Reason("restNotLast", "{name...} must be the last level")
 
-        /// The reason's name in logs and JSON, such as `wildcardNotAlone`.
+        /// The name of the reason in logs and JSON, such as `wildcardNotAlone`.
         public let description: String
         fileprivate let sentence: String
 
@@ -140,7 +141,7 @@ public struct TopicError: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// The kind of error.
     public let reason: Reason
-    /// The position of the error, in UTF-8 bytes from the start of the text.
+    /// The position of the error in UTF-8 bytes from the start of the text.
     public let offset: Int
 
     init(_ reason: Reason, at offset: Int) {
@@ -148,6 +149,6 @@ public struct TopicError: Error, Sendable, Hashable, CustomStringConvertible {
         self.offset = offset
     }
 
-    /// The violated rule and the position.
+    /// The rule that the text violates, and the position.
     public var description: String { "\(reason.sentence) (at byte \(offset))" }
 }

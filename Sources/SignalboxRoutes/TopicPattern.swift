@@ -1,15 +1,25 @@
-/// A topic filter whose levels may have names: `push/{device}/{action}`.
+/// A topic filter whose levels may have names, such as `push/{device}/{action}`.
+///
+/// Use a pattern to subscribe to topics and to read parts of each topic as values:
+///
+/// ```swift
+/// let pattern = try TopicPattern("push/{device}/{action}")
+/// print(pattern.filter.text)  // push/+/+
+/// let captures = pattern.match("push/kiosk-7/loading")
+/// print(captures?["device"] ?? "")  // kiosk-7
+/// ```
 ///
 /// - `{name}` matches any one level, even an empty one, like `+`.
 /// - `{name:int}` and `{name:uuid}` match one level of that form. See ``CaptureKind``.
-/// - `{name...}`, as the last level, matches all remaining levels, like `#`. It may be empty: `a/{rest...}` captures
-///   the same empty text in `a` and in `a/`.
+/// - `{name...}`, as the last level, matches all remaining levels, like `#`. The rest may be empty, so `a/{rest...}`
+///   captures the same empty text in `a` and in `a/`.
 /// - `+`, `#` and `$share/NAME/` have the same meaning as in a ``TopicFilter``.
 ///
-/// A name is `[A-Za-z][A-Za-z0-9_]*` and unique in the pattern. Braces have no other use.
+/// A name matches `[A-Za-z][A-Za-z0-9_]*` and is unique in the pattern. Braces have no other use.
 ///
-/// Brokers do not support kinds. The subscription has `+` in place of such a capture, so it also delivers topics that
-/// the pattern does not match. Patterns are equal if they have the same bytes.
+/// Brokers do not support the kinds of captures. The subscription contains `+` in place of such a capture, so the
+/// broker also delivers messages on topics that the pattern does not match. Two patterns are equal if they have the
+/// same bytes.
 public struct TopicPattern: Sendable, Hashable {
     /// The maximum number of captures in a pattern.
     public static let maximumCaptures = URLPattern.maximumCaptures
@@ -20,15 +30,15 @@ public struct TopicPattern: Sendable, Hashable {
 
     /// The pattern as given.
     public var text: String { bytes.text }
-    /// The filter to subscribe to: the pattern with `+` and `#` in place of its captures. It matches every topic that
-    /// the pattern matches, and more if a capture has a kind.
+    /// The filter to subscribe to, which is the pattern with `+` and `#` in place of its captures. The filter matches
+    /// every topic that the pattern matches, and further topics if a capture has a kind.
     public let filter: TopicFilter
     package let slots: [TopicSlot]
 
     /// Creates a pattern from a configuration. A pattern has at most ``TopicName/maximumLength`` bytes.
     ///
-    /// - Throws: ``TopicError`` when a capture or the resulting filter is malformed, or a limit is exceeded. The offset
-    ///   refers to the pattern.
+    /// - Throws: ``TopicError`` when a capture or the resulting filter is malformed, or when a limit is exceeded. The
+    ///   offset of the error refers to the pattern.
     public init(_ text: String) throws(TopicError) {
         try TopicGrammar.checkLength(text.utf8)
         var compiler = TopicPatternCompiler()
@@ -45,9 +55,9 @@ public struct TopicPattern: Sendable, Hashable {
 
     /// Returns the captures of a topic that matches the pattern's filter and the kinds of its captures.
     ///
-    /// The cost is linear in the lengths of pattern and topic.
+    /// The cost is linear in the lengths of the pattern and the topic.
     ///
-    /// - Returns: `nil` when the topic does not match. An empty collection when the pattern has no captures.
+    /// - Returns: `nil` when the topic does not match, and an empty collection when the pattern has no captures.
     public func match(_ topic: TopicName) -> RouteCaptures? {
         guard filter.matches(topic) else { return nil }
         var captures: [RouteCapture] = []
@@ -82,7 +92,7 @@ public struct TopicPattern: Sendable, Hashable {
 }
 
 extension TopicPattern: CustomStringConvertible {
-    /// The pattern as given, including control characters. Escape it before display.
+    /// The pattern as given, including any control characters. Escape it before you display it.
     public var description: String { text }
 }
 
@@ -94,7 +104,8 @@ struct TopicPatternCompiler {
     private var level = 0
     private var offset = 0
     private var restOffset: Int?
-    /// The start of each level in both texts. Errors occur in the filter and are reported in the pattern.
+    /// The start of each level in both texts. Errors occur in the filter and are reported at their position in the
+    /// pattern.
     private var starts: [(filter: Int, pattern: Int)] = []
 
     mutating func add(_ text: Substring.UTF8View) throws(TopicError) {
@@ -152,8 +163,8 @@ struct TopicPatternCompiler {
 /// The position of a capture in a pattern.
 package struct TopicSlot: Sendable, Hashable {
     package let name: String
-    /// The level in the topic, counted from 0. `$share/NAME` does not count.
+    /// The level in the topic, counted from 0. The levels of `$share/NAME` are not counted.
     package let level: Int
-    /// A capture of kind `rest` extends from this level to the end.
+    /// The kind of the capture. A capture of the kind `rest` extends from this level to the end.
     package let kind: CaptureKind
 }

@@ -1,19 +1,21 @@
 /// A message as an adapter submits it: its origin, its original bytes, and the result of parsing them.
 ///
-/// Unreadable messages are arrivals too. A 16-byte value that refers to its batch, built by ``ArrivalBatch``.
+/// A message that cannot be parsed is an arrival too, so that it is counted and ends in an outcome like any other.
+/// Adapters build arrivals with an ``ArrivalBatch``. An arrival is a 16-byte value that refers to its batch and keeps
+/// the batch alive.
 public struct Arrival: Sendable {
     package let storage: BatchStorage
     package let index: UInt32
 
     package var record: ArrivalRecord { storage.records[Int(index)] }
 
-    /// The adapter's own token, returned when the arrival is settled.
+    /// The number by which the adapter identifies the arrival. Signalbox returns it when the arrival is settled.
     public var token: UInt64 { storage.records[Int(index)].token }
 
     /// The source and its facts.
     public var origin: Origin { storage.tables.origins[Int(storage.records[Int(index)].origin)] }
 
-    /// The original message, kept for the dead letter.
+    /// The original message, which is kept for the dead letter.
     public var original: Bytes {
         let record = record
         return Bytes(storage: storage, start: record.originalStart, length: record.originalLength)
@@ -22,7 +24,7 @@ public struct Arrival: Sendable {
     /// The size of ``original`` in bytes.
     public var originalLength: Int { Int(storage.records[Int(index)].originalLength) }
 
-    /// A channel to the arrival's sender, or `nil` when the source cannot send unsolicited messages.
+    /// A channel to the sender of the arrival, or `nil` when the source cannot send unsolicited messages.
     public var sender: (any Sender)? {
         let position = record.sender
         return position == ArrivalRecord.none ? nil : storage.tables.senders[Int(position)]
@@ -31,27 +33,28 @@ public struct Arrival: Sendable {
     /// The wall-clock time at which the adapter received the message.
     public var receivedAt: WallTime { record.receivedAt }
 
-    /// The envelope by which the message was parsed, even if parsing failed.
+    /// The envelope by which the message was parsed, even if the parser rejected the message.
     public var envelope: EnvelopeKind { storage.records[Int(index)].envelope }
 
-    /// The action, or the reason why the message is not one.
+    /// The action, or the reason why the message is not an action.
     public var reading: Result<Action, Outcome.Rejection> {
         let position = record.rejection
         guard position == ArrivalRecord.none else { return .failure(storage.tables.rejections[Int(position)]) }
         return .success(Action(arrival: self))
     }
 
-    /// Whether ``reading`` is an action. Avoids creating it.
+    /// Whether ``reading`` is an action. This property is cheaper than ``reading``, because it does not create the
+    /// action.
     package var isReadable: Bool { storage.records[Int(index)].rejection == ArrivalRecord.none }
 
-    /// Returns whether two arrivals share batch and origin. Retains nothing.
+    /// Returns whether two arrivals belong to the same batch and have the same origin. The method retains nothing.
     package func hasOrigin(of other: Arrival) -> Bool {
         storage === other.storage
             && storage.records[Int(index)].origin == storage.records[Int(other.index)].origin
     }
 
-    /// Returns the end of the run of readable arrivals that share batch, origin and name with the first of `range`. A
-    /// routing decision for the first applies to all of them.
+    /// Returns the end of the run of readable arrivals that share the batch, the origin and the name of the first
+    /// arrival in `range`, so that a routing decision for the first arrival applies to all of them.
     ///
     /// - Precondition: `range` is not empty, and its first arrival is readable.
     package static func endOfMatchingRun(_ arrivals: [Arrival], in range: Range<Int>) -> Int {
@@ -73,15 +76,15 @@ public struct Arrival: Sendable {
         }
     }
 
-    /// Calls `body` with the action's name in place. Retains nothing.
+    /// Calls `body` with the bytes of the action's name, without copying or retaining them.
     package func withNameBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         storage.bytes.withUnsafeBytes { body($0[name: storage.records[Int(index)]]) }
     }
 
-    /// Whether the action has a deadline. Avoids creating the action.
+    /// Whether the action has a deadline. Reading this property does not create the action.
     package var hasDeadline: Bool { storage.records[Int(index)].deadline != ArrivalRecord.none }
 
-    /// The action, without checking that the arrival is readable. The caller has checked ``reading``.
+    /// The action of an arrival that is known to be readable. The caller has checked ``reading`` before.
     package var uncheckedAction: Action { Action(arrival: self) }
 }
 
@@ -94,10 +97,10 @@ extension Arrival {
     /// Whether any arrival of the batch has a deadline.
     package var batchHasDeadlines: Bool { !storage.tables.deadlines.isEmpty }
 
-    /// Whether the sender supplied an id. Valid only for a readable arrival.
+    /// Whether the sender supplied an id. This property is valid only for a readable arrival.
     package var hasSenderID: Bool { storage.records[Int(index)].idKey != .assigned }
 
-    /// Calls `body` with the sender's id in place. The bytes are empty without an id.
+    /// Calls `body` with the bytes of the sender's id, without copying them. Without an id, `body` receives no bytes.
     package func withIDBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         let start = Int(storage.records[Int(index)].idStart)
         let length = Int(storage.records[Int(index)].idLength)
@@ -106,8 +109,11 @@ extension Arrival {
         }
     }
 
-    /// The `source` attribute of a CloudEvent, within which its id is unique (CloudEvents 1.0, `id`); `nil` for other
-    /// envelopes. The sender sets it, so it is not an origin. Valid only for a readable arrival.
+    /// The `source` attribute of a CloudEvent, or `nil` for other envelopes. The event's id is unique within this
+    /// source (CloudEvents 1.0, `id`).
+    ///
+    /// The sender sets the attribute, so it says nothing about the origin. This property is valid only for a readable
+    /// arrival.
     package var eventSource: String? {
         let record = storage.records[Int(index)]
         guard record.envelope == .cloudEvents, record.metadata != ArrivalRecord.none else { return nil }
@@ -116,10 +122,10 @@ extension Arrival {
         return event.text(of: event.node(at: source))
     }
 
-    /// Returns a hash of the action's name, the body's bytes as sent, and the route captures added to the body.
+    /// Returns a hash of the action's name, the bytes of the body as sent, and the route captures added to the body.
     ///
-    /// Metadata such as facts and time is excluded. The order of captures does not matter: names are unique, and a
-    /// link's query items may be in any order.
+    /// Facts, times and other metadata are not part of the hash. The order of the captures does not affect it either:
+    /// capture names are unique, and the query items of a link may be in any order.
     package func contentHash(_ hash: SeededHash) -> UInt64 {
         let node = Int(storage.records[Int(index)].body)
         let name = withNameBytes { hash.value(of: $0) }
@@ -131,7 +137,7 @@ extension Arrival {
         }
     }
 
-    /// Returns a sum over the captures that precede an object's own members.
+    /// Returns the sum of the hashes of the captures, which are stored before an object's own members.
     private static func captures(
         of object: Int,
         _ nodes: UnsafeBufferPointer<BodyNode>,
@@ -145,7 +151,7 @@ extension Arrival {
         while nodes[key + 1].is(.routeText) {
             let name = hash.value(of: bytes[nodes[key].extent])
             sum &+= hash.value(of: bytes[nodes[key + 1].extent], after: name)
-            // The last capture leads to the sender's members, stored elsewhere, or to the object's end.
+            // The last capture leads to the sender's members, which are stored elsewhere, or to the end of the object.
             let next = Int(nodes[key + 1].next)
             guard next == key + 2, next != end else { break }
             key = next
@@ -155,7 +161,7 @@ extension Arrival {
 }
 
 extension BodyNode {
-    /// The value's range in the batch's bytes, including the quotes of a string.
+    /// The range of the value in the bytes of the batch. The range of a string includes its quotes.
     fileprivate var extent: Range<Int> { self.is(.string) ? firstByte..<end + 1 : Int(start)..<end }
 }
 

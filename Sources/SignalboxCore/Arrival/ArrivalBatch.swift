@@ -1,8 +1,17 @@
 import Synchronization
 
-/// A builder for arrivals. An adapter appends messages as they arrive and takes the batch to submit it.
+/// A builder for arrivals, which every adapter uses to submit messages.
 ///
-/// Use a batch from one thread only. Its arrivals share a byte buffer and an index instead of allocating separately.
+/// An adapter appends messages as it receives them, and then takes the arrivals to submit them together:
+///
+/// ```swift
+/// var batch = ArrivalBatch(pool: pool)
+/// batch.append(bytes, token: 1, origin: origin, receivedAt: now)
+/// let accepted = intake.submit(batch.take(), to: sink)
+/// ```
+///
+/// The arrivals of a batch share one byte buffer and one index instead of allocating memory separately. Use a batch
+/// from one thread only.
 public struct ArrivalBatch: ~Copyable {
     private let pool: ArrivalPool
     private let limits: MessageLimits
@@ -14,7 +23,8 @@ public struct ArrivalBatch: ~Copyable {
     /// Creates an empty batch.
     ///
     /// - Parameters:
-    ///   - pool: The pool that supplies buffers. They return to it when the batch's last range is released.
+    ///   - pool: The pool that supplies the buffers. They return to the pool when the last value that refers to the
+    ///     batch is released.
     ///   - limits: The limits for one message.
     public init(pool: ArrivalPool, limits: MessageLimits = MessageLimits()) {
         self.pool = pool
@@ -26,20 +36,20 @@ public struct ArrivalBatch: ~Copyable {
     /// The number of arrivals appended since the last ``take()``.
     public var count: Int { buffers.records.count }
 
-    /// The total size of the originals of these arrivals, in bytes.
+    /// The total size in bytes of the original messages appended since the last ``take()``.
     public private(set) var byteCount = 0
 
-    /// Parses a message and appends it. An unreadable message is appended as a rejected arrival.
+    /// Parses a message and appends it. A message that cannot be parsed is appended as a rejected arrival.
     ///
     /// - Parameters:
-    ///   - original: The message's bytes, copied before the call returns.
-    ///   - token: The adapter's own token, returned when the arrival is settled.
+    ///   - original: The bytes of the message, which are copied before the call returns.
+    ///   - token: The number by which the adapter identifies the arrival when it is settled.
     ///   - origin: The source and its facts.
-    ///   - sender: A channel to the message's sender, if any.
-    ///   - receivedAt: The time of receipt.
-    ///   - deadline: The latest time to begin, if the sender set a limit.
-    ///   - envelope: The rules for finding name, id and body.
-    ///   - payload: The kind of payload when a route names the action. An envelope is always JSON.
+    ///   - sender: A channel to the sender of the message, if there is one.
+    ///   - receivedAt: The time at which the adapter received the message.
+    ///   - deadline: The time by which the call has to begin, if the sender set one.
+    ///   - envelope: The rules for finding the name, the id and the body.
+    ///   - payload: The kind of payload when a route names the action. Envelopes are always JSON.
     /// - Precondition: The batch stays below 4 GiB.
     public mutating func append(
         _ original: UnsafeRawBufferPointer,
@@ -71,7 +81,7 @@ public struct ArrivalBatch: ~Copyable {
         buffers.records.append(record)
     }
 
-    /// Appends a message that the adapter itself found unreadable.
+    /// Appends a message that the adapter itself could not read, so that it is counted and rejected like any other.
     public mutating func append(
         rejected rejection: Outcome.Rejection,
         original: UnsafeRawBufferPointer,
@@ -100,7 +110,7 @@ public struct ArrivalBatch: ~Copyable {
         return record
     }
 
-    /// Returns the arrivals appended since the last call, in order. The batch is then empty and can be reused.
+    /// Returns the arrivals appended since the last call, in order. The batch is empty afterwards and can be reused.
     public mutating func take() -> [Arrival] {
         let count = buffers.records.count
         guard count > 0 else { return [] }
@@ -116,14 +126,17 @@ public struct ArrivalBatch: ~Copyable {
     }
 }
 
-/// A pool that reuses the buffers of released batches, so a steady stream of messages allocates no memory.
+/// A pool that reuses the buffers of released batches, so that a steady stream of messages allocates no memory.
 ///
-/// The pool keeps at most `maximumKept` sets of buffers, none above `maximumBytes`, and frees the rest. Thread-safe.
+/// The pool keeps at most `maximumKept` sets of buffers. It frees all others, and every set that is larger than
+/// `maximumBytes`. A pool is safe to use from any thread.
 public final class ArrivalPool: Sendable {
     private let kept = Mutex<[BatchBuffers]>([])
     private let maximumKept: Int
     private let maximumBytes: Int
 
+    /// Creates a pool without buffers.
+    ///
     /// - Parameters:
     ///   - maximumKept: The maximum number of buffer sets to keep, at least 0.
     ///   - maximumBytes: The size of the largest set to keep, in bytes of memory.

@@ -2,16 +2,17 @@ import Synchronization
 
 /// The storage that ``Bytes``, ``Body``, ``ActionName``, ``ActionID`` and ``Arrival`` refer to.
 ///
-/// Immutable, so threads share it without a lock. When the last reference is released, its buffers return to their
-/// pool. Copy a few long-lived bytes with ``Bytes/copied()`` instead of retaining a whole batch.
+/// The storage is immutable, so threads share it without a lock. Its buffers return to their pool when the last
+/// reference is released. To keep a few bytes for longer without the whole batch, copy them with ``Bytes/copied()``.
 @usableFromInline
 package final class BatchStorage: Sendable {
     @usableFromInline package let bytes: [UInt8]
     @usableFromInline package let nodes: [BodyNode]
     package let records: [ArrivalRecord]
     package let tables: ArrivalTables
-    /// The expected next member: the object's position in the high half, the name's in the low half. Any stored value
-    /// is correct for its object, so concurrent stores may overwrite each other.
+    /// The member that the next search is expected to look for: the position of the object in the high half, and the
+    /// position of the name in the low half. Every value that is ever stored is correct for its object, so concurrent
+    /// stores may overwrite each other.
     private let expectation = Atomic<UInt64>(0)
     private let pool: ArrivalPool?
 
@@ -35,7 +36,9 @@ extension BatchStorage {
         return owner == object && key > 0 ? UInt32(key) : nil
     }
 
-    /// - Parameter key: The name's position, or the object's end.
+    /// Stores the member to expect next.
+    ///
+    /// - Parameter key: The position of the name, or the end of the object.
     func expect(_ key: UInt32, of object: UInt32) {
         expectation.store(UInt64(object) << 32 | UInt64(key), ordering: .relaxed)
     }
@@ -43,9 +46,10 @@ extension BatchStorage {
 
 /// The buffers of a batch under construction: message bytes, parser nodes, and one record per arrival.
 package struct BatchBuffers: Sendable {
-    /// The originals, each followed by its copied data: unescaped names and route texts.
+    /// The original messages. Each one is followed by the data copied for it: unescaped names and route texts.
     package private(set) var bytes: [UInt8] = []
-    /// Kept at full count so that the parser writes in place. ``nodeCount`` of them are in use.
+    /// The nodes, of which the first ``nodeCount`` are in use. The array keeps its full count, so that the parser
+    /// writes in place.
     private(set) var nodes: [BodyNode] = []
     private(set) var nodeCount = 0
     package var records: [ArrivalRecord] = []
@@ -62,7 +66,7 @@ package struct BatchBuffers: Sendable {
         nodeCount = 0
     }
 
-    /// A state to roll back to when a message is unreadable.
+    /// The state that the buffers return to when a message cannot be parsed.
     struct Mark {
         fileprivate let bytes: Int
         fileprivate let nodes: Int
@@ -75,7 +79,8 @@ package struct BatchBuffers: Sendable {
         nodeCount = mark.nodes
     }
 
-    /// - Returns: The position of the first byte.
+    /// Appends bytes and returns the position of the first one.
+    ///
     /// - Precondition: The batch stays below 2^32 bytes.
     mutating func append(_ more: UnsafeRawBufferPointer) -> Int {
         let start = bytes.count
@@ -92,7 +97,7 @@ package struct BatchBuffers: Sendable {
         }
     }
 
-    /// - Returns: The node's position.
+    /// Pushes a node and returns its position.
     mutating func push(_ node: BodyNode) -> Int {
         makeRoom(for: 1)
         nodes[nodeCount] = node
@@ -100,9 +105,9 @@ package struct BatchBuffers: Sendable {
         return nodeCount - 1
     }
 
-    /// Pushes a value whose text or bytes are in the range.
+    /// Pushes a value whose text or bytes are in `range`.
     ///
-    /// - Returns: The node's position.
+    /// - Returns: The position of the node.
     mutating func push(_ kind: BodyNode.Kind, _ range: Range<Int>, flags: UInt32 = 0) -> Int {
         push(BodyNode(start: range.lowerBound, length: range.count, next: nodeCount + 1, bits: kind.bits | flags))
     }
@@ -114,7 +119,7 @@ package struct BatchBuffers: Sendable {
 
     /// Parses all bytes from `start` as one JSON text.
     ///
-    /// - Returns: The position of its root.
+    /// - Returns: The position of the root node.
     /// - Throws: ``BodyError`` with an offset from `start`.
     mutating func parse(from start: Int, depth: Int) throws(BodyError) -> Int {
         guard start < bytes.count else { throw BodyError(.unexpectedEnd, offset: 0) }
@@ -142,7 +147,8 @@ package struct BatchBuffers: Sendable {
 }
 
 extension BatchBuffers {
-    /// Returns the first eight bytes of a node, the first in the low byte, padded with zeros at the end.
+    /// Returns the first eight bytes of a node, with the first byte in the low bits. A shorter text is padded with
+    /// zeros.
     @inline(__always)
     func word(at node: BodyNode) -> UInt64 {
         bytes.withUnsafeBufferPointer { ByteScan($0, end: $0.count).word(Int(node.start)) }
@@ -160,12 +166,14 @@ extension BatchBuffers {
         bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[range])) }
     }
 
-    /// Returns the range of a string's unescaped content: in place, or in an appended copy.
+    /// Returns the range of a string's unescaped content. A string with escapes is copied to the end of the bytes.
     mutating func plainRange(of node: BodyNode) -> Range<Int> {
         guard node.has(BodyNode.escaped) else { return Int(node.start)..<node.end }
         return append(text(of: node))
     }
 
+    /// Checks that the bytes from `start` are valid UTF-8.
+    ///
     /// - Throws: ``BodyError`` with an offset from `start`.
     func checkText(from start: Int) throws(BodyError) {
         do {
@@ -178,7 +186,7 @@ extension BatchBuffers {
     }
 }
 
-/// The fixed-size part of an arrival: ranges and positions in its batch.
+/// The fixed-size part of an arrival: its ranges and positions in the batch.
 package struct ArrivalRecord: Sendable {
     /// The position that means "none".
     package static let none = UInt32.max
@@ -215,15 +223,15 @@ extension ArrivalRecord {
     }
 }
 
-/// Values that several arrivals of a batch share or that few arrivals have.
+/// The values that several arrivals of a batch share, or that only few arrivals have.
 package struct ArrivalTables: Sendable {
     package var origins: [Origin] = []
     package private(set) var senders: [any Sender] = []
-    /// The identity of the last sender, or `nil` for a value type, which has none.
+    /// The identity of the last sender, or `nil` if that sender is a value type, which has no identity.
     private var lastSender: SenderIdentity?
     package var deadlines: [ContinuousClock.Instant] = []
     package var rejections: [Outcome.Rejection] = []
-    /// A random number per ``ArrivalBatch``, so that assigned ids differ between runs of a program.
+    /// A random number for each ``ArrivalBatch``, so that assigned ids differ between runs of a program.
     package var idPrefix: UInt64 = 0
     /// The number of arrivals appended to the ``ArrivalBatch`` before this batch.
     package var firstSerial: UInt64 = 0
@@ -235,14 +243,14 @@ package struct ArrivalTables: Sendable {
 }
 
 extension ArrivalTables {
-    /// Returns the position of an origin. Consecutive arrivals with the same object share one entry.
+    /// Returns the position of an origin. Consecutive arrivals with the same origin object share one entry.
     mutating func position(of origin: Origin) -> UInt32 {
         if let last = origins.last, last === origin { return UInt32(origins.count - 1) }
         origins.append(origin)
         return UInt32(origins.count - 1)
     }
 
-    /// Returns the position of a sender. Consecutive arrivals with the same object share one entry.
+    /// Returns the position of a sender. Consecutive arrivals with the same sender object share one entry.
     mutating func position(of sender: any Sender) -> UInt32 {
         if let lastSender, lastSender.matches(sender) { return UInt32(senders.count - 1) }
         senders.append(sender)
@@ -262,14 +270,15 @@ extension ArrivalTables {
     }
 }
 
-/// The identity of a sender object. Compared per arrival, where a cast to `AnyObject` would cost more than parsing.
+/// The identity of a sender object. It is compared for every arrival, and a cast to `AnyObject` would cost more than
+/// parsing the message.
 ///
-/// Valid only while the object is retained, because another object may reuse its memory.
+/// The identity is valid only while the object is retained, because another object may reuse its memory.
 struct SenderIdentity {
     private let type: ObjectIdentifier
     private let reference: UInt
 
-    /// Returns `nil` for a value type, which has no identity.
+    /// Creates the identity of an object, or `nil` for a value type, which has no identity.
     init?(_ sender: any Sender) {
         let type = Swift.type(of: sender)
         guard type is AnyClass else { return nil }

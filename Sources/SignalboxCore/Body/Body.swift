@@ -1,12 +1,17 @@
-/// An action's body: JSON, text or bytes. Validated and indexed on arrival, decoded on demand.
+/// The body of an action, which is JSON, text or bytes.
+///
+/// Signalbox validates and indexes the body when the message arrives, and decodes values only when you ask for them. A
+/// plugin usually receives its body decoded, as its `Info`. Use ``decode(_:)`` to read the body as another type.
 public struct Body: Sendable {
     @usableFromInline let storage: BatchStorage
     @usableFromInline let node: UInt32
 
-    /// Decodes a value from the body. May be called repeatedly and from any thread.
+    /// Decodes a value from the body.
     ///
-    /// - Throws: ``BodyError`` with a path that begins with `body`. Any other error that the type's decoding throws
-    ///   becomes `invalidValue`.
+    /// You can call this method any number of times and from any thread.
+    ///
+    /// - Throws: ``BodyError`` with a path that begins with `body`. If the decoding of the type throws another error,
+    ///   that error becomes `invalidValue`.
     @inlinable
     public func decode<Value: Decodable>(_ type: Value.Type) throws(BodyError) -> Value {
         let decoder = BodyDecoder(storage: storage, node: node)
@@ -32,7 +37,7 @@ extension Body {
         var buffers = BatchBuffers()
         _ = json.withUnsafeBytes { buffers.append($0) }
         let root = try buffers.parse(from: 0, depth: limits.depth)
-        // The whole text counts as one message, so decoding errors carry offsets too.
+        // The whole text counts as one message, so that decoding errors have offsets too.
         var record = ArrivalRecord(token: 0, receivedAt: WallTime(seconds: 0), origin: ArrivalRecord.none)
         record.originalLength = UInt32(json.count)
         buffers.records.append(record)
@@ -41,8 +46,10 @@ extension Body {
 }
 
 extension Body {
-    /// The body as compact JSON, for records and logs. JSON keeps its content and order and includes the route's
-    /// captures. Text becomes a string; bytes become a base64 string (RFC 4648 section 4).
+    /// The body as compact JSON, for records and logs.
+    ///
+    /// A JSON body keeps its content and order and includes the captures of the route. Text becomes a string, and bytes
+    /// become a base64 string (RFC 4648 section 4).
     public var json: Bytes {
         var text = JSONText()
         BodyView(storage: storage, root: node, position: node).write(to: &text)
@@ -56,7 +63,7 @@ extension Body {
 }
 
 extension BodyView {
-    /// Writes the value recursively. The parser's depth limit bounds the recursion.
+    /// Writes the value recursively. The depth limit of the parser bounds the recursion.
     fileprivate func write(to text: inout JSONText) {
         let node = node
         switch node.kind {
@@ -82,13 +89,16 @@ extension BodyView {
     }
 }
 
-/// The limits for one message. A message beyond them is `malformed`; its dead letter holds the original bytes.
+/// The limits for one message. A message that exceeds a limit is rejected as `malformed`, and its original bytes are
+/// kept in the dead letter.
 public struct MessageLimits: Sendable, Hashable {
-    /// The maximum size of a message in bytes, 1 to 2^30. Defaults to 65,536.
+    /// The maximum size of a message in bytes. The valid range is 1 to 2^30. The default is 65,536.
     public var bytes: Int
-    /// The maximum number of arrays and objects open at once, 1 to 512. Defaults to 64.
+    /// The maximum number of arrays and objects that are open at once. The valid range is 1 to 512. The default is 64.
     public var depth: Int
 
+    /// Creates limits for the size and the nesting of a message.
+    ///
     /// - Precondition: Both values are in their ranges.
     public init(bytes: Int = 65_536, depth: Int = 64) {
         precondition((1...1 << 30).contains(bytes), "a message limit is 1 to 2^30 bytes")
@@ -98,7 +108,7 @@ public struct MessageLimits: Sendable, Hashable {
     }
 }
 
-/// How the bytes of a message are interpreted as a body. An empty payload is `null` for every kind.
+/// The way in which the bytes of a message become a body. An empty payload becomes `null` for every kind.
 public enum PayloadKind: String, Sendable, Hashable, CaseIterable {
     /// JSON, parsed strictly according to RFC 8259.
     case json
@@ -108,18 +118,19 @@ public enum PayloadKind: String, Sendable, Hashable, CaseIterable {
     case bytes
 }
 
-/// A body as received, for use as an `Info` that always decodes.
+/// A body as it was received. Use it as the `Info` of a plugin that forwards or stores messages, because it always
+/// decodes.
 public struct RawBody: Sendable, Hashable {
-    /// The bytes of the body within the message. Empty when the message has no body. Route captures are not included.
+    /// The bytes of the body within the message, without route captures. They are empty when the message has no body.
     public let bytes: Bytes
-    /// The kind of payload.
+    /// The kind of the payload.
     public let kind: PayloadKind
 
     /// Creates a body in code, for tests of plugins.
     ///
     /// - Parameters:
     ///   - bytes: The bytes of the body.
-    ///   - kind: The kind of payload.
+    ///   - kind: The kind of the payload.
     public init(bytes: Bytes, kind: PayloadKind) {
         self.bytes = bytes
         self.kind = kind
@@ -127,7 +138,9 @@ public struct RawBody: Sendable, Hashable {
 }
 
 extension RawBody: Decodable {
-    /// - Throws: `DecodingError` when the decoder is not a ``Body``'s.
+    /// Decodes the body as received.
+    ///
+    /// - Throws: `DecodingError` when the decoder does not belong to a ``Body``.
     public init(from decoder: any Decoder) throws {
         guard let decoder = decoder as? BodyDecoder else {
             throw DecodingError.notABody(RawBody.self, decoder.codingPath)
@@ -154,9 +167,10 @@ extension BodyDecoder {
 }
 
 extension Bytes: Decodable {
-    /// Decodes a payload of bytes unchanged. No JSON value decodes as `Bytes`.
+    /// Decodes a payload of bytes unchanged. JSON values do not decode as `Bytes`.
     ///
-    /// - Throws: ``BodyError`` for another kind of body; `DecodingError` when the decoder is not a ``Body``'s.
+    /// - Throws: ``BodyError`` for another kind of body, or `DecodingError` when the decoder does not belong to a
+    ///   ``Body``.
     public init(from decoder: any Decoder) throws {
         guard let decoder = decoder as? BodyDecoder else {
             throw DecodingError.notABody(Bytes.self, decoder.codingPath)

@@ -1,4 +1,5 @@
-/// A decoder for one value of a body. It retains the batch's storage, so a copy may outlive the call to `init(from:)`.
+/// A decoder for one value of a body. It retains the storage of the batch, so a copy may outlive the call to
+/// `init(from:)`.
 @usableFromInline
 struct BodyDecoder: Decoder {
     let view: BodyView
@@ -40,7 +41,7 @@ struct BodyDecoder: Decoder {
         BodyError.from(error, in: view)
     }
 
-    /// Decodes a value of any type. Frequent types need no container.
+    /// Decodes a value of any type. The most frequent types are decoded without a container.
     @usableFromInline
     func value<Value: Decodable>(_ type: Value.Type) throws -> Value {
         if type == String.self { return BodyDecoder.same(try view.string()) }
@@ -50,14 +51,14 @@ struct BodyDecoder: Decoder {
         return try Value(from: self)
     }
 
-    /// Returns the decoder itself if it belongs to a body. A dynamic cast would cost as much as a member.
+    /// Returns the decoder itself if it belongs to a body. A dynamic cast would cost as much as decoding a member.
     @inlinable
     static func found<Other: Decoder>(in decoder: Other) -> BodyDecoder? {
         guard Other.self == BodyDecoder.self else { return nil }
         return same(decoder) as BodyDecoder
     }
 
-    /// Returns `known` as `Value`, which must be its type. Avoids a dynamic cast, which costs more than the decoding.
+    /// Returns `known` as `Value`, which must be its type. A dynamic cast would cost more than the decoding itself.
     @inlinable
     @inline(__always)
     static func same<Known, Value>(_ known: Known) -> Value {

@@ -1,15 +1,19 @@
 /// Encodes replies, facts and bodies as compact JSON with sorted member names.
+///
+/// Use it to create the body for ``Sender/send(_:id:body:)``.
 public enum BodyWriter {
-    /// Encodes a value as JSON without whitespace, with the members of each object in UTF-8 byte order of their names.
+    /// Encodes a value as JSON without whitespace. The members of each object are sorted by the UTF-8 bytes of their
+    /// names.
     ///
     /// The bytes depend only on what `encode(to:)` writes, not on the order in which it writes members. Integers are
-    /// written in full; floating-point numbers have the shortest form that parses to the same value.
+    /// written in full. Floating-point numbers have the shortest form that parses to the same value.
     ///
     /// - Parameters:
     ///   - value: The value to encode with its `encode(to:)`.
-    ///   - depth: The maximum number of arrays and objects open at once, 1 to 512.
-    /// - Throws: ``BodyError``: `nonfiniteNumber`, `tooDeep`, or `invalidValue` for an error that the type's encoding
-    ///   throws; the path begins with `reply`. A `BodyError` of the type's own encoding is rethrown unchanged.
+    ///   - depth: The maximum number of arrays and objects that are open at once, from 1 to 512.
+    /// - Throws: ``BodyError`` with a path that begins with `reply`. The code is `nonfiniteNumber`, `tooDeep`, or
+    ///   `invalidValue` for any error that the encoding of the type throws. A `BodyError` that the encoding throws is
+    ///   rethrown unchanged.
     /// - Precondition: `depth` is in its range.
     public static func write(_ value: some Encodable, depth: Int = 64) throws(BodyError) -> Bytes {
         precondition((1...512).contains(depth), "a depth limit is 1 to 512")
@@ -62,8 +66,8 @@ struct BodyEncoder: Encoder {
         node.set(.literal(literal))
     }
 
-    /// Writes a finite number. Integers up to 2^53 have no fraction, because every parser reads both forms as the same
-    /// number.
+    /// Writes a finite number. Integers up to 2^53 are written without a fraction, because every parser reads both
+    /// forms as the same number.
     func write<Number: BinaryFloatingPoint & CustomStringConvertible>(number: Number) throws(BodyError) {
         guard number.isFinite else { throw position.error(.nonfiniteNumber, "expected a finite number") }
         let text = number.description
@@ -151,13 +155,14 @@ struct UnkeyedWriter: UnkeyedEncodingContainer {
     func encode<Value: Encodable>(_ value: Value) throws { try element().write(value) }
 }
 
-/// A position in a reply: a link to its parent, and its depth.
+/// A position in a reply, with a link to its parent.
 final class EncodingPosition {
     private let parent: EncodingPosition?
     private let key: (any CodingKey)?
     /// The number of open arrays and objects.
     private let depth: Int
-    /// The number of enclosing calls of `encode(to:)`. A value that encodes itself nests calls only.
+    /// The number of enclosing calls of `encode(to:)`. A value that encodes itself opens no container, so only this
+    /// number grows.
     private let calls: Int
     private let limit: Int
 
@@ -190,7 +195,7 @@ final class EncodingPosition {
         return EncodingPosition(limit: limit, parent: self, depth: depth, calls: calls + 1)
     }
 
-    /// Throws if the position is too deep. Checked for every value written inside a container.
+    /// Throws if the position is too deep. This check runs for every value that is written inside a container.
     func checkDepth() throws(BodyError) {
         guard depth <= limit else { throw error(.tooDeep, "expected at most \(limit) levels") }
     }
@@ -200,7 +205,7 @@ final class EncodingPosition {
     }
 }
 
-/// A JSON value under construction. Containers share their node, so every container for it adds to the same value.
+/// A JSON value under construction. The containers of a value share one node, so all of them add to the same value.
 final class EncodedNode {
     enum Content {
         case nothing
@@ -217,7 +222,7 @@ final class EncodedNode {
     /// The number of elements of an array.
     var count: Int { if case .array = content { parts.count } else { 0 } }
 
-    /// Replaces the value by one without parts.
+    /// Replaces the value with one that has no parts.
     func set(_ content: Content) {
         self.content = content
         parts = []
@@ -250,7 +255,7 @@ final class EncodedNode {
     /// Writes the value recursively.
     ///
     /// - Parameter depth: The number of arrays and objects that may still be opened.
-    /// - Throws: `tooDeep`.
+    /// - Throws: `tooDeep` when the value opens more of them.
     func write(to text: inout JSONText, depth: Int) throws(BodyError) {
         switch content {
         case .nothing: text.append(literal: "{}")
@@ -271,7 +276,7 @@ final class EncodedNode {
         return depth - 1
     }
 
-    /// Writes the members sorted by name. The last member with a given name wins.
+    /// Writes the members sorted by name. Of several members with the same name, the last one wins.
     private func writeMembers(to text: inout JSONText, depth: Int) throws(BodyError) {
         let order = parts.indices.sorted { left, right in
             let (one, other) = (parts[left].name.utf8, parts[right].name.utf8)

@@ -1,25 +1,27 @@
-/// An error in a message's bytes or in a body, with its location.
+/// An error in the bytes of a message or in a body, with its location.
 ///
-/// The error contains member names and positions but no values of the message, so it can be logged and sent as a reply.
+/// The error contains member names and positions but none of the values of the message, so you can log it or send it as
+/// a reply.
 public struct BodyError: Error, Sendable, Hashable {
     /// The kind of error.
     public let code: Code
-    /// The path to the value, such as `body.items[3].name`. Empty when the error concerns the whole message.
+    /// The path to the value, such as `body.items[3].name`. It is empty when the error concerns the whole message.
     ///
-    /// Member names of up to 64 ASCII letters, digits, `_` and `-` are shown; `?` replaces all others. A path also ends
-    /// in `?` when the search for the value stops after 1,000 members or elements.
+    /// The path shows a member name that consists of up to 64 ASCII letters, digits, `_` and `-`, and replaces any
+    /// other name with `?`. A path also ends in `?` when the search for the value stopped after 1,000 members or
+    /// elements.
     public let path: String
-    /// The byte offset in the original message, if known.
+    /// The byte offset in the original message, if it is known.
     public let offset: Int?
-    /// A description of what was expected. May be empty.
+    /// A description of what was expected. It may be empty.
     public let detail: String
 
-    /// Creates an error for a type that validates its own values.
+    /// Creates an error. Throw one from a type that validates its own values.
     ///
     /// - Parameters:
     ///   - code: The kind of error.
     ///   - path: The path to the value, such as `body.amount`.
-    ///   - offset: The byte offset in the original message, if known.
+    ///   - offset: The byte offset in the original message, if it is known.
     ///   - detail: A description of what was expected, without content of the message.
     public init(_ code: Code, path: String = "", offset: Int? = nil, detail: String = "") {
         self.code = code
@@ -53,9 +55,10 @@ extension BodyError {
 
         /// The message has more bytes than ``MessageLimits/bytes``.
         public static let tooLarge = Code(name: .tooLarge)
-        /// More arrays and objects are open at once than ``MessageLimits/depth``, or a reply is nested too deeply.
+        /// More arrays and objects are open at once than ``MessageLimits/depth`` allows, or a reply is nested too
+        /// deeply.
         public static let tooDeep = Code(name: .tooDeep)
-        /// A byte is not allowed at its position by RFC 8259. Includes a byte order mark.
+        /// RFC 8259 does not allow a byte at its position. A byte order mark causes this error too.
         public static let invalidSyntax = Code(name: .invalidSyntax)
         /// The message ends before the JSON text does.
         public static let unexpectedEnd = Code(name: .unexpectedEnd)
@@ -73,7 +76,7 @@ extension BodyError {
         public static let typeMismatch = Code(name: .typeMismatch)
         /// An object lacks a requested member.
         public static let missingMember = Code(name: .missingMember)
-        /// `null`, or the end of an array, occurs where a value is required.
+        /// The value is `null`, or the array has ended, where a value is required.
         public static let valueMissing = Code(name: .valueMissing)
         /// The value has the right JSON type, but the Swift type rejects it.
         public static let invalidValue = Code(name: .invalidValue)
@@ -93,7 +96,8 @@ extension BodyError {
     }
 }
 
-/// An error of the parser before it becomes a ``BodyError``. Trivial, so throwing it allocates nothing.
+/// An error of the parser before it becomes a ``BodyError``. The type is trivial, so throwing an error allocates
+/// nothing.
 struct BodyParserError: Error {
     let code: BodyError.Code
     /// The position in the parsed buffer.

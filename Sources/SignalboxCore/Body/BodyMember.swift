@@ -1,5 +1,5 @@
 extension Body {
-    /// Returns the member of nested objects at a path of names, or `nil` if the body has no such member.
+    /// Returns the value at a path of member names in nested objects, or `nil` if the body has no such member.
     package func member(at path: [String]) -> Body? {
         var view = BodyView(storage: storage, root: node, position: node)
         for name in path {

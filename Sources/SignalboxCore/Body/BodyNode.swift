@@ -1,10 +1,11 @@
-/// An entry of the index that the parser builds over a body's bytes: 16 bytes per value and per member name.
+/// An entry of the index that the parser builds over the bytes of a body. Each value and each member name takes 16
+/// bytes.
 ///
-/// The `next` of a value is the position after the value and its contents. A member is a key followed by its value; the
-/// `next` of a key is its hash. An object's members begin right after its node.
+/// A member is a key followed by its value, and the members of an object begin right after the node of the object. The
+/// `next` of a value is the position after the value and its contents. The `next` of a key is its hash.
 @usableFromInline
 package struct BodyNode: Sendable {
-    /// The position in the batch's bytes. Strings and keys exclude their quotes.
+    /// The position in the bytes of the batch. The positions of strings and keys exclude the quotes.
     @usableFromInline var start: UInt32
     @usableFromInline var length: UInt32
     @usableFromInline var next: UInt32
@@ -21,7 +22,7 @@ package struct BodyNode: Sendable {
     static let blank = BodyNode(start: 0, length: 0, next: 0, bits: 0)
 
     var kind: Kind { Kind(rawValue: UInt8(truncatingIfNeeded: bits)) ?? .null }
-    /// The position of the value's first byte, including the quote of a string.
+    /// The position of the first byte of the value, which for a string is its quote.
     var firstByte: Int { self.is(.string) ? Int(start) - 1 : Int(start) }
     var end: Int { Int(start) + Int(length) }
 
@@ -35,7 +36,7 @@ extension BodyNode {
     @usableFromInline
     enum Kind: UInt8, Sendable {
         case null, `false`, `true`, number, string, array, object, key
-        /// Part of a topic or URL, which converts from text.
+        /// A part of a topic or URL, which converts from text to other types.
         case routeText
         /// A whole payload of text.
         case text
@@ -46,20 +47,21 @@ extension BodyNode {
         var bits: UInt32 { UInt32(rawValue) }
     }
 
-    /// Set for a string or key that contains a backslash.
+    /// The flag of a string or key that contains a backslash.
     static let escaped: UInt32 = 1 << 8
-    /// Set for a string or key that is not all ASCII.
+    /// The flag of a string or key that is not all ASCII.
     static let beyondASCII: UInt32 = 1 << 9
-    /// Set for the key of a hidden member: a capture has the same name, or the envelope stores the member separately.
+    /// The flag of the key of a hidden member: either a capture has the same name, or the envelope stores the member
+    /// separately.
     static let hidden: UInt32 = 1 << 10
 
     static let negative: UInt32 = 1 << 8
     static let fraction: UInt32 = 1 << 9
     static let exponent: UInt32 = 1 << 10
 
-    /// Set for a null that is an empty text payload.
+    /// The flag of a null that stands for an empty text payload.
     static let emptyText: UInt32 = 1 << 8
-    /// Set for a null that is an empty payload of bytes.
+    /// The flag of a null that stands for an empty payload of bytes.
     static let emptyBytes: UInt32 = 1 << 9
 
     /// The count that means "this many or more".
@@ -73,7 +75,7 @@ extension BodyNode {
     }
 }
 
-/// Storage for the nodes of one message. Bounds-checked.
+/// The storage for the nodes of one message. Every access is bounds-checked.
 struct NodeTape {
     private let base: UnsafeMutablePointer<BodyNode>
     private let capacity: Int
@@ -85,8 +87,8 @@ struct NodeTape {
         capacity = buffer.count
     }
 
-    /// Returns the maximum number of nodes in a text of `length` bytes. Scalars in an array are the densest at two
-    /// bytes each; each unclosed container adds one node.
+    /// Returns the maximum number of nodes in a text of `length` bytes. The densest text is an array of scalars, with
+    /// two bytes for each node. Each unclosed container adds one node to that.
     static func maximumNodes(length: Int, depth: Int) -> Int {
         length / 2 + depth + 2
     }

@@ -15,12 +15,12 @@ struct BodyCodingKey: CodingKey {
 }
 
 extension BodyView {
-    /// The maximum number of members or elements skipped in a search. A type that tries several forms creates an error
-    /// per attempt, so unbounded searches would be quadratic in the message's size.
+    /// The maximum number of members or elements that a search skips. A type that tries several forms creates an error
+    /// for each attempt, so without this limit the cost would be quadratic in the size of the message.
     private static let maximumSkipped = 1_000
 
-    /// The path from the root, found by walking the index, because decoding does not track paths. The last component is
-    /// `?` when the search reaches its limit.
+    /// The path from the root to this value. Decoding does not track paths, so the path is found by walking the index.
+    /// The last component is `?` when the search reaches its limit.
     var codingPath: [any CodingKey] {
         var path: [any CodingKey] = []
         var current = at(root)
@@ -60,7 +60,8 @@ extension BodyView {
         (BodyCodingKey(stringValue: text(of: node(at: key))), key + 1)
     }
 
-    /// Whether no element of the array contains another, so that an element's index is a difference of positions.
+    /// Whether the elements of the array contain no other values, so that the index of an element is a difference of
+    /// positions.
     private var isFlat: Bool { node.next - position - 1 == node.count }
 
     private func contains(_ target: UInt32, in value: UInt32) -> Bool {
@@ -83,7 +84,7 @@ enum BodyPath {
         }
     }
 
-    /// Returns the name if it is safe to show, or `?`. Senders choose the names of some members.
+    /// Returns the name if it is safe to show, or `?` otherwise, because senders choose the names of some members.
     static func shown(_ name: String) -> String {
         let isName =
             (1...64).contains(name.utf8.count)
@@ -103,7 +104,7 @@ extension BodyView {
         return BodyError(code, path: BodyPath.text(path), offset: offset, detail: detail)
     }
 
-    /// Returns a `typeMismatch` error, or `valueMissing` when the value is null.
+    /// Returns a `typeMismatch` error, or a `valueMissing` error when the value is null.
     @inline(never)
     func mismatch(_ expected: String) -> BodyError {
         let found = node.kind
@@ -111,9 +112,9 @@ extension BodyView {
         return error(.typeMismatch, "expected \(expected), found \(found.words)")
     }
 
-    /// The offset of the value's first byte in its message, or `nil` when the value is not part of the message.
+    /// The offset of the first byte of the value in its message, or `nil` when the value is not part of the message.
     private var offset: Int? {
-        // An empty value has no position, except a string, which has its quotes.
+        // An empty value has no position. A string always has one, because it has its quotes.
         guard node.length > 0 || node.is(.string) else { return nil }
         let start = node.firstByte
         var (low, high) = (0, storage.records.count)
@@ -146,7 +147,8 @@ extension BodyNode.Kind {
 }
 
 extension BodyError {
-    /// Converts an error thrown by a type's own decoding. Omits the type's message, which may quote the body.
+    /// Converts an error that the decoding of a type has thrown. The message of that error is omitted, because it may
+    /// quote the body.
     static func from(_ error: any Error, in view: BodyView) -> BodyError {
         switch error {
         case let error as BodyError: error

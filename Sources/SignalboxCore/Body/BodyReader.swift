@@ -1,11 +1,12 @@
-/// A reader for the members of one object, or for one value. Valid only during the call that receives it.
+/// A reader for the members of one object, or for one value. See ``BodyReadable`` for an example.
 ///
-/// Each read by name searches the object once. Integers must be exact. Route text converts to other types; a JSON
-/// string never does. The `...IfPresent` methods return `nil` when a member is absent or null.
+/// Each read by name searches the object once. Integers must be exact. The text of a route converts to other types, but
+/// a JSON string never does. The `...IfPresent` methods return `nil` when a member is absent or null. A reader is valid
+/// only during the call that receives it.
 public struct BodyReader: ~Copyable {
     let view: BodyView
 
-    /// Returns whether the object has a member with this name, even if it is null.
+    /// Returns whether the object has a member with this name, even if the value of the member is null.
     public func has(_ name: StaticString) -> Bool {
         find(name) != nil
     }
@@ -33,7 +34,8 @@ public struct BodyReader: ~Copyable {
         try member(name).bool()
     }
 
-    /// Returns a member as a number. An integer literal that `Double` cannot represent exactly is an error.
+    /// Returns a member as a number. The method throws an error for an integer literal that `Double` cannot represent
+    /// exactly.
     public func double(_ name: StaticString) throws(BodyError) -> Double {
         try member(name).double()
     }
@@ -43,7 +45,7 @@ public struct BodyReader: ~Copyable {
         try member(name).decoded(type)
     }
 
-    /// Reads a member that is an object by calling `read`.
+    /// Reads a member that is an object by calling `read` with a reader for that object.
     public func object<Value>(
         _ name: StaticString,
         _ read: (borrowing BodyReader) throws(BodyError) -> Value
@@ -53,7 +55,7 @@ public struct BodyReader: ~Copyable {
         return try read(BodyReader(view: found))
     }
 
-    /// Reads a member that is an array by calling `read` for each element.
+    /// Reads a member that is an array by calling `read` with a reader for each element.
     public func array<Element>(
         _ name: StaticString,
         _ read: (borrowing BodyReader) throws(BodyError) -> Element
@@ -61,7 +63,7 @@ public struct BodyReader: ~Copyable {
         try member(name).elements(read)
     }
 
-    /// Returns an error for a type that validates its own values.
+    /// Returns the error to throw when a type rejects the value of a member.
     ///
     /// - Parameters:
     ///   - name: The name of the invalid member.
@@ -169,7 +171,7 @@ extension BodyReader {
     }
 }
 
-/// Reads of the reader's own value, such as an element of an array.
+/// Methods that read the value itself, such as an element of an array.
 extension BodyReader {
     /// Whether the value is null.
     public var isNull: Bool { view.isNull }
@@ -219,7 +221,7 @@ extension BodyView {
     }
 }
 
-/// An `Info` that reads its members by hand, two to three times as fast as synthesized decoding.
+/// An `Info` that reads its members by hand, which is two to three times as fast as synthesized decoding.
 ///
 /// ```swift
 /// struct Payment: BodyReadable {
@@ -232,18 +234,19 @@ extension BodyView {
 ///     }
 /// }
 /// ```
-/// The type works wherever a `Decodable` does, including nested in a type with synthesized decoding.
+/// Use it for the bodies of frequent messages. The type works wherever a `Decodable` does, including as a part of a
+/// type with synthesized decoding.
 public protocol BodyReadable: Decodable {
     /// Creates a value from the object or other value that `body` refers to.
     ///
-    /// - Throws: An error from `body`, or one of the type's own, such as ``BodyReader/invalid(_:_:)``.
+    /// - Throws: An error from `body`, or an error that the type itself throws, such as ``BodyReader/invalid(_:_:)``.
     init(reading body: borrowing BodyReader) throws(BodyError)
 }
 
 extension BodyReadable {
     /// Decodes the value with ``init(reading:)``.
     ///
-    /// - Throws: ``BodyError``; `DecodingError` when the decoder is not a ``Body``'s.
+    /// - Throws: ``BodyError``, or `DecodingError` when the decoder does not belong to a ``Body``.
     @inlinable
     public init(from decoder: any Decoder) throws {
         guard let body = BodyDecoder.found(in: decoder) else {

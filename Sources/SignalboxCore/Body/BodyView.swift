@@ -1,4 +1,5 @@
-/// A position in a body: the batch's storage, which it retains, the body's root, and a node.
+/// A position in a body, which consists of the storage of the batch, the root of the body and a node. The view retains
+/// the storage.
 @usableFromInline
 struct BodyView: Sendable {
     let storage: BatchStorage
@@ -32,24 +33,24 @@ struct BodyView: Sendable {
         withText { $0.string(at: Int(node.start), length: Int(node.length), flags: node.bits) }
     }
 
-    /// Returns a literal as written.
+    /// Returns the text of a literal as the sender wrote it.
     func literal(of node: BodyNode) -> String {
         withText { $0.string(at: Int(node.start), length: Int(node.length), flags: 0) }
     }
 }
 
 extension BodyView {
-    /// Returns the position of the value of the member `name`. Names are compared as `String`s.
+    /// Returns the position of the value of the member `name`. Two names are the same if they are equal as `String`s.
     @inline(__always)
     func member(_ name: String) -> UInt32? {
         node.count < BodyView.manyMembers ? memberOfFew(name) : memberOfMany(name)
     }
 
-    /// The number of members from which the search expects members in order.
+    /// The number of members from which the search expects that a caller reads the members in order.
     private static let manyMembers: UInt32 = 65
 
-    /// Reading all members by name, as a dictionary does, would be quadratic in their number. Reads in the order of the
-    /// members need one comparison each.
+    /// Reading all members by name, as a dictionary does, would be quadratic in their number. With the expected member,
+    /// a read in the order of the members needs only one comparison.
     @inline(never)
     private func memberOfMany(_ name: String) -> UInt32? {
         if let expected = storage.expectedKey(of: position) {
@@ -73,11 +74,11 @@ extension BodyView {
 
     struct Search {
         let position: UInt32?
-        /// Whether the byte comparison is conclusive. If not, names must be compared as `String`s.
+        /// Whether the comparison of bytes is conclusive. If it is not, the names have to be compared as `String`s.
         let isSettled: Bool
     }
 
-    /// Searches by bytes. Conclusive when the name and the object's names are plain ASCII.
+    /// Searches by bytes. The result is conclusive when the name and all names of the object are plain ASCII.
     @inline(__always)
     func member(_ name: UnsafeBufferPointer<UInt8>) -> Search {
         guard let base = name.baseAddress else { return Search(position: nil, isSettled: false) }

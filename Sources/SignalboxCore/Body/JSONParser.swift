@@ -1,6 +1,7 @@
 /// Parses one JSON text (RFC 8259) in a single pass and writes its index to a tape.
 ///
-/// The parser does not recurse: an open container's node stores its parent and the parent's count until it closes.
+/// The parser does not recurse. Instead, the node of an open container stores the position and the count of its parent
+/// until the container closes.
 struct BodyParser {
     private let text: ByteScan
     private let tape: NodeTape
@@ -10,7 +11,8 @@ struct BodyParser {
     /// The innermost open container, or -1.
     private var open = -1
     private var isObject = false
-    /// The member or element count of the open container. ``unusualKey`` is set if keys need comparing as `String`s.
+    /// The number of members or elements of the open container. ``unusualKey`` is set if its keys have to be compared
+    /// as `String`s.
     private var members: UInt32 = 0
     private var depth = 0
 
@@ -64,7 +66,7 @@ struct BodyParser {
         }
     }
 
-    /// Closes finished containers, up to a comma or the end of the text.
+    /// Closes the containers that are finished, up to a comma or the end of the text.
     ///
     /// - Returns: Whether the text ended.
     @inline(__always)
@@ -86,7 +88,7 @@ struct BodyParser {
         return true
     }
 
-    /// - Returns: Whether the opened container has content.
+    /// Opens a container and returns whether it has content.
     @inline(__always)
     private mutating func begin(_ kind: BodyNode.Kind) throws(BodyParserError) -> Bool {
         guard depth < maximumDepth else { throw BodyParserError(code: .tooDeep, position: index) }
@@ -190,10 +192,11 @@ struct BodyParser {
     }
 }
 
-/// Rejects a closing object in which two names are equal as `String`s. Reports the later one.
+/// Rejects a closing object in which two names are equal as `String`s. The error reports the later name.
 ///
-/// A 64-bit filter decides the common case. The fallbacks are bounded: pairwise comparison for few keys, and a table
-/// for many. A crowded table, or a name that is not plain ASCII, needs a `Set` of `String`s, whose hash seed is secret.
+/// In the common case, a 64-bit filter shows that all names differ. The fallbacks have bounded costs: few keys are
+/// compared in pairs, and many keys are entered in a table. If crafted keys crowd the table, or if a name is not plain
+/// ASCII, the names go into a `Set` of `String`s, whose hash seed senders do not know.
 struct KeyCheck {
     let text: ByteScan
     let tape: NodeTape
@@ -255,7 +258,9 @@ struct KeyCheck {
         return text.same(Int(one.start), Int(other.start), length: Int(one.length))
     }
 
-    /// - Returns: Whether the check completed; `false` if crafted keys crowd the table.
+    /// Compares the keys in a hash table.
+    ///
+    /// - Returns: Whether the check is complete. The result is `false` if crafted keys crowd the table.
     private func compareInTable() throws(BodyParserError) -> Bool {
         var bits = 6
         while 1 << bits < count * 2 { bits += 1 }

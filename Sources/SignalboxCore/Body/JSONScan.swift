@@ -1,4 +1,4 @@
-/// A bounds-checked view of a buffer. Reads past its end return zeros, which no JSON token contains.
+/// A bounds-checked view of a buffer. Reads past the end return zeros, which no JSON token contains.
 struct ByteScan {
     let base: UnsafePointer<UInt8>
     let end: Int
@@ -19,14 +19,14 @@ struct ByteScan {
         index < end ? base[index] : 0
     }
 
-    /// Returns the eight bytes from `index`, the first in the low byte. `index` must not be negative.
+    /// Returns the eight bytes from `index`, which must not be negative. The first byte is in the low bits.
     @inline(__always)
     func word(_ index: Int) -> UInt64 {
         guard index &+ 8 <= end else { return lastWord(index) }
         return UInt64(littleEndian: UnsafeRawPointer(base + index).loadUnaligned(as: UInt64.self))
     }
 
-    /// Returns fewer than eight remaining bytes, using overlapping loads within the buffer.
+    /// Returns the remaining bytes when fewer than eight are left, using overlapping loads within the buffer.
     @inline(__always)
     private func lastWord(_ index: Int) -> UInt64 {
         let rest = end &- index
@@ -44,7 +44,7 @@ struct ByteScan {
         return UInt64(byte(index)) | UInt64(byte(index &+ 1)) << 8 | UInt64(byte(index &+ 2)) << 16
     }
 
-    /// Returns whether `length` bytes at two positions are equal.
+    /// Returns whether the `length` bytes at two positions are equal.
     func same(_ left: Int, _ right: Int, length: Int) -> Bool {
         var offset = 0
         while offset &+ 8 <= length {
@@ -57,19 +57,19 @@ struct ByteScan {
     }
 }
 
-/// The end of a scanned string, and its properties.
+/// The end of a scanned string, with its properties.
 struct StringRun {
     /// The position of the closing quote.
     let end: Int
-    /// ``BodyNode/escaped`` and ``BodyNode/beyondASCII``.
+    /// The flags ``BodyNode/escaped`` and ``BodyNode/beyondASCII`` that apply to the string.
     let flags: UInt32
-    /// The hash of the content. Valid only for a key without flags.
+    /// The hash of the content, which is valid only for a key without flags.
     let hash: UInt32
 }
 
 extension ByteScan {
     /// Marks the high bit of each byte that is a quote, a backslash, below 0x20 or above 0x7F. Only the lowest mark is
-    /// exact: borrows propagate upward, so higher marks may be false.
+    /// exact, because borrows propagate upward and may set higher marks falsely.
     @inline(__always)
     static func special(_ word: UInt64) -> UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101
@@ -79,7 +79,7 @@ extension ByteScan {
         return (quotes | backslashes | controls | word) & (ones &* 0x80)
     }
 
-    /// Scans a string's content from the byte after the opening quote.
+    /// Scans the content of a string from the byte after the opening quote.
     @inline(__always)
     func string(from start: Int) throws(BodyParserError) -> StringRun {
         let index = plainEnd(start)
@@ -87,7 +87,7 @@ extension ByteScan {
         return try specialString(from: index)
     }
 
-    /// Scans and hashes a member's name from the byte after the opening quote.
+    /// Scans and hashes the name of a member from the byte after the opening quote.
     @inline(__always)
     func key(from start: Int) throws(BodyParserError) -> StringRun {
         var index = start
@@ -153,7 +153,7 @@ extension ByteScan {
 extension ByteScan {
     /// Parses the escape whose backslash is at `index` (RFC 8259 section 7).
     ///
-    /// - Returns: The character's scalar value, and the position after the escape or surrogate pair.
+    /// - Returns: The scalar value of the character, and the position after the escape or surrogate pair.
     func escape(at index: Int) throws(BodyParserError) -> (scalar: UInt32, end: Int) {
         let letter = byte(index &+ 1)
         if letter == UInt8(ascii: "u") { return try unicodeEscape(at: index) }
@@ -214,7 +214,7 @@ extension ByteScan {
 }
 
 extension ByteScan {
-    /// Returns the text of a string that was scanned before, with escapes resolved.
+    /// Returns the text of a string that was scanned before. Its escapes are resolved.
     @inline(__always)
     func string(at start: Int, length: Int, flags: UInt32) -> String {
         precondition(start >= 0 && length >= 0 && start &+ length <= end, "a string lies within its buffer")
@@ -236,7 +236,7 @@ extension ByteScan {
         }
     }
 
-    /// Calls `emit` with each byte of a string that was scanned before, escapes resolved; at most `length` bytes.
+    /// Calls `emit` with each byte of a string that was scanned before, up to `length` bytes. The escapes are resolved.
     func unescape(at start: Int, length: Int, emit: (UInt8) -> Void) {
         var index = start
         while index < start + length {
@@ -258,7 +258,8 @@ extension UTF8 {
 }
 
 extension ByteScan {
-    /// Returns the position after the UTF-8 sequence at `index`, which begins with 0x80 or above (RFC 3629 section 4).
+    /// Returns the position after the UTF-8 sequence at `index`, whose first byte is 0x80 or above (RFC 3629 section
+    /// 4).
     @inline(__always)
     func sequenceEnd(_ index: Int) throws(BodyParserError) -> Int {
         let first = byte(index)

@@ -1,16 +1,26 @@
-/// A rule that decides which origins may call a plugin. Every plugin is registered with a rule; there is no default.
+/// A rule that decides which origins may call a plugin.
 ///
-/// A rule depends only on the origin. Rules about an adapter's facts belong to the adapter's module.
+/// Every plugin is registered with a rule, and there is no default. Combine rules with ``any(_:)``, ``all(_:)`` and
+/// ``not(_:)``:
 ///
-/// An ``UntrustedOrigin`` is allowed only by a rule that names it. ``source(_:)`` names its source, a rule made by
-/// ``init(_:naming:permits:)`` names what it permits, and a composed rule names what any part names.
+/// ```swift
+/// let rule: AccessRule = .any([.source("push"), .source("chat")])
+/// ```
+///
+/// A rule depends only on the origin. The core has no rules about the facts of an adapter, because these belong to the
+/// module of the adapter.
+///
+/// A rule allows an ``UntrustedOrigin`` only if it names that origin. The rule ``source(_:)`` names its source. A rule
+/// that ``init(_:naming:permits:)`` creates names every origin that it permits. A rule that ``any(_:)`` or ``all(_:)``
+/// returns names what any of its parts names. A rule that ``not(_:)`` returns names no origin.
 public struct AccessRule: Sendable, CustomStringConvertible {
     /// A description of the rule for errors and explanations.
     public let description: String
     private let form: Form
 
     private indirect enum Form: Sendable {
-        /// The closure returns whether the rule permits an origin. The flag is whether the rule names what it permits.
+        /// The closure returns whether the rule permits an origin. The flag states whether the rule names what it
+        /// permits.
         case own(@Sendable (Origin) -> Bool, byName: Bool)
         case any([AccessRule])
         case all([AccessRule])
@@ -24,25 +34,27 @@ public struct AccessRule: Sendable, CustomStringConvertible {
 
     /// Creates a rule about origins of any kind.
     ///
-    /// The rule names no origin, because a closure may permit an origin or merely exclude others. On its own it never
-    /// allows an ``UntrustedOrigin``. Combined with a rule that names the origin, inside ``all(_:)``, it narrows that
-    /// rule. Use ``init(_:naming:permits:)`` to allow such origins.
+    /// Such a rule names no origin, because a closure may permit an origin or merely exclude others. Therefore the rule
+    /// alone never allows an ``UntrustedOrigin``. To narrow a rule that names such an origin, combine the two inside
+    /// ``all(_:)``. To allow untrusted origins, use ``init(_:naming:permits:)`` instead.
     ///
     /// - Parameters:
     ///   - description: A description of the rule, such as `lines of orders.txt`.
-    ///   - permits: A closure called often and on any thread. Its result must depend only on the origin.
+    ///   - permits: A closure that is called often and on any thread. Its result must depend only on the origin.
     public init(_ description: String, permits: @escaping @Sendable (Origin) -> Bool) {
         self.init(description, .own(permits, byName: false))
     }
 
-    /// Creates a rule about one adapter's facts. It names what it permits, even an ``UntrustedOrigin``. It never allows
-    /// origins with other facts.
+    /// Creates a rule about the facts of one adapter.
+    ///
+    /// The rule names what it permits, even an ``UntrustedOrigin``. It never allows origins with facts of another type.
     ///
     /// - Parameters:
     ///   - description: A description of the rule, such as `link of scheme myapp`.
     ///   - facts: The type of the facts.
-    ///   - permits: A closure called with an origin's source and facts, often and on any thread. Its result must depend
-    ///     only on them, and it must check for what is trusted.
+    ///   - permits: A closure that is called with the source and the facts of an origin, often and on any thread. Its
+    ///     result must depend only on these two. Because the rule can allow an untrusted origin, the closure must check
+    ///     the facts that the trust is based on.
     public init<Facts: OriginFacts>(
         _ description: String,
         naming facts: Facts.Type,
@@ -55,7 +67,7 @@ public struct AccessRule: Sendable, CustomStringConvertible {
         self.init(description, .own(named, byName: true))
     }
 
-    /// Returns a rule about origins of any kind. It names what it permits, even an ``UntrustedOrigin``.
+    /// Returns a rule about origins of any kind that names what it permits, even an ``UntrustedOrigin``.
     package static func named(
         _ description: String,
         permits: @escaping @Sendable (Origin) -> Bool
@@ -68,6 +80,8 @@ public struct AccessRule: Sendable, CustomStringConvertible {
         allows(origin, byName: origin.mustBeNamed)
     }
 
+    /// Returns whether the rule allows an origin.
+    ///
     /// - Parameter byName: Whether to allow only what the rule names.
     private func allows(_ origin: Origin, byName: Bool) -> Bool {
         switch form {
@@ -80,27 +94,27 @@ public struct AccessRule: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Returns a rule that allows every arrival of one configured source.
+    /// Returns a rule that allows every arrival from one configured source.
     public static func source(_ name: SourceName) -> AccessRule {
         named("source \(name)") { $0.source == name }
     }
 
-    /// Returns a rule that allows an origin if at least one of `rules` does. An empty list allows none.
+    /// Returns a rule that allows an origin if at least one of `rules` allows it. An empty list allows no origin.
     public static func any(_ rules: [AccessRule]) -> AccessRule {
         AccessRule("any of (\(list(rules)))", .any(rules))
     }
 
-    /// Returns a rule that allows an origin if all of `rules` do. An empty list allows none.
+    /// Returns a rule that allows an origin if all of `rules` allow it. An empty list allows no origin.
     ///
-    /// An ``UntrustedOrigin`` is allowed if at least one rule names it and no other rule excludes it.
+    /// The rule allows an ``UntrustedOrigin`` if at least one of the rules names it and no other rule excludes it.
     public static func all(_ rules: [AccessRule]) -> AccessRule {
         AccessRule("all of (\(list(rules)))", .all(rules))
     }
 
-    /// Returns a rule that allows an origin if `rule` does not. It names no origin, so it never allows an
-    /// ``UntrustedOrigin``.
+    /// Returns a rule that allows an origin if `rule` does not allow it.
     ///
-    /// To allow such an origin except where `rule` holds, put this rule and one that names the origin in ``all(_:)``.
+    /// The returned rule names no origin, so it never allows an ``UntrustedOrigin``. To allow such an origin except
+    /// where `rule` holds, put the returned rule and one that names the origin in ``all(_:)``.
     public static func not(_ rule: AccessRule) -> AccessRule {
         AccessRule("not (\(rule))", .not(rule))
     }
@@ -111,8 +125,10 @@ public struct AccessRule: Sendable, CustomStringConvertible {
 }
 
 extension AccessRule {
-    /// Creates a rule about one adapter's facts, optionally limited to one source, which its description then includes.
-    /// It names what it permits, as ``init(_:naming:permits:)`` does.
+    /// Creates a rule about the facts of one adapter, optionally limited to one source.
+    ///
+    /// The rule names what it permits, as ``init(_:naming:permits:)`` does. If there is a required source, the
+    /// description includes it.
     ///
     /// - Parameters:
     ///   - description: A description of the rule, without its source.
@@ -132,16 +148,18 @@ extension AccessRule {
     }
 }
 
-/// An access rule's decision about one origin, with the part of the rule that decided.
+/// The decision of an access rule about one origin, with the part of the rule that decided.
+///
+/// Use it to explain to an operator why a plugin was or was not called.
 public struct AccessDecision: Sendable, Hashable, Encodable, CustomStringConvertible {
     /// Whether an arrival from the origin may call the plugin.
     public let isAllowed: Bool
     /// The description of the part of the rule that decided.
     ///
-    /// For `any` it is the first part that allows, for `all` the first that denies. If no single part decided, such as
-    /// when no part allows, it is the composed rule itself.
+    /// For `any`, this is the first part that allows the origin. For `all`, it is the first part that denies it. If no
+    /// single part decided, for example because no part allows the origin, it is the composed rule itself.
     public let decidedBy: String
-    /// Whether access was denied only because the origin is an ``UntrustedOrigin`` and ``decidedBy`` does not name it.
+    /// Whether access was denied only because the origin is an ``UntrustedOrigin`` that ``decidedBy`` does not name.
     public let lacksName: Bool
 
     /// The decision in one sentence, such as `refused by source push`.
@@ -153,11 +171,14 @@ public struct AccessDecision: Sendable, Hashable, Encodable, CustomStringConvert
 }
 
 extension AccessRule {
-    /// Returns the decision of ``allows(_:)`` with its reason. Slower, so use it for explanations only.
+    /// Returns the decision of ``allows(_:)`` with its reason. This method is slower than ``allows(_:)``, so use it for
+    /// explanations only.
     public func decision(for origin: Origin) -> AccessDecision {
         decision(for: origin, byName: origin.mustBeNamed)
     }
 
+    /// Returns the decision about an origin.
+    ///
     /// - Parameter byName: Whether to allow only what the rule names.
     private func decision(for origin: Origin, byName: Bool) -> AccessDecision {
         switch form {

@@ -1,6 +1,6 @@
 /// The common form of a message from any source: a name to route by, an id, an origin and a body.
 ///
-/// A small immutable value that refers to its batch. The body is decoded on demand.
+/// An action is a small immutable value that refers to its batch. Its body is decoded only when a plugin asks for it.
 public struct Action: Sendable {
     let arrival: Arrival
     private var storage: BatchStorage { arrival.storage }
@@ -12,7 +12,7 @@ public struct Action: Sendable {
         return ActionName(unchecked: Bytes(storage: storage, start: record.nameStart, length: record.nameLength))
     }
 
-    /// The sender's id, or an assigned one if the sender supplied none.
+    /// The id that the sender supplied, or an assigned id if the sender supplied none.
     public var id: ActionID {
         let record = record
         guard record.idKey == .assigned else {
@@ -21,7 +21,7 @@ public struct Action: Sendable {
         return storage.tables.assignedID(at: arrival.index)
     }
 
-    /// The form in which the sender supplied the id, so that a reply can use the same one.
+    /// The form in which the sender supplied the id, so that a reply can use the same form.
     public var idKey: IDKey { record.idKey }
 
     /// The source and its facts.
@@ -30,12 +30,15 @@ public struct Action: Sendable {
     /// The body from which the plugin's `Info` is decoded.
     public var body: Body { Body(storage: storage, node: record.body) }
 
-    /// The `aps` object of an APNs payload (`alert`, `badge`, `content-available`), or `nil` for other envelopes. Error
-    /// paths begin with `body`, which stands for `aps`.
+    /// The `aps` object of an APNs payload (`alert`, `badge`, `content-available`), or `nil` for other envelopes.
+    ///
+    /// The paths of errors begin with `body`, which here stands for `aps`.
     public var aps: Body? { metadata(of: .apns) }
 
-    /// The attributes of a CloudEvent (`source`, `type`, `time`, extensions), or `nil` for other envelopes. The sender
-    /// sets them; base trust on ``origin`` alone. Error paths begin with `body`, which stands for the event.
+    /// The attributes of a CloudEvent (`source`, `type`, `time`, extensions), or `nil` for other envelopes.
+    ///
+    /// The sender sets the attributes, so base trust on ``origin`` alone. The paths of errors begin with `body`, which
+    /// here stands for the event.
     public var cloudEventAttributes: Body? { metadata(of: .cloudEvents) }
 
     private func metadata(of envelope: EnvelopeKind) -> Body? {
@@ -47,16 +50,17 @@ public struct Action: Sendable {
     /// The wall-clock time at which the adapter received the message.
     public var receivedAt: WallTime { record.receivedAt }
 
-    /// The latest time to begin, or `nil` when the sender set no limit.
+    /// The time by which the call has to begin, or `nil` when the sender set no limit.
     public var deadline: ContinuousClock.Instant? {
         let position = record.deadline
         return position == ArrivalRecord.none ? nil : storage.tables.deadlines[Int(position)]
     }
 }
 
-/// The id of an action within its source: the sender's own, or one that Signalbox assigned.
+/// The id of an action within its source, which is either supplied by the sender or assigned by Signalbox.
 ///
-/// An id is any text of 1 to 128 UTF-8 bytes, including control characters. Escape it, and never use it as a file name.
+/// An id is any text of 1 to 128 UTF-8 bytes and may include control characters. Escape the text before you display it,
+/// and never use it as a file name.
 public struct ActionID: Sendable, Hashable {
     package let bytes: Bytes
 
@@ -75,7 +79,8 @@ public struct ActionID: Sendable, Hashable {
         bytes = Bytes(text)
     }
 
-    /// Returns the same id in its own allocation. Use it for an id that outlives its batch.
+    /// Returns the same id in an allocation that does not keep the batch alive. Use it for an id that outlives its
+    /// batch.
     public func copied() -> ActionID {
         ActionID(unchecked: bytes.copied())
     }
@@ -85,16 +90,16 @@ public struct ActionID: Sendable, Hashable {
 }
 
 extension ActionID: CustomStringConvertible {
-    /// The id as text, unescaped.
+    /// The id as text, without escapes.
     public var description: String { text }
 }
 
-/// The form in which an action's id was supplied. Later versions may add more.
+/// The form in which the id of an action was supplied. Later versions may add more.
 public struct IDKey: Sendable, Hashable, CustomStringConvertible {
     private enum Code: UInt8 { case assigned, id, uuid }
     private let code: Code
 
-    /// The sender supplied none, and Signalbox assigned one.
+    /// The sender supplied no id, so Signalbox assigned one.
     public static let assigned = IDKey(code: .assigned)
     /// The sender supplied the member `id`, or a route captured it.
     public static let id = IDKey(code: .id)
@@ -105,15 +110,18 @@ public struct IDKey: Sendable, Hashable, CustomStringConvertible {
     public var description: String { "\(code)" }
 }
 
-/// A point in calendar time: seconds and nanoseconds since 1970-01-01T00:00:00Z. Intended for records, not for timers.
+/// A point in calendar time: seconds and nanoseconds since 1970-01-01T00:00:00Z.
 ///
-/// Adapters read the clock on receipt; the core never does.
+/// Use it for records, not for timers, because the wall clock of a system can jump. An adapter reads the clock when it
+/// receives a message. The core never reads it.
 public struct WallTime: Sendable, Hashable, Comparable {
-    /// Whole seconds since 1970, negative before that.
+    /// The whole seconds since 1970, which are negative before that year.
     public let seconds: Int64
-    /// The fraction of a second in nanoseconds, 0 to 999,999,999.
+    /// The fraction of a second in nanoseconds, from 0 to 999,999,999.
     public let nanoseconds: UInt32
 
+    /// Creates a point in time.
+    ///
     /// - Precondition: `nanoseconds` is below 1,000,000,000.
     public init(seconds: Int64, nanoseconds: UInt32 = 0) {
         precondition(nanoseconds < 1_000_000_000, "the nanoseconds of a WallTime must be below 1,000,000,000")

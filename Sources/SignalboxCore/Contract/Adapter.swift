@@ -1,6 +1,9 @@
 import Synchronization
 
-/// Converts the messages of one source into arrivals. An adapter depends on no plugin and no supervisor.
+/// A source of messages, which converts each message into an arrival.
+///
+/// Conform a type to this protocol to connect another transport to a supervisor. An adapter depends on no plugin and no
+/// supervisor. The conformance suite of `SignalboxTesting` checks that an adapter fulfils this contract.
 public protocol Adapter: Sendable {
     /// The configured source of the arrivals.
     var source: SourceName { get }
@@ -8,22 +11,27 @@ public protocol Adapter: Sendable {
     /// The capabilities of this kind of source.
     var features: AdapterFeatures { get }
 
-    /// Receives messages until the task is cancelled, which requests a graceful stop. It then stops reading, waits
-    /// until the sink has received every outcome (the supervisor bounds the wait), sends acknowledgements and returns.
+    /// Receives messages until the task is cancelled.
+    ///
+    /// The cancellation requests a graceful stop. The adapter then stops reading, waits until the sink has received
+    /// every outcome, sends the acknowledgements and returns. The supervisor bounds this wait.
     ///
     /// If ``Intake/submit(_:to:)`` accepts only part of a batch, the adapter stops reading until ``Intake/room()``
-    /// returns. If `room()` throws, the adapter stops gracefully.
+    /// returns. If `room()` throws an error, the adapter stops gracefully.
     ///
-    /// - Throws: An error that makes further work pointless. After a lost connection the adapter reconnects instead.
+    /// - Throws: An error that makes further work pointless. After a lost connection, the adapter reconnects instead of
+    ///   throwing.
     func run(into intake: any Intake) async throws
 }
 
-/// The capabilities of a kind of source. The supervisor and the conformance suite read them.
+/// The capabilities of a kind of source, which the supervisor and the conformance suite read.
 public struct AdapterFeatures: OptionSet, Sendable, Hashable {
-    /// The bits, one per feature.
+    /// The bits of the set, with one bit for each feature.
     public let rawValue: UInt32
 
-    /// - Parameter rawValue: The bits, one per feature.
+    /// Creates a set from its bits.
+    ///
+    /// - Parameter rawValue: The bits of the set, with one bit for each feature.
     public init(rawValue: UInt32) {
         self.rawValue = rawValue
     }
@@ -32,58 +40,69 @@ public struct AdapterFeatures: OptionSet, Sendable, Hashable {
     public static let replies = AdapterFeatures(rawValue: 1 << 0)
     /// The program can send unsolicited messages through ``Arrival/sender``.
     public static let pushes = AdapterFeatures(rawValue: 1 << 1)
-    /// The source redelivers unacknowledged messages, so the ack deadline limits how long an arrival is held.
+    /// The source redelivers messages that are not acknowledged, so the ack deadline limits how long an arrival is
+    /// held.
     public static let redelivers = AdapterFeatures(rawValue: 1 << 2)
-    /// The source's navigation can be decided by a navigation chain.
+    /// A navigation chain can decide about the navigations of the source.
     public static let navigates = AdapterFeatures(rawValue: 1 << 3)
-    /// A sender's id identifies one message within the whole source, so a repeated id means a redelivery. Not set where
-    /// each page or connection numbers its own messages.
+    /// A sender's id identifies one message within the whole source, so a repeated id means a redelivery.
+    ///
+    /// An adapter does not set this feature if each page or connection numbers messages independently.
     public static let stableIDs = AdapterFeatures(rawValue: 1 << 4)
 }
 
-/// An adapter's entry point to the supervisor. First in, first out per source and lane.
+/// The interface through which an adapter submits arrivals to the supervisor.
+///
+/// The arrivals of a source are handled first in, first out within each lane.
 public protocol Intake: Sendable {
-    /// Accepts arrivals from the front of `batch`, up to the free room in the source's window.
+    /// Accepts arrivals from the front of `batch`, as many as the window of the source has room for.
     ///
-    /// Never blocks; callable from any thread. Accepted arrivals wait in the window until the supervisor opens. Each
-    /// accepted arrival is settled exactly once through `sink`. The caller keeps the others.
+    /// This method never blocks and can be called from any thread. Accepted arrivals wait in the window until the
+    /// supervisor opens. Each accepted arrival is settled exactly once through `sink`. The caller keeps the arrivals
+    /// that were not accepted and submits them again later.
     ///
-    /// - Returns: The number accepted, 0 to `batch.count`. Always 0 once the supervisor drains.
+    /// - Returns: The number of arrivals accepted, from 0 to `batch.count`. It is always 0 once the supervisor drains.
     func submit(_ batch: [Arrival], to sink: any SettlementSink) -> Int
 
-    /// Suspends until a quarter of the window is free. Cancellation does not end the wait; the supervisor closes the
-    /// intake when it stops an adapter.
+    /// Suspends until a quarter of the window is free. Call this after ``submit(_:to:)`` has accepted only part of a
+    /// batch.
     ///
-    /// - Throws: ``SourceClosed`` when the supervisor drains or has stopped and accepts no more arrivals.
+    /// The cancellation of the task does not end the wait. Instead, the supervisor closes the intake when it stops an
+    /// adapter.
+    ///
+    /// - Throws: ``SourceClosed`` when the supervisor accepts no more arrivals, because it drains or has stopped.
     func room() async throws(SourceClosed)
 }
 
-/// An error thrown when the intake accepts no more arrivals because the supervisor drains or has stopped.
+/// An error that the intake throws when it accepts no more arrivals, because the supervisor drains or has stopped.
 public struct SourceClosed: Error, Sendable, Hashable {
-    /// Creates the error. An intake throws it once it is closed.
+    /// Creates the error. An intake throws it once the intake is closed.
     public init() {}
 }
 
-/// An adapter's receiver for the outcomes of its arrivals.
+/// The object with which an adapter receives the outcomes of its arrivals.
 ///
 /// Both methods may be called on any thread, in any order between arrivals, and from inside ``Intake/submit(_:to:)``.
-/// They must not block or call `submit`.
+/// An implementation must not block and must not call `submit`.
 public protocol SettlementSink: AnyObject, Sendable {
-    /// Signals that Signalbox has custody: the arrival is journaled, or settled if there is no journal. Called at most
-    /// once per token, before ``settle(_:_:)``, and never for an abandoned arrival.
+    /// Signals that Signalbox has custody of an arrival, so that the adapter may acknowledge the message.
+    ///
+    /// Signalbox has custody when the arrival is journaled, or when the arrival is settled if there is no journal. This
+    /// method is called at most once per token, before ``settle(_:_:)``, and never for an abandoned arrival.
     func mayAcknowledge(_ token: UInt64)
 
-    /// Delivers the arrival's outcome. Called exactly once per accepted arrival.
+    /// Delivers the outcome of an arrival. Signalbox calls this method exactly once for each accepted arrival.
     func settle(_ token: UInt64, _ outcome: Outcome)
 }
 
 extension Intake {
-    /// Submits a batch and waits for all outcomes. A convenience for tests and command-line tools.
+    /// Submits a batch and waits for all outcomes. This method is a convenience for tests and command-line tools.
     ///
-    /// A plugin must not await a delivery to itself: its lane would wait for itself until the timeout.
+    /// A plugin must not await a delivery to itself, because its lane would wait for itself until the timeout.
     ///
     /// - Precondition: The tokens of the batch are unique.
-    /// - Returns: The outcomes in the order of `batch`; `abandoned(drain)` for arrivals that the intake did not accept.
+    /// - Returns: The outcomes in the order of `batch`. The outcome is `abandoned(drain)` for an arrival that the
+    ///   intake did not accept.
     public func deliver(_ batch: [Arrival]) async -> [Outcome] {
         let collector = OutcomeCollector()
         var taken = 0
@@ -97,7 +116,7 @@ extension Intake {
     }
 }
 
-/// Collects the outcomes of one delivered batch until all accepted arrivals are settled.
+/// Collects the outcomes of one delivered batch until all of its accepted arrivals are settled.
 package final class OutcomeCollector: SettlementSink {
     private struct State {
         var outcomes: [UInt64: Outcome] = [:]

@@ -1,6 +1,7 @@
-/// The name by which an action is routed: ASCII `[A-Za-z][A-Za-z0-9._-]*`, at most 64 bytes.
+/// The name by which an action is routed to a plugin.
 ///
-/// Names that begin with `signalbox.` are reserved for Signalbox and rejected in messages.
+/// A name matches `[A-Za-z][A-Za-z0-9._-]*` in ASCII and has at most 64 bytes. Names that begin with `signalbox.` are
+/// reserved for Signalbox, so a message with such a name is rejected.
 public struct ActionName: Sendable, Hashable {
     package let bytes: Bytes
 
@@ -11,7 +12,8 @@ public struct ActionName: Sendable, Hashable {
     /// The maximum length of a name in bytes.
     public static let maximumLength = 64
 
-    /// Creates a name from outside input or a configuration.
+    /// Creates a name from external input or a configuration. In code, you can write the name as a string literal
+    /// instead.
     ///
     /// - Throws: ``NameError`` when the text does not match the grammar or begins with `signalbox.`.
     public init(_ text: String) throws(NameError) {
@@ -22,7 +24,7 @@ public struct ActionName: Sendable, Hashable {
         self.bytes = bytes
     }
 
-    /// Returns a name of Signalbox's own: `signalbox.` followed by `word`.
+    /// Returns a reserved name, which consists of `signalbox.` followed by `word`.
     package static func own(_ word: StaticString) -> ActionName {
         ActionName(unchecked: Bytes("signalbox.\(word)"))
     }
@@ -30,12 +32,13 @@ public struct ActionName: Sendable, Hashable {
     /// The name as text.
     public var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// Returns the same name in its own allocation. Use it for a name that outlives its batch.
+    /// Returns the same name in an allocation that does not keep the batch alive. Use it for a name that outlives its
+    /// batch.
     public func copied() -> ActionName {
         ActionName(unchecked: bytes.copied())
     }
 
-    /// Returns the reason why these bytes are not a valid name in a message, or `nil`.
+    /// Returns the reason why these bytes are not a valid name in a message, or `nil` if they are valid.
     package static func problem(in bytes: UnsafeRawBufferPointer) -> NameError? {
         guard let first = bytes.first else { return .empty }
         guard bytes.count <= maximumLength else { return .tooLong }
@@ -76,14 +79,15 @@ extension ActionName: CustomStringConvertible {
     public var description: String { text }
 }
 
-/// The name of a configured source, such as `push` or `chat`. The key for limits, ordering, deduplication and metrics.
+/// The name of a configured source, such as `push` or `chat`. Limits, ordering, deduplication and metrics apply per
+/// source.
 ///
-/// The grammar is the same as for ``ActionName``: ASCII `[A-Za-z][A-Za-z0-9._-]*`, at most 64 bytes.
+/// The grammar is the same as for ``ActionName``: `[A-Za-z][A-Za-z0-9._-]*` in ASCII, with at most 64 bytes.
 public struct SourceName: Sendable, Hashable, CustomStringConvertible {
     /// The name as text.
     public let text: String
 
-    /// Creates a name from a configuration.
+    /// Creates a name from a configuration. In code, you can write the name as a string literal instead.
     ///
     /// - Throws: ``NameError`` when the text does not match the grammar or begins with the reserved prefix.
     public init(_ text: String) throws(NameError) {
@@ -114,9 +118,9 @@ public struct NameError: Error, Sendable, Hashable, CustomStringConvertible {
     public static let invalidCharacter = NameError(
         description: "a name is ASCII: a letter, then letters, digits, '.', '_' or '-'"
     )
-    /// The text begins with `signalbox.`, which is reserved for Signalbox's own names.
+    /// The text begins with `signalbox.`, which is reserved for the names that Signalbox defines.
     public static let reserved = NameError(description: "names that begin with 'signalbox.' are reserved")
 
-    /// The error, with the expected form of a name.
+    /// A description of the error, with the expected form of a name.
     public let description: String
 }

@@ -1,15 +1,18 @@
-/// The result of an arrival: exactly one per accepted arrival, including unreadable ones.
+/// The result of an arrival.
+///
+/// Every accepted arrival has exactly one outcome, even if its message could not be parsed. An adapter receives the
+/// outcome through its ``SettlementSink`` and replies to the sender accordingly.
 public enum Outcome: Sendable, Hashable {
-    /// The plugin succeeded. `reply` is its reply as JSON, or `nil` if it has none.
+    /// The plugin succeeded. `reply` is its reply as JSON, or `nil` if the plugin returned no reply.
     case handled(reply: Bytes?)
     /// The plugin was not called.
     case rejected(Rejection)
     /// The plugin threw an error or timed out.
     case failed(Failure)
-    /// Signalbox released the arrival undecided. It is not acknowledged and may be redelivered.
+    /// Signalbox released the arrival undecided. The message is not acknowledged and may be redelivered.
     case abandoned(Abandonment)
 
-    /// The outcome's name in logs and JSON: `handled`, `rejected`, `failed` or `abandoned`.
+    /// The name of the outcome in logs and JSON: `handled`, `rejected`, `failed` or `abandoned`.
     public var name: String {
         switch self {
         case .handled: "handled"
@@ -19,7 +22,8 @@ public enum Outcome: Sendable, Hashable {
         }
     }
 
-    /// The code in replies, logs and JSON: `handled`, or a reason such as `unknownAction`, `timeout` or `drain`.
+    /// The code of the outcome in replies, logs and JSON. It is `handled`, or a reason such as `unknownAction`,
+    /// `timeout` or `drain`.
     public var code: String {
         switch self {
         case .handled: name
@@ -41,7 +45,7 @@ extension Outcome {
             }
             private let code: Code
 
-            /// The message is not an action: not JSON, over a limit, without an action name, or with an invalid id.
+            /// The message is not an action. It is not JSON, exceeds a limit, has no action name, or has an invalid id.
             public static let malformed = Reason(code: .malformed)
             /// No plugin is registered for the action's name.
             public static let unknownAction = Reason(code: .unknownAction)
@@ -49,17 +53,19 @@ extension Outcome {
             public static let sourceNotAllowed = Reason(code: .sourceNotAllowed)
             /// The body does not decode as the plugin's `Info`.
             public static let invalidBody = Reason(code: .invalidBody)
-            /// The action's deadline passed before the call could begin.
+            /// The deadline of the action passed before the call could begin.
             public static let expired = Reason(code: .expired)
-            /// The plugin's lane is stalled by an earlier call that has not returned, or its circuit breaker is open.
+            /// The plugin cannot be called, because an earlier call that has not returned stalls its lane, or because
+            /// its circuit breaker is open.
             public static let unavailable = Reason(code: .unavailable)
             /// The same source already used the id for an action with different content.
             public static let idConflict = Reason(code: .idConflict)
-            /// A plugin waits for an action that only its own lane could handle, which that plugin occupies.
+            /// A plugin waits for an action that only its own lane could handle, and that plugin occupies the lane.
             public static let reentrant = Reason(code: .reentrant)
             /// The source exceeds its rate limit.
             public static let overloaded = Reason(code: .overloaded)
-            /// The message reached its delivery limit. The process died while handling each delivery.
+            /// The message was delivered as often as the limit permits, and the process died each time while handling
+            /// it.
             public static let deliveryLimit = Reason(code: .deliveryLimit)
 
             private init(code: Code) { self.code = code }
@@ -81,6 +87,8 @@ extension Outcome {
         /// The error in the bytes or the body, if they caused the rejection.
         public let bodyError: BodyError?
 
+        /// Creates a rejection.
+        ///
         /// - Parameters:
         ///   - reason: The kind of rejection.
         ///   - detail: A description of the error, without content of the message.
@@ -92,7 +100,7 @@ extension Outcome {
 
         /// Creates a rejection that another process reported.
         ///
-        /// - Parameter path: The path to the error in the body. Empty if the body is not at fault.
+        /// - Parameter path: The path to the error in the body. It is empty if the body did not cause the rejection.
         package init(_ reason: Reason, detail: String, path: String) {
             self.reason = reason
             self.detail = detail
@@ -121,7 +129,7 @@ extension Outcome {
 
             /// The plugin threw an error.
             public static let threw = Reason(code: .threw)
-            /// The plugin did not return within its timeout. It may still be running; its late result is discarded.
+            /// The plugin did not return within its timeout. It may still be running, but its late result is discarded.
             public static let timeout = Reason(code: .timeout)
 
             /// The reason's name in logs, JSON and replies.
@@ -130,13 +138,17 @@ extension Outcome {
 
         /// The kind of failure.
         public let reason: Reason
-        /// A description of the error thrown or of the elapsed timeout.
+        /// A description of the error that the plugin threw, or of the timeout that elapsed.
         public let detail: String
-        /// Whether the same call may succeed later. Determined by the plugin's error; `false` by default.
+        /// Whether the same call may succeed later. The error of the plugin determines the value, which is `false` by
+        /// default.
         public let isRetryable: Bool
-        /// What happens to the action after its last attempt. Set by the plugin's error; `deadLetter` by default.
+        /// What happens to the action after its last attempt. The error of the plugin determines the value, which is
+        /// `deadLetter` by default.
         public let whenExhausted: RetryExhaustion
 
+        /// Creates a failure.
+        ///
         /// - Parameters:
         ///   - reason: The kind of failure.
         ///   - detail: A description of the failure.
@@ -160,11 +172,12 @@ extension Outcome {
 }
 
 extension Outcome {
-    /// The reason why Signalbox released an arrival. It is not acknowledged, and the source redelivers it if it can.
+    /// The reason why Signalbox released an arrival. The message is not acknowledged, and the source redelivers it if
+    /// it can.
     public struct Abandonment: Error, Sendable, Hashable, CustomStringConvertible {
         private enum Code: String { case drain, stop, ackDeadline, givenBack }
         private let code: Code
-        /// A description of the cause. Empty when the code is sufficient.
+        /// A description of the cause. It is empty when the code is sufficient.
         public let detail: String
 
         private init(code: Code, detail: String = "") {
@@ -176,9 +189,9 @@ extension Outcome {
         public static let drain = Abandonment(code: .drain)
         /// The program stopped immediately.
         public static let stop = Abandonment(code: .stop)
-        /// No call, or no further attempt, had started by the ack deadline of the source.
+        /// No call, or no further attempt, had started when the ack deadline of the source passed.
         public static let ackDeadline = Abandonment(code: .ackDeadline)
-        /// The plugin cannot work at present and requested redelivery (``RetryExhaustion/abandon``).
+        /// The plugin cannot work at present and requested a redelivery with ``RetryExhaustion/abandon``.
         ///
         /// - Parameter detail: A description of the failure.
         public static func givenBack(_ detail: String) -> Abandonment { Abandonment(code: .givenBack, detail: detail) }
@@ -189,13 +202,13 @@ extension Outcome {
             self.init(code: code)
         }
 
-        /// Whether the plugin requested redelivery.
+        /// Whether the plugin requested a redelivery.
         public var isGivenBack: Bool { code == .givenBack }
 
         /// The name, followed by the detail if there is one.
         package var text: String { detail.isEmpty ? description : "\(description): \(detail)" }
 
-        /// The abandonment's name in logs and JSON.
+        /// The name of the abandonment in logs and JSON.
         public var description: String { code.rawValue }
     }
 }

@@ -1,4 +1,7 @@
-/// The location of a password, token or user name. An adapter reads the value for each use and keeps no copy.
+/// The location of a password, token or user name.
+///
+/// Use it in the configuration of an adapter, so that the configuration need not contain the value itself. The adapter
+/// reads the value each time it needs it and keeps no copy.
 public struct Secret: Sendable, Hashable {
     package enum Source: Sendable, Hashable {
         case environment(String)
@@ -8,7 +11,7 @@ public struct Secret: Sendable, Hashable {
 
     package let source: Source
 
-    /// Whether the value is stored inline and therefore is not secret.
+    /// Whether the value is part of the configuration and therefore not secret.
     package var isInline: Bool { if case .text = source { true } else { false } }
 
     /// Returns a reference to an environment variable.
@@ -16,19 +19,20 @@ public struct Secret: Sendable, Hashable {
         Secret(source: .environment(name))
     }
 
-    /// Returns a reference to a file. One newline at its end is removed, and each use reads the file again.
+    /// Returns a reference to a file. Each use reads the file again and removes one newline at its end.
     public static func file(_ path: String) -> Secret {
         Secret(source: .file(path))
     }
 
-    /// Returns a value that need not be secret, such as a user name. It is kept in memory, but no description shows it.
+    /// Returns a value that need not be secret, such as a user name. The value is kept in memory, but no description
+    /// shows it.
     public static func text(_ value: String) -> Secret {
         Secret(source: .text(value))
     }
 }
 
 extension Secret: CustomStringConvertible, CustomDebugStringConvertible {
-    /// The location, never the value.
+    /// The location of the value, never the value itself.
     public var description: String {
         switch source {
         case .environment(let name): "environment variable \(name)"
@@ -37,6 +41,6 @@ extension Secret: CustomStringConvertible, CustomDebugStringConvertible {
         }
     }
 
-    /// The location, never the value.
+    /// The location of the value, never the value itself.
     public var debugDescription: String { description }
 }

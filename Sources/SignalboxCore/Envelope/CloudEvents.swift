@@ -1,5 +1,5 @@
 extension EnvelopeReader {
-    /// Parses a CloudEvents 1.0 event. Stores its attributes separately; the body is its data.
+    /// Parses a CloudEvents 1.0 event. Its attributes are stored separately, and its data becomes the body.
     func readCloudEvent(
         from buffers: inout BatchBuffers,
         into record: inout ArrivalRecord
@@ -17,7 +17,7 @@ extension EnvelopeReader {
         record.metadata = UInt32(root)
     }
 
-    /// Checked first, because other versions have other rules.
+    /// Checks the version before everything else, because other versions have other rules.
     private func checkVersion(_ position: Int?, in buffers: borrowing BatchBuffers) throws(BodyError) {
         guard let node = position.map({ buffers.nodes[$0] }), !node.is(.null) else {
             throw BodyError(.missingMember, path: "specversion")
@@ -59,15 +59,17 @@ extension EnvelopeReader {
     }
 }
 
-/// The positions of a CloudEvent's members in the index. Attribute names and values are validated (specification,
-/// "Context Attributes" and "Type System"). An attribute that is `null` counts as absent.
+/// The positions of a CloudEvent's members in the index.
+///
+/// The names and values of attributes are validated (specification, "Context Attributes" and "Type System"). An
+/// attribute that is `null` counts as absent.
 struct CloudEventMembers {
     private(set) var type: Int?
     private(set) var id: Int?
     private(set) var data: Int?
     private(set) var dataBase64: Int?
     private(set) var hasSource = false
-    /// Whether data is JSON, which is the default without a content type.
+    /// Whether the data is JSON, which is the default for an event without a content type.
     private(set) var dataIsJSON = true
 
     /// Scans the members of the object at `root` once.
@@ -120,7 +122,7 @@ struct CloudEventMembers {
 }
 
 extension CloudEventMembers {
-    /// An attribute and its location.
+    /// An attribute of the event and its location.
     private struct Attribute {
         let name: String
         let node: BodyNode
@@ -141,7 +143,7 @@ extension CloudEventMembers {
             return text
         }
 
-        /// Accepts the attribute types in JSON: a boolean, a 32-bit integer, or text.
+        /// Accepts the types that an extension attribute may have in JSON: a boolean, a 32-bit integer, or text.
         func checkExtension(in buffers: borrowing BatchBuffers) throws(BodyError) {
             switch node.kind {
             case .true, .false: break
@@ -184,9 +186,11 @@ extension CloudEventMembers {
 
 /// The media type of a `datacontenttype` (RFC 2045 section 5.1). Parameters are ignored.
 struct MediaType {
-    /// Whether the subtype is `json` or ends in `+json`, in any letter case.
+    /// Whether the subtype is `json` or ends in `+json`. Letter case is ignored.
     let isJSON: Bool
 
+    /// Parses a media type.
+    ///
     /// - Returns: `nil` unless the text is two tokens separated by a slash, with optional parameters.
     init?(_ text: String) {
         let type = text.utf8.prefix { $0 != UInt8(ascii: ";") }
@@ -207,8 +211,10 @@ struct MediaType {
 
 /// A validator for RFC 3339 timestamps (section 5.6), such as `2018-04-05T17:31:00.5+02:00`.
 enum TimestampText {
-    /// Returns whether the text is a timestamp with a valid date and time. Second 60 is valid only in the last minute
-    /// of a UTC day; announced leap seconds are not checked.
+    /// Returns whether the text is a timestamp with a valid date and time.
+    ///
+    /// Second 60 is valid only in the last minute of a UTC day. Whether a leap second was announced for that day is not
+    /// checked.
     static func isTimestamp(_ text: String) -> Bool {
         var rest = Array(text.utf8)[...]
         guard let year = number(4, &rest), take("-", &rest), let month = number(2, &rest), take("-", &rest),

@@ -1,4 +1,6 @@
-/// The rules by which an action's name, id and body are derived from a message's bytes and its adapter's data.
+/// The rules by which the bytes of a message, together with what its adapter knows, become a name, an id and a body.
+///
+/// An adapter passes the envelope of its source to ``ArrivalBatch`` for each message.
 public struct Envelope: Sendable {
     package enum Form: Sendable {
         case payload(PayloadEnvelope)
@@ -8,35 +10,39 @@ public struct Envelope: Sendable {
     }
 
     package let form: Form
-    /// The kind recorded for arrivals. Stored to avoid a switch over the form for each message.
+    /// The kind recorded for arrivals. It is stored, so that no message needs a switch over the form.
     package let kind: EnvelopeKind
 
     /// A JSON object `{"action", "id" | "uuid", "body"}`.
     public static let standard = payload(.standard)
 
-    /// A payload of Apple's push service (APNs): a JSON object whose member `action` names the action, with `id` or
-    /// `uuid` as in a standard envelope. The required object `aps` is available as ``Action/aps``. The body is an
-    /// object of all other members in their order; a member `body` has no special meaning.
+    /// A payload of Apple's push service (APNs): a JSON object whose member `action` names the action.
     ///
-    /// At most ``apnsLimit`` bytes, in addition to ``MessageLimits``.
+    /// The member `id` or `uuid` is the id, as in a standard envelope. The required object `aps` is available as
+    /// ``Action/aps``. The body is an object of all other members in their order, and a member `body` has no special
+    /// meaning. A payload has at most ``apnsLimit`` bytes. The ``MessageLimits`` apply as well.
     public static let apns = payload(.apns)
 
     /// The maximum size of an APNs payload: 5,120 bytes.
     ///
-    /// The service rejects payloads of more than 4,096 bytes, or 5,120 for VoIP notifications (Apple, "Generating a
-    /// remote notification"). A payload does not indicate its type, so the larger limit applies.
+    /// The service rejects payloads of more than 4,096 bytes, or of more than 5,120 bytes for VoIP notifications
+    /// (Apple, "Generating a remote notification"). Because a payload does not indicate its type, the larger limit
+    /// applies to all.
     public static let apnsLimit = 5_120
 
-    /// A CloudEvents 1.0 event in JSON (structured mode). Its `type` is the action, `id` the id, and `data` the body.
-    /// The attributes are available as ``Action/cloudEventAttributes``. A batch, which is a JSON array, is rejected.
+    /// A CloudEvents 1.0 event in JSON (structured mode).
     ///
-    /// A string `data` whose `datacontenttype` is not JSON is a text body. `data_base64` is a body of bytes, regardless
-    /// of content type. Without data the body is `null`. The sender sets the event's `source`, so it is an attribute
+    /// The `type` of the event is the action, its `id` is the id, and its `data` is the body. The attributes are
+    /// available as ``Action/cloudEventAttributes``. The sender sets the `source` of the event, so it is an attribute
     /// and never the ``Action/origin``.
     ///
-    /// Follows the JSON event format and the specification of
-    /// https://github.com/cloudevents/spec/tree/v1.0.2/cloudevents. Attribute names and values are validated, except
-    /// the syntax of URIs, which Signalbox never dereferences.
+    /// If `data` is a string and `datacontenttype` is not JSON, the body is text. If there is `data_base64`, the body
+    /// is bytes, regardless of the content type. Without data, the body is `null`. A batch of events, which is a JSON
+    /// array, is rejected.
+    ///
+    /// The parser follows the JSON event format and the specification of
+    /// https://github.com/cloudevents/spec/tree/v1.0.2/cloudevents. It validates the names and values of attributes,
+    /// except the syntax of URIs, because Signalbox never dereferences them.
     public static let cloudEvents = payload(.cloudEvents)
 
     /// Returns the envelope in which a payload names its own action.
@@ -44,26 +50,32 @@ public struct Envelope: Sendable {
         Envelope(form: .payload(envelope), kind: envelope.kind)
     }
 
-    /// Returns the envelope for a route that names the action. The whole payload is the body.
+    /// Returns the envelope for a route that names the action. The whole payload becomes the body.
     public static func route(_ naming: RouteNaming) -> Envelope {
         route(naming, payload: .standard)
     }
 
-    /// Returns the envelope for a route, with the payload's own envelope if the route names no action. The route's id
-    /// and captures are added to the payload's content.
+    /// Returns the envelope for a route that may leave the name of the action to the payload.
+    ///
+    /// If the route names no action, the payload is parsed by its own envelope. The id and the captures of the route
+    /// are then added to the content of the payload.
     public static func route(_ naming: RouteNaming, payload: PayloadEnvelope) -> Envelope {
         Envelope(form: .route(naming, payload), kind: naming.action == nil ? payload.kind : .route)
     }
 
-    /// Returns the envelope for a message posted to a handler, as a page does with
-    /// `messageHandlers.NAME.postMessage(value)`. The handler's name is the action, and the JSON value is the body. An
-    /// object with a member `action` is a standard envelope instead.
+    /// Returns the envelope for a message that a page posts to a handler with
+    /// `messageHandlers.NAME.postMessage(value)`.
+    ///
+    /// The name of the handler is the action, and the JSON value is the body. If the value is an object with a member
+    /// `action`, it is parsed as a standard envelope instead.
     public static func handler(_ name: ActionName) -> Envelope {
         Envelope(form: .handler(name), kind: .handler)
     }
 
-    /// Returns the envelope for an address, such as a URL, that contains everything. The message's bytes are its
-    /// original and are not parsed. The body is an object of the captures, possibly empty.
+    /// Returns the envelope for an address, such as a URL, that contains everything about the action.
+    ///
+    /// The bytes of the message are kept as its original and are not parsed. The body is an object of the captures,
+    /// which may be empty.
     package static func address(
         _ action: ActionName,
         id: ActionID?,
@@ -74,14 +86,15 @@ public struct Envelope: Sendable {
     }
 }
 
-/// The envelope by which an arrival was parsed, which determines the location of its name, id and body.
+/// The envelope by which an arrival was parsed, which determines where its name, id and body were found.
 ///
-/// An unreadable message has the envelope that was tried.
+/// An arrival whose message could not be parsed has the envelope that was tried.
 public struct EnvelopeKind: Sendable, Hashable, CustomStringConvertible {
     private enum Code: UInt8 { case none, standard, handler, route, address, apns, cloudEvents }
     private let code: Code
 
-    /// ``Envelope/standard``: a member `action`, also with added route captures or for a handler's message.
+    /// ``Envelope/standard``: a member `action`. Messages with added route captures and messages to a handler can have
+    /// it too.
     public static let standard = EnvelopeKind(code: .standard)
     /// ``Envelope/handler(_:)``: the handler's name is the action, and the posted value is the body.
     public static let handler = EnvelopeKind(code: .handler)
@@ -93,18 +106,18 @@ public struct EnvelopeKind: Sendable, Hashable, CustomStringConvertible {
     public static let apns = EnvelopeKind(code: .apns)
     /// ``Envelope/cloudEvents``: an event in the JSON format of CloudEvents 1.0.
     public static let cloudEvents = EnvelopeKind(code: .cloudEvents)
-    /// No envelope: the adapter itself found the message unreadable.
+    /// The adapter itself could not read the message, so no envelope was tried.
     public static let none = EnvelopeKind(code: .none)
 
-    /// The envelope's name in logs, JSON and explanations, such as `cloudEvents`.
+    /// The name of the envelope in logs, JSON and explanations, such as `cloudEvents`.
     public var description: String { "\(code)" }
 }
 
-/// An envelope in which a payload names its own action. A configuration chooses one per source.
+/// An envelope in which a payload names its own action. The configuration of a source selects one.
 public struct PayloadEnvelope: Sendable, Hashable, CustomStringConvertible {
     enum Form { case standard, apns, cloudEvents }
     let form: Form
-    /// The same envelope as the kind of an arrival.
+    /// The kind that arrivals with this envelope have.
     public let kind: EnvelopeKind
 
     /// ``Envelope/standard``.
@@ -114,6 +127,6 @@ public struct PayloadEnvelope: Sendable, Hashable, CustomStringConvertible {
     /// ``Envelope/cloudEvents``.
     public static let cloudEvents = PayloadEnvelope(form: .cloudEvents, kind: .cloudEvents)
 
-    /// The envelope's name in errors and explanations: `standard`, `apns` or `cloudEvents`.
+    /// The name of the envelope in errors and explanations: `standard`, `apns` or `cloudEvents`.
     public var description: String { kind.description }
 }

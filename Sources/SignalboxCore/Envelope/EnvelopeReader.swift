@@ -1,4 +1,4 @@
-/// Extracts an arrival's name, id and body from a message's bytes according to its envelope.
+/// Finds the name, the id and the body of an arrival in the bytes of its message, according to the envelope.
 struct EnvelopeReader {
     /// The start of the message, which extends to the end of the bytes.
     let start: Int
@@ -6,7 +6,7 @@ struct EnvelopeReader {
 
     /// Parses the message that was appended last.
     ///
-    /// - Throws: ``BodyError`` with an offset from the message's first byte.
+    /// - Throws: ``BodyError`` with an offset from the first byte of the message.
     @inline(__always)
     func read(
         _ envelope: Envelope,
@@ -89,7 +89,7 @@ struct EnvelopeReader {
         record.setName(action.bytes.withUnsafeBytes { buffers.append($0) }, length: action.bytes.count)
     }
 
-    /// Adds the route's id and captures.
+    /// Adds the id and the captures of the route.
     private func join(_ naming: RouteNaming, in buffers: inout BatchBuffers, into record: inout ArrivalRecord) {
         identify(naming, in: &buffers, into: &record)
         guard !naming.captures.isEmpty else { return }
@@ -101,7 +101,7 @@ struct EnvelopeReader {
         record.setID(id.bytes.withUnsafeBytes { buffers.append($0) }, length: id.bytes.count, key: .id)
     }
 
-    /// - Returns: The position of the body's node.
+    /// Parses the payload and returns the position of the body's node.
     private func readPayload(_ payload: PayloadKind, from buffers: inout BatchBuffers) throws(BodyError) -> Int {
         let length = buffers.bytes.count - start
         guard length > 0 else { return buffers.push(emptyBody(payload)) }
@@ -126,7 +126,7 @@ struct EnvelopeReader {
         return BodyNode(start: start, length: 0, next: 0, bits: BodyNode.Kind.null.bits | flag)
     }
 
-    /// - Returns: The position of the message's root, which is an object.
+    /// Parses the message, which must be an object, and returns the position of its root.
     func parseObject(_ buffers: inout BatchBuffers) throws(BodyError) -> Int {
         let root = try buffers.parse(from: start, depth: depth)
         guard buffers.nodes[root].is(.object) else { throw mismatch(buffers.nodes[root], path: "", "an object") }
@@ -135,7 +135,9 @@ struct EnvelopeReader {
 }
 
 extension EnvelopeReader {
-    /// - Parameter member: The member that contains the action's name in this envelope.
+    /// Reads the name of the action.
+    ///
+    /// - Parameter member: The member that contains the name in this envelope.
     func readName(
         _ position: Int?,
         _ member: String,
@@ -188,14 +190,14 @@ extension EnvelopeReader {
     }
 }
 
-/// The positions of a standard envelope's members in the index, or `nil` for absent members.
+/// The positions of the members of a standard envelope in the index. The position of an absent member is `nil`.
 struct EnvelopeMembers {
     var action: Int?
     var id: Int?
     var uuid: Int?
     var body: Int?
 
-    /// Scans the members of the object at `root` once. Unknown names are skipped.
+    /// Scans the members of the object at `root` once. Members with other names are skipped.
     init(of root: Int, in buffers: borrowing BatchBuffers) {
         let end = Int(buffers.nodes[root].next)
         var key = root + 1
@@ -234,7 +236,8 @@ struct EnvelopeMembers {
 }
 
 extension EnvelopeReader {
-    /// Parses an APNs payload. Stores `aps` separately; the body is all members but it, the name and the id.
+    /// Parses an APNs payload. The object `aps` is stored separately, and the body is all members except `aps`, the
+    /// name and the id.
     func readAPNs(
         from buffers: inout BatchBuffers,
         into record: inout ArrivalRecord
@@ -268,7 +271,7 @@ extension BatchBuffers {
         return nil
     }
 
-    /// Hides members of an object, given the positions of their values.
+    /// Hides members of an object, which are given by the positions of their values.
     mutating func hide(_ values: [Int?], of object: Int) {
         var count = nodes[object].count
         for case let value? in values {

@@ -1,18 +1,19 @@
-/// The result of matching a message against a route (a topic pattern or a URL pattern).
+/// The result of matching a message against a route, which is a topic pattern or a URL pattern.
 ///
-/// Captures become members of the body's object. A capture replaces a sender's member with the same name, and converts
-/// from text by the rules for text of URLs and topics.
+/// Captures become members of the object that is the body. A capture replaces a member of the same name that the sender
+/// supplied. Its text converts to other types by the rules for the text of URLs and topics.
 public struct RouteNaming: Sendable, Hashable {
-    /// The action, or `nil` when the payload names it in the standard envelope or the chosen ``PayloadEnvelope``.
+    /// The action, or `nil` when the payload names it, either in the standard envelope or in the chosen
+    /// ``PayloadEnvelope``.
     public let action: ActionName?
-    /// The id, or `nil` when the route has none.
+    /// The id, or `nil` when the route contains none.
     public let id: ActionID?
-    /// The captures of the topic or URL except `action` and `id`, in order.
+    /// The captures of the topic or URL in order, except `action` and `id`.
     public let captures: [Capture]
 
     /// A named part of a topic or URL.
     public struct Capture: Sendable, Hashable {
-        /// The name in the pattern.
+        /// The name of the capture in the pattern.
         public let name: String
         /// The matched text.
         public let value: String
@@ -33,8 +34,10 @@ public struct RouteNaming: Sendable, Hashable {
 }
 
 extension BatchBuffers {
-    /// Inserts a route's captures before the members of the body's object, where a search finds them first, and hides
-    /// members of the same name. A null body becomes an object. Any other body is unchanged.
+    /// Adds the captures of a route to a body.
+    ///
+    /// The captures are inserted before the members of the object, where a search finds them first, and members of the
+    /// same name are hidden. A null body becomes an object. A body of any other kind is unchanged.
     ///
     /// - Returns: The position of the new body.
     mutating func join(_ captures: [RouteNaming.Capture], toBodyAt body: Int) -> Int {
@@ -58,7 +61,9 @@ extension BatchBuffers {
         return joined
     }
 
-    /// - Returns: The number of members pushed. The first of several captures with the same name wins.
+    /// Pushes the captures as members. Of several captures with the same name, the first one wins.
+    ///
+    /// - Returns: The number of members pushed.
     private mutating func pushMembers(_ captures: [RouteNaming.Capture]) -> Int {
         var count = 0
         for (index, capture) in captures.enumerated() {
@@ -88,7 +93,7 @@ extension BatchBuffers {
         }
     }
 
-    /// Decodes a name at most once, and only if its length may match a capture's.
+    /// Returns whether a key has one of the names. The key is decoded at most once, and only if its length may match.
     private func isName(_ key: BodyNode, among names: [(node: BodyNode, text: String)]) -> Bool {
         var decoded: String?
         for name in names {

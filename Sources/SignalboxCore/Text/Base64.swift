@@ -23,8 +23,8 @@ package enum Base64 {
         }
     }
 
-    /// Returns the decoded bytes, or `nil` when the text is not canonical base64: padded, without line ends or other
-    /// characters, and with zero bits after the last byte.
+    /// Returns the decoded bytes, or `nil` when the text is not canonical base64. Canonical text is padded, contains no
+    /// line ends or other characters, and has only zero bits after the last byte.
     static func decode(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
         guard text.count % 4 == 0 else { return nil }
         var padding = 0
@@ -39,7 +39,7 @@ package enum Base64 {
             for shift in [16, 8, 0] as [UInt32] { bytes.append(UInt8(truncatingIfNeeded: group >> shift)) }
             group = 0
         }
-        // One padding character leaves two unused bits after two bytes, and two leave four after one byte.
+        // One padding character leaves two unused bits after two bytes, and two leave four unused bits after one byte.
         guard group & (1 << UInt32(padding * 2) - 1) == 0 else { return nil }
         if padding == 1 { bytes.append(UInt8(truncatingIfNeeded: group >> 10)) }
         if padding > 0 { bytes.append(UInt8(truncatingIfNeeded: group >> UInt32(padding * 2))) }

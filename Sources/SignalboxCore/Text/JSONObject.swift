@@ -1,19 +1,19 @@
-/// A JSON object that is written member by member, in the order given, as one line.
+/// A JSON object that is written on one line, member by member, in the order of the calls.
 package struct JSONObject {
     private var text = JSONText()
 
     /// Creates an object without members.
     package init() {}
 
-    /// The object.
+    /// The object as JSON, without a newline.
     package var bytes: [UInt8] {
         text.bytes.isEmpty ? Array("{}".utf8) : text.bytes + [UInt8(ascii: "}")]
     }
 
-    /// The object with a newline.
+    /// The object as JSON, with a newline at the end.
     package var line: [UInt8] { bytes + [UInt8(ascii: "\n")] }
 
-    /// Adds a string, or nothing for `nil`.
+    /// Adds a string. For `nil`, no member is added.
     package mutating func add(_ name: String, _ text: String?) {
         guard let text else { return }
         begin(name)
@@ -36,7 +36,7 @@ package struct JSONObject {
         text.append(texts, between: "[", and: "]") { element, text in text.append(string: element) }
     }
 
-    /// Adds an array of objects, each written by the closure.
+    /// Adds an array of objects, each of which the closure writes.
     package mutating func add<Element>(
         _ name: String,
         objects: [Element],
@@ -50,7 +50,7 @@ package struct JSONObject {
         }
     }
 
-    /// Adds JSON, which must be compact and on one line.
+    /// Adds a value as JSON, which must be compact and on one line.
     package mutating func add(_ name: String, json: some Sequence<UInt8>) {
         begin(name)
         text.append(json: json)

@@ -21,7 +21,8 @@ package struct JSONText {
         bytes.append(contentsOf: json)
     }
 
-    /// Appends a quoted string. Escapes the characters that RFC 8259 requires and those that are unsafe in a line.
+    /// Appends a quoted string. Its escapes cover the characters that RFC 8259 requires and those that are unsafe in a
+    /// line.
     package mutating func append(string: String) {
         bytes.append(UInt8(ascii: "\""))
         var text = string
@@ -42,7 +43,7 @@ package struct JSONText {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// Appends an array or an object, whose elements or members the closure writes.
+    /// Appends an array or an object. The closure writes each element or member.
     package mutating func append<Parts: Sequence, Failure: Error>(
         _ parts: Parts,
         between open: Unicode.Scalar,

@@ -1,12 +1,13 @@
 /// Makes untrusted text safe for one line of a log or a terminal.
 package enum LineText {
-    /// Returns the text with an escape in place of each character that is unsafe in a line. Backslashes stay, so the
-    /// result cannot be parsed back.
+    /// Returns the text with an escape in place of each character that is unsafe in a line.
+    ///
+    /// Backslashes in the text are kept, so the result cannot be parsed back.
     ///
     /// - Parameters:
     ///   - text: Any text.
-    ///   - limit: The maximum number of bytes. An ellipsis replaces what is over the limit.
-    ///   - escape: Returns the escape of an unsafe character, such as `\u{1b}`.
+    ///   - limit: The maximum number of bytes. An ellipsis replaces what exceeds the limit.
+    ///   - escape: A closure that returns the escape of an unsafe character, such as `\u{1b}`.
     package static func escaped(
         _ text: String,
         limit: Int = .max,
@@ -26,9 +27,10 @@ package enum LineText {
 }
 
 extension Unicode.Scalar {
-    /// Whether the scalar could break a line, move a cursor, change the text direction or be dropped on display. These
-    /// are the C0 and C1 control characters, DEL, the line and paragraph separators, the directional marks (Unicode,
-    /// UAX #9) and the byte order mark.
+    /// Whether the scalar could break a line, move a cursor, change the direction of text or be dropped on display.
+    ///
+    /// This is true for the C0 and C1 control characters, DEL, the line and paragraph separators, the directional marks
+    /// (Unicode, UAX #9) and the byte order mark.
     package var isUnsafeInLine: Bool {
         switch value {
         case 0..<0x20, 0x7F..<0xA0, 0x2028, 0x2029: true

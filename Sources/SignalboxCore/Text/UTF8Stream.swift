@@ -1,6 +1,6 @@
-/// Validates UTF-8 that arrives in pieces (RFC 3629, 4).
+/// Validates UTF-8 text that arrives in pieces (RFC 3629, section 4).
 package struct UTF8Stream {
-    /// The number of bytes missing from the current character.
+    /// The number of bytes that the current character still needs.
     private var missing = 0
     /// The valid range of the next byte.
     private var low: UInt8 = 0x80
@@ -8,7 +8,7 @@ package struct UTF8Stream {
 
     package init() {}
 
-    /// Whether the text does not end inside a character.
+    /// Whether the bytes so far end with a complete character.
     package var isComplete: Bool { missing == 0 }
 
     /// Returns whether the bytes are complete UTF-8 text.
@@ -17,7 +17,9 @@ package struct UTF8Stream {
         return stream.take(bytes) && stream.isComplete
     }
 
-    /// - Returns: Whether the bytes so far can begin a text. Do not call again after `false`.
+    /// Validates the next piece of the text.
+    ///
+    /// - Returns: Whether the bytes so far can begin a text. Do not call this method again after `false`.
     package mutating func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var index = 0
         while index < bytes.count {
@@ -36,7 +38,7 @@ package struct UTF8Stream {
 
     private static func afterASCII(_ bytes: UnsafeRawBufferPointer, _ start: Int) -> Int {
         var index = start
-        // Checks eight bytes at a time.
+        // ASCII text is common, so it is checked eight bytes at a time.
         while bytes.count - index >= 8 {
             let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
             guard word & 0x8080_8080_8080_8080 == 0 else { break }
@@ -46,7 +48,7 @@ package struct UTF8Stream {
         return index
     }
 
-    // Rejects overlong forms, surrogates and values above U+10FFFF.
+    // Overlong forms, surrogates and values above U+10FFFF are invalid.
     private mutating func begin(_ byte: UInt8) -> Bool {
         switch byte {
         case 0xC2...0xDF: (missing, low, high) = (1, 0x80, 0xBF)

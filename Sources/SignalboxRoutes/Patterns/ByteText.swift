@@ -1,4 +1,4 @@
-/// Text that is compared byte by byte. `String` treats composed and decomposed letters as equal.
+/// A text that is compared byte by byte, because `String` treats composed and decomposed letters as equal.
 struct ByteText: Sendable, Hashable {
     let text: String
 
@@ -10,7 +10,8 @@ struct ByteText: Sendable, Hashable {
         left.text.utf8.elementsEqual(right.text.utf8)
     }
 
-    /// Appends 0xFF, which no UTF-8 text contains, so that adjacent texts cannot run together.
+    /// Hashes the bytes, followed by 0xFF, so that adjacent texts cannot run together. No UTF-8 text contains this
+    /// byte.
     func hash(into hasher: inout Hasher) {
         let isDone: Void? = text.utf8.withContiguousStorageIfAvailable { bytes in
             hasher.combine(bytes: UnsafeRawBufferPointer(bytes))

@@ -1,8 +1,15 @@
-/// The captures of a pattern in a URL or topic, from left to right. Names are unique.
+/// The captures of a pattern in a URL or topic, from left to right.
+///
+/// Names are unique, so you can look up a capture by its name:
+///
+/// ```swift
+/// let captures = pattern.match(url)
+/// let id = captures?.int("id")
+/// ```
 public struct RouteCaptures: Sendable, Hashable, RandomAccessCollection {
     private let captures: [RouteCapture]
 
-    /// Creates an empty collection, as from a pattern without captures.
+    /// Creates an empty collection, which is also the result of a pattern without captures.
     public init() {
         captures = []
     }
@@ -19,21 +26,27 @@ public struct RouteCaptures: Sendable, Hashable, RandomAccessCollection {
     /// The capture at `position`. As with an array, an invalid position is a programming error.
     public subscript(position: Int) -> RouteCapture { captures[position] }
 
-    /// The text of the capture with this name, or `nil`.
+    /// The text of the capture with this name, or `nil` if there is no such capture.
     public subscript(name: String) -> String? {
         captures.first { $0.name == name }?.value
     }
 
-    /// Returns the capture's text as a number, or `nil` if there is no such capture or the text is not
-    /// `-?(0|[1-9][0-9]*)` within the range of `Int`. Nothing is trimmed; `-0` is 0.
+    /// Returns the text of a capture as a number.
     ///
-    /// The capture may be of any kind. One of kind ``CaptureKind/int`` always has a value on 64-bit platforms.
+    /// The text must match `-?(0|[1-9][0-9]*)`. It is not trimmed, and `-0` is 0. The capture may be of any kind. A
+    /// capture of the kind ``CaptureKind/int`` always has a value on 64-bit platforms.
+    ///
+    /// - Returns: `nil` if there is no such capture, if the text does not match, or if the number is out of the range
+    ///   of `Int`.
     public func int(_ name: String) -> Int? {
         self[name].flatMap { ScalarText.int64($0.utf8) }.flatMap { Int(exactly: $0) }
     }
 
-    /// Returns the capture's text as a boolean, or `nil` if there is no such capture or the text is neither `true` nor
-    /// `false`. Nothing is trimmed, and case matters.
+    /// Returns the text of a capture as a boolean.
+    ///
+    /// The text must be `true` or `false` in lower case. It is not trimmed.
+    ///
+    /// - Returns: `nil` if there is no such capture or if it has another text.
     public func bool(_ name: String) -> Bool? {
         self[name].flatMap { ScalarText.bool($0.utf8) }
     }
@@ -43,13 +56,14 @@ public struct RouteCaptures: Sendable, Hashable, RandomAccessCollection {
 public struct RouteCapture: Sendable, Hashable {
     /// The name in the pattern's braces.
     public let name: String
-    /// The matched text. A URL's text is decoded exactly once.
+    /// The matched text. The text of a URL is decoded exactly once.
     ///
-    /// The text is untrusted: anyone who opens a URL or publishes a message controls it. Text from a URL may contain a
-    /// `/` that was escaped as `%2F`, and so `../` or a leading `//`. Do not use it as a file name. In a capture of
-    /// kind `rest`, each `/` is unescaped in the URL. A topic's level may be empty.
+    /// The text is untrusted, because anyone who opens a URL or publishes a message controls it. Text from a URL may
+    /// contain a `/` that was escaped as `%2F`, so it may also contain `../` or begin with `//`. Do not use the text as
+    /// a file name. In a capture of the kind `rest`, every `/` is unescaped in the URL. A level of a topic may be
+    /// empty.
     public var value: String { bytes.text }
-    /// The kind that the pattern requires. The value has that form.
+    /// The kind that the pattern requires. The value has the form of this kind.
     public let kind: CaptureKind
     private let bytes: ByteText
 
@@ -60,24 +74,24 @@ public struct RouteCapture: Sendable, Hashable {
     }
 }
 
-/// The extent of a capture, and the form of its text.
+/// The extent of a capture and the form of its text.
 public struct CaptureKind: Sendable, Hashable, CustomStringConvertible {
     private enum Code: String {
         case text, int, uuid, rest
     }
     private let code: Code
 
-    /// `{name}`: any text. At least one byte in a URL.
+    /// `{name}`: any text. In a URL, the text has at least one byte.
     public static let text = CaptureKind(code: .text)
-    /// `{name:int}`: `-?(0|[1-9][0-9]*)` within a signed 64-bit integer. `-0` is 0.
+    /// `{name:int}`: a number of the form `-?(0|[1-9][0-9]*)` within a signed 64-bit integer. `-0` is 0.
     public static let int = CaptureKind(code: .int)
-    /// `{name:uuid}`: hexadecimal digits in groups of 8, 4, 4, 4 and 12, in either case (RFC 9562, section 4). Version
-    /// and variant are not checked.
+    /// `{name:uuid}`: hexadecimal digits in groups of 8, 4, 4, 4 and 12, in either case (RFC 9562, section 4). The
+    /// version and the variant are not checked.
     public static let uuid = CaptureKind(code: .uuid)
-    /// `{name...}`: all remaining text, possibly none.
+    /// `{name...}`: all remaining text, which may be empty.
     public static let rest = CaptureKind(code: .rest)
 
-    /// Creates the kind with this name in a pattern. `text` and `rest` have none.
+    /// Creates the kind with this name in a pattern. The kinds `text` and `rest` have no name.
     init?(name: some Sequence<UInt8>) {
         guard let kind = [CaptureKind.int, .uuid].first(where: { name.elementsEqual($0.description.utf8) }) else {
             return nil
@@ -89,10 +103,11 @@ public struct CaptureKind: Sendable, Hashable, CustomStringConvertible {
         self.code = code
     }
 
-    /// The kind's name in logs and JSON, such as `uuid`.
+    /// The name of the kind in logs and JSON, such as `uuid`.
     public var description: String { code.rawValue }
 
-    /// Returns whether the text has the form of the kind. Reads it at most once, up to the maximum length of that form.
+    /// Returns whether the text has the form of the kind. The method reads no more than the maximum length of that
+    /// form.
     package func accepts(_ text: some Collection<UInt8>) -> Bool {
         switch code {
         case .text, .rest: true
@@ -115,7 +130,7 @@ public struct CaptureKind: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// The content of a capture's braces, with the same syntax in URLs and topics.
+/// The content of a capture's braces, which has the same syntax in URLs and topics.
 struct CaptureSyntax {
     enum SyntaxError: Error {
         case notAlone, invalidName, unknownKind
@@ -161,15 +176,17 @@ struct CaptureSyntax {
     }
 }
 
-/// Converts text of a URL or topic to a number or a boolean.
+/// Converts the text of a URL or topic to a number or a boolean.
 ///
-/// Nothing is trimmed, and there are no other forms. Decoding a capture from a body follows the same rules.
+/// The text is not trimmed, and no other forms are accepted. The decoding of a capture from a body follows the same
+/// rules.
 package enum ScalarText {
     /// The maximum length of a signed 64-bit integer in bytes.
     private static let maximumBytes = 20
 
-    /// Returns the value of `-?(0|[1-9][0-9]*)`, or `nil` for any other text and for a value beyond a signed 64-bit
-    /// integer. `-0` is 0. Reads at most 21 bytes.
+    /// Returns the value of `-?(0|[1-9][0-9]*)`, where `-0` is 0. The method reads at most 21 bytes.
+    ///
+    /// - Returns: `nil` for any other text, and for a value that does not fit in a signed 64-bit integer.
     package static func int64(_ text: some Collection<UInt8>) -> Int64? {
         var digits = text.prefix(maximumBytes + 1)
         guard digits.count <= maximumBytes else { return nil }
@@ -181,7 +198,8 @@ package enum ScalarText {
             guard byte.isASCIIDigit else { return nil }
             let digit = Int64(byte - UInt8(ascii: "0"))
             let (product, isOver) = value.multipliedReportingOverflow(by: 10)
-            // Accumulates with the sign, because the smallest number has no positive counterpart.
+            // The sum has the sign of the number from the start, because the smallest number has no positive
+            // counterpart.
             let (sum, isOverToo) = product.addingReportingOverflow(isNegative ? -digit : digit)
             guard !isOver, !isOverToo else { return nil }
             value = sum

@@ -1,22 +1,37 @@
-/// A compiled table of routes that finds the most specific pattern for a URL.
+/// A compiled table of routes, which finds the most specific pattern for a URL.
 ///
-/// The first difference from left to right decides which pattern is more specific:
-/// - a pattern with a scheme precedes a path pattern such as `/product/{id}`;
-/// - a literal precedes `{name:int}` and `{name:uuid}`, these precede `{name}`, and that precedes `{name...}`;
-/// - a pattern that ends precedes one whose rest is empty.
+/// Use a table to decide which part of a program a link opens:
 ///
-/// A table rejects two patterns that these rules do not order. Both match the same URLs. The routes' order is ignored.
+/// ```swift
+/// let routes = try RouteTable([
+///     (pattern: URLPattern("myapp://product/{id:int}"), value: "product"),
+///     (pattern: URLPattern("myapp://{rest...}"), value: "start"),
+/// ])
+/// let match = routes.match(try URLText("myapp://product/42"))
+/// print(match?.value ?? "")  // product
+/// ```
 ///
-/// The cost of a lookup depends on the URL's length and the candidate paths through the patterns, not on the number of
-/// other routes. A node that patterns share is visited once. A segment is read at most once as text and once per kind.
+/// The order of the routes does not matter. The first difference from left to right decides which pattern is more
+/// specific:
+/// - A pattern with a scheme precedes a path pattern such as `/product/{id}`.
+/// - A literal precedes `{name:int}` and `{name:uuid}`, these precede `{name}`, and that precedes `{name...}`.
+/// - A pattern that ends precedes a pattern whose rest is empty.
+///
+/// If these rules do not order two patterns, both match the same URLs, and the table rejects them.
+///
+/// The cost of a lookup depends on the length of the URL and on the candidate paths through the patterns, not on the
+/// number of other routes. A node that several patterns share is visited once. A segment is read at most once as text
+/// and once for each kind.
 public struct RouteTable<Value: Sendable>: Sendable {
     private let routes: [(pattern: URLPattern, value: Value)]
     private let trie: RouteTrie
 
     /// Compiles the routes.
     ///
-    /// - Throws: ``RoutePatternError`` with the reason ``RoutePatternError/Reason/ambiguous`` and both patterns. Two
-    ///   patterns conflict if they differ only in capture names, the case of scheme or host, a trailing slash or query.
+    /// Two patterns conflict if they differ only in the names of captures, the case of the scheme or host, a trailing
+    /// slash or the query.
+    ///
+    /// - Throws: ``RoutePatternError`` with the reason ``RoutePatternError/Reason/ambiguous`` and both patterns.
     public init(_ routes: [(pattern: URLPattern, value: Value)]) throws(RoutePatternError) {
         var trie = RouteTrie()
         for (number, route) in routes.enumerated() {
@@ -30,7 +45,8 @@ public struct RouteTable<Value: Sendable>: Sendable {
     /// The number of routes.
     public var count: Int { routes.count }
 
-    /// Returns the most specific route for a URL, or `nil` when no pattern matches. Query and fragment are ignored.
+    /// Returns the most specific route for a URL, or `nil` when no pattern matches. The query and the fragment are
+    /// ignored.
     public func match(_ url: URLText) -> RouteMatch<Value>? {
         let (number, walk) = search(url)
         guard let number else { return nil }
@@ -38,7 +54,7 @@ public struct RouteTable<Value: Sendable>: Sendable {
         return RouteMatch(pattern: pattern, value: value, captures: pattern.captures(in: walk.pieces))
     }
 
-    /// Returns the number of the route for a URL, and the walk that found it.
+    /// Returns the number of the route for a URL, together with the walk that found it.
     package func search(_ url: URLText) -> (route: Int?, walk: RouteWalk) {
         let root = RouteRoot(of: url)
         var walk = RouteWalk(trie, URLPieces(url))
@@ -60,8 +76,8 @@ extension RoutePatternError {
 public struct RouteMatch<Value: Sendable>: Sendable {
     /// The most specific matching pattern.
     public let pattern: URLPattern
-    /// The table's value for the pattern.
+    /// The value that the table has for the pattern.
     public let value: Value
-    /// The captures in the URL's host and path. For the query, call ``URLPattern/queryValues(of:)``.
+    /// The captures in the host and path of the URL. For the query, call ``URLPattern/queryValues(of:)``.
     public let captures: RouteCaptures
 }

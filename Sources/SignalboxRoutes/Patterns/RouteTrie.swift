@@ -1,6 +1,6 @@
-/// A trie of a table's patterns. Patterns with a common prefix of hosts and segments share its nodes.
+/// A trie of the patterns of a table. Patterns that begin with the same host and segments share its nodes.
 ///
-/// Literals are numbered, so that a segment is looked up once for all nodes.
+/// The literals are numbered, so that a segment is looked up once for all nodes.
 struct RouteTrie: Sendable {
     private struct Step: Hashable {
         let node: UInt32
@@ -10,13 +10,13 @@ struct RouteTrie: Sendable {
     private(set) var nodes: [RouteNode] = []
     private var roots: [RouteRoot: UInt32] = [:]
     private var literals: [ByteText: RouteLiteral] = [:]
-    /// The nodes after a literal, except at the first occurrence of each literal.
+    /// The node after each literal, except for the first occurrence of the literal, which ``RouteLiteral`` stores.
     private var children: [Step: UInt32] = [:]
     private var longestLiteral = 0
 
     func node(of root: RouteRoot) -> UInt32? { roots[root] }
 
-    /// Returns a segment or host as a literal, or `nil` when no pattern contains it.
+    /// Returns the literal with the text of a segment or host, or `nil` when no pattern contains such a literal.
     func literal(_ text: String) -> RouteLiteral? {
         text.utf8.count <= longestLiteral ? literals[ByteText(text)] : nil
     }
@@ -25,9 +25,9 @@ struct RouteTrie: Sendable {
         literal.node == node ? literal.child : children[Step(node: node, literal: literal.number)]
     }
 
-    /// Adds a pattern.
+    /// Adds a pattern, unless it conflicts with another route.
     ///
-    /// - Returns: The conflicting route, if there is one. The pattern is then not added.
+    /// - Returns: The conflicting route, if there is one. In this case, the pattern is not added.
     mutating func insert(_ pattern: URLPattern, route: UInt32) -> UInt32? {
         var node = self.root(pattern.root)
         for element in pattern.elements {
@@ -87,16 +87,16 @@ struct RouteTrie: Sendable {
     }
 }
 
-/// A node of a ``RouteTrie`` with its possible successors. Compact, because a table may have many nodes and each lookup
-/// visits different ones.
+/// A node of a ``RouteTrie`` with its possible successors. The type is compact, because a table may have many nodes and
+/// each lookup visits different ones.
 struct RouteNode: Sendable {
-    /// Whether any literal follows.
+    /// Whether a literal follows.
     var hasLiterals = false
     /// The successor nodes.
     var int: UInt32?
     var uuid: UInt32?
     var text: UInt32?
-    /// The route whose rest begins here.
+    /// The route that captures the rest from this node on.
     var rest: UInt32?
     /// The route that ends here.
     var end: UInt32?
@@ -105,15 +105,16 @@ struct RouteNode: Sendable {
 /// A literal of at least one pattern in a ``RouteTrie``.
 struct RouteLiteral: Sendable {
     let number: UInt32
-    /// The first node with this literal as successor, and that successor. Most literals occur only there.
+    /// The first node that this literal follows, and the node after it. Most literals occur only there.
     let node: UInt32
     let child: UInt32
 }
 
-/// A search for a URL's most specific route, from left to right with backtracking.
+/// A search for the most specific route of a URL, from left to right with backtracking.
 ///
-/// Pending attempts are on a stack, the most specific on top, so there is no recursion. Each node has one parent and is
-/// visited at most once. A segment is compared with literals and with each kind at most once, when first needed.
+/// The pending attempts are on a stack with the most specific attempt on top, so there is no recursion. Each node has
+/// one parent and is visited at most once. A segment is compared with literals and with each kind at most once, when
+/// the comparison is first needed.
 package struct RouteWalk {
     private enum Attempt {
         case node(UInt32, position: Int)
@@ -122,7 +123,7 @@ package struct RouteWalk {
 
     private let trie: RouteTrie
     let pieces: URLPieces
-    /// The pieces from the host's position on.
+    /// The pieces from the position of the host on.
     private var segments: [RouteSegment] = []
     private var attempts: [Attempt] = []
     /// The number of nodes visited.
@@ -136,6 +137,8 @@ package struct RouteWalk {
     /// The number of times a host or segment was read.
     package var reads: Int { segments.reduce(0) { $0 + $1.reads } }
 
+    /// Searches from the root.
+    ///
     /// - Returns: The number of a route, or `nil` when no pattern with that root matches.
     mutating func route(from root: RouteRoot) -> Int? {
         guard let start = trie.node(of: root) else { return nil }
@@ -150,7 +153,7 @@ package struct RouteWalk {
         return nil
     }
 
-    /// Pushes the possible successors, the least specific first, because the last one is tried first.
+    /// Pushes the possible successors. The least specific one is pushed first, because the last one is tried first.
     private mutating func visit(_ number: UInt32, at position: Int) -> UInt32? {
         visits += 1
         let node = trie.nodes[Int(number)]
@@ -173,7 +176,7 @@ package struct RouteWalk {
     }
 }
 
-/// Cached properties of one host or segment. Each is computed at most once, when first needed.
+/// The cached properties of one host or segment. Each property is computed at most once, when it is first needed.
 struct RouteSegment {
     private let position: Int
     private var literal: RouteLiteral??

@@ -1,5 +1,7 @@
 /// A pattern that matches URLs and captures named parts of them.
 ///
+/// Use a single pattern to recognize one kind of link, or a ``RouteTable`` to select one of several patterns.
+///
 /// | pattern | URLs |
 /// |---|---|
 /// | `myapp://product/{id:int}` | that host, then one segment |
@@ -8,10 +10,11 @@
 /// | `myapp:product/{id}` | no host and no slash: an opaque path |
 /// | `/product/{id}` | any scheme and host, but no opaque path |
 ///
-/// Each form matches URLs of the same form. Scheme and host are compared case-insensitively, segments byte by byte
-/// after decoding once. `?q={term}` captures an item of the query, which never affects whether the pattern matches.
-/// <doc:Patterns> has the whole grammar. Patterns are equal if they have the same bytes; different patterns may match the
-/// same URLs.
+/// Each form matches URLs of the same form. Schemes and hosts are compared case-insensitively. Segments are decoded
+/// once and compared byte by byte. `?q={term}` captures an item of the query, which never affects whether the pattern
+/// matches. <doc:Patterns> has the whole grammar.
+///
+/// Two patterns are equal if they have the same bytes. Different patterns may match the same URLs.
 public struct URLPattern: Sendable, Hashable {
     /// The maximum length of a pattern in UTF-8 bytes.
     public static let maximumLength = 4_096
@@ -24,14 +27,14 @@ public struct URLPattern: Sendable, Hashable {
 
     /// The pattern as given.
     public var text: String { bytes.text }
-    /// The captures of the query, from left to right. Empty when the pattern has no `?`.
+    /// The captures of the query, from left to right. The array is empty when the pattern has no `?`.
     public let queryCaptures: [QueryCapture]
     let root: RouteRoot
     let elements: [RouteElement]
 
     /// Parses a pattern from code or a configuration.
     ///
-    /// - Throws: ``RoutePatternError`` with the reason and its byte offset.
+    /// - Throws: ``RoutePatternError`` with the reason and the byte offset of the error.
     public init(_ text: String) throws(RoutePatternError) {
         let compiler = try URLPatternCompiler(text)
         bytes = ByteText(text)
@@ -43,14 +46,15 @@ public struct URLPattern: Sendable, Hashable {
     /// The scheme in lower case, or `nil` when the pattern begins with a slash and matches any scheme.
     public var scheme: String? { root.form == .anywhere ? nil : root.scheme }
 
-    /// The names of all captures in host, path and query, from left to right.
+    /// The names of all captures in the host, the path and the query, from left to right.
     public var captureNames: [String] { elements.compactMap(\.name) + queryCaptures.map(\.name) }
 
-    /// Returns the captures in host and path if the URL matches.
+    /// Returns the captures in the host and path if the URL matches.
     ///
-    /// The cost is linear in the lengths of pattern and URL. Query and fragment are ignored.
+    /// The cost is linear in the lengths of the pattern and the URL. The query and the fragment are ignored.
     ///
-    /// - Returns: `nil` when the URL does not match. Empty when the pattern has no captures before its `?`.
+    /// - Returns: `nil` when the URL does not match, and an empty collection when the pattern has no captures before
+    ///   its `?`.
     public func match(_ url: URLText) -> RouteCaptures? {
         guard root.covers(RouteRoot(of: url)) else { return nil }
         let pieces = URLPieces(url)
@@ -93,15 +97,18 @@ extension URLPattern: CustomStringConvertible {
 }
 
 extension URLPattern {
-    /// Returns the values of the query items that the pattern captures, in the pattern's order.
+    /// Returns the values of the query items that the pattern captures, in the order of the pattern. Call this after
+    /// ``match(_:)``, because this method does not check the path of the URL.
     ///
-    /// Items are parsed as by ``URLText/queryItems()``: decoded exactly once, with a plus as a space. An item that the
-    /// URL lacks is absent; one without `=` is empty. Names match if they are equal as `String`s, so composed and
-    /// decomposed letters are the same. The URL's path is not checked.
+    /// Items are parsed as by ``URLText/queryItems()``: they are decoded exactly once, and a plus means a space. An
+    /// item that the URL lacks is absent from the result. An item without `=` is empty. Names match if they are equal
+    /// as `String`s, so composed and decomposed letters are the same.
     ///
-    /// - Returns: An empty collection when the pattern captures no item. The query is then not parsed.
-    /// - Throws: ``URLTextError`` with an offset in ``URLText/text``: `duplicateItem` when the URL contains a captured
-    ///   item twice, and any error of ``URLText/queryItems()``, even for an item that is not captured.
+    /// - Returns: The captured values. The collection is empty when the pattern captures no item, and then the query is
+    ///   not parsed.
+    /// - Throws: ``URLTextError`` with an offset in ``URLText/text``. The reason is `duplicateItem` when the URL
+    ///   contains a captured item twice. Any error of ``URLText/queryItems()`` is thrown too, even for an item that is
+    ///   not captured.
     public func queryValues(of url: URLText) throws(URLTextError) -> RouteCaptures {
         guard !queryCaptures.isEmpty else { return RouteCaptures() }
         var values: [String: String] = [:]
@@ -121,9 +128,9 @@ extension URLPattern {
     }
 }
 
-/// A query item that a ``URLPattern`` captures: `page` and `number` in `?page={number}`.
+/// A query item that a ``URLPattern`` captures. In `?page={number}`, the item is `page` and the name is `number`.
 public struct QueryCapture: Sendable, Hashable {
-    /// The item's name in the query, decoded.
+    /// The decoded name of the item in the query.
     public let item: String
     /// The name of the capture.
     public let name: String
@@ -131,7 +138,7 @@ public struct QueryCapture: Sendable, Hashable {
 
 /// A host or segment of a pattern.
 enum RouteElement: Sendable, Hashable {
-    /// Decoded text. A host is in lower case.
+    /// A decoded text. The text of a host is in lower case.
     case literal(String)
     case capture(name: String, kind: CaptureKind)
 
@@ -159,9 +166,9 @@ public struct RoutePatternError: Error, Sendable, Hashable, CustomStringConverti
         public static let invalidHost = Reason(description: "invalidHost")
         /// The port is not a number up to 65,535.
         public static let invalidPort = Reason(description: "invalidPort")
-        /// A capture replaces the host of a special scheme, such as `https`, which would accept any site.
+        /// A capture replaces the host of a special scheme, such as `https`. It would accept any site.
         public static let anyHost = Reason(description: "anyHost")
-        /// There is nothing between two slashes.
+        /// Two slashes have no text between them.
         public static let emptySegment = Reason(description: "emptySegment")
         /// A segment is `.` or `..`, which no normalized URL contains.
         public static let dotSegment = Reason(description: "dotSegment")
@@ -179,26 +186,26 @@ public struct RoutePatternError: Error, Sendable, Hashable, CustomStringConverti
         public static let duplicateCapture = Reason(description: "duplicateCapture")
         /// The pattern has more than ``URLPattern/maximumCaptures`` captures, including those of the query.
         public static let tooManyCaptures = Reason(description: "tooManyCaptures")
-        /// A `{name...}` is not last.
+        /// A `{name...}` is not the last part of the pattern.
         public static let restNotLast = Reason(description: "restNotLast")
-        /// The part after `?` is not `item={name}`, with `&` as separator.
+        /// The part after `?` does not consist of `item={name}` with `&` as separator.
         public static let invalidQuery = Reason(description: "invalidQuery")
         /// The query part contains an item twice.
         public static let duplicateItem = Reason(description: "duplicateItem")
         /// Another pattern of the table matches the same URLs, and no rule orders the two.
         public static let ambiguous = Reason(description: "ambiguous")
 
-        /// The reason's name in logs and JSON, such as `emptySegment`.
+        /// The name of the reason in logs and JSON, such as `emptySegment`.
         public let description: String
     }
 
     /// The kind of error.
     public let reason: Reason
-    /// The position of the error, in UTF-8 bytes from the start of the pattern.
+    /// The position of the error in UTF-8 bytes from the start of the pattern.
     public let offset: Int
-    /// A description of the error and its remedy. May quote the patterns, which come from the program's author.
+    /// A description of the error and its remedy. It may quote the patterns, which come from the author of the program.
     public let detail: String
-    /// The conflicting pattern of the table, as given, if the error is an ambiguity.
+    /// The conflicting pattern of the table as given, if the error is an ambiguity.
     public let otherPattern: String?
 
     init(_ reason: Reason, at offset: Int, _ detail: String, otherPattern: String? = nil) {

@@ -1,4 +1,5 @@
-/// Parses a URL pattern: checks its characters, then reads scheme and host, segments and query.
+/// Parses a URL pattern. The compiler checks the characters, and then reads the scheme and host, the segments and the
+/// query.
 struct URLPatternCompiler {
     let bytes: [UInt8]
     var root = RouteRoot.anywhere
@@ -75,7 +76,7 @@ struct URLPatternCompiler {
 }
 
 extension URLPatternCompiler {
-    /// - Returns: The start of the segments.
+    /// Reads the host and the port, and returns the start of the segments.
     mutating func readAuthority(of scheme: String, _ range: Range<Int>) throws(RoutePatternError) -> Int {
         let end = bytes[range].firstIndex(of: UInt8(ascii: "/")) ?? range.upperBound
         let authority = range.lowerBound..<end
@@ -89,7 +90,7 @@ extension URLPatternCompiler {
         return min(end + 1, range.upperBound)
     }
 
-    /// Parses the host as part of a ``URLText``, so that it has the same normal form.
+    /// Parses the host as a part of a ``URLText``, so that it has the same normal form as the host of a URL.
     private mutating func readHost(of scheme: String, _ authority: Range<Int>) throws(RoutePatternError) -> UInt16? {
         let kind = URLScheme(scheme.utf8)
         guard !authority.isEmpty || kind == .file || kind == .other else {
@@ -132,6 +133,8 @@ extension URLPatternCompiler {
 }
 
 extension URLPatternCompiler {
+    /// Reads the segments.
+    ///
     /// - Parameter range: The part after the first slash, or all of an opaque path.
     mutating func readSegments(_ range: Range<Int>) throws(RoutePatternError) {
         var start = range.lowerBound
@@ -158,7 +161,7 @@ extension URLPatternCompiler {
         elements.append(.literal(text))
     }
 
-    /// - Returns: The kind of the capture.
+    /// Adds a capture and returns its kind.
     mutating func addCapture(_ range: Range<Int>) throws(RoutePatternError) -> CaptureKind {
         let syntax = try readCapture(range)
         if syntax.kind == .rest { restOffset = range.lowerBound }
@@ -176,6 +179,8 @@ extension URLPatternCompiler {
 }
 
 extension URLPatternCompiler {
+    /// Reads the captures of the query.
+    ///
     /// - Parameter range: The part after the `?`.
     mutating func readQuery(_ range: Range<Int>) throws(RoutePatternError) {
         var start = range.lowerBound

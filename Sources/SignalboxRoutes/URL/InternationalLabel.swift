@@ -1,7 +1,8 @@
-/// Validates the domain labels that encode non-ASCII names for the DNS: `xn--` followed by Punycode.
+/// Validates the domain labels that encode non-ASCII names for the DNS, which consist of `xn--` and Punycode.
 ///
-/// A subset of [UTS 46](https://www.unicode.org/reports/tr46/), whose tables Swift does not provide. Labels accepted
-/// here are valid there too, as far as Unicode's properties show; doubtful labels are rejected.
+/// The checks are a subset of [UTS 46](https://www.unicode.org/reports/tr46/), because Swift does not provide the
+/// tables of that standard. Labels that are accepted here are also valid in UTS 46, as far as the properties of Unicode
+/// show. Doubtful labels are rejected.
 enum InternationalLabel {
     private static let prefix = "xn--".utf8
 
@@ -30,7 +31,8 @@ enum InternationalLabel {
             && !zip(name, name.dropFirst()).contains { compose($0, $1) }
     }
 
-    /// Returns whether the marks on a letter are in the order of their combining classes, as in a composed name.
+    /// Returns whether the marks on a letter are in the order of their combining classes, as they are in a composed
+    /// name.
     private static func isInCanonicalOrder(_ name: [Unicode.Scalar]) -> Bool {
         let classes = name.map(\.properties.canonicalCombiningClass)
         return zip(classes, classes.dropFirst()).allSatisfy { $1 == .notReordered || $0 <= $1 }
@@ -38,7 +40,7 @@ enum InternationalLabel {
 
     private static func isNamePart(_ scalar: Unicode.Scalar) -> Bool {
         guard !scalar.isASCII else { return ByteSet.domain.contains(UInt8(scalar.value)) && scalar != "." }
-        // Deviation characters of UTS 46: case folding changes these two, but names may contain them.
+        // Case folding changes these two deviation characters of UTS 46, but names may contain them.
         if scalar == "\u{DF}" || scalar == "\u{3C2}" { return true }
         guard !scalar.properties.changesWhenNFKCCaseFolded, !composes(scalar) else { return false }
         switch scalar.properties.generalCategory {
@@ -54,11 +56,12 @@ enum InternationalLabel {
         }
     }
 
-    /// Returns whether the scalar composes with the preceding letter, which a name in composed form would not contain.
+    /// Returns whether the scalar composes with the letter before it. A name in composed form does not contain such a
+    /// scalar.
     private static func composes(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x300...0x36F, 0x653...0x655, 0x1100...0x11FF, 0x1B35, 0x3099...0x309A: true
-        // The few in the supplementary planes.
+        // These are the few scalars in the supplementary planes.
         case 0x110BA, 0x11127, 0x1133E, 0x11357, 0x113B8...0x113C9, 0x114B0, 0x114BA, 0x114BD, 0x115AF, 0x11930,
             0x16D67:
             true
@@ -66,7 +69,7 @@ enum InternationalLabel {
         }
     }
 
-    /// Returns whether a sign that is common after most letters composes with this one.
+    /// Returns whether a sign that is common after most letters composes with the given letter.
     private static func compose(_ letter: Unicode.Scalar, _ sign: Unicode.Scalar) -> Bool {
         switch (letter.value, sign.value) {
         case (0x928, 0x93C), (0x930, 0x93C), (0x933, 0x93C), (0x9C7, 0x9BE), (0x9C7, 0x9D7): true
@@ -88,7 +91,7 @@ enum InternationalLabel {
         }
     }
 
-    /// Returns whether a label may appear beside a right-to-left one (RFC 5893, section 2).
+    /// Returns whether a label may appear beside a right-to-left label (RFC 5893, section 2).
     private static func isLeftToRight(_ name: [Unicode.Scalar]) -> Bool {
         guard let first = name.first, let last = name.last(where: { !isMark($0) }) else { return false }
         return first.properties.isAlphabetic && (last.properties.isAlphabetic || last.properties.numericType != nil)
@@ -100,11 +103,13 @@ enum InternationalLabel {
     }
 }
 
-/// A decoder for Punycode (RFC 3492), the ASCII encoding of non-ASCII names.
+/// A decoder for Punycode (RFC 3492), which is the ASCII encoding of non-ASCII names.
 enum Punycode {
     /// The maximum length of a DNS label in bytes.
     private static let maximumLength = 63
 
+    /// Decodes a label.
+    ///
     /// - Returns: `nil` when the bytes are not the Punycode of a label.
     static func decode(_ text: ArraySlice<UInt8>) -> [Unicode.Scalar]? {
         guard text.count <= maximumLength else { return nil }

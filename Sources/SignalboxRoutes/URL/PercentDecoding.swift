@@ -15,9 +15,9 @@ enum PercentDecoding {
         try decoded(bytes) { $0 < 0x20 || $0 == 0x7F }
     }
 
-    /// Decodes a name or value of a form, in which a plus means a space.
+    /// Decodes a name or a value of a form, in which a plus means a space.
     ///
-    /// - Throws: `invalidEscape` or `notUTF8`, also for U+0000, with the position in the whole array.
+    /// - Throws: `invalidEscape`, or `notUTF8` for invalid UTF-8 and for U+0000, with the position in the whole array.
     static func formText(_ bytes: ArraySlice<UInt8>) throws(URLTextError) -> String {
         String(decoding: try decoded(bytes, plusIsSpace: true) { $0 == 0 }, as: UTF8.self)
     }
@@ -85,17 +85,18 @@ struct ByteSet: Sendable {
 extension ByteSet {
     private static let letters = ByteSet("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
     private static let digits = ByteSet("0123456789")
-    /// The characters of a scheme after the first (RFC 3986, section 3.1).
+    /// The characters that a scheme may have after the first one (RFC 3986, section 3.1).
     static let scheme = letters.union(digits).union(ByteSet("+-."))
-    /// The characters of a special scheme's domain: letters, digits and hyphens, and the underscore that some host
-    /// names have. The WHATWG allows further characters, which no name in the DNS contains.
+    /// The characters that the domain of a special scheme may have: letters, digits, hyphens, and the underscore, which
+    /// some host names contain. The WHATWG allows further characters, but no name in the DNS contains them.
     static let domain = letters.union(digits).union(ByteSet("-_."))
     /// The characters that end an authority.
     static let authorityEnd = ByteSet("/?#")
     /// The characters of a registered name (RFC 3986, section 3.2.2), without escapes.
     static let registeredName = domain.union(ByteSet("~!$&'()*+,;="))
 
-    // The percent-encode sets of the WHATWG (section 1.3), without control characters, which are rejected earlier.
+    // These are the percent-encode sets of the WHATWG (section 1.3). They lack control characters, which are rejected
+    // earlier.
     static let escapedInFragment = ByteSet(" \"<>`")
     static let escapedInQuery = ByteSet(" \"#<>")
     static let escapedInSpecialQuery = escapedInQuery.union(ByteSet("'"))

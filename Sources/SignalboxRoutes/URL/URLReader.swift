@@ -24,16 +24,18 @@ struct URLReader {
         guard output.count <= URLText.maximumLength else { throw URLReader.tooLong(input.count) }
     }
 
-    /// Returns the byte at `index`, or 0 past the end. No URL contains that byte.
+    /// Returns the byte at `index`, or 0 past the end. No URL contains a 0.
     func byte(_ index: Int) -> UInt8 { index < input.count ? input[index] : 0 }
 
-    /// - Parameter length: The length of the text as given. Escaping may have made it longer.
+    /// Returns the error for a URL that is too long.
+    ///
+    /// - Parameter length: The length of the text as given. Escapes may have made the normal form longer.
     private static func tooLong(_ length: Int) -> URLTextError {
         let most = URLText.maximumLength
         return URLTextError(.tooLong, at: min(most, length), "expected at most \(most) bytes, escapes included")
     }
 
-    /// Checks the length, and rejects control characters and surrounding spaces, which engines may silently drop.
+    /// Checks the length. Rejects control characters and surrounding spaces, because some engines silently drop them.
     static func checkCharacters(_ input: [UInt8]) throws(URLTextError) {
         guard input.count <= URLText.maximumLength else {
             throw tooLong(input.count)
@@ -86,7 +88,7 @@ struct URLReader {
         position = input.count
     }
 
-    /// Copies bytes. Escapes those in the set and those beyond ASCII.
+    /// Copies bytes. The bytes in the set and all bytes beyond ASCII are escaped.
     mutating func write(_ range: Range<Int>, escaping set: ByteSet) {
         var start = range.lowerBound
         for index in range {
@@ -143,7 +145,7 @@ extension URLReader {
         throw URLTextError(.invalidHost, at: authority.lowerBound, "expected a host")
     }
 
-    /// Returns the end of the host: the colon before the port, or the end of the authority.
+    /// Returns the end of the host, which is the colon before the port or the end of the authority.
     private func hostEnd(in authority: Range<Int>) throws(URLTextError) -> Int {
         guard byte(authority.lowerBound) == UInt8(ascii: "["), !authority.isEmpty else {
             return input[authority].firstIndex(of: UInt8(ascii: ":")) ?? authority.upperBound
@@ -169,6 +171,8 @@ extension URLReader {
         }
     }
 
+    /// Reads the port.
+    ///
     /// - Parameter range: A colon and the digits after it, or nothing.
     private mutating func readPort(_ range: Range<Int>) throws(URLTextError) {
         guard !range.isEmpty else { return }
@@ -218,7 +222,7 @@ extension URLReader {
             index = end + 1
         }
         write(range, escaping: .escapedInOpaquePath)
-        // Without the escape, removing query and fragment later would strip the trailing spaces.
+        // Without this escape, the trailing spaces would be lost when the query and the fragment are removed later.
         if output.last == UInt8(ascii: " ") {
             output.removeLast()
             writeEscaped(UInt8(ascii: " "))
@@ -255,7 +259,8 @@ extension URLReader {
         try checkStart(of: start, at: range.lowerBound)
     }
 
-    /// Without an authority, a path that begins with two slashes would be parsed as one.
+    /// Rejects a path that begins with two slashes in a URL without an authority, because it would be parsed as an
+    /// authority.
     private func checkStart(of start: Int, at index: Int) throws(URLTextError) {
         guard components.host == nil, output.count > start + 1, output[start + 1] == UInt8(ascii: "/") else { return }
         throw URLTextError(.ambiguousURL, at: index, "a path that looks like a host")
@@ -267,7 +272,7 @@ extension URLReader {
 
     /// Validates a segment.
     ///
-    /// - Returns: The number of dots if the segment is `.` or `..`, else `nil`.
+    /// - Returns: The number of dots if the segment is `.` or `..`, and `nil` otherwise.
     private func dots(in segment: Range<Int>) throws(URLTextError) -> Int? {
         var hasEscapes = false
         for index in segment {
@@ -295,7 +300,7 @@ extension URLReader {
         return segment.count
     }
 
-    /// Returns whether a segment of a file's path is a letter followed by a bar or a colon.
+    /// Returns whether a segment of a file path is a letter followed by a bar or a colon.
     private func isDriveLetter(_ segment: Range<Int>) -> Bool {
         scheme == .file && segment.count == 2 && input[segment.lowerBound].isASCIILetter
     }

@@ -1,12 +1,13 @@
 extension URLText {
     /// Parses a URL reference, such as a link in a page, and resolves it against a base.
     ///
-    /// Follows RFC 3986, section 5.2, in its strict form. A reference that the WHATWG resolves otherwise is ambiguous.
+    /// The resolution follows RFC 3986, section 5.2, in its strict form. If the WHATWG resolves a reference to another
+    /// URL, the reference is rejected as ambiguous.
     ///
     /// - Parameters:
     ///   - reference: An absolute URL, or a reference that begins with a host (`//h`), a path, a query or a fragment.
     ///   - base: The URL of the page that contains the reference.
-    /// - Throws: ``URLTextError`` with offsets in the reference.
+    /// - Throws: ``URLTextError`` with an offset in the reference.
     public init(_ reference: String, relativeTo base: URLText) throws(URLTextError) {
         let bytes = Array(reference.utf8)
         try URLReader.checkCharacters(bytes)
@@ -51,7 +52,8 @@ extension URLText {
         return base.prefix(components.path.lowerBound + path.distance(from: path.startIndex, to: slash) + 1)
     }
 
-    /// Rejects a drive letter in the base. The WHATWG keeps it when resolving a path; RFC 3986 treats it as a segment.
+    /// Rejects a drive letter in the base. The WHATWG keeps the letter when it resolves a path, but RFC 3986 treats it
+    /// as a segment.
     private static func checkDrive(of base: URLText) throws(URLTextError) {
         guard base.scheme == "file", let first = base.segments.first?.utf8, first.count == 2 else { return }
         guard first.first?.isASCIILetter == true, first.last == UInt8(ascii: ":") else { return }

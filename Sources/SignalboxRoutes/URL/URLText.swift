@@ -1,26 +1,36 @@
-/// A parsed URL. All decisions about URLs use this type, so that no two of them interpret a URL differently.
+/// A parsed URL.
 ///
-/// Parsing follows the [WHATWG](https://url.spec.whatwg.org) rules, as do the engines that open URLs. A text for which
-/// RFC 3986 yields another host or path is rejected as `ambiguousURL`. User names, control characters and non-ASCII
-/// hosts are rejected too; write such hosts in their ASCII form (`xn--`).
+/// Create a `URLText` before you decide anything about a URL, and open its ``text`` afterwards. All decisions about
+/// URLs use this type, so no two of them interpret a URL differently.
 ///
-/// The cost of parsing is linear in the length.
+/// ```swift
+/// let url = try URLText("HTTPS://Shop.EXAMPLE:443/A")
+/// print(url.text)  // https://shop.example/A
+/// ```
+///
+/// The parser follows the rules of the [WHATWG](https://url.spec.whatwg.org), as do the engines that open URLs. If RFC
+/// 3986 yields another host or path for a text, the text is rejected as `ambiguousURL`. User names, control characters
+/// and non-ASCII hosts are rejected too. Write a non-ASCII host in its ASCII form (`xn--`). The cost of parsing is
+/// linear in the length of the text.
 public struct URLText: Sendable {
-    /// The maximum length of a URL in bytes, as given and after normalization.
+    /// The maximum length of a URL in bytes, both as given and after normalization.
     public static let maximumLength = 65_536
 
-    /// The URL in the normal form of the WHATWG: ASCII, lowercase scheme and domain, no default port, no dot segments.
-    /// Open this text, so that the URL that was checked is the one that is loaded.
+    /// The URL in the normal form of the WHATWG.
+    ///
+    /// The text is ASCII, its scheme and domain are in lower case, and it has no default port and no dot segments. Open
+    /// this text, so that the URL that was checked is the URL that is loaded.
     public let text: String
-    /// Whether the scheme is `http`, `https`, `ws`, `wss`, `ftp` or `file`. Its host then follows the web's rules.
+    /// Whether the scheme is `http`, `https`, `ws`, `wss`, `ftp` or `file`, so that the host follows the rules of the
+    /// web.
     public let isSpecial: Bool
-    /// The port, or `nil` when it is absent or the scheme's default.
+    /// The port, or `nil` when the URL has no port or the default port of its scheme.
     public let port: UInt16?
     let components: URLComponentRanges
 
     /// Parses an absolute URL.
     ///
-    /// - Throws: ``URLTextError`` with the reason and its byte offset.
+    /// - Throws: ``URLTextError`` with the reason and the byte offset of the error.
     public init(_ text: String) throws(URLTextError) {
         var reader = URLReader(text)
         try reader.read()
@@ -29,7 +39,7 @@ public struct URLText: Sendable {
         port = reader.port
         hasOpaquePath = reader.hasOpaquePath
         components = reader.components
-        // Stored because every handler and pattern reads them.
+        // The scheme is stored, because every handler and pattern reads it.
         scheme = String(decoding: reader.output[..<components.schemeEnd], as: UTF8.self)
         host = components.host.map { String(decoding: reader.output[$0], as: UTF8.self) }
     }
@@ -39,20 +49,22 @@ public struct URLText: Sendable {
 
     /// The host, or `nil` when the URL has none, as in `myapp:product/42` and `myapp:/product/42`.
     ///
-    /// With a special scheme: a lowercase ASCII domain, an IPv4 address, or an IPv6 address in brackets; usually empty
-    /// with `file`. With any other scheme: ASCII as written, case preserved, or empty, as in `myapp:///product/42`.
+    /// For a special scheme, the host is a lowercase ASCII domain, an IPv4 address, or an IPv6 address in brackets. For
+    /// `file`, it is usually empty. For any other scheme, it is ASCII as written with its case preserved, or empty, as
+    /// in `myapp:///product/42`.
     public let host: String?
 
-    /// The escaped path: empty, or beginning with a slash. Any text when ``hasOpaquePath`` is `true`.
+    /// The escaped path, which is empty or begins with a slash. If ``hasOpaquePath`` is `true`, the path can be any
+    /// text.
     public var path: String { piece(components.path) }
 
     /// Whether the path is plain text instead of a list of segments, as in `mailto:x` and `myapp:product/42`.
     public let hasOpaquePath: Bool
 
-    /// The path's segments, percent-decoded exactly once. An escaped slash is part of its segment.
+    /// The segments of the path, percent-decoded exactly once. An escaped slash is a part of its segment.
     ///
-    /// `/a/b/` has the segments `a`, `b` and an empty one; `/` has one empty segment; the empty path has none. An
-    /// opaque path is split likewise.
+    /// The path `/a/b/` has the segments `a`, `b` and an empty one. The path `/` has one empty segment, and the empty
+    /// path has no segments. An opaque path is split in the same way.
     public var segments: [String] {
         guard !components.path.isEmpty else { return [] }
         let bytes = Array(text.utf8)
@@ -66,10 +78,10 @@ public struct URLText: Sendable {
         return segments
     }
 
-    /// The escaped query without `?`, or `nil` when the URL has none.
+    /// The escaped query without its `?`, or `nil` when the URL has no query.
     public var query: String? { components.query.map { piece($0) } }
 
-    /// The escaped fragment without `#`, or `nil` when the URL has none.
+    /// The escaped fragment without its `#`, or `nil` when the URL has no fragment.
     public var fragment: String? { components.fragment.map { piece($0) } }
 
     private func piece(_ range: Range<Int>) -> String {
@@ -78,7 +90,7 @@ public struct URLText: Sendable {
 }
 
 extension URLText: Hashable {
-    /// Returns whether the normal forms are equal.
+    /// Returns whether the normal forms of both URLs are equal.
     public static func == (left: URLText, right: URLText) -> Bool {
         left.text == right.text
     }
@@ -90,8 +102,9 @@ extension URLText: Hashable {
 }
 
 extension URLText: CustomStringConvertible {
-    /// The normal form up to the query or fragment, which may contain a secret and is replaced by `?…` or `#…`.
-    /// ``text`` has the whole URL.
+    /// The normal form of the URL for logs.
+    ///
+    /// A query or fragment may contain a secret, so it is replaced with `?…` or `#…`. The whole URL is in ``text``.
     public var description: String {
         guard let end = (components.query ?? components.fragment)?.lowerBound else { return text }
         return String(Substring(text.utf8.prefix(end))) + "…"
@@ -102,14 +115,14 @@ extension URLText {
     /// The maximum number of query items.
     public static let maximumQueryItems = 256
 
-    /// Returns the query's names and values in order, decoded exactly once.
+    /// Returns the names and values of the query in order, decoded exactly once.
     ///
-    /// Parsing matches a browser's `URLSearchParams` (WHATWG, section 5.1): `&` separates items, a plus means a space,
-    /// and empty items are skipped. A plus sign is written `%2B`.
+    /// The items are parsed as by the `URLSearchParams` of a browser (WHATWG, section 5.1): `&` separates items, a plus
+    /// means a space, and empty items are skipped. A plus sign is written as `%2B`.
     ///
-    /// - Returns: The items; names may repeat. An empty array when there is no query.
+    /// - Returns: The items, whose names may repeat. The array is empty when there is no query.
     /// - Throws: ``URLTextError`` for an invalid escape, escapes that are not UTF-8, an escaped U+0000, or more than
-    ///   ``maximumQueryItems`` items. Offsets refer to ``text``.
+    ///   ``maximumQueryItems`` items. The offset refers to ``text``.
     public func queryItems() throws(URLTextError) -> [URLQueryItem] {
         try locatedQueryItems().map(\.item)
     }
@@ -146,9 +159,9 @@ extension URLText {
 
 /// A decoded name and value of a query.
 public struct URLQueryItem: Sendable, Hashable {
-    /// The text before the first `=`, or the whole item.
+    /// The text before the first `=`, or the whole item if it has no `=`.
     public let name: String
-    /// The text after the first `=`, or an empty string without `=`.
+    /// The text after the first `=`, or an empty string if the item has no `=`.
     public let value: String
 
     package init(name: String, value: String) {
@@ -157,7 +170,7 @@ public struct URLQueryItem: Sendable, Hashable {
     }
 }
 
-/// The special schemes of the WHATWG (section 4.2), and all others.
+/// The special schemes of the WHATWG (section 4.2), and one case for all other schemes.
 enum URLScheme: String {
     case http, https, ftp, file, other
     case webSocket = "ws"
@@ -168,7 +181,7 @@ enum URLScheme: String {
         self = URLScheme(rawValue: String(decoding: Array(name), as: UTF8.self)) ?? .other
     }
 
-    /// The scheme's default port.
+    /// The default port of the scheme.
     var defaultPort: UInt16? {
         switch self {
         case .http, .webSocket: 80
@@ -179,11 +192,11 @@ enum URLScheme: String {
     }
 }
 
-/// The positions of a URL's parts in its normal form, in bytes.
+/// The positions of the parts of a URL in its normal form, in bytes.
 struct URLComponentRanges: Sendable {
     var schemeEnd = 0
     var host: Range<Int>?
-    /// The path. Scheme and authority precede it.
+    /// The path, which the scheme and the authority precede.
     var path = 0..<0
     var query: Range<Int>?
     var fragment: Range<Int>?
@@ -201,15 +214,15 @@ public struct URLTextError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let tooLong = Reason(description: "tooLong")
         /// The text does not begin with a scheme and a colon, and there is no base to resolve it against.
         public static let missingScheme = Reason(description: "missingScheme")
-        /// The URL contains a control character. Engines drop tabs and line ends, which changes the URL.
+        /// The URL contains a control character. Engines drop tabs and line ends, which would change the URL.
         public static let controlCharacter = Reason(description: "controlCharacter")
-        /// A space precedes or follows the URL. Engines drop it.
+        /// A space precedes or follows the URL. Engines drop such a space.
         public static let surroundingSpace = Reason(description: "surroundingSpace")
-        /// A user name or password precedes the host. It may imitate a host or be a secret.
+        /// A user name or password precedes the host. It may look like a host, or it may be a secret.
         public static let userinfo = Reason(description: "userinfo")
         /// The host is empty where one is required, or contains an invalid character or label.
         public static let invalidHost = Reason(description: "invalidHost")
-        /// The host has characters beyond ASCII. Write it in its ASCII form, with `xn--`.
+        /// The host has characters beyond ASCII. Write the host in its ASCII form, which begins with `xn--`.
         public static let internationalHost = Reason(description: "internationalHost")
         /// The port is not a number up to 65,535.
         public static let invalidPort = Reason(description: "invalidPort")
@@ -226,13 +239,13 @@ public struct URLTextError: Error, Sendable, Hashable, CustomStringConvertible {
         /// The text is not an origin: only a scheme, a host and a port are allowed.
         public static let notAnOrigin = Reason(description: "notAnOrigin")
 
-        /// The reason's name in logs and JSON, such as `ambiguousURL`.
+        /// The name of the reason in logs and JSON, such as `ambiguousURL`.
         public let description: String
     }
 
     /// The kind of error.
     public let reason: Reason
-    /// The position of the error, in bytes from the start of the text.
+    /// The position of the error in bytes from the start of the text.
     public let offset: Int
     /// A description of the error.
     public let detail: String

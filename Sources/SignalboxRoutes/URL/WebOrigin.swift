@@ -1,15 +1,16 @@
-/// The origin of a page: its scheme, host and port, normalized (RFC 6454, section 4).
+/// The normalized origin of a page, which consists of a scheme, a host and a port (RFC 6454, section 4).
 ///
-/// An opaque origin (`null`: a `data:` page, a sandboxed frame, a file) cannot be represented, so no rule can allow it.
+/// Use it to list the sites whose pages may send messages. A page with an opaque origin (`null`), such as a `data:`
+/// page, a sandboxed frame or a file, cannot be represented by this type, so no rule can allow it.
 public struct WebOrigin: Sendable, Hashable {
     /// The scheme in lower case, without the colon.
     public let scheme: String
-    /// A lowercase ASCII domain, an IPv4 address, or an IPv6 address in brackets. Never empty.
+    /// The host, which is a lowercase ASCII domain, an IPv4 address, or an IPv6 address in brackets. It is never empty.
     public let host: String
-    /// The port, including a default port; `nil` for a scheme that has none.
+    /// The port, including a default port, or `nil` if no port is given and the scheme has no default port.
     public let port: UInt16?
 
-    /// Schemes whose pages have an opaque origin.
+    /// The schemes whose pages have an opaque origin.
     private static let opaque: Set<String> = [
         "about", "blob", "content", "data", "file", "filesystem", "intent", "jar", "javascript", "livescript", "mailto",
         "mocha", "urn", "vbscript", "view-source",
@@ -17,13 +18,14 @@ public struct WebOrigin: Sendable, Hashable {
 }
 
 extension WebOrigin {
-    /// Parses an origin in the form that browsers send and people write: `https://app.example`,
+    /// Parses an origin in the form that browsers send and people write, such as `https://app.example` or
     /// `capacitor://localhost`.
     ///
-    /// The letter case of scheme and host is ignored, and the default port may be present or absent.
+    /// The letter case of the scheme and the host is ignored. The default port may be present or absent.
     ///
-    /// - Throws: ``URLTextError``: `notAnOrigin` for `null`, a scheme with opaque origins, a text without a host, or
-    ///   anything after the port, even a single slash. Any other error of ``URLText``.
+    /// - Throws: ``URLTextError``. The reason is `notAnOrigin` for `null`, for a scheme with opaque origins, for a text
+    ///   without a host, and for anything after the port, even a single slash. Otherwise it is the reason of
+    ///   ``URLText``.
     public init(_ text: String) throws(URLTextError) {
         guard text != "null" else {
             throw URLTextError(.notAnOrigin, at: 0, "null is not an origin; no rule can name it")
@@ -44,7 +46,7 @@ extension WebOrigin {
 }
 
 extension WebOrigin: CustomStringConvertible {
-    /// The origin as a browser sends it, without the default port.
+    /// The origin as a browser sends it, without a default port.
     public var description: String {
         let own = URLScheme(scheme.utf8).defaultPort
         guard let port, port != own else { return "\(scheme)://\(host)" }
@@ -61,7 +63,8 @@ extension WebOrigin: Encodable {
 }
 
 extension URLText {
-    /// The origin of a page at this URL, or `nil` if it is opaque: for files and for every non-special scheme.
+    /// The origin of a page at this URL, or `nil` if the origin is opaque, as it is for files and for every non-special
+    /// scheme.
     public var origin: WebOrigin? {
         guard isSpecial, let host, !host.isEmpty, scheme != "file" else { return nil }
         return WebOrigin(scheme: scheme, host: host, port: port ?? URLScheme(scheme.utf8).defaultPort)
