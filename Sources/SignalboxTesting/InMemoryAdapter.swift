@@ -1,10 +1,20 @@
 public import SignalboxCore
 import Synchronization
 
-/// An in-memory source for an application's tests: a test sends messages and checks their outcomes.
+/// An in-memory source for an application's tests. A test sends messages to it and checks their outcomes:
+///
+/// ```swift
+/// let page = InMemoryAdapter(source: "page")
+/// try supervisor.add(page)
+/// try await supervisor.whileRunning {
+///     let outcome = await page.send("loading", body: #"{"isShow":true}"#)
+///     #expect(outcome == .handled(reply: nil))
+/// }
+/// ```
 ///
 /// The adapter follows the adapter contract. It submits messages in order, waits for room when the supervisor's window
-/// is full, and waits for every outcome on a graceful stop. It can run again after a run ends. Safe on any thread.
+/// is full, and waits for every outcome on a graceful stop. After a run has ended, the adapter can run again. It is
+/// safe to use from any thread.
 ///
 /// The queue holds at most ``queueLimit`` messages. When it is full, the next `send` waits for room.
 public final class InMemoryAdapter: Adapter {
@@ -13,27 +23,30 @@ public final class InMemoryAdapter: Adapter {
 
     /// The source of the arrivals.
     public let source: SourceName
-    /// The features passed to the initializer.
+    /// The features that were passed to the initializer.
     public let features: AdapterFeatures
     /// The maximum number of queued messages.
     public let queueLimit: Int
     /// The maximum number of messages in one batch.
     public let batchLimit: Int
-    /// Records the actions that plugins send with `context.sender`, which exists if ``features`` contain `pushes`.
+    /// A sender that records the actions that plugins send with `context.sender`. Plugins have it only if ``features``
+    /// contain `pushes`.
     public let sender: RecordingSender
     private let origin: Origin
     private let ids = Atomic<Int>(0)
     private let queue = Watched(InMemoryQueue())
 
+    /// Creates an adapter.
+    ///
     /// - Parameters:
     ///   - source: The source of the arrivals.
-    ///   - features: `replies` and `pushes` by default. With `pushes`, plugins have a sender. With `redelivers`, an
-    ///     abandoned message returns to its position in the queue and is redelivered, in the same run or, if that ends,
-    ///     in the next. With `stableIDs`, a supervisor recognises a message that is sent again with the same id.
-    ///     `replies` has no effect, because a test receives every outcome.
-    ///   - facts: The origin's facts, which access rules and plugins read.
-    ///   - queueLimit: The maximum number of queued messages, at least 1; 1,000 by default.
-    ///   - batchLimit: The maximum number of messages in one batch, at least 1; 100 by default.
+    ///   - features: The features of the adapter. The default is `replies` and `pushes`. With `pushes`, plugins have a
+    ///     sender. With `redelivers`, an abandoned message returns to its position in the queue and is redelivered, in
+    ///     the same run or, if that ends, in the next. With `stableIDs`, a supervisor recognises a message that is sent
+    ///     again with the same id. `replies` has no effect, because a test receives every outcome.
+    ///   - facts: The facts of the origin, which access rules and plugins read.
+    ///   - queueLimit: The maximum number of queued messages, at least 1. The default is 1,000.
+    ///   - batchLimit: The maximum number of messages in one batch, at least 1. The default is 100.
     public init(
         source: SourceName,
         features: AdapterFeatures = [.replies, .pushes],
@@ -53,19 +66,20 @@ public final class InMemoryAdapter: Adapter {
     /// The actions that plugins have sent with `context.sender`, in order.
     public var pushed: [SentAction] { sender.sent }
 
-    /// The acknowledged messages, in order of acknowledgement; only the latest 10,000 are kept.
+    /// The acknowledged messages, in the order in which they were acknowledged. The adapter keeps only the latest
+    /// 10,000.
     public var acknowledged: [InMemoryMessage] { queue.value.acknowledged }
 
     /// The number of queued messages.
     public var waiting: Int { queue.value.waitingCount }
 
-    /// Submits messages until its task is cancelled or the intake closes.
+    /// Submits messages until the task is cancelled or the intake closes.
     ///
-    /// Cancellation is the graceful stop: the adapter submits nothing more and returns when all messages taken by the
-    /// intake are settled. Messages still in the queue get the outcome `abandoned(drain)`. If the source redelivers,
-    /// they stay queued for the next run.
+    /// Cancelling the task stops the adapter gracefully: it submits nothing more, and returns when all messages that
+    /// the intake took are settled. The messages that are still in the queue have the outcome `abandoned(drain)`. If
+    /// the source redelivers, they stay queued for the next run.
     ///
-    /// - Throws: ``InMemoryAdapterError/alreadyRunning``.
+    /// - Throws: ``InMemoryAdapterError/alreadyRunning`` if a run is in progress.
     public func run(into intake: any Intake) async throws {
         guard queue.change({ $0.begin() }) else { throw InMemoryAdapterError.alreadyRunning }
         let redelivers = features.contains(.redelivers)
@@ -80,6 +94,8 @@ public final class InMemoryAdapter: Adapter {
         for message in left { message.abandon(.drain) }
     }
 
+    /// Submits a batch, and waits for room when the intake takes only a part of it.
+    ///
     /// - Returns: Whether the run continues.
     private func submit(_ batch: [Arrival], to intake: any Intake, _ sink: InMemorySink) async -> Bool {
         var rest = batch[...]
@@ -116,12 +132,12 @@ public final class InMemoryAdapter: Adapter {
 // MARK: - Sending
 
 extension InMemoryAdapter {
-    /// Sends an action and waits for its outcome. An action sent between runs waits for the next run.
+    /// Sends an action and waits for its outcome. If no run is in progress, the action waits for the next run.
     ///
     /// - Parameters:
     ///   - action: The name by which the action is routed.
-    ///   - id: The id of the action; `nil` assigns one.
-    ///   - body: JSON, `null` by default. The text may be invalid.
+    ///   - id: The id of the action. If it is `nil`, the adapter assigns one.
+    ///   - body: The body as JSON, `null` by default. The text may be invalid.
     public func send(_ action: ActionName, id: ActionID? = nil, body: String = "null") async -> Outcome {
         await post(action, id: id, body: body).outcome
     }
@@ -138,15 +154,15 @@ extension InMemoryAdapter {
         return await post(action, id: id, body: text).outcome
     }
 
-    /// Sends bytes unchanged, which need not be a valid action, and waits for their outcome.
+    /// Sends bytes unchanged and waits for their outcome. The bytes need not be a valid action.
     public func send(raw original: Bytes) async -> Outcome {
         await post(raw: original).outcome
     }
 
-    /// Queues an action and returns without waiting for its outcome. If the queue is full, the call waits for room. An
-    /// action posted between runs waits for the next run.
+    /// Queues an action and returns without waiting for its outcome. If the queue is full, the call waits for room. If
+    /// no run is in progress, the action waits for the next run.
     ///
-    /// Messages posted by one task are submitted in that order. If the task is cancelled before there is room, the
+    /// Messages that one task posts are submitted in that order. If the task is cancelled before there is room, the
     /// message is not sent and its outcome is `abandoned(stop)`.
     public func post(_ action: ActionName, id: ActionID? = nil, body: String = "null") async -> InMemoryMessage {
         let id = id ?? assignedID()
@@ -154,12 +170,12 @@ extension InMemoryAdapter {
         return await post(InMemoryMessage(id: id, original: original))
     }
 
-    /// Queues bytes unchanged; otherwise behaves like ``post(_:id:body:)``.
+    /// Queues bytes unchanged. Otherwise, this method behaves like ``post(_:id:body:)``.
     public func post(raw original: Bytes) async -> InMemoryMessage {
         await post(InMemoryMessage(id: nil, original: original))
     }
 
-    /// Returns an id from the adapter, not from the batch, so that a redelivered message keeps its id.
+    /// Returns an id that the adapter assigns. If the batch assigned it, a redelivered message would have another id.
     private func assignedID() -> ActionID {
         ActionID(unchecked: Bytes("memory-\(ids.wrappingAdd(1, ordering: .relaxed).newValue)"))
     }
@@ -175,9 +191,9 @@ extension InMemoryAdapter {
 
 /// The default origin facts of an ``InMemoryAdapter`` and a ``PluginTester``.
 public struct InMemoryFacts: OriginFacts {
-    /// `memory`.
+    /// The kind of these facts, which is `memory`.
     public static let kind = "memory"
-    /// Any text, for access rules to check.
+    /// A text of any content, which access rules can check.
     public var label: String
 
     /// Creates facts with this label.
@@ -186,11 +202,11 @@ public struct InMemoryFacts: OriginFacts {
     }
 }
 
-/// The reason an ``InMemoryAdapter`` did not start a run. More codes may be added.
+/// The reason why an ``InMemoryAdapter`` did not start a run. Later versions may add codes.
 public struct InMemoryAdapterError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// A run is in progress. An adapter has one run at a time.
+    /// A run is in progress, and an adapter has only one run at a time.
     public static let alreadyRunning = InMemoryAdapterError(description: "alreadyRunning")
 
-    /// The name used in logs.
+    /// The name that is used in logs.
     public let description: String
 }

@@ -1,6 +1,6 @@
 public import SignalboxCore
 
-/// A message that a test gave to an ``InMemoryAdapter``. Safe on any thread.
+/// A message that a test gave to an ``InMemoryAdapter``. It is safe to use from any thread.
 public final class InMemoryMessage: Sendable {
     private struct State: Sendable {
         var outcome: Outcome?
@@ -8,7 +8,7 @@ public final class InMemoryMessage: Sendable {
         var deliveries = 0
     }
 
-    /// The id given by the test or assigned by the adapter; `nil` for raw bytes.
+    /// The id that the test gave or the adapter assigned. It is `nil` for raw bytes.
     public let id: ActionID?
     /// The bytes that the adapter submits.
     public let original: Bytes
@@ -19,12 +19,12 @@ public final class InMemoryMessage: Sendable {
         self.original = original
     }
 
-    /// The first outcome of the message. Access waits until there is one: a message sent between runs has none before
-    /// the next run.
+    /// The first outcome of the message. Reading this property waits until there is an outcome, so a message that is
+    /// sent between runs has none before the next run.
     ///
     /// The outcome is `abandoned(drain)` if the run ended before it took the message, and `abandoned(stop)` if the
-    /// waiting task is cancelled. If the adapter redelivers, an abandoned message may be handled later: see
-    /// ``isAcknowledged``.
+    /// waiting task is cancelled. If the adapter redelivers, an abandoned message may be handled later, which
+    /// ``isAcknowledged`` shows.
     public var outcome: Outcome {
         get async {
             await state.until { $0.outcome != nil }
@@ -32,17 +32,18 @@ public final class InMemoryMessage: Sendable {
         }
     }
 
-    /// Whether Signalbox has custody of the message: it is settled and not abandoned.
+    /// Whether Signalbox has custody of the message, because the message is settled and was not abandoned.
     public var isAcknowledged: Bool { state.value.isAcknowledged }
 
-    /// The number of times a supervisor settled the message: more than one if it was abandoned and redelivered.
+    /// The number of times that a supervisor settled the message. It is more than one if the message was abandoned and
+    /// redelivered.
     public var deliveries: Int { state.value.deliveries }
 
-    /// Waits until the message is acknowledged. Returns early if the task is cancelled.
+    /// Waits until the message is acknowledged. If the task is cancelled, this method returns early.
     ///
     /// - Parameters:
-    ///   - file: The file reported for this wait if the test run hangs; the caller's by default.
-    ///   - line: The line reported with `file`.
+    ///   - file: The file to report for this wait if the test run hangs. By default, it is the caller's file.
+    ///   - line: The line to report with `file`.
     public func untilAcknowledged(file: StaticString = #fileID, line: UInt = #line) async {
         await state.until(file: file, line: line) { $0.isAcknowledged }
     }
@@ -58,16 +59,17 @@ public final class InMemoryMessage: Sendable {
         }
     }
 
-    /// Sets the outcome of a message that no supervisor took, unless it has one, and so ends its waits.
+    /// Sets the outcome of a message that no supervisor took, which ends its waits. If the message already has an
+    /// outcome, this method does nothing.
     func abandon(_ abandonment: Outcome.Abandonment) {
         state.change { if $0.outcome == nil { $0.outcome = .abandoned(abandonment) } }
     }
 }
 
-/// The queued and the unsettled messages of an in-memory adapter. Uses no threads and never waits.
+/// The queued and the unsettled messages of an in-memory adapter. The queue uses no threads and never waits.
 struct InMemoryQueue: Sendable {
     private struct Entry {
-        /// The position among all messages, which redelivery preserves.
+        /// The position among all messages, which stays the same when the message is redelivered.
         let position: UInt64
         let message: InMemoryMessage
     }
@@ -82,13 +84,17 @@ struct InMemoryQueue: Sendable {
     var waitingCount: Int { waiting.count }
     var unsettledCount: Int { unsettled.count }
 
-    /// - Returns: `false` if a run is in progress.
+    /// Starts a run.
+    ///
+    /// - Returns: `false` if a run is already in progress.
     mutating func begin() -> Bool {
         defer { isRunning = true }
         return !isRunning
     }
 
-    /// - Returns: `false` if the queue holds `limit` messages.
+    /// Appends a message to the queue.
+    ///
+    /// - Returns: `false` if the queue already holds `limit` messages.
     mutating func append(_ message: InMemoryMessage, limit: Int) -> Bool {
         guard waiting.count < limit else { return false }
         positions += 1
@@ -118,7 +124,8 @@ struct InMemoryQueue: Sendable {
         unsettled[token]?.message
     }
 
-    /// Records an acknowledgeable message and returns it; at the bound, drops the oldest record.
+    /// Records an acknowledgeable message and returns it. If the record already holds `bound` messages, the oldest one
+    /// is dropped.
     mutating func acknowledge(_ token: UInt64, keeping bound: Int) -> InMemoryMessage? {
         guard let message = message(token) else { return nil }
         if acknowledged.count >= bound { acknowledged.removeFirst(acknowledged.count - bound + 1) }
@@ -134,7 +141,7 @@ struct InMemoryQueue: Sendable {
         }
     }
 
-    /// Ends a run. Queued messages stay if they are redelivered, and are removed otherwise.
+    /// Ends a run. If the queued messages are redelivered, they stay in the queue, and otherwise they are removed.
     ///
     /// - Returns: The messages that were queued.
     mutating func end(isRedelivered: Bool) -> [InMemoryMessage] {
@@ -161,7 +168,8 @@ final class InMemorySink: SettlementSink {
     func settle(_ token: UInt64, _ outcome: Outcome) {
         var isRedelivered = false
         if case .abandoned = outcome { isRedelivered = redelivers }
-        // Settles the message before removing it: when a run has ended, every message it took has an outcome.
+        // The message is settled before it is removed, so that every message that a run took has an outcome when the
+        // run has ended.
         queue.value.message(token)?.settle(outcome)
         queue.change { $0.settle(token, isRedelivered: isRedelivered) }
     }
@@ -169,9 +177,11 @@ final class InMemorySink: SettlementSink {
 
 /// Builds the text of a standard envelope.
 enum StandardEnvelope {
+    /// Returns the text of an envelope.
+    ///
     /// - Parameters:
-    ///   - id: The id, unescaped.
-    ///   - body: The body, inserted unchanged.
+    ///   - id: The id, which this method escapes.
+    ///   - body: The body, which is inserted unchanged.
     static func text(_ action: ActionName, id: ActionID, body: String) -> String {
         #"{"action":"\#(action)","id":\#(JSONText.quoted(id.text)),"body":\#(body)}"#
     }

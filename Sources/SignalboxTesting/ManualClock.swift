@@ -1,6 +1,8 @@
-/// A clock that advances only when a test advances it. Any number of tasks may sleep on it, and any thread may use it.
+/// A clock that advances only when a test advances it. Any number of tasks may sleep on it, and it is safe to use from
+/// any thread.
 ///
-/// With it, the timeouts, drain limit and ack deadline of a `Supervisor` do not depend on the machine's speed.
+/// Pass it to a `Supervisor` in a test, so that timeouts, the drain limit and the ack deadline do not depend on the
+/// speed of the machine.
 public final class ManualClock: Clock {
     /// A point in the clock's time.
     public struct Instant: InstantProtocol {
@@ -26,7 +28,9 @@ public final class ManualClock: Clock {
         /// The number of sleeps started, which also identifies the latest sleep.
         var begun: UInt64 = 0
 
-        /// - Returns: The number of sleepers woken.
+        /// Advances the clock and wakes the sleepers whose deadline has passed.
+        ///
+        /// - Returns: The number of sleepers that were woken.
         mutating func advance(by step: Duration) -> Int {
             now = now.advanced(by: step)
             let now = now
@@ -44,13 +48,15 @@ public final class ManualClock: Clock {
     /// The current instant.
     public var now: Instant { state.value.now }
 
-    /// Zero: the clock wakes a sleeper exactly when it reaches or passes the deadline.
+    /// The minimum resolution, which is zero because the clock wakes a sleeper exactly when it reaches or passes the
+    /// deadline.
     public var minimumResolution: Duration { .zero }
 
     /// The number of tasks that are asleep.
     public var sleepers: Int { state.value.sleepers.count }
 
-    /// Returns when the clock reaches the deadline, immediately if it already has.
+    /// Waits until the clock reaches the deadline. If the clock has already reached it, this method returns
+    /// immediately.
     ///
     /// - Throws: `CancellationError` if the task is cancelled first.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
@@ -65,7 +71,8 @@ public final class ManualClock: Clock {
         }
     }
 
-    /// Advances the clock and wakes every sleeper whose deadline has passed. Does not wait for the work they do next.
+    /// Advances the clock and wakes every sleeper whose deadline has passed. This method does not wait for the work
+    /// that the sleepers do next.
     ///
     /// - Precondition: `step` is not negative.
     public func advance(by step: Duration) {
@@ -73,27 +80,27 @@ public final class ManualClock: Clock {
         state.change { _ = $0.advance(by: step) }
     }
 
-    /// Waits until `count` tasks sleep. Returns early if the task is cancelled.
+    /// Waits until `count` tasks sleep. If the task is cancelled, this method returns early.
     ///
     /// - Parameters:
     ///   - count: The number of sleeping tasks to wait for.
-    ///   - file: The file reported for this wait if the test run hangs; the caller's by default.
-    ///   - line: The line reported with `file`.
+    ///   - file: The file to report for this wait if the test run hangs. By default, it is the caller's file.
+    ///   - line: The line to report with `file`.
     public func untilAsleep(_ count: Int = 1, file: StaticString = #fileID, line: UInt = #line) async {
         await state.until(file: file, line: line) { $0.sleepers.count >= count }
     }
 
-    /// Advances the clock step by step. Each step waits for a sleeper, advances the clock, and waits until as many
+    /// Advances the clock step by step. Each step waits for a sleeper, advances the clock, and then waits until as many
     /// tasks sleep again as it woke. When the call returns, all work that was due is done.
     ///
-    /// Use this for repeating timers, such as a supervisor's: a sleeper that wakes and never sleeps again blocks the
-    /// call. Returns early if the task is cancelled.
+    /// Use this method for repeating timers, such as the timer of a supervisor. If a sleeper wakes and never sleeps
+    /// again, the call does not return. If the task is cancelled, the call returns early.
     ///
     /// - Parameters:
     ///   - count: The number of steps.
-    ///   - step: The length of a step, at least zero.
-    ///   - file: The file reported for this wait if the test run hangs; the caller's by default.
-    ///   - line: The line reported with `file`.
+    ///   - step: The length of a step, which must be at least zero.
+    ///   - file: The file to report for this wait if the test run hangs. By default, it is the caller's file.
+    ///   - line: The line to report with `file`.
     public func tick(
         _ count: Int = 1,
         every step: Duration = .milliseconds(100),
@@ -111,8 +118,8 @@ public final class ManualClock: Clock {
         }
     }
 
-    /// Advances the clock as ``tick(_:every:file:line:)`` does until `work` returns, for work that ends only when time
-    /// passes, such as a call of a plugin that hangs.
+    /// Advances the clock as ``tick(_:every:file:line:)`` does until `work` returns. Use it for work that ends only
+    /// when time passes, such as a call of a plugin that hangs.
     public func tick<Result>(
         every step: Duration = .milliseconds(100),
         until work: () async throws -> Result
@@ -124,7 +131,7 @@ public final class ManualClock: Clock {
     private func keepTicking(every step: Duration) async {
         while !Task.isCancelled {
             await tick(every: step)
-            // If a step wakes no sleeper, nothing above suspends.
+            // If a step wakes no sleeper, nothing above suspends this task.
             await Task.yield()
         }
     }

@@ -10,34 +10,35 @@ public import SignalboxCore
 /// #expect(outcome == .handled(reply: nil))
 /// ```
 ///
-/// Each call uses its own supervisor and the same plugin, so calls do not wait for each other.
+/// Each call uses a separate supervisor and the same plugin, so calls do not wait for each other.
 public struct PluginTester: Sendable {
     /// The name under which the plugin is registered.
     public var action: ActionName { registration.action }
-    /// Records the actions that the plugin sends with `context.sender`, unless ``sender`` is replaced.
+    /// A sender that records the actions that the plugin sends with `context.sender`, unless ``sender`` is replaced.
     public let recorder: RecordingSender
-    /// The source of the bodies; `test` by default.
+    /// The source of the bodies. The default is `test`.
     public var source: SourceName = "test"
     /// The value of `context.origin.facts`.
     public var facts: any OriginFacts = InMemoryFacts()
-    /// The value of `context.sender`: ``recorder`` by default, `nil` for a source that accepts no pushes.
+    /// The value of `context.sender`. The default is ``recorder``. Use `nil` for a source that accepts no pushes.
     public var sender: (any Sender)?
-    /// The encoding of the bodies; JSON by default.
+    /// The encoding of the bodies. The default is JSON.
     public var payload = PayloadKind.json
-    /// The timeout of a plugin call whose options set none; 60 s by default, so that a busy machine fails no test.
+    /// The timeout of a plugin call whose options set none. The default is 60 s, so that no test fails because the
+    /// machine is busy.
     public var timeout: Duration = .seconds(60)
-    /// The clock that measures the timeout. With a ``ManualClock``, a test of a plugin that hangs does not wait:
-    /// `await clock.tick { await tester.outcome(of: "{}") }`.
+    /// The clock that measures the timeout. If you test a plugin that hangs, use a ``ManualClock``, so that the test
+    /// does not wait: `await clock.tick { await tester.outcome(of: "{}") }`.
     public var clock: any Clock<Duration> = ContinuousClock()
-    /// The logger of the supervisor and of the plugin's `context.logger`; discards its input by default.
+    /// The logger of the supervisor and of the plugin's `context.logger`. By default, it discards its input.
     public var logger = Logger(label: "signalbox.test") { _ in SwiftLogNoOpLogHandler() }
 
     private let registration: Registration
 
-    /// Tests a plugin or a closure as it would be registered, with its access rule and its options.
+    /// Creates a tester for a plugin or a closure as it would be registered, with its access rule and its options.
     ///
-    /// - Parameter registration: The plugin. Its rule must permit ``source``, or ``facts`` where it asks for them;
-    ///   `AccessRule.anyOrigin` leaves access out of the test.
+    /// - Parameter registration: The plugin. Its rule must permit ``source`` and, if it asks for them, ``facts``. Use
+    ///   `AccessRule.anyOrigin` if access is not under test.
     public init(_ registration: Registration) {
         self.registration = registration
         let recorder = RecordingSender()
@@ -51,8 +52,8 @@ public struct PluginTester: Sendable {
     /// Returns the outcome of an action with this body.
     ///
     /// - Parameters:
-    ///   - body: JSON, or the format set by ``payload``. The text may be invalid.
-    ///   - id: The value of `context.id`; `nil` assigns one.
+    ///   - body: The body as JSON, or in the format that ``payload`` sets. The text may be invalid.
+    ///   - id: The value of `context.id`. If it is `nil`, an id is assigned.
     ///   - deadline: The latest time at which the plugin's call may start.
     public func outcome(
         of body: String,
@@ -82,17 +83,18 @@ public struct PluginTester: Sendable {
         await outcome(of: try BodyWriter.write(body), id: id, deadline: deadline)
     }
 
-    /// Returns the outcomes of several actions that arrive in one batch, in their order. A `BatchPlugin` receives all
-    /// valid bodies in one call.
+    /// Returns the outcomes of several actions that arrive in one batch, in the order of the bodies. A `BatchPlugin`
+    /// receives all valid bodies in one call.
     ///
-    /// More than 1,000 bodies, or more than 16 MiB of them, exceed a source's window and arrive in several batches.
+    /// More than 1,000 bodies, or more than 16 MiB of them, exceed the window of a source, so they arrive in several
+    /// batches.
     public func outcomes(of bodies: [String]) async -> [Outcome] {
         await outcomes(of: bodies.map { Bytes($0) }, id: nil, deadline: nil)
     }
 
-    /// Returns the plugin's reply to a body, decoded. A plugin without a reply replies `null`.
+    /// Returns the plugin's reply to a body, decoded as `type`. A plugin without a reply replies `null`.
     ///
-    /// - Throws: The `Outcome.Rejection`, `Outcome.Failure` or `Outcome.Abandonment` if the body was not handled;
+    /// - Throws: The `Outcome.Rejection`, `Outcome.Failure` or `Outcome.Abandonment` if the body was not handled, or
     ///   `BodyError` if the reply does not decode as `type`.
     public func reply<Reply: Decodable>(as type: Reply.Type, to body: String) async throws -> Reply {
         switch await outcome(of: body) {
@@ -145,6 +147,6 @@ extension PluginTester {
 }
 
 extension AccessRule {
-    /// Permits every origin. Use it in tests of a plugin whose access is not under test.
+    /// A rule that permits every origin. Use it in tests of a plugin whose access is not under test.
     public static let anyOrigin = AccessRule.named("any origin") { _ in true }
 }

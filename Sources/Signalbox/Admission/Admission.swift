@@ -1,7 +1,7 @@
 import SignalboxCore
 
-/// The stages between a source's access rules and lanes: deduplication, deadlines, rate limit, circuit breakers, in
-/// this order.
+/// The stages that an arrival passes after its source's access rules and before the lanes. They are deduplication,
+/// deadlines, the rate limit and the circuit breakers, in this order.
 struct Admission: Sendable {
     /// The deduplication state, or `nil` if the source is not deduplicated.
     let deduplication: SourceDeduplication?
@@ -25,10 +25,10 @@ struct Admission: Sendable {
         isAlwaysNeeded || entry.breaker != nil || first.batchHasDeadlines
     }
 
-    /// Returns whether ``settle(_:_:plugin:_:)`` must be called for the plugin's arrivals.
+    /// Returns whether the caller must report the outcomes of the plugin's arrivals to ``settle(_:_:plugin:_:)``.
     func needsOutcomes(of plugin: PluginEntry?) -> Bool { deduplication != nil || plugin?.breaker != nil }
 
-    /// Records the outcome of an arrival.
+    /// Records the outcome of an arrival, so that later duplicates and the circuit breaker can take it into account.
     ///
     /// - Returns: The duplicates of the arrival, which receive the same outcome.
     func settle(_ arrival: Arrival, _ outcome: Outcome, plugin: PluginEntry?, _ core: SupervisorCore)
@@ -50,11 +50,11 @@ extension DeduplicationPolicy {
     }
 }
 
-/// A pass of one batch through the stages before the lanes. Used on one thread, under the intake's lock.
+/// One pass of a batch through the stages before the lanes. The intake uses it on one thread, while it holds its lock.
 struct AdmissionPass {
     private enum Decision {
         case passes
-        /// The arrival is a duplicate of a running one, whose settlement includes it.
+        /// The arrival is a duplicate of a running one, and is settled together with it.
         case coalesced
         case settled(Outcome, isDuplicate: Bool)
 
@@ -65,10 +65,10 @@ struct AdmissionPass {
 
     let admission: Admission
     let slice: BatchSlice
-    /// The time, read once per batch, and only if an arrival has a deadline.
+    /// The time, which the pass reads once per batch, and only if an arrival has a deadline.
     private(set) var time: ContinuousClock.Instant?
 
-    /// Adds arrivals that may call the plugin to the parts, and decided ones to the verdicts.
+    /// Adds the arrivals that may call the plugin to `parts`, and the arrivals that are already decided to `verdicts`.
     mutating func admit(
         _ range: Range<Int>,
         for entry: PluginEntry,

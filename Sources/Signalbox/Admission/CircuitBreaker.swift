@@ -2,7 +2,7 @@ import Logging
 import SignalboxCore
 import Synchronization
 
-/// The circuit breaker of one plugin, for all sources. Safe on any thread.
+/// The circuit breaker of one plugin, which all sources share. It is safe to use from any thread.
 final class CircuitBreaker: Sendable {
     private let plugin: ActionName
     let policy: CircuitBreakerPolicy
@@ -28,7 +28,8 @@ final class CircuitBreaker: Sendable {
         state.withLock { $0.admits(arrival, at: now) } ? nil : rejection
     }
 
-    /// Returns the state in words, and whether an arrival would pass. Starts no trial.
+    /// Returns the state in words, and whether an arrival would pass. Unlike ``refusal(of:at:)``, this method does not
+    /// start a trial.
     func status(at now: UInt64) -> (text: String, admits: Bool) { state.withLock { $0.status(at: now) } }
 
     /// Records the outcome of an arrival for the plugin.
@@ -61,18 +62,18 @@ final class CircuitBreaker: Sendable {
 /// The state behind the lock of a ``CircuitBreaker``, without threads or clocks.
 struct BreakerState: Sendable {
     enum Phase: Sendable {
-        /// Everything passes. `failures` actions in a row have failed.
+        /// Every arrival passes. The last `failures` actions in a row have failed.
         case closed(failures: Int)
-        /// Nothing passes before this tick.
+        /// No arrival passes before this tick.
         case open(until: UInt64)
-        /// One arrival is on trial, or the next one will be if `trial` is `nil`.
+        /// One arrival is on trial. If `trial` is `nil`, the next arrival becomes the trial.
         case halfOpen(trial: Arrival?)
     }
 
     /// A state change to log.
     enum Change: Sendable, Equatable {
         case opened
-        /// The breaker closed; `rejected` arrivals were rejected while it was open.
+        /// The breaker closed. While it was open, it rejected `rejected` arrivals.
         case closed(rejected: Int)
     }
 
@@ -81,7 +82,8 @@ struct BreakerState: Sendable {
     private(set) var phase = Phase.closed(failures: 0)
     private(set) var rejected = 0
 
-    /// Returns whether an arrival may be sent to the plugin. After the open period, one at a time may.
+    /// Returns whether an arrival may be sent to the plugin. After the open period, the breaker lets one arrival
+    /// through at a time.
     mutating func admits(_ arrival: Arrival, at now: UInt64) -> Bool {
         if case .closed = phase { return true }
         guard mayTry(at: now) else {
@@ -114,7 +116,8 @@ struct BreakerState: Sendable {
 
     /// Records the outcome of an arrival.
     ///
-    /// While the breaker is open, outcomes of arrivals that passed before it opened are ignored.
+    /// An arrival may pass before the breaker opens and end while it is open. The outcome of such an arrival is
+    /// ignored.
     mutating func settle(_ arrival: Arrival, _ outcome: Outcome, at now: UInt64) -> Change? {
         switch phase {
         case .closed(let count): return settleWhileClosed(count, outcome, at: now)
@@ -128,7 +131,7 @@ struct BreakerState: Sendable {
     private mutating func settleWhileClosed(_ count: Int, _ outcome: Outcome, at now: UInt64) -> Change? {
         switch outcome {
         case .handled: phase = .closed(failures: 0)
-        // Not counted: an open breaker would turn later arrivals into dead letters.
+        // These failures do not count, because an open breaker would turn later arrivals into dead letters.
         case .failed(let failure) where failure.whenExhausted == .abandon: break
         case .failed where count + 1 >= failures:
             phase = .open(until: now + openTicks)

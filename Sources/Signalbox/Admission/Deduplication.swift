@@ -2,7 +2,7 @@ import DequeModule
 import SignalboxCore
 import Synchronization
 
-/// The deduplication of one source's messages. Safe on any thread.
+/// The deduplication of one source's messages. It is safe to use from any thread.
 final class SourceDeduplication: Sendable {
     private let table: Mutex<DeduplicationTable>
     private let hash = SeededHash()
@@ -12,8 +12,8 @@ final class SourceDeduplication: Sendable {
         table = Mutex(DeduplicationTable(count: limits.count, ticks: ticks, bytes: limits.bytes))
     }
 
-    /// Looks up an arrival that its access rule permits, and remembers its id. A duplicate of a running arrival is
-    /// held, and ``settle(_:_:at:)`` returns it for that one.
+    /// Looks up an arrival that its access rule permits, and remembers its id. If the arrival duplicates a running one,
+    /// it is held until ``settle(_:_:at:)`` returns it together with the outcome of the running one.
     func check(_ arrival: Arrival, sink: any SettlementSink, at now: UInt64) -> DeduplicationDecision {
         guard arrival.hasSenderID else { return .first }
         let key = DeduplicationKey(arrival, hash)
@@ -31,7 +31,7 @@ final class SourceDeduplication: Sendable {
 
     /// Records the outcome of any arrival of the source.
     ///
-    /// - Returns: The duplicates that wait for it, which receive the same outcome.
+    /// - Returns: The duplicates that wait for this arrival. They receive the same outcome.
     func settle(_ arrival: Arrival, _ outcome: Outcome, at now: UInt64) -> [CoalescedDelivery] {
         guard arrival.isReadable, arrival.hasSenderID else { return [] }
         let key = DeduplicationKey(arrival, hash)
@@ -39,13 +39,14 @@ final class SourceDeduplication: Sendable {
         var kept: Bytes?
         if case .handled(let reply) = outcome {
             isHandled = true
-            // A plugin's reply may share the memory of its batch.
+            // A plugin's reply may share the memory of its batch, which would stay alive as long as the reply is
+            // stored.
             kept = reply?.copied()
         }
         return table.withLock { $0.settle(key, arrival, isHandled: isHandled, reply: kept, at: now) }
     }
 
-    /// Forgets expired ids even if no message arrives.
+    /// Forgets expired ids, so that they do not stay in memory when no more messages arrive.
     func tick(_ now: UInt64) {
         table.withLock { $0.forgetExpired(at: now) }
     }
@@ -55,24 +56,25 @@ final class SourceDeduplication: Sendable {
 enum DeduplicationDecision: Sendable, Equatable {
     /// The id is new or forgotten, so the arrival runs.
     case first
-    /// The same message is running; the arrival is held and settled with it.
+    /// The same message is running, so the arrival is held and settled together with it.
     case coalesced
-    /// The same message was handled, with this reply.
+    /// The same message was handled before, with this reply.
     case duplicate(reply: Bytes?)
-    /// The id belongs to a different message.
+    /// An earlier message with the same id has another name or body.
     case conflict
 }
 
-/// A duplicate of a running arrival. It waits for that arrival's outcome.
+/// A duplicate of a running arrival, held until that arrival has an outcome.
 struct CoalescedDelivery: Sendable {
     let arrival: Arrival
     let sink: any SettlementSink
 }
 
-/// A 128-bit hash of a message's identity: the sender's id, with an event's `source` if the envelope has one. Both
-/// halves are hashed with secrets, so senders cannot construct two identities with equal keys.
+/// A 128-bit hash of a message's identity, which is the sender's id and, if the envelope is a CloudEvent, its `source`.
+/// Both halves are hashed with secrets, so a sender cannot construct two identities with equal keys.
 struct DeduplicationKey: Sendable, Hashable {
-    /// A byte that never occurs in UTF-8, so that an id alone never equals a source with an id.
+    /// A byte that never occurs in UTF-8. It separates the parts of an identity, so that an id alone never equals a
+    /// source with an id.
     private static let mark: UInt8 = 0xFF
 
     let strong: UInt64
@@ -106,11 +108,12 @@ struct DeduplicationKey: Sendable, Hashable {
     func hash(into hasher: inout Hasher) { hasher.combine(fast) }
 }
 
-/// The running and handled ids of one source: the state behind the lock of ``SourceDeduplication``.
+/// The running and handled ids of one source. This is the state behind the lock of ``SourceDeduplication``.
 ///
-/// An id is remembered once the access rule permits its action. An entry is never forgotten while its action runs,
-/// because duplicates may wait in it; the source's window bounds the number of such entries. Handled entries are
-/// forgotten oldest first. Any other outcome is forgotten at once.
+/// The table remembers an id as soon as the access rule permits its action. It never forgets an entry whose action is
+/// running, because duplicates may wait in the entry. The window of the source bounds the number of such entries. When
+/// the table is full, it forgets the oldest handled entry first. Any outcome other than `handled` makes it forget the
+/// entry at once.
 struct DeduplicationTable: Sendable {
     /// The maximum number of ids.
     let count: Int
@@ -119,23 +122,27 @@ struct DeduplicationTable: Sendable {
     /// The maximum size of stored replies, in bytes.
     let bytes: Int
     private(set) var entries: [DeduplicationKey: DeduplicationEntry] = [:]
-    /// The handled ids, oldest first. The byte limit leaves records of forgotten ids, which have no effect.
+    /// The handled ids, oldest first. When the byte limit makes the table forget an id, the record of that id stays in
+    /// this list and has no effect.
     private(set) var handled = Deque<Record>()
-    /// The handled ids with a reply that is not empty, oldest first. An empty reply takes no bytes.
+    /// The handled ids whose reply is not empty, oldest first. An empty reply takes no bytes, so it never has to be
+    /// evicted.
     private(set) var replies = Deque<Record>()
     /// The size of the stored replies, in bytes.
     private(set) var replyBytes = 0
     /// The number of ids handled so far.
     private(set) var serial: UInt64 = 0
 
-    /// A handled id. The serial number distinguishes it from the same id that was forgotten and handled again.
+    /// A record of a handled id. An id can be forgotten and then handled again, and the serial number distinguishes the
+    /// two records.
     struct Record: Sendable {
         let key: DeduplicationKey
         let serial: UInt64
         let tick: UInt64
     }
 
-    /// Looks up an arrival's id. A first arrival and a duplicate of a running one are remembered.
+    /// Looks up an arrival's id, and remembers the arrival if it is the first with this id or a duplicate of a running
+    /// one.
     mutating func check(
         _ key: DeduplicationKey,
         content: UInt64,
@@ -152,7 +159,7 @@ struct DeduplicationTable: Sendable {
             return decision
         }
         while entries.count >= count {
-            // If every entry is running, this id is not remembered.
+            // Running entries cannot be forgotten. If every entry is running, the new id is not remembered.
             guard let oldest = handled.popFirst() else { return .first }
             forget(upTo: oldest)
         }
@@ -166,10 +173,10 @@ struct DeduplicationTable: Sendable {
         return entry.decision(for: content)
     }
 
-    /// Records the outcome of an arrival, if it is the one running for its id.
+    /// Records the outcome of an arrival, if the arrival is the one that runs for its id.
     ///
     /// - Parameter reply: The reply, which must not share the memory of a batch.
-    /// - Returns: The duplicates that waited for it.
+    /// - Returns: The duplicates that waited for the arrival.
     mutating func settle(
         _ key: DeduplicationKey,
         _ arrival: Arrival,
@@ -182,7 +189,7 @@ struct DeduplicationTable: Sendable {
         else { return [] }
         let coalesced = entries.values[index].coalesced
         let replyCount = reply?.count ?? 0
-        // A reply that exceeds the limit alone must not evict all others.
+        // A single reply that exceeds the limit must not evict all others.
         guard isHandled, replyCount <= bytes else {
             entries.remove(at: index)
             return coalesced
@@ -200,20 +207,21 @@ struct DeduplicationTable: Sendable {
 
     /// Forgets the expired ids.
     mutating func forgetExpired(at now: UInt64) {
-        // An addition: `now` may be a tick behind another thread's, and a difference would underflow.
+        // The comparison adds instead of subtracting: `now` may be a tick behind another thread's, and the difference
+        // would underflow.
         while let oldest = handled.first, oldest.tick + ticks <= now {
             _ = handled.popFirst()
             forget(upTo: oldest)
         }
     }
 
-    /// Forgets the oldest handled id, which has been removed from the list.
+    /// Forgets the oldest handled id. The caller has already removed its record from the list.
     private mutating func forget(upTo oldest: Record) {
         forget(oldest)
         while let reply = replies.first, reply.serial <= oldest.serial { _ = replies.popFirst() }
     }
 
-    /// Forgets a handled id, unless it was forgotten before.
+    /// Forgets a handled id, unless the table has forgotten it before.
     private mutating func forget(_ record: Record) {
         guard let index = entries.index(forKey: record.key), entries.values[index].serial == record.serial else {
             return
@@ -221,8 +229,8 @@ struct DeduplicationTable: Sendable {
         replyBytes -= entries.remove(at: index).value.reply?.count ?? 0
     }
 
-    /// Drops the records of forgotten ids before they outnumber the others. An old id without a reply may keep them
-    /// from the front of the list.
+    /// Drops the records of forgotten ids before they outnumber the others. Such records may accumulate behind an old
+    /// id without a reply, because otherwise only the front of the list is removed.
     private mutating func dropStaleRecords() {
         guard handled.count > 2 * count else { return }
         let entries = entries
@@ -232,15 +240,15 @@ struct DeduplicationTable: Sendable {
 
 /// The state of one id.
 struct DeduplicationEntry: Sendable {
-    /// A hash of name and body.
+    /// A hash of the action's name and body.
     let content: UInt64
-    /// The running arrival, or `nil` after it was handled.
+    /// The arrival that is running, or `nil` once it was handled.
     private(set) var running: Arrival?
-    /// The duplicates that wait for its outcome.
+    /// The duplicates that wait for the outcome of the running arrival.
     var coalesced: [CoalescedDelivery] = []
-    /// The serial number of its record, or 0 while it runs.
+    /// The serial number of the record of this id, or 0 while its arrival is running.
     private(set) var serial: UInt64 = 0
-    /// The tick at which it was handled, and its reply.
+    /// The tick at which the arrival was handled, and its reply.
     private(set) var handledTick: UInt64 = 0
     private(set) var reply: Bytes?
 

@@ -1,10 +1,10 @@
 import SignalboxCore
 import Synchronization
 
-/// The rate limit of one source. Safe on any thread.
+/// The rate limit of one source. It is safe to use from any thread.
 final class SourceRate: Sendable {
     let limit: RateLimit
-    /// The rejection of an arrival over the limit.
+    /// The rejection of an arrival that exceeds the limit.
     let rejection: Outcome.Rejection
     private let bucket: Mutex<TokenBucket>
 
@@ -22,18 +22,20 @@ final class SourceRate: Sendable {
     @discardableResult
     func take(_ count: Int, at now: UInt64) -> Int { bucket.withLock { $0.take(count, at: now) } }
 
-    /// Returns whether a slowed source may continue.
+    /// Returns whether a source that was slowed down may continue.
     func hasRoom(at now: UInt64) -> Bool { bucket.withLock { $0.hasQuarter(at: now) } }
 }
 
-/// A token bucket that is refilled by ticks. It reads no clock and loses no fraction.
+/// A token bucket that is refilled by ticks, so it reads no clock.
 ///
-/// A token costs as many units as a second has nanoseconds, so that each tick adds a whole number of units.
+/// A token costs as many units as a second has nanoseconds. Each tick therefore adds a whole number of units, and no
+/// fraction is lost.
 struct TokenBucket: Sendable {
     private static let unitsOfOne: UInt64 = 1_000_000_000
     private let capacity: UInt64
     private let unitsPerTick: UInt64
-    /// The tokens required before `room()` returns: the lesser of a quarter burst and one second's worth, at least one.
+    /// The number of tokens required before `room()` returns. It is a quarter of the burst or one second's worth,
+    /// whichever is less, and at least one.
     private let quarter: Int
     private var units: UInt64
     /// The tick up to which the bucket is filled.
@@ -42,7 +44,7 @@ struct TokenBucket: Sendable {
     /// Creates a full bucket.
     init(_ limit: RateLimit, tick length: Duration, at now: UInt64) {
         let full = UInt64(limit.burst) * TokenBucket.unitsOfOne
-        // A full bucket keeps the fraction of a token; otherwise a small burst would never reach the rate.
+        // A full bucket keeps the fraction of a token, because a small burst would otherwise never reach the rate.
         capacity = full + TokenBucket.unitsOfOne - 1
         let (seconds, attoseconds) = length.components
         let (whole, isOver) = UInt64(max(0, seconds)).multipliedReportingOverflow(by: TokenBucket.unitsOfOne)

@@ -1,7 +1,7 @@
 import SignalboxCore
 
-/// A router that finds the plugin for each arrival of a batch and checks its access rule. The result is reused while
-/// name and origin stay the same.
+/// A router that finds the plugin for each arrival of a batch and checks its access rule. Consecutive arrivals often
+/// have the same name and origin, so the router reuses its last result while both stay the same.
 struct ArrivalRouter {
     enum Decision {
         case plugin(PluginEntry)
@@ -10,7 +10,7 @@ struct ArrivalRouter {
 
     let table: PluginTable
     private(set) var lastEntry: PluginEntry?
-    /// The last arrival that may call `lastEntry`.
+    /// The last arrival that was allowed to call `lastEntry`.
     private(set) var lastAllowed: Arrival?
 
     mutating func route(_ arrival: Arrival) -> Decision {
@@ -62,7 +62,7 @@ struct BatchParts {
         let entry: PluginEntry
         var ranges: [Range<Int>]
 
-        /// Returns the part as a slice of the batch. Arrivals are copied only if the part is not contiguous.
+        /// Returns the part as a slice of the batch. The arrivals are copied only if the part is not contiguous.
         func slice(of batch: BatchSlice) -> BatchSlice {
             if ranges.count == 1 { return batch.part(ranges[0], for: entry) }
             let arrivals = ranges.flatMap { batch.arrivals[$0] }
@@ -78,7 +78,8 @@ struct BatchParts {
     }
 
     private(set) var all: [Part] = []
-    /// The positions of the plugins in `all`. Empty while there is only one, because most batches are for one plugin.
+    /// The positions of the plugins in `all`. The dictionary stays empty while there is only one plugin, because most
+    /// batches are for one plugin.
     private var positions: [ObjectIdentifier: Int] = [:]
     private var last = 0
 

@@ -1,39 +1,40 @@
 import SignalboxCore
 import Synchronization
 
-/// Settles the arrivals of one source, each exactly once. Safe on any thread.
+/// Settles the arrivals of one source, each exactly once. It is safe to use from any thread.
 ///
-/// A settler refers to no lane and no intake. So a lane can settle a slice without the intake that took it.
+/// A settler refers to no lane and to no intake, so a lane can settle a slice without knowing the intake that took it.
 final class Settler: Sendable {
     let source: SourceName
     let core: SupervisorCore
     let log: SourceLog
     let window: Window
     let admission: Admission
-    /// The ack deadline of a waiting arrival, in ticks, or `nil` if the source does not redeliver.
+    /// The ack deadline of a waiting arrival, in ticks, or `nil` if the source does not redeliver messages.
     let ackDeadlineTicks: UInt64?
     private let counters: OutcomeCounters
-    /// Whether a task waits for the window to change. Checked at each release, so that releases need no lock.
+    /// Whether a task waits for the window to change. Each release checks this flag first, so that releases need no
+    /// lock.
     private let hasWaiters = Atomic<Bool>(false)
     private let waits = Mutex(Waits())
 
-    /// The reason to wait for a change of the window. Each kind of wait can be stopped separately.
+    /// The reason why a task waits for a change of the window. Each kind of wait can be stopped separately.
     enum Wait: Sendable {
-        /// Room in the window and under the rate limit. The wait is stopped when the intake closes.
+        /// The task waits for room in the window and under the rate limit. The wait is stopped when the intake closes.
         case room
-        /// An empty window at the end of the run.
+        /// The task waits for an empty window at the end of the run.
         case drain
-        /// An empty window for the removal of the source. Unlike a drain, it does not wait for calls in progress after
-        /// its limit.
+        /// The task waits for an empty window so that the source can be removed. Unlike a drain, it stops waiting for
+        /// calls in progress once its limit has passed.
         case removal
-        /// The end of the adapter of a removed source, or the decision not to wait for it longer. Only ``stop(_:)`` ends
-        /// this wait.
+        /// The task waits for the adapter of a removed source to end, until the supervisor decides to wait no longer.
+        /// Only ``stop(_:)`` ends this wait.
         case adapterEnd
     }
 
     private struct Waits {
         var waiters: [(wait: Wait, continuation: UnsafeContinuation<Bool, Never>)] = []
-        /// The kinds of wait that have been stopped and return immediately.
+        /// The kinds of wait that have been stopped. A new wait of such a kind returns immediately.
         var stopped: Set<Wait> = []
 
         mutating func take(where isMeant: (Wait) -> Bool) -> [UnsafeContinuation<Bool, Never>] {
@@ -65,10 +66,11 @@ final class Settler: Sendable {
 // MARK: - Settlement
 
 extension Settler {
-    /// Records the outcome of an arrival and its duplicates, and notifies the adapter. Call it without a lock held.
+    /// Records the outcome of an arrival and of its duplicates, and notifies the adapter. The caller must not hold a
+    /// lock.
     ///
-    /// A dead letter is stored before the adapter may acknowledge, so that the message is never lost. An arrival that
-    /// its plugin gives back is abandoned if the source redelivers it.
+    /// A dead letter is stored before the adapter may acknowledge the arrival, so that the message is never lost. If a
+    /// plugin gives an arrival back and the source redelivers, the arrival is abandoned.
     func settle(_ slice: BatchSlice, _ position: Int, _ outcome: Outcome, _ attempts: AttemptCount) {
         let (arrival, plugin) = (slice.arrivals[position], slice.plugin)
         var outcome = outcome
@@ -90,7 +92,7 @@ extension Settler {
         for duplicate in duplicates { settleDuplicate(duplicate, outcome, plugin) }
     }
 
-    /// Records the outcome of an arrival that duplicates another, and notifies the adapter.
+    /// Records the outcome of an arrival that duplicates an earlier one, and notifies the adapter.
     func settleDuplicate(_ delivery: CoalescedDelivery, _ outcome: Outcome, _ plugin: PluginEntry?) {
         counters.count(outcome)
         counters.duplicates.wrappingAdd(1, ordering: .relaxed)
@@ -127,7 +129,7 @@ extension Settler {
         if outcome.isDecided { sink.mayAcknowledge(token) }
         sink.settle(token, outcome)
         window.release(arrivals: 1, bytes: arrival.originalLength)
-        // An empty window has room too. Without room no waiter could resume, so the lock is skipped.
+        // An empty window always has room. If there is no room, no waiter could resume, so the lock is not taken.
         if hasWaiters.load(ordering: .sequentiallyConsistent), window.hasRoom { wake() }
     }
 
@@ -140,7 +142,7 @@ extension Settler {
 // MARK: - Waits
 
 extension Settler {
-    /// Waits until the window has changed as ``Wait`` says.
+    /// Waits until the window has changed in the way that ``Wait`` describes.
     ///
     /// - Returns: `false` if the wait was stopped.
     @discardableResult
@@ -157,7 +159,8 @@ extension Settler {
         }
     }
 
-    /// Ends all waits of this kind even though arrivals are unsettled. Later ones return immediately.
+    /// Ends all waits of this kind, even though there are unsettled arrivals. Later waits of this kind return
+    /// immediately.
     func stop(_ wait: Wait) {
         let stopped = waits.withLock { waits in
             waits.stopped.insert(wait)

@@ -13,9 +13,9 @@ final class SourceIntake: Sendable {
 
     private struct State {
         var phase = Phase.waiting
-        /// The arrivals taken before the supervisor opened.
+        /// The arrivals that were taken before the supervisor opened the intake.
         var held: [BatchSlice] = []
-        /// The lanes this source has used, so that they are found without another lock.
+        /// The lanes that this source has used, so that the intake finds them without taking another lock.
         var lanes: [ObjectIdentifier: Lane] = [:]
     }
 
@@ -54,7 +54,8 @@ extension SourceIntake: Intake {
         guard await settler.wait(for: .room) else { throw SourceClosed() }
     }
 
-    /// Expires remembered ids and wakes tasks for which the rate limit has room. The timer calls it at each tick.
+    /// Expires remembered ids and wakes the tasks for which the rate limit has room. The timer calls this method at
+    /// each tick.
     func tick(_ now: UInt64) {
         settler.admission.deduplication?.tick(now)
         if settler.admission.slowingRate != nil { settler.wake() }
@@ -64,7 +65,7 @@ extension SourceIntake: Intake {
 // MARK: - Routing
 
 extension SourceIntake {
-    /// Routes the arrivals taken so far, in order. Later arrivals are routed as they are submitted.
+    /// Routes the arrivals taken so far, in order. Later arrivals are routed as soon as they are submitted.
     func open() {
         let verdicts = state.withLock { state -> [Verdict] in
             guard state.phase == .waiting else { return [] }
@@ -75,8 +76,9 @@ extension SourceIntake {
         for verdict in verdicts { verdict.settle() }
     }
 
-    /// Sends each arrival to its lane. The arrivals of a batch for one lane are enqueued together, in order. Returns
-    /// those that reach no lane, to be settled after the lock is released.
+    /// Sends each arrival to its lane. The arrivals of a batch for the same lane are enqueued together, in order.
+    ///
+    /// - Returns: The verdicts on arrivals that reach no lane. The caller settles them after it has released the lock.
     private func route(_ slice: BatchSlice, _ state: inout State) -> [Verdict] {
         var router = ArrivalRouter(table: registry.snapshot)
         var verdicts: [Verdict] = []
@@ -117,7 +119,7 @@ extension SourceIntake {
 // MARK: - Closing
 
 extension SourceIntake {
-    /// Stops accepting arrivals and abandons those that have not reached a lane.
+    /// Stops accepting arrivals, and abandons the arrivals that have not reached a lane.
     func close() {
         let held = state.withLock { state in
             state.phase = .closed
@@ -128,7 +130,8 @@ extension SourceIntake {
         for slice in held { Verdict(slice: slice, outcome: .abandoned(.drain)).settle() }
     }
 
-    /// Whether arrivals are refused: the supervisor is draining or has stopped, or the source is being removed.
+    /// Whether the intake refuses arrivals, because the supervisor is draining or has stopped, or because the source is
+    /// being removed.
     var isClosed: Bool { state.withLock { $0.phase == .closed } }
 
     /// Forgets the lane of a removed plugin.

@@ -7,15 +7,17 @@ struct SourceOptions: Sendable {
 
 /// The maximum amount of work from one source inside the supervisor, from submission to settlement.
 ///
-/// When the window is full, `Intake.submit(_:to:)` takes fewer arrivals than offered and the adapter stops reading.
-/// Nothing is dropped.
+/// When the window is full, `Intake.submit(_:to:)` takes fewer arrivals than the adapter offers, and the adapter stops
+/// reading from its transport. Nothing is dropped. Use a smaller window to bound the memory that one source can occupy.
 public struct WindowLimits: Sendable, Hashable {
-    /// The maximum number of arrivals, 1 to 1,000,000; 1,000 by default.
+    /// The maximum number of arrivals. The valid range is 1 to 1,000,000, and the default is 1,000.
     public var arrivals: Int { didSet { check() } }
-    /// The maximum size of their originals, in bytes, 1 to 2^40 - 1; 16 MiB by default. While a quarter of it is free,
-    /// one arrival may exceed it.
+    /// The maximum size of the arrivals' original messages, in bytes. The valid range is 1 to 2^40 - 1, and the default
+    /// is 16 MiB. While a quarter of the limit is free, one arrival may exceed it.
     public var bytes: Int { didSet { check() } }
 
+    /// Creates window limits.
+    ///
     /// - Precondition: Both values are in their ranges.
     public init(arrivals: Int = 1_000, bytes: Int = 16 * 1024 * 1024) {
         self.arrivals = arrivals
@@ -31,16 +33,20 @@ public struct WindowLimits: Sendable, Hashable {
 
 /// The maximum rate of arrivals from one source.
 ///
-/// A source that redelivers is slowed down, and nothing is refused: `Intake.submit(_:to:)` takes fewer arrivals, and
-/// `room()` waits until a quarter of the burst, or one second's worth if that is less, is available. For any other
-/// source, excess arrivals are `rejected(overloaded)`, so that their callers do not wait.
+/// The effect depends on the source. A source that redelivers messages is slowed down, and nothing is refused:
+/// `Intake.submit(_:to:)` takes fewer arrivals, and `room()` waits until enough of the burst is available again. Enough
+/// is a quarter of the burst, or one second's worth if that is less. For any other source, arrivals that exceed the
+/// limit are `rejected(overloaded)`, so that their callers do not wait.
 public struct RateLimit: Sendable, Hashable {
-    /// The long-term rate in arrivals per second, 1 to 10,000,000.
+    /// The long-term rate in arrivals per second. The valid range is 1 to 10,000,000.
     public var perSecond: Int { didSet { check() } }
-    /// The maximum number of arrivals at once after a pause, 1 to 10,000,000; one second's worth by default. Time is
-    /// counted in ticks, 100 ms by default: a burst below one tick's worth limits the rate to one burst per tick.
+    /// The maximum number of arrivals at once after a pause. The valid range is 1 to 10,000,000, and the default is one
+    /// second's worth. Time is counted in ticks of the supervisor, 100 ms by default, so a burst below one tick's worth
+    /// limits the rate to one burst per tick.
     public var burst: Int { didSet { check() } }
 
+    /// Creates a rate limit.
+    ///
     /// - Precondition: Both values are in their ranges.
     public init(perSecond: Int, burst: Int? = nil) {
         self.perSecond = perSecond
@@ -54,34 +60,43 @@ public struct RateLimit: Sendable, Hashable {
     }
 }
 
-/// Whether a source's messages are deduplicated by their sender's id, or for CloudEvents by `source` and id.
+/// Whether the messages of a source are deduplicated. A message is identified by its sender's id or, for CloudEvents,
+/// by `source` and id.
 ///
-/// A duplicate of a running message receives its outcome at the same time. A duplicate of a handled message receives
-/// the same outcome without a call. After any other outcome the message runs again. The same id with another name or
-/// body is `rejected(idConflict)`. Ids assigned by Signalbox are never deduplicated.
+/// A duplicate of a running message waits for that message and receives the same outcome. A duplicate of a handled
+/// message receives the outcome `handled` with the same reply, and the plugin is not called. After any other outcome,
+/// the message runs again. A message that reuses an id with another name or body is `rejected(idConflict)`. Ids that
+/// Signalbox assigns are never deduplicated.
 public struct DeduplicationPolicy: Sendable, Hashable {
     enum Choice: Sendable, Hashable { case automatic, never, within(DeduplicationLimits) }
     let choice: Choice
 
-    /// Deduplication within the default ``DeduplicationLimits`` if the adapter has the feature `stableIDs`.
+    /// A policy that deduplicates within the default ``DeduplicationLimits`` if the adapter has the feature
+    /// `stableIDs`.
     public static let automatic = DeduplicationPolicy(choice: .automatic)
-    /// No deduplication.
+    /// A policy that never deduplicates.
     public static let never = DeduplicationPolicy(choice: .never)
-    /// Returns a policy that ignores the adapter's features. Senders must give each message a unique id.
+    /// Returns a policy that deduplicates within these limits, whatever the adapter's features are. Use it only if the
+    /// senders give each message a unique id.
     public static func within(_ limits: DeduplicationLimits) -> DeduplicationPolicy {
         DeduplicationPolicy(choice: .within(limits))
     }
 }
 
-/// The limits on the ids that a source remembers for deduplication.
+/// The limits on the ids that a source remembers for deduplication. A duplicate whose id has been forgotten runs again.
 public struct DeduplicationLimits: Sendable, Hashable {
-    /// The maximum number of ids, 1 to 10,000,000; 10,000 by default. Beyond it the oldest handled id is forgotten.
+    /// The maximum number of ids. The valid range is 1 to 10,000,000, and the default is 10,000. When the limit is
+    /// exceeded, the oldest handled id is forgotten.
     public var count: Int { didSet { check() } }
-    /// The time an id is remembered after its action was handled, above zero; 10 min by default.
+    /// The time for which an id is remembered after its action was handled. It must be above zero, and the default is
+    /// 10 min.
     public var time: Duration { didSet { check() } }
-    /// The maximum size of stored replies, in bytes, at least 0; 4 MiB by default. The oldest are forgotten first.
+    /// The maximum size of stored replies, in bytes. It must be at least 0, and the default is 4 MiB. When the limit is
+    /// exceeded, the oldest handled ids are forgotten together with their replies.
     public var bytes: Int { didSet { check() } }
 
+    /// Creates deduplication limits.
+    ///
     /// - Precondition: All values are in their ranges.
     public init(count: Int = 10_000, time: Duration = .seconds(600), bytes: Int = 4 * 1024 * 1024) {
         self.count = count

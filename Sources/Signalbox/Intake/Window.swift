@@ -1,13 +1,15 @@
 import Synchronization
 
-/// A count of one source's unsettled arrivals and their bytes. Taken under the intake's lock, released on any thread.
+/// A count of one source's unsettled arrivals and their bytes. Arrivals are counted under the intake's lock and
+/// released on any thread.
 struct Window: ~Copyable {
     let limits: WindowLimits
-    /// The arrivals in the upper 24 bits and the bytes in the lower 40, so that one atomic operation updates both.
+    /// The number of arrivals in the upper 24 bits and the number of bytes in the lower 40, so that one atomic
+    /// operation updates both.
     private let used = Atomic<UInt64>(0)
     private static let bytesMask: UInt64 = (1 << 40) - 1
 
-    /// The arrivals and bytes at the same moment.
+    /// The numbers of arrivals and bytes at the same moment.
     var use: WindowUse {
         let used = used.load(ordering: .relaxed)
         return WindowUse(arrivals: Int(used >> 40), bytes: Int(used & Window.bytesMask))
@@ -21,7 +23,8 @@ struct Window: ~Copyable {
             && Window.hasQuarter(of: limits.bytes, besides: Int(used & Window.bytesMask))
     }
 
-    /// Returns how many of the first lengths fit, and counts them as used. Only one caller at a time.
+    /// Returns how many of the first lengths fit, and counts them as used. Only one caller at a time may call this
+    /// method.
     func take<Lengths: Sequence<Int>>(_ lengths: Lengths) -> Int {
         let before = used.load(ordering: .acquiring)
         var count = Int(before >> 40)
@@ -29,7 +32,8 @@ struct Window: ~Copyable {
         var taken = 0
         var takenBytes = 0
         for length in lengths {
-            // One arrival may exceed the byte limit if room() would return; otherwise its adapter would retry in vain.
+            // If `room()` would return, one arrival may exceed the byte limit. Its adapter would otherwise retry in
+            // vain.
             guard count < limits.arrivals else { break }
             guard bytes + length <= limits.bytes || Window.hasQuarter(of: limits.bytes, besides: bytes) else { break }
             count += 1
@@ -58,10 +62,11 @@ struct Window: ~Copyable {
 public struct WindowUse: Sendable, Hashable {
     /// The number of arrivals.
     public let arrivals: Int
-    /// The size of their originals, in bytes.
+    /// The size of the arrivals' original messages, in bytes.
     public let bytes: Int
 
-    /// Adds the use of a removed source with unsettled arrivals to that of a new source with the same name.
+    /// Returns the sum of both values. A removed source may still have unsettled arrivals when a new source takes its
+    /// name, and the report shows one value for both.
     static func + (one: Self, other: Self) -> Self {
         Self(arrivals: one.arrivals + other.arrivals, bytes: one.bytes + other.bytes)
     }

@@ -5,17 +5,18 @@ struct BatchSlice: Sendable {
     let arrivals: [Arrival]
     var range: Range<Int>
     let sink: any SettlementSink
-    /// The supervisor's tick when the arrivals were routed.
+    /// The supervisor's tick at which the arrivals were routed.
     private(set) var tick: UInt64
-    /// Settles the arrivals.
+    /// The settler of the arrivals' source.
     let settler: Settler
-    /// The plugin the arrivals are meant for, or `nil` if none was found.
+    /// The plugin that the arrivals are meant for, or `nil` if none was found.
     var plugin: PluginEntry?
     /// The number of the next attempt, starting at 1.
     var attempt = 1
     /// The outcomes of the previous failed attempt, if any.
     var failures: FailedCalls?
-    /// The call for the single arrival with its body already decoded, if the lane is ordered by key.
+    /// The call for the only arrival of the slice, whose body has already been decoded. It is set if the lane is
+    /// ordered by key.
     var prepared: (@Sendable (ActionContext) async -> Outcome)?
 
     /// Returns a part of the slice.
@@ -39,7 +40,7 @@ struct BatchSlice: Sendable {
         return part(range.lowerBound..<cut)
     }
 
-    /// Returns a slice of the given positions. Arrivals are copied only if the positions have gaps.
+    /// Returns a slice of the arrivals at the given positions. The arrivals are copied only if the positions have gaps.
     func part(at positions: [Int]) -> BatchSlice {
         guard let first = positions.first, let last = positions.last else {
             return part(range.lowerBound..<range.lowerBound)
@@ -57,7 +58,7 @@ struct BatchSlice: Sendable {
         )
     }
 
-    /// Returns the slice with the tick at which it is routed.
+    /// Returns the same slice with the tick at which it is routed.
     func routed(at tick: UInt64) -> BatchSlice {
         var routed = self
         routed.tick = tick
@@ -69,7 +70,7 @@ struct BatchSlice: Sendable {
         settler.ackDeadlineTicks.map { now - tick >= $0 } ?? false
     }
 
-    /// Settles the arrivals without making the next attempt.
+    /// Settles the arrivals with this outcome, without making another attempt.
     ///
     /// - Parameter isOfAttempt: Whether the outcome is that of the last attempt.
     func settle(_ outcome: Outcome, isOfAttempt: Bool = false) {
@@ -79,8 +80,8 @@ struct BatchSlice: Sendable {
 
     /// Settles one arrival with the outcome of its attempt.
     ///
-    /// - Parameter outcome: The outcome, or `nil` if the deadline passed before the call. A previous failed attempt then
-    ///   determines the outcome.
+    /// - Parameter outcome: The outcome, or `nil` if the deadline passed before the call. If an earlier attempt failed,
+    ///   that attempt then determines the outcome.
     func settle(_ position: Int, _ outcome: Outcome?) {
         if let outcome {
             return settler.settle(self, position, outcome, AttemptCount(started: attempt, isOutcomeOfLast: true))
@@ -109,24 +110,24 @@ struct FailedCalls: Sendable {
         outcomes.indices.contains(position - first) ? outcomes[position - first] : nil
     }
 
-    /// Returns the outcomes for a slice made of the given positions.
+    /// Returns the outcomes for the slice that consists of the given positions.
     func picked(at positions: [Int]) -> FailedCalls {
         FailedCalls(outcomes: positions.compactMap(outcome(at:)), first: 0)
     }
 }
 
-/// The number of attempts at an arrival when it was decided.
+/// The number of attempts at an arrival when its outcome was decided.
 struct AttemptCount: Sendable {
     /// The number of attempts that were started.
     let started: Int
-    /// Whether a plugin or middleware made the outcome in the last attempt. Otherwise the supervisor decided.
+    /// Whether a plugin or middleware made the outcome in the last attempt. Otherwise, the supervisor decided.
     let isOutcomeOfLast: Bool
 
-    /// The value for an arrival decided before its first attempt.
+    /// The value for an arrival that is decided before its first attempt.
     static let none = AttemptCount(started: 0, isOutcomeOfLast: false)
 }
 
-/// A decision on arrivals that was made under a lock. Settle it after the lock is released.
+/// A decision on arrivals that was made under a lock. The caller settles it after it has released the lock.
 struct Verdict: Sendable {
     let slice: BatchSlice
     let outcome: Outcome

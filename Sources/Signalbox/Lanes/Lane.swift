@@ -1,10 +1,10 @@
 import SignalboxCore
 import Synchronization
 
-/// The calls of one plugin for all sources, limited in number and ordered as its options require.
+/// The calls of one plugin for all sources, limited in number and ordered as the plugin's options require.
 ///
-/// Each worker's task lives as long as the lane. The timer never waits for a worker: it settles an overdue call, and
-/// the worker and its ordering group are stalled until the plugin returns.
+/// The task of each worker lives as long as the lane. The timer never waits for a worker: when a call is overdue, the
+/// timer settles it, and the worker and its ordering group stay stalled until the plugin returns.
 final class Lane: Sendable {
     let entry: PluginEntry
     let core: SupervisorCore
@@ -12,7 +12,7 @@ final class Lane: Sendable {
     let timeoutTicks: UInt64
     let state: Mutex<LaneState>
 
-    /// - Parameter isWaitingForPredecessor: Whether calls wait for ``open()``.
+    /// - Parameter isWaitingForPredecessor: Whether the calls wait for ``open()``.
     init(entry: PluginEntry, core: SupervisorCore, lanes: LaneTable, isWaitingForPredecessor: Bool) {
         self.entry = entry
         self.core = core
@@ -29,15 +29,15 @@ final class Lane: Sendable {
         )
     }
 
-    /// Whether no call can start, because every worker has a call that was settled and has not returned.
+    /// Whether no call can start because every worker is occupied by a call that was settled and has not returned.
     var isStalled: Bool { state.withLock { $0.isStalled } }
 
-    /// The sources of calls that were settled and have not returned.
+    /// The sources of the calls that were settled and have not returned.
     var stalledSources: [SourceName] {
         state.withLock { $0.workers.compactMap { $0.isStalled ? $0.current?.settler.source : nil } }
     }
 
-    /// Enqueues a slice, or returns a verdict on it if its calls cannot start.
+    /// Enqueues a slice. If its calls cannot start, this method returns a verdict on the slice instead.
     func enqueue(_ slice: BatchSlice) -> Verdict? {
         let task = slice.sink is OutcomeCollector ? LaneWorker.currentTask : nil
         if let task, lanes.isWaitingForPredecessor(entry, withCallIn: task) {
@@ -54,7 +54,7 @@ final class Lane: Sendable {
         return verdict
     }
 
-    /// Closes the lane. Its tasks end when nothing is left.
+    /// Closes the lane. Its tasks end once they have handled everything in the queues.
     func close() {
         change { state in
             state.isClosed = true
@@ -87,7 +87,7 @@ final class Lane: Sendable {
 }
 
 extension LaneState {
-    /// Returns whether the task is in a call of this lane that must return before the slice can start.
+    /// Returns whether the task is in a call of this lane, so that the slice could start only after that call returns.
     func waitsForItself(_ slice: BatchSlice, in task: Int) -> Bool {
         guard let caller = workers.first(where: { $0.current != nil && $0.worker.isTask(task) }) else { return false }
         if maxConcurrent == 1 { return true }
@@ -96,8 +96,8 @@ extension LaneState {
 }
 
 extension Lane {
-    /// Returns whether an action from the source could not be called at present. With ordering by key, only a fully
-    /// stalled lane counts, because the key is unknown before the action is decoded.
+    /// Returns whether an action from the source could not be called at present. With ordering by key, the key is
+    /// unknown before the action is decoded, so only a fully stalled lane counts.
     func isStalled(for settler: Settler?) -> Bool {
         state.withLock { state in
             if state.isStalled { return true }
@@ -108,7 +108,7 @@ extension Lane {
 }
 
 extension Lane {
-    /// Starts calls, after the replaced plugin has nothing left.
+    /// Allows calls to start. The lane table calls this method when everything of the replaced plugin is settled.
     func open() {
         change { state in
             state.isWaitingForPredecessor = false
@@ -116,8 +116,8 @@ extension Lane {
         }
     }
 
-    /// Lets the replacement of this plugin start if everything here is settled. Calls that were settled and have not
-    /// returned are not awaited.
+    /// Lets the replacement of this plugin start if everything in this lane is settled. A call that was settled and has
+    /// not returned does not delay the replacement.
     func activateReplacement() {
         if state.withLock({ $0.takeActivation() }) { lanes.activateReplacement(of: entry) }
     }
@@ -129,8 +129,8 @@ extension Lane {
 }
 
 extension Lane {
-    /// Abandons a removed source's arrivals whose call has not started. A call in progress continues, because expiring
-    /// it would stall the lane for the other sources.
+    /// Abandons the arrivals of a removed source whose calls have not started. A call in progress continues, because
+    /// expiring it would stall the lane for the other sources.
     func abandonWaiting(of settler: Settler) {
         let (slices, wakeups) = state.withLock { state -> ([BatchSlice], LaneWakeups) in
             var slices = state.takeWaiting { $0.settler === settler } + state.takeRetries { $0.settler === settler }
@@ -147,7 +147,7 @@ extension Lane {
         for slice in slices { slice.settle(.abandoned(.drain)) }
     }
 
-    /// Forgets a removed source, immediately or after its call returns.
+    /// Forgets a removed source. If one of its calls is in progress, this happens after the call returns.
     func forget(_ settler: Settler) {
         state.withLock { $0.forget(settler) }
     }

@@ -1,9 +1,10 @@
 import DequeModule
 import SignalboxCore
 
-/// Failed calls, retries and stalls.
+/// The handling of failed calls, retries and stalls.
 extension LaneState {
-    /// Schedules a retry of a failed call. Its ordering group is held until then, and its worker is free.
+    /// Schedules a retry of a failed call. Until the retry, the ordering group is held and the worker is free for other
+    /// groups.
     mutating func delay(_ retry: ScheduledRetry, at position: Int, behindCall number: UInt64) {
         retries.append(retry)
         guard let group = workers[position].group else { return }
@@ -12,7 +13,8 @@ extension LaneState {
         groups[group].waiting.prepend(rest)
     }
 
-    /// Queues the retries that are due. If the lane is stalled, they end with their last failure.
+    /// Queues the retries that are due. If the lane is stalled, the retries are not made, and each action ends with its
+    /// last failure.
     mutating func queueDueRetries(at now: UInt64) -> [Verdict] {
         guard retries.contains(where: { $0.due <= now }) else { return [] }
         let due = retries.filter { $0.due <= now }
@@ -33,8 +35,8 @@ extension LaneState {
         release(group)
     }
 
-    /// Marks a worker's call as settled and returns what waited for it: its whole group, or the whole lane if every
-    /// worker is stalled.
+    /// Marks the call of a worker as settled, and returns the slices that can no longer start because of it: those of
+    /// the same group or, if every worker is stalled, those of the whole lane.
     mutating func stall(_ position: Int, behindCall number: UInt64) -> [BatchSlice] {
         workers[position].isStalled = true
         stalledBy = workers[position].current?.settler
@@ -48,7 +50,7 @@ extension LaneState {
         return isStalled ? unbegun + takeWaiting() : unbegun
     }
 
-    /// Marks a stalled worker's call as returned.
+    /// Marks the call of a stalled worker as returned.
     mutating func endStall(_ position: Int) {
         workers[position].isStalled = false
         if let group = workers[position].group { groups[group].isStalled = false }
@@ -70,14 +72,14 @@ extension LaneState {
     }
 }
 
-/// A failed action that is called again at a later tick.
+/// A failed action that is to be called again at a later tick.
 struct ScheduledRetry: Sendable {
     let slice: BatchSlice
-    /// The ordering group that is held until then.
+    /// The ordering group, which is held until the retry.
     let group: Int?
     let due: UInt64
 
-    /// Returns the final outcomes of the actions if no further call can be made.
+    /// Returns the outcomes with which the actions end if no further call can be made.
     func verdicts() -> [Verdict] {
         slice.range.compactMap { position in
             slice.failures?.outcome(at: position).map {

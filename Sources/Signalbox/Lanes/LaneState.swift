@@ -2,7 +2,7 @@ import DequeModule
 import SignalboxCore
 import Synchronization
 
-/// The queues and workers of a lane: the state behind its lock, without threads or waiting.
+/// The queues and workers of a lane. This is the state behind the lane's lock, and it uses no threads and never waits.
 struct LaneState: Sendable {
     let order: LaneOptions.Order
     let maxConcurrent: Int
@@ -13,28 +13,29 @@ struct LaneState: Sendable {
     private(set) var unusedGroups: [Int] = []
     private(set) var sources: [ObjectIdentifier: Int] = [:]
     private(set) var keys: [LaneKey: Int] = [:]
-    /// The groups with a call that can start, each at most once. They are served in turn.
+    /// The groups with a call that can start. Each group is listed at most once, and the groups take turns.
     private(set) var ready = Deque<Int>()
-    /// The groups of sources whose actions' keys are unknown.
+    /// The groups of sources that have actions with unknown keys.
     private(set) var unsorted = Deque<Int>()
-    /// The worker that decodes keys. Only one does, so that actions with equal keys stay in order.
+    /// The worker that decodes keys. Only one worker does so at a time, because actions with equal keys must stay in
+    /// order.
     var sorter: Int?
-    /// Whether all workers with more than one action have been asked to yield.
+    /// Whether every worker with more than one action has been asked to yield.
     private(set) var hasAskedToYield = false
 
     var workers: [LaneWorkerState] = []
     private(set) var parked: [Int] = []
     private(set) var ended: [Int] = []
     var retries: [ScheduledRetry] = []
-    /// Whether no more slices will come. The workers' tasks end when nothing is left.
+    /// Whether the lane receives no more slices. The tasks of the workers then end once everything is handled.
     var isClosed = false
-    /// Whether calls must wait until the replaced plugin has nothing left.
+    /// Whether the calls must wait until everything of the replaced plugin is settled.
     var isWaitingForPredecessor: Bool
     /// Whether the replacement of this plugin has been allowed to start.
     var hasActivatedReplacement = false
-    /// The number of arrivals rejected because the lane is stalled.
+    /// The number of arrivals that were rejected because the lane is stalled.
     var unavailable = 0
-    /// The limit on log lines about them.
+    /// The limit on log lines about the rejected arrivals.
     var report: CountReport
     /// The source of the call that last stalled the lane.
     var stalledBy: Settler?
@@ -42,15 +43,15 @@ struct LaneState: Sendable {
     /// The maximum number of actions whose keys a worker decodes at once.
     private static let sortedAtOnce = 32
 
-    /// Whether no call can start, because every worker has a call that was settled and has not returned.
+    /// Whether no call can start because every worker is occupied by a call that was settled and has not returned.
     var isStalled: Bool { workers.count >= maxConcurrent && workers.allSatisfy(\.isStalled) }
 
     private var isEmpty: Bool {
         retries.isEmpty && sorter == nil && groups.allSatisfy(\.waiting.isEmpty)
     }
 
-    /// Returns `true` once, when the replacement of this plugin may start: the lane is closed and empty, and every call
-    /// in progress is settled.
+    /// Returns `true` once, when the replacement of this plugin may start. By then the lane is closed and empty, and
+    /// every call in progress is settled.
     mutating func takeActivation() -> Bool {
         guard isClosed, !hasActivatedReplacement, !isWaitingForPredecessor, isEmpty,
             workers.allSatisfy({ $0.current == nil || $0.isStalled })
@@ -102,21 +103,22 @@ extension LaneState {
         return unused
     }
 
-    /// Lists the group to be served, if it has waiting actions and no call in progress.
+    /// Adds the group to the list of groups to serve, if it has waiting actions and no call in progress.
     mutating func list(_ group: Int) {
         guard !groups[group].isListed, !groups[group].isHeld, !groups[group].waiting.isEmpty else { return }
         groups[group].isListed = true
         if order == .key, groups[group].key == nil { unsorted.append(group) } else { ready.append(group) }
     }
 
-    /// Forgets a source that submits nothing more.
+    /// Forgets a source that will submit nothing more.
     mutating func forget(_ settler: Settler) {
         guard let group = sources.removeValue(forKey: ObjectIdentifier(settler)) else { return }
         groups[group].isLeft = true
         release(group)
     }
 
-    /// Lists a group without a call in progress. An empty group of a key or a removed source is freed instead.
+    /// Adds a group without a call in progress to the list. If the group is empty and belongs to a key or to a removed
+    /// source, it is freed instead.
     mutating func release(_ group: Int) {
         let key = groups[group].key
         guard groups[group].waiting.isEmpty, !groups[group].isHeld, !groups[group].isListed,
@@ -127,7 +129,7 @@ extension LaneState {
         unusedGroups.append(group)
     }
 
-    /// Returns the unstarted part of a worker's slice to the front of its group's queue.
+    /// Returns the part of a worker's slice that has not started to the front of its group's queue.
     mutating func putBack(_ slice: BatchSlice, to group: Int?) {
         let group = group ?? self.group(of: slice.settler)
         groups[group].waiting.prepend(slice)
@@ -176,7 +178,8 @@ extension LaneState {
         return nil
     }
 
-    /// The maximum number of actions a worker takes at once: one while another group waits, otherwise a whole slice.
+    /// The maximum number of actions that a worker takes at once. A worker takes one action while another group waits,
+    /// or if actions without an order may run concurrently. Otherwise, it takes a whole slice.
     private var turnLength: Int {
         if callsWholeSlices { return .max }
         if order == .none, maxConcurrent > 1 { return 1 }
@@ -185,8 +188,8 @@ extension LaneState {
 
     private var hasWork: Bool { !isWaitingForPredecessor && (!ready.isEmpty || (!unsorted.isEmpty && sorter == nil)) }
 
-    /// Assigns available work to parked workers and starts one more worker if permitted. If all are busy, those with
-    /// more than one action are asked to yield. Parked workers end when nothing more will come.
+    /// Assigns available work to parked workers, and starts one more worker if permitted. If all workers are busy,
+    /// those with more than one action are asked to yield. If nothing more will come, the parked workers end.
     mutating func dispatch() -> LaneWakeups {
         var wakeups = LaneWakeups()
         while hasWork, let position = parked.popLast() {
@@ -216,13 +219,13 @@ extension LaneState {
         return wakeups
     }
 
-    /// Whether a worker may have a slice of several actions that it calls one by one.
+    /// Whether a worker may hold a slice of several actions that it calls one by one.
     private var hasLongSlices: Bool {
         guard !callsWholeSlices else { return false }
         return order == .source || (order == .none && maxConcurrent == 1)
     }
 
-    /// Marks the worker's slice as done.
+    /// Marks the slice of the worker as done.
     mutating func finish(_ position: Int) {
         if sorter == position { sorter = nil }
         let group = workers[position].group
@@ -233,7 +236,9 @@ extension LaneState {
         release(group)
     }
 
-    /// - Returns: Whether the worker must end instead, because nothing more will come.
+    /// Stores the continuation of a worker that has no work.
+    ///
+    /// - Returns: `true` if the worker must end instead, because nothing more will come.
     mutating func park(_ position: Int, _ continuation: UnsafeContinuation<LaneWork?, Never>) -> Bool {
         guard !isClosed || !isEmpty else {
             ended.append(position)
@@ -272,9 +277,9 @@ extension LaneState {
 
 /// The next step of a worker.
 enum LaneWork: Sendable {
-    /// Calls the plugin.
+    /// The worker calls the plugin.
     case call(BatchSlice)
-    /// Decodes the bodies to determine their keys.
+    /// The worker decodes the bodies of the actions to determine their keys.
     case sort(BatchSlice)
 }
 
@@ -285,7 +290,7 @@ struct LaneWakeups: Sendable {
         let work: LaneWork?
     }
 
-    /// Usually the only one, which needs no array.
+    /// The first resumption, which is usually the only one. Storing it separately avoids an array.
     private var first: Resumption?
     private var others: [Resumption] = []
     private(set) var started: [LaneWorker] = []

@@ -5,9 +5,11 @@ extension Lane {
     /// The number of actions a worker handles before it yields its thread to other tasks.
     private static let turn = 256
 
-    /// Starts a worker's task. It is detached: a plugin that never returns would keep a parent task alive.
+    /// Starts the task of a worker. The task is detached, because a plugin that never returns would otherwise keep a
+    /// parent task alive.
     func start(_ worker: LaneWorker) {
-        // Any executor preference, even `nil`, is looked up under a lock at each switch: several times per call.
+        // Swift looks up an executor preference under a lock at each switch, which happens several times per call. This
+        // is so even if the preference is `nil`, so the task has a preference only if an executor was given.
         if let executor = core.executor {
             Task.detached(executorPreference: executor) { await self.work(worker) }
         } else {
@@ -115,7 +117,8 @@ extension Lane {
         ActionContext(arrival: arrival, host: slice.settler, attempt: slice.attempt)
     }
 
-    /// Returns whether the deadline has passed, or will have at tick `due`. Without a deadline it reads no clock.
+    /// Returns whether the arrival's deadline has passed, or will have passed at tick `due`. The clock is read only if
+    /// the arrival has a deadline.
     private func isLate(_ arrival: Arrival, at due: UInt64? = nil) -> Bool {
         guard arrival.hasDeadline, let deadline = arrival.uncheckedAction.deadline else { return false }
         let now = core.now
@@ -127,7 +130,7 @@ extension Lane {
 // MARK: - Call completion
 
 extension Lane {
-    /// Settles a call that returned, unless the timer has settled it or it is retried.
+    /// Settles a call that has returned, unless the timer has already settled it or the call is retried.
     ///
     /// - Parameter outcome: The outcome, or `nil` if the deadline passed before the call.
     /// - Returns: Whether the worker continues with its slice.
@@ -151,7 +154,7 @@ extension Lane {
         } else {
             slice.settle(position, outcome)
         }
-        // Otherwise the timer has taken away the rest of the slice.
+        // If the states differ, the timer has taken away the rest of the slice.
         guard found == callState else { return false }
         guard worker.isAskedToYield.load(ordering: .relaxed) else { return true }
         state.withLock { $0.giveWay(worker.position, behindCall: callState.number) }
@@ -162,7 +165,8 @@ extension Lane {
         state.withLock { $0.endStall(worker.position) }
     }
 
-    /// Schedules a retry if the plugin's options, the source's ack deadline and the action's deadline permit it.
+    /// Schedules a retry if the plugin's options, the ack deadline of the source and the deadline of the action permit
+    /// it.
     private func delay(
         _ slice: BatchSlice,
         _ position: Int,
@@ -175,7 +179,7 @@ extension Lane {
         return true
     }
 
-    /// Returns the tick of the next attempt, or `nil` if none is permitted.
+    /// Returns the tick of the next attempt, or `nil` if no further attempt is permitted.
     private func nextAttempt(of slice: BatchSlice) -> UInt64? {
         guard let policy = entry.options.retry, slice.attempt < policy.attempts else { return nil }
         let longest = policy.longestTicks(afterAttempt: slice.attempt, core.configuration.tick)
@@ -225,7 +229,9 @@ extension Lane {
         for position in slice.range where !delayed.contains(position) { slice.settle(position, ends[position]) }
     }
 
-    /// - Returns: The positions to be retried.
+    /// Schedules one retry for all actions of the slice that may be called again.
+    ///
+    /// - Returns: The positions of the actions to be retried.
     private func delay(_ ends: [Int: Outcome], of slice: BatchSlice, _ callState: CallState, _ worker: LaneWorker)
         -> Set<Int>
     {
@@ -243,8 +249,8 @@ extension Lane {
 // MARK: - Keys
 
 extension Lane {
-    /// Decodes a slice's bodies one by one and enqueues each action in the group of its key. The timer treats each
-    /// decoding as a call, because it runs application code too.
+    /// Decodes the bodies of a slice one by one, and enqueues each action in the group of its key. Decoding runs
+    /// application code too, so the timer treats each decoding as a call.
     private func sort(_ slice: BatchSlice, _ worker: LaneWorker) {
         guard case .keyed(let prepare) = entry.call else { return }
         var callState = CallState(.running, call: worker.nextCall)

@@ -2,13 +2,14 @@ import SignalboxCore
 import Synchronization
 
 extension Lane {
-    /// Settles overdue calls, abandons arrivals past their ack deadline and starts due retries, at each tick.
+    /// Settles overdue calls, abandons arrivals past their ack deadline and starts due retries. The timer calls this
+    /// method at each tick.
     ///
-    /// A call is timed from the first tick that observes it, so it has at least its timeout and at most two ticks more,
-    /// without reading a clock.
+    /// A call is timed from the first tick that observes it. It therefore has at least its timeout and at most two
+    /// ticks more, and no clock is read.
     ///
     /// - Parameter queuesRetries: `false` while the caller abandons the rest. A retry that a worker has just received
-    ///   cannot be abandoned and would be called again at each tick.
+    ///   cannot be abandoned, and would otherwise be called again at each tick.
     func tick(_ now: UInt64, queuesRetries: Bool = true) {
         let (verdicts, wakeups) = state.withLock { state -> ([Verdict], LaneWakeups) in
             var verdicts: [Verdict] = []
@@ -44,8 +45,8 @@ extension Lane {
 
     /// Settles everything in the lane with one outcome, including the calls in progress.
     ///
-    /// A worker between two calls cannot be interrupted. In that case only the queues are settled, and the caller tries
-    /// again at the next tick.
+    /// A worker that is between two calls cannot be interrupted. In that case only the queues are settled, and the
+    /// caller tries again at the next tick.
     func abandon(_ reason: Outcome.Abandonment) {
         let outcome = Outcome.abandoned(reason)
         let (verdicts, wakeups) = state.withLock { state -> ([Verdict], LaneWakeups) in
@@ -65,7 +66,7 @@ extension Lane {
         .failed(Outcome.Failure(.timeout, detail: "plugin \(entry.action) did not return within \(entry.timeout)"))
     }
 
-    /// Takes the call in progress away from its task, together with everything that waits for it.
+    /// Takes the call in progress away from its task, together with everything that waits for this call.
     private func expire(
         _ callState: CallState,
         _ position: Int,
@@ -77,14 +78,15 @@ extension Lane {
             state.workers[position].worker.mark(callState, .expired)
         else { return [] }
         let called = state.workers[position].called(callState.number)
-        // Decoding for a key is not an attempt.
+        // Decoding a body to determine its key is not an attempt.
         let isAttempt = state.sorter != position
         let unbegun = state.stall(position, behindCall: callState.number)
         return (called.map { [Verdict(slice: isAttempt ? $0.called : $0, outcome: running)] } ?? [])
             + unbegun.map { Verdict(slice: $0, outcome: waiting) }
     }
 
-    /// Logs the unavailable arrivals that no log line has reported yet, at most once a minute.
+    /// Logs the number of unavailable arrivals that no earlier log line has reported. It writes at most one line a
+    /// minute.
     ///
     /// - Parameter now: The current tick, or `nil` for the final report, which is always due.
     func reportUnavailable(at now: UInt64? = nil) {

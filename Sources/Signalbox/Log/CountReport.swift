@@ -1,11 +1,11 @@
-/// The part of a running count that has been reported, and a limit on the reports: at most one every
-/// ``ticksBetweenLines``. It reads no clock.
+/// The part of a running count that has already been reported. It limits the reports to one every
+/// ``ticksBetweenLines``, and reads no clock.
 struct CountReport: Sendable {
     var ticksBetweenLines: UInt64 = 0
     private(set) var reported = 0
     private(set) var lastTick: UInt64?
 
-    /// Returns the increase to report, or 0 if no line is due.
+    /// Returns the increase to report, or 0 if no report is due.
     ///
     /// - Parameters:
     ///   - total: The running count.

@@ -1,17 +1,20 @@
 import Logging
 import SignalboxCore
 
-/// The kinds of log line the supervisor writes, each with its level and text. Every line has exactly one kind.
+/// The kinds of log line that the supervisor writes. Each kind has one level and one text, and every line has exactly
+/// one kind.
 enum LogKind: String, CaseIterable, Sendable {
     case deadLetter, abandoned, givenBack, lateReturn, stalled, breakerOpened, breakerClosed, dropped, withheld,
         sourceEnded,
         sourceFailed, sourceRemoved, draining, notReturned
 
-    /// - `error`: requires action; the condition does not clear on its own.
-    /// - `warning`: a message was not handled, or log lines are missing.
-    /// - `notice`: nothing was lost, but the event may be of interest.
-    /// - `info`: the supervisor's life cycle, a few lines per run.
-    /// - `debug`: details for troubleshooting. Handled messages are not logged at any level.
+    /// The level of the kind, chosen by these rules:
+    ///
+    /// - `error`: The line requires action, because the condition does not clear by itself.
+    /// - `warning`: A message was not handled, or log lines are missing.
+    /// - `notice`: Nothing was lost, but the event may be of interest.
+    /// - `info`: The line describes the supervisor's life cycle. There are a few such lines per run.
+    /// - `debug`: The line has details for troubleshooting. Handled messages are not logged at any level.
     var level: Logger.Level {
         switch self {
         case .givenBack, .stalled, .sourceFailed, .notReturned: .error
@@ -43,7 +46,7 @@ enum LogKind: String, CaseIterable, Sendable {
         }
     }
 
-    /// The fields a line of this kind may have besides ``LogField/source``.
+    /// The fields that a line of this kind may have besides ``LogField/source``.
     var fields: [LogField] {
         switch self {
         case .deadLetter, .abandoned:
@@ -62,7 +65,7 @@ enum LogKind: String, CaseIterable, Sendable {
     }
 }
 
-/// The fields a log line of the supervisor, an adapter or the command may have.
+/// The fields that a log line of the supervisor, an adapter or the command may have.
 package enum LogField: String, CaseIterable, Sendable {
     case source, action, id, plugin, outcome, code, attempts, advice, unavailable, givenBack, failures, openFor, reason
     case rejectedWhileOpen, dropped, droppedTotal, call, limit, linesWithheld, body
@@ -80,7 +83,7 @@ struct LogFields: Sendable, ExpressibleByDictionaryLiteral {
         for (field, text) in elements { self[field] = text }
     }
 
-    /// The value of a field. Values may be untrusted text; the setter escapes and redacts them.
+    /// The value of a field. A value may be untrusted text, so the setter escapes and redacts it.
     subscript(field: LogField) -> String? {
         get { metadata[field.rawValue].map { "\($0)" } }
         set { metadata[field.rawValue] = newValue.map { .string(Redaction.line($0)) } }
@@ -88,9 +91,9 @@ struct LogFields: Sendable, ExpressibleByDictionaryLiteral {
 }
 
 extension Logger {
-    /// Writes one line: the text of its kind, then the detail and the fields.
+    /// Writes one line, which consists of the text of its kind, the detail and the fields.
     ///
-    /// - Parameter detail: Untrusted text; it is escaped and redacted.
+    /// - Parameter detail: A text that may be untrusted. It is escaped and redacted.
     func write(_ kind: LogKind, _ detail: String? = nil, _ fields: LogFields = LogFields()) {
         assert(
             Set(fields.metadata.keys).isSubset(of: (kind.fields + [.source]).map(\.rawValue)),
@@ -103,7 +106,7 @@ extension Logger {
 }
 
 extension Outcome {
-    /// The reason and detail, for one line.
+    /// The reason and the detail, for use in a single line.
     package var text: String {
         switch self {
         case .handled: name
@@ -113,7 +116,7 @@ extension Outcome {
         }
     }
 
-    /// The action a reader of the log can take.
+    /// The action that a reader of the log can take.
     var advice: String? {
         switch self {
         case .handled: nil

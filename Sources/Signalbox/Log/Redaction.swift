@@ -1,23 +1,25 @@
 import SignalboxCore
 
-/// Redaction of secrets in text that will be shown, such as a log line, an outcome's detail or a span.
+/// Redaction of secrets in text that is shown to people, such as a log line, the detail of an outcome or a span.
 ///
-/// The text of a plugin or an error has no known structure, so redaction matches these forms:
-/// - The value of a secret key in `key=value`, `key: value`, `"key":"value"` and `--key value`, including in a URL's
-///   query and in JSON that is quoted again. A key is secret if it is `pwd` or `pass`, or ends in `token`, `password`,
+/// Use ``line(_:)`` before you log text from a message, a plugin or an error. Such text has no known structure, so
+/// redaction looks for these forms:
+///
+/// - The value of a secret key in `key=value`, `key: value`, `"key":"value"` and `--key value`. This includes a URL's
+///   query, and JSON that is quoted again. A key is secret if it is `pwd` or `pass`, or ends in `token`, `password`,
 ///   `passwd`, `passphrase`, `secret`, `authorization`, `apikey`, `privatekey`, `accesskey`, `credential`,
 ///   `credentials`, `cookie` or `cookies`. Case and the characters `-`, `_` and `.` are ignored. The values of the
 ///   headers `Authorization` and `Cookie` extend to the end of their line.
 /// - The text after `Bearer` or `Basic`.
 /// - The text before the `@` of a URL (`scheme://user:password@host`).
 ///
-/// Secrets in other forms are not found: an unquoted password of several words is shown from its second word on.
-/// Redaction takes time proportional to the length of the text.
+/// Secrets in other forms are not found. For example, if a password has several words and no quotes, its second word
+/// and all later ones stay visible. Redaction takes time proportional to the length of the text.
 public enum Redaction {
-    /// The replacement for a secret: `[redacted]`.
+    /// The text that replaces a secret: `[redacted]`.
     public static let mark = "[redacted]"
 
-    /// Returns the text without its secrets, or the same text if it has none.
+    /// Returns the text without its secrets. If the text has no secrets, it is returned unchanged.
     public static func redacted(_ text: String) -> String {
         var text = text
         let replaced = text.withUTF8 { bytes -> [UInt8]? in
@@ -29,13 +31,13 @@ public enum Redaction {
     }
 
     /// Returns untrusted text as a single line without secrets, for use in a log line. Control characters, line and
-    /// paragraph separators and bidirectional formatting characters become `\u{...}`.
+    /// paragraph separators and bidirectional formatting characters are written as `\u{...}`.
     public static func line(_ text: String) -> String {
         LineText.escaped(redacted(text))
     }
 
-    /// Returns the text without its secrets, at most `limit` Unicode scalars long, for storing and sending. Only the
-    /// first ``readLimit`` bytes of a longer text are read.
+    /// Returns the text without its secrets, at most `limit` Unicode scalars long. Use it for text that is stored or
+    /// sent. If the text is longer than ``readLimit`` bytes, only its beginning is read.
     static func detail(_ text: String, scalars limit: Int = 500) -> String {
         let redacted = redacted(beginning(of: text)).unicodeScalars
         guard let end = redacted.index(redacted.startIndex, offsetBy: limit, limitedBy: redacted.endIndex) else {
@@ -47,7 +49,7 @@ public enum Redaction {
     /// The maximum number of bytes that ``detail(_:scalars:)`` reads: 64 KiB.
     static let readLimit = 64 * 1_024
 
-    /// Returns the text within the limit, without a final word that the limit may have cut in a secret.
+    /// Returns the text within the limit. If the limit may have cut a secret in its final word, that word is left out.
     private static func beginning(of text: String) -> String {
         let bytes = text.utf8
         guard let end = bytes.index(bytes.startIndex, offsetBy: readLimit, limitedBy: bytes.endIndex),
@@ -63,10 +65,10 @@ struct RedactionScan {
     let text: UnsafeRawBufferPointer
     /// The output so far, or `nil` if nothing has been removed.
     private(set) var output: [UInt8]?
-    /// The position up to which input has been copied to the output or removed.
+    /// The position up to which the input has been copied to the output or removed.
     private(set) var copied = 0
     private(set) var position = 0
-    /// The position up to which an earlier search found no `@`.
+    /// The position before which an earlier search found no `@`.
     private(set) var noAtBefore = 0
 
     /// The text without its secrets, or `nil` if it has none.
@@ -86,10 +88,10 @@ struct RedactionScan {
         }
     }
 
-    /// Removes a range and continues after it.
+    /// Removes a range from the output, and continues after the range.
     private mutating func redact(_ range: Range<Int>) {
         guard !range.isEmpty else { return }
-        // In place: a second reference would make each append copy the whole output.
+        // The output is changed in place, because a second reference would make each append copy all of it.
         if output == nil { output = [] }
         output?.append(contentsOf: text[copied..<range.lowerBound])
         output?.append(contentsOf: Redaction.mark.utf8)
@@ -139,7 +141,7 @@ extension RedactionScan {
         }
     }
 
-    /// Redacts an unquoted value, unless it is a word such as `null` or `true` that indicates no secret.
+    /// Redacts an unquoted value, unless the value is a word such as `null` or `true`, which cannot be a secret.
     private mutating func redactPlain(_ start: Int, isMember: Bool = false) {
         let range = start..<text.endOfValue(from: start, isMember: isMember)
         guard !["null", "nil", "none", "true", "false"].contains(where: { text[range].elementsEqual($0.utf8) }) else {
@@ -152,9 +154,9 @@ extension RedactionScan {
 // MARK: - URLs
 
 extension RedactionScan {
-    /// Redacts the text before the last `@` of an authority. A `/` in a password ends the authority for any URL parser.
-    /// If the text before the `/` is not a host with a port, the search for the `@` therefore extends to the end of the
-    /// word.
+    /// Redacts the text before the last `@` of an authority. For any URL parser, a `/` in a password ends the
+    /// authority. If the text before the `/` is not a host with a port, the search for the `@` therefore extends to the
+    /// end of the word.
     private mutating func readAuthority() {
         let start = position + 3
         position = start
@@ -172,9 +174,9 @@ extension RedactionScan {
     }
 }
 
-/// A run of letters, digits, `-`, `_` and `.` that ``Redaction`` checks.
+/// A run of letters, digits, `-`, `_` and `.` that ``Redaction`` checks for a key or a scheme.
 struct SecretWord {
-    /// The maximum length of a compared key, in bytes. Only the end of a longer key is compared.
+    /// The maximum length of a key in a comparison, in bytes. If a key is longer, only its end is compared.
     private static let lengthCompared = 32
 
     private static let keys = [
@@ -190,7 +192,7 @@ struct SecretWord {
 
     init(_ bytes: UnsafeRawBufferPointer) {
         self.bytes = bytes
-        // Every scheme and key has at least three letters, so shorter words need no further work.
+        // Every scheme and key has at least three letters, so a shorter word needs no further work.
         guard bytes.count >= 3 else {
             name = []
             return
@@ -214,11 +216,11 @@ struct SecretWord {
 }
 
 extension SecretWord {
-    /// An HTTP authentication scheme (RFC 6750, RFC 7617) that precedes the secret itself.
+    /// An HTTP authentication scheme, which precedes the secret itself (RFC 6750, RFC 7617).
     enum Scheme {
         case bearer
         case basic
-        /// `basic` in lowercase, which is also an English word.
+        /// The scheme `basic` in lowercase, which is also an English word.
         case basicInSmallLetters
 
         private static let plainWords = [
@@ -226,7 +228,7 @@ extension SecretWord {
             "challenge", "access", "and", "or", "of", "is", "was",
         ]
 
-        /// Returns whether the following word is ordinary text and not a secret.
+        /// Returns whether the word that follows is ordinary text and not a secret.
         func isFollowedBy(plainWord word: UnsafeRawBufferPointer) -> Bool {
             let small = word.map(\.inLowerCase)
             if Scheme.plainWords.contains(where: { small.elementsEqual($0.utf8) }) { return true }

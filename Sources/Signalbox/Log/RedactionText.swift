@@ -1,7 +1,7 @@
 /// Searches for the end of a key's value in a text that ``Redaction`` reads.
 extension UnsafeRawBufferPointer {
-    /// Returns the range inside a quoted value, or `nil` if no quote opens at `start`. An unclosed quote extends to the
-    /// end of the text.
+    /// Returns the range inside a quoted value, or `nil` if no quote opens at `start`. If the quote is not closed, the
+    /// range extends to the end of the text.
     func quotedValue(from start: Int) -> Range<Int>? {
         let isEscaped = byte(at: start) == UInt8(ascii: "\\")
         let open = isEscaped ? start + 1 : start
@@ -9,10 +9,10 @@ extension UnsafeRawBufferPointer {
         return (open + 1)..<closing(quote, isEscaped: isEscaped, from: open + 1)
     }
 
-    /// Returns the end of an unquoted value: white space or an `&` outside brackets, or the quote or bracket that
-    /// encloses both key and value. Trailing sentence punctuation is excluded.
+    /// Returns the end of an unquoted value. The value ends at white space, at an `&` outside brackets, or at the quote
+    /// or bracket that encloses both key and value. Punctuation that ends a sentence is not part of the value.
     ///
-    /// - Parameter isMember: Whether the key is quoted, so that a `,` or the object's bracket also ends the value.
+    /// - Parameter isMember: Whether the key is quoted, so that a `,` or the bracket of the object also ends the value.
     func endOfValue(from start: Int, isMember: Bool = false) -> Int {
         var position = start
         var depth = 0
@@ -34,14 +34,15 @@ extension UnsafeRawBufferPointer {
         return position
     }
 
-    /// Returns the end of a header's line, or of the quotes around it.
+    /// Returns the end of a header's line or, if the line is in quotes, the end of the quoted text.
     func endOfLine(from start: Int, isInQuotes: Bool) -> Int {
         end(from: start) { byte in
             byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") || isInQuotes && byte.isQuote
         }
     }
 
-    /// Returns the position of the closing quote, or of the backslash before it if quotes are escaped.
+    /// Returns the position of the closing quote. If quotes are escaped, this is the position of the backslash before
+    /// the quote.
     private func closing(_ quote: UInt8, isEscaped: Bool, from start: Int) -> Int {
         var position = start
         while let byte = byte(at: position) {
@@ -58,7 +59,7 @@ extension UnsafeRawBufferPointer {
     }
 }
 
-/// Lookups that ``Redaction`` makes at positions in a text. Unless noted, a position may be out of bounds.
+/// Lookups that ``Redaction`` makes at positions in a text. Unless noted otherwise, a position may be out of bounds.
 extension UnsafeRawBufferPointer {
     func byte(at position: Int) -> UInt8? {
         indices.contains(position) ? self[position] : nil
@@ -73,8 +74,8 @@ extension UnsafeRawBufferPointer {
         return position
     }
 
-    /// Returns whether `://` before a URL's authority (RFC 3986, 3.2) starts at `position`, which must be within the
-    /// text.
+    /// Returns whether the `://` before the authority of a URL (RFC 3986, 3.2) starts at `position`, which must be
+    /// within the text.
     func isAuthorityMark(at position: Int) -> Bool {
         self[position] == UInt8(ascii: ":") && byte(at: position + 1) == UInt8(ascii: "/")
             && byte(at: position + 2) == UInt8(ascii: "/")
@@ -84,14 +85,14 @@ extension UnsafeRawBufferPointer {
         end(from: start) { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
     }
 
-    /// Returns the position after the quote that closes a key, escaped or not.
+    /// Returns the position after the quote that closes a key, whether or not the quote is escaped.
     func skippingQuote(from start: Int) -> Int {
         let quote = byte(at: start) == UInt8(ascii: "\\") ? start + 1 : start
         return isQuote(at: quote) ? quote + 1 : start
     }
 
-    /// Returns the separator between a key and its value: `=`, `=>`, `:`, or a percent-encoded `=` or `:`. Neither `==`
-    /// nor a URL's `://` is a separator.
+    /// Returns the separator between a key and its value, which is `=`, `=>`, `:`, or a percent-encoded `=` or `:`.
+    /// Neither `==` nor the `://` of a URL is a separator.
     func separator(at position: Int) -> (length: Int, isColon: Bool)? {
         switch (byte(at: position), byte(at: position + 1)) {
         case (UInt8(ascii: "="), UInt8(ascii: "=")): return nil
@@ -136,7 +137,8 @@ extension UnsafeRawBufferPointer {
         end(from: start) { $0.isBlank || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "<") }
     }
 
-    /// Returns whether the authority has a `:` followed by anything but a port's digits, as in `user:password`.
+    /// Returns whether the authority has a `:` that is followed by anything other than the digits of a port, as in
+    /// `user:password`.
     func isNoHostWithPort(_ authority: Range<Int>) -> Bool {
         guard byte(at: authority.lowerBound) != UInt8(ascii: "["),
             let colon = self[authority].firstIndex(of: UInt8(ascii: ":"))
@@ -190,7 +192,7 @@ extension UInt8 {
         isBlank || self == UInt8(ascii: "&") || self == UInt8(ascii: "<") || self == UInt8(ascii: ">")
     }
 
-    /// Whether the byte ends a URL's authority, whatever text surrounds the URL.
+    /// Whether the byte ends the authority of a URL, whatever text surrounds the URL.
     var endsAuthority: Bool {
         #"/?#\"<>"#.utf8.contains(self)
     }

@@ -2,16 +2,20 @@ public import SignalboxCore
 import Synchronization
 
 extension Supervisor {
-    /// Explains what would happen to an arrival if it were submitted at this moment. Runs nothing and changes nothing.
+    /// Explains what would happen to an arrival if it were submitted at this moment. This method calls no plugin and
+    /// changes no state.
     ///
-    /// Every stage is checked, including those after the one that stops the arrival. Only an unreadable message or a
-    /// missing plugin ends the check early. The body is decoded as the plugin's `Info`, even if an earlier stage stops
-    /// the arrival. The state of a stage, such as an open circuit breaker or a stalled lane, may differ when an arrival
-    /// is submitted. Middleware is not called, so its effect is unknown. While the supervisor drains, after it has
-    /// stopped, and while the source is being removed, the verdict is `closed`; the steps ignore the closure.
+    /// Use it to find out why a message does not reach its plugin. Every stage is checked, including those after the
+    /// one that stops the arrival. Only an unreadable message or a missing plugin ends the check early. The body is
+    /// decoded as the plugin's `Info`, even if an earlier stage stops the arrival. Middleware is not called, so its
+    /// effect is unknown.
     ///
-    /// - Parameter arrival: An arrival as an adapter creates it; its origin is trusted. The source's options apply if
-    ///   the source has been added.
+    /// The state of a stage, such as an open circuit breaker or a stalled lane, may have changed by the time an arrival
+    /// is submitted. While the supervisor drains, after it has stopped, and while the source is being removed, the
+    /// verdict is `closed`. The steps are the same as those of an open source.
+    ///
+    /// - Parameter arrival: An arrival as an adapter creates it, whose origin is trusted. The options of the source
+    ///   apply if the source has been added.
     public func explain(_ arrival: Arrival) -> Explanation {
         let source = arrival.origin.source
         let (intake, isClosed) = state.withLock { ($0.intakes[source], $0.phase == .draining || $0.phase == .stopped) }
@@ -21,7 +25,7 @@ extension Supervisor {
     }
 }
 
-/// An explainer that checks every stage for an arrival, in the order of the path.
+/// An explainer that checks every stage for an arrival, in the order of the arrival's path.
 struct ArrivalExplainer {
     let arrival: Arrival
     /// The state of the source, if the source has been added.
@@ -30,7 +34,7 @@ struct ArrivalExplainer {
     let isTaken: Bool
     let supervisor: Supervisor
 
-    /// A step, and the verdict on the arrival if the step stops it.
+    /// A step and, if the step stops the arrival, the verdict on it.
     typealias StageResult = (step: ExplanationStep, verdict: ExplanationVerdict?)
 
     var explanation: Explanation {
@@ -65,7 +69,8 @@ struct ArrivalExplainer {
         return stop(.intake, ExplanationVerdict(code: "closed", detail: detail))
     }
 
-    /// Returns the plugin's stages. With ordering by key the body comes before the lane, unless the lane is stalled.
+    /// Returns the stages that belong to the plugin. With ordering by key, the body comes before the lane, unless the
+    /// lane is stalled.
     private func results(for action: Action, _ entry: PluginEntry) -> [StageResult] {
         let (lane, body) = (lane(entry), body(action, entry))
         let decodesFirst = entry.options.order == .key && lane.verdict == nil
@@ -119,12 +124,12 @@ struct ArrivalExplainer {
 
     func pass(_ stage: ExplanationStage, _ detail: String) -> StageResult { (ExplanationStep(stage, detail), nil) }
 
-    /// - Parameter detail: The detail of the step; that of the verdict by default.
+    /// - Parameter detail: The detail of the step. By default, it is the detail of the verdict.
     func stop(_ stage: ExplanationStage, _ verdict: ExplanationVerdict, _ detail: String? = nil) -> StageResult {
         (ExplanationStep(stage, passes: false, detail ?? verdict.detail), verdict)
     }
 
-    /// - Parameter configured: The stage's configuration, for the detail before its current state.
+    /// - Parameter configured: The configuration of the stage, which precedes its current state in the detail.
     func stop(_ stage: ExplanationStage, _ outcome: Outcome, configured: String? = nil) -> StageResult {
         let verdict = ExplanationVerdict(outcome)
         return stop(stage, verdict, configured.map { "\($0); \(verdict.detail)" })
@@ -132,7 +137,7 @@ struct ArrivalExplainer {
 }
 
 extension ArrivalExplainer {
-    /// The deduplication step. Arrivals that the access rule rejects are looked up too, unlike on submission.
+    /// The deduplication step. Unlike on submission, the step also looks up arrivals that the access rule rejects.
     var deduplication: StageResult {
         guard let settler else { return unknownSource(.deduplication) }
         guard let deduplication = settler.admission.deduplication else {

@@ -1,10 +1,10 @@
 import SignalboxCore
 
 extension DeadLetter {
-    /// The path of the dead letter: the recorded stages that it passed, and the one that stopped it.
+    /// The path of the dead letter, which consists of the stages that it passed and the stage that stopped it.
     ///
     /// Each access builds the explanation from what was recorded at settlement. Nothing is decoded again, but the
-    /// access rule is checked again for the same facts.
+    /// access rule is checked again with the same facts.
     public var explanation: Explanation {
         let (passed, stopped) = path
         return Explanation(
@@ -42,14 +42,15 @@ extension DeadLetter {
     }
 
     /// The stage at which an attempt determined the outcome. Only decoding reports a body error, and only a plugin
-    /// declines a body; every other rejection comes from middleware.
+    /// declines a body, so every other rejection comes from middleware.
     private var stageInAttempt: ExplanationStage {
         guard case .rejected(let rejection) = outcome else { return .attempts }
         guard rejection.reason == .invalidBody else { return .middleware }
         return rejection.bodyError == nil ? .attempts : .body
     }
 
-    /// Returns the stage at which the supervisor decided. Its stages have distinct reasons.
+    /// Returns the stage at which the supervisor decided. Each stage of the supervisor has a distinct reason, so the
+    /// reason identifies the stage.
     private func stageOfSupervisor(_ plugin: PluginOutline) -> ExplanationStage {
         switch outcome {
         case .handled, .abandoned: .lane
@@ -69,10 +70,10 @@ extension DeadLetter {
 }
 
 extension SettledArrival {
-    /// The ``DeadLetter/explanation`` of the dead letter that the arrival became, or `nil` if it was handled, abandoned
-    /// or a duplicate.
+    /// The ``DeadLetter/explanation`` of the dead letter that the arrival became. It is `nil` if the arrival was
+    /// handled or abandoned, or was a duplicate.
     ///
-    /// Each access builds the explanation, and checks the access rule again for the same facts.
+    /// Each access builds the explanation, and checks the access rule again with the same facts.
     public var explanation: Explanation? {
         guard !isDuplicate else { return nil }
         switch outcome {
@@ -84,13 +85,13 @@ extension SettledArrival {
     }
 }
 
-/// A plugin's description for explanations after its removal. It excludes the plugin's code, so a dead letter keeps
-/// alive only what the access rule holds.
+/// A description of a plugin that explanations keep after the plugin is removed. It does not contain the plugin's code,
+/// so a dead letter keeps alive only what the access rule holds.
 final class PluginOutline: Sendable {
     let holder: String
     let rule: AccessRule
     let maximumAttempts: Int
-    /// The rejection by the plugin's open circuit breaker.
+    /// The rejection by the open circuit breaker of the plugin.
     let refusal: Outcome.Rejection?
 
     init(_ holder: String, _ rule: AccessRule, _ options: LaneOptions, _ breaker: CircuitBreaker?) {

@@ -1,8 +1,8 @@
-/// The metrics of a supervisor, with their labels. Their names are defined only here.
+/// The metrics of a supervisor, with their labels. No other file defines their names.
 ///
-/// Names are in snake case, end in the unit and, for counters, in `_total`, as Prometheus and OpenMetrics expect.
-/// StatsD and OpenTelemetry accept them unchanged. Dots would be rewritten for Prometheus, so that the names here could
-/// not be found there.
+/// The names are in snake case and end in the unit. The names of counters end in `_total`. Prometheus and OpenMetrics
+/// expect this form, and StatsD and OpenTelemetry accept the names unchanged. If the names contained dots, Prometheus
+/// would rewrite them, and a search in Prometheus for a name from this file would find nothing.
 enum MetricName: String, CaseIterable, Sendable {
     case outcomes = "signalbox_outcomes_total"
     case attempts = "signalbox_attempts_total"
@@ -25,13 +25,13 @@ enum MetricName: String, CaseIterable, Sendable {
     }
 }
 
-/// The labels of a supervisor's metrics. No value comes from a message, so their number is bounded by the program's
-/// sources and plugins.
+/// The labels of a supervisor's metrics. No label value comes from a message, so the sources and plugins of the program
+/// bound the number of values.
 enum MetricLabel: String, CaseIterable, Sendable {
     case source, plugin, outcome, code
 
-    /// The plugin label of arrivals without a plugin.
+    /// The plugin label of arrivals for which no plugin was found.
     static let noPlugin = "none"
-    /// The source and plugin label of series over ``MetricsMiddleware/seriesLimit``.
+    /// The source and plugin label of the series that exceed ``MetricsMiddleware/seriesLimit``.
     static let other = "other"
 }

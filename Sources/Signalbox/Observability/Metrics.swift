@@ -4,13 +4,18 @@ import Synchronization
 
 /// Middleware that counts and times a supervisor's work through swift-metrics.
 ///
-/// Create one per supervisor, and add it before plugins are called: `supervisor.use(MetricsMiddleware())`. It counts
-/// every outcome, including those of arrivals that reached no plugin, and times each call. docs/observability.md lists
-/// the metrics. No label value comes from a message. Metrics are created once per source and plugin; each action then
-/// costs two lookups, two clock readings and no allocation.
+/// Create one instance per supervisor, and add it before plugins are called:
+///
+/// ```swift
+/// supervisor.use(MetricsMiddleware())
+/// ```
+///
+/// The middleware times each call and counts every outcome, including those of arrivals that reached no plugin. The
+/// metrics are listed in docs/observability.md. No label value comes from a message. The metrics are created once per
+/// source and plugin, so each action costs two lookups, two clock readings and no allocation.
 public final class MetricsMiddleware: Middleware, OutcomeObserver, ReportObserver {
-    /// The maximum number of source and plugin pairs with separate metrics: 4,096. Further pairs are counted together
-    /// under the label `other`.
+    /// The maximum number of source and plugin pairs that have separate metrics, which is 4,096. Further pairs are
+    /// counted together under the label `other`.
     public static let seriesLimit = 4_096
 
     private let cache: MetricCache
@@ -18,7 +23,10 @@ public final class MetricsMiddleware: Middleware, OutcomeObserver, ReportObserve
     private let callsStalled: Meter
     private let droppedReported = Mutex(CountReport())
 
-    /// - Parameter factory: The factory, or `nil` for that of `MetricsSystem`, which must be bootstrapped first.
+    /// Creates the middleware.
+    ///
+    /// - Parameter factory: The factory that makes the metrics, or `nil` for the factory of `MetricsSystem`, which must
+    ///   be bootstrapped first.
     public convenience init(factory: (any MetricsFactory)? = nil) {
         self.init(factory: factory ?? MetricsSystem.factory, seriesLimit: MetricsMiddleware.seriesLimit)
     }
@@ -30,7 +38,7 @@ public final class MetricsMiddleware: Middleware, OutcomeObserver, ReportObserve
         callsStalled = maker.meter(.callsStalled)
     }
 
-    /// Times the call.
+    /// Passes the action on, and times the call.
     public func handle(_ context: ActionContext, next: MiddlewareNext) async -> Outcome {
         let start = ContinuousClock.now
         let outcome = await next(context)
@@ -40,7 +48,7 @@ public final class MetricsMiddleware: Middleware, OutcomeObserver, ReportObserve
         return outcome
     }
 
-    /// Counts the outcome.
+    /// Counts the outcome of the arrival.
     public func settled(_ arrival: SettledArrival) {
         let source = arrival.arrival.origin.source
         let metrics = cache.metrics(of: source, arrival.plugin)
@@ -56,8 +64,8 @@ public final class MetricsMiddleware: Middleware, OutcomeObserver, ReportObserve
         }
     }
 
-    /// Updates the metrics that have no event. The supervisor calls this method once a second; call it with
-    /// ``Supervisor/report`` before a scrape if that is too infrequent.
+    /// Updates the metrics that no event updates, such as the use of a window. The supervisor calls this method once a
+    /// second. If that is too infrequent, call it with ``Supervisor/report`` before a scrape.
     public func reported(_ report: SupervisorReport) {
         for (source, counts) in report.sources {
             cache.metrics(of: source).record(counts, report.windows[source])
@@ -68,9 +76,10 @@ public final class MetricsMiddleware: Middleware, OutcomeObserver, ReportObserve
     }
 }
 
-/// The metrics created so far, by source and plugin. A lookup does not allocate. Safe on any thread.
+/// The metrics created so far, by source and plugin. A lookup does not allocate. The cache is safe to use from any
+/// thread.
 final class MetricCache: Sendable {
-    /// A source, and the plugin that an arrival from it was meant for.
+    /// A source, together with the plugin that an arrival from this source was meant for.
     private struct Pair: Hashable {
         let source: SourceName
         let plugin: ActionName?
@@ -78,11 +87,11 @@ final class MetricCache: Sendable {
 
     private struct State {
         var pairs: [Pair: PluginMetrics] = [:]
-        /// The metrics by source; `nil` is every source over the limit.
+        /// The metrics by source. The key `nil` stands for every source that exceeds the limit.
         var sources: [SourceName?: SourceMetrics] = [:]
-        /// The last lookup, because consecutive arrivals often match.
+        /// The result of the last lookup, because consecutive arrivals often have the same source and plugin.
         var last: (pair: Pair, metrics: PluginMetrics)?
-        /// The metrics of every pair over the limit.
+        /// The metrics of all pairs that exceed the limit.
         var other: PluginMetrics?
     }
 
@@ -95,7 +104,10 @@ final class MetricCache: Sendable {
         self.limit = limit
     }
 
-    /// - Parameter plugin: The plugin's registered name. It is stored, so it must not share the memory of a batch.
+    /// Returns the metrics of a source and a plugin, and creates them on first use.
+    ///
+    /// - Parameter plugin: The plugin's registered name. The cache stores it, so it must not share the memory of a
+    ///   batch.
     func metrics(of source: SourceName, _ plugin: ActionName?) -> PluginMetrics {
         state.withLock { state in
             if let last = state.last, last.pair.source == source, MetricCache.areEqual(last.pair.plugin, plugin) {
@@ -137,7 +149,7 @@ final class MetricCache: Sendable {
 
     private static func areEqual(_ left: ActionName?, _ right: ActionName?) -> Bool {
         guard let left, let right else { return left == nil && right == nil }
-        // Nearly always the same registration.
+        // Both names nearly always come from the same registration, so their bytes need not be compared.
         let (own, other) = (left.bytes, right.bytes)
         if own.storage === other.storage, own.start == other.start, own.length == other.length { return true }
         return left.bytes.withUnsafeBytes { left in
@@ -151,7 +163,7 @@ final class PluginMetrics: Sendable {
     let attempts: Counter
     let duration: Timer
     private let handled: Counter
-    /// The counters by code, created on first use; about a dozen.
+    /// The counters by code. They are created on first use, and there are about a dozen.
     private let others = Mutex<[String: Counter]>([:])
     private let maker: MetricMaker
     private let source: String
@@ -202,6 +214,8 @@ final class SourceMetrics: Sendable {
         windowBytes = maker.meter(.windowBytes, [source])
     }
 
+    /// Records the counts and the window use of the source.
+    ///
     /// - Parameter window: The window use, or `nil` for a removed source without unsettled arrivals.
     func record(_ counts: OutcomeCounts, _ window: WindowUse?) {
         let new = lateReturnsReported.withLock { $0.take(of: counts.lateReturns) }
@@ -211,7 +225,7 @@ final class SourceMetrics: Sendable {
     }
 }
 
-/// A maker of the metrics in ``MetricName`` with their labels.
+/// A maker of the metrics in ``MetricName``, which adds their labels.
 struct MetricMaker: Sendable {
     let factory: any MetricsFactory
 

@@ -3,16 +3,25 @@ public import Tracing
 
 /// Middleware that creates spans for a supervisor's work through swift-distributed-tracing.
 ///
-/// - Each call of a plugin has a span of kind `consumer` named `ACTION process` (OpenTelemetry, semantic conventions
-///   for messaging). It lasts until the call returns, even after a timeout, and is the parent of the plugin's spans. A
-///   failed call has status error, with the failure as its message.
-/// - Each decision of the supervisor has a span of zero length and no attempt number: an arrival that was not called,
-///   that was settled before its call returned, or that is a duplicate.
+/// Add this middleware before any other middleware:
 ///
-/// The action in a span's name is the one the plugin is registered for, so that outsiders cannot create names; without
-/// a plugin the name is `process`. Add this middleware before any other: an outcome that outer middleware returns has
-/// no span, because the supervisor treats it as the call's. If the source's facts are `TraceCarrying` and carry a W3C
-/// `traceparent`, the span is a child of it. docs/observability.md lists the attributes. Spans never contain the body.
+/// ```swift
+/// supervisor.use(TracingMiddleware())
+/// ```
+///
+/// It creates two kinds of span:
+///
+/// - Each call of a plugin has a span of kind `consumer` named `ACTION process` (OpenTelemetry, semantic conventions
+///   for messaging). The span lasts until the call returns, even after a timeout, and is the parent of the plugin's
+///   spans. If the call failed, the span has status error, with the failure as its message.
+/// - Each decision of the supervisor has a span of zero length and no attempt number. Such a decision concerns an
+///   arrival that was not called, that was settled before its call returned, or that is a duplicate.
+///
+/// The action in the name of a span is the one that the plugin is registered for, so that outsiders cannot create
+/// names. Without a plugin, the name is `process`. If outer middleware returns an outcome without calling this
+/// middleware, there is no span, because the supervisor treats that outcome as the call's. If the facts of the source
+/// are `TraceCarrying` and carry a W3C `traceparent`, the span is a child of that parent. The attributes are listed in
+/// docs/observability.md. Spans never contain the body.
 public struct TracingMiddleware: Middleware, OutcomeObserver {
     private let tracer: any Tracer
     private let takesParents: Bool
@@ -20,15 +29,15 @@ public struct TracingMiddleware: Middleware, OutcomeObserver {
     /// Creates the middleware.
     ///
     /// - Parameters:
-    ///   - tracer: The tracer, or `nil` for that of `InstrumentationSystem`, which must be bootstrapped first.
-    ///   - takesParents: Whether a message may name its parent trace. Set `false` if senders are not trusted to choose
-    ///     the traces of the program's spans, or whether these are sampled.
+    ///   - tracer: The tracer, or `nil` for the tracer of `InstrumentationSystem`, which must be bootstrapped first.
+    ///   - takesParents: Whether a message may name its parent trace. Use `false` if the senders are not trusted to
+    ///     choose the traces of the program's spans, or to decide whether these traces are sampled.
     public init(tracer: (any Tracer)? = nil, takesParents: Bool = true) {
         self.tracer = tracer ?? InstrumentationSystem.tracer
         self.takesParents = takesParents
     }
 
-    /// Creates the span of one call.
+    /// Passes the action on, and creates the span of the call.
     public func handle(_ context: ActionContext, next: MiddlewareNext) async -> Outcome {
         let span = begin(context.arrival, plugin: next.plugin)
         let outcome = await ServiceContext.$current.withValue(span.context) { await next(context) }
@@ -40,7 +49,7 @@ public struct TracingMiddleware: Middleware, OutcomeObserver {
         return outcome
     }
 
-    /// Creates the span of an arrival that is not described by the span of a call.
+    /// Creates the span of an arrival, unless the span of a call describes it already.
     public func settled(_ arrival: SettledArrival) {
         guard !arrival.isOutcomeOfAttempt || arrival.isDuplicate else { return }
         let span = begin(arrival.arrival, plugin: arrival.plugin)
@@ -61,7 +70,7 @@ public struct TracingMiddleware: Middleware, OutcomeObserver {
     }
 }
 
-/// The attributes of the spans of ``TracingMiddleware``. Their names are defined only here.
+/// The attributes of the spans of ``TracingMiddleware``. No other file defines their names.
 enum SpanField: String, CaseIterable, Sendable {
     case system = "messaging.system"
     case operation = "messaging.operation.type"
@@ -94,17 +103,17 @@ extension Span {
     }
 }
 
-/// The W3C Trace Context of a message, as the carrier that a tracer reads.
+/// The W3C Trace Context of a message, in the form of a carrier that a tracer reads.
 ///
-/// Messages are not trusted. A malformed `traceparent` counts as missing. Only `traceparent` and `tracestate`
-/// are passed on, never baggage.
+/// Messages are not trusted, so a malformed `traceparent` counts as missing. Only `traceparent` and `tracestate` are
+/// passed on to the tracer, and baggage never is.
 struct TraceParentExtractor: Extractor {
     private static let parentKey = "traceparent"
     private static let stateKey = "tracestate"
     /// The maximum length of a `tracestate` that is passed on, in bytes (W3C Trace Context, 3.3.1.5).
     private static let stateLimit = 512
 
-    /// Returns the values to pass on by key, or `nil` if the facts carry no well-formed `traceparent`.
+    /// Returns the values to pass on, by key. The result is `nil` if the facts carry no well-formed `traceparent`.
     static func carrier(of facts: any OriginFacts) -> [String: String]? {
         guard let facts = facts as? any TraceCarrying, let parent = facts.traceValue(forKey: parentKey),
             isParent(parent)
@@ -115,8 +124,9 @@ struct TraceParentExtractor: Extractor {
 
     func extract(key: String, from carrier: [String: String]) -> String? { carrier[key] }
 
-    /// Returns whether the text is version, trace id, parent id and flags in lowercase hexadecimal, joined by `-`. Only
-    /// version 00 is valid, because later ones are undefined (W3C Trace Context, 3.2.2). All-zero ids are invalid.
+    /// Returns whether the text consists of version, trace id, parent id and flags in lowercase hexadecimal, joined by
+    /// `-`. Only version 00 is valid, because later ones are undefined (W3C Trace Context, 3.2.2). All-zero ids are
+    /// invalid.
     private static func isParent(_ text: String) -> Bool {
         let parts = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         guard parts.map(\.count) == [2, 32, 16, 2], parts[0].elementsEqual("00".utf8) else { return false }

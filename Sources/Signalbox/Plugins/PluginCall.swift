@@ -1,15 +1,16 @@
 public import SignalboxCore
 
-/// The call of a registered plugin: decoding the body, running the handler and encoding the reply.
+/// The call of a registered plugin, which decodes the body, runs the handler and encodes the reply.
 ///
-/// It is built by inlinable code, so that decoding is specialized for the plugin's `Info` in the registering module.
+/// Inlinable code builds the call, so that decoding is specialized for the plugin's `Info` in the module that registers
+/// the plugin.
 @usableFromInline
 enum PluginCall: Sendable {
     case sync(@Sendable (ActionContext) -> Outcome)
     case async(@Sendable (ActionContext) async -> Outcome)
-    /// Decodes the body first, because the lane needs the action's key.
+    /// The call decodes the body first, because the lane needs the key of the action.
     case keyed(@Sendable (ActionContext) -> PreparedCall)
-    /// Returns one outcome per context, in the same order.
+    /// The call handles several actions, and returns one outcome per context in the same order.
     case batch(@Sendable ([ActionContext]) async -> [Outcome])
 
     var takesWholeSlices: Bool {
@@ -19,11 +20,11 @@ enum PluginCall: Sendable {
 
 // MARK: - Plugin forms
 
-// Both forms are written out: another asynchronous closure between lane and plugin costs a tenth of a dispatch.
+// Both forms are written out, because another asynchronous closure between lane and plugin costs a tenth of a dispatch.
 extension PluginCall {
     /// Returns the call of a synchronous handler.
     ///
-    /// - Parameter reply: Encodes the handler's result.
+    /// - Parameter reply: A closure that encodes the handler's result.
     @inlinable
     static func make<Info: Decodable & Sendable, Reply>(
         _ order: LaneOrder<Info>,
@@ -40,7 +41,7 @@ extension PluginCall {
         }
     }
 
-    /// Returns the call of an asynchronous handler. Encoding stays synchronous.
+    /// Returns the call of an asynchronous handler. The reply is still encoded synchronously.
     @inlinable
     static func make<Info: Decodable & Sendable, Reply>(
         _ order: LaneOrder<Info>,
@@ -100,22 +101,22 @@ extension PluginCall {
 /// A call whose body has been decoded.
 @usableFromInline
 enum PreparedCall: Sendable {
-    /// The action's key and the call of the plugin.
+    /// The body has been decoded. The values are the action's key and the call of the plugin.
     case keyed(LaneKey, @Sendable (ActionContext) async -> Outcome)
     /// The body does not match the plugin's `Info`.
     case refused(Outcome)
 }
 
 extension ActionContext {
-    /// Decodes the body, before the plugin is called.
+    /// Decodes the body before the plugin is called.
     @inlinable
     func info<Info: Decodable>() throws -> Info {
         do throws(BodyError) { return try body.decode(Info.self) } catch { throw InvalidBody(error: error) }
     }
 }
 
-/// The error of a body that does not decode as the plugin's `Info`. It is a separate type, because a plugin that throws a
-/// `BodyError` itself has failed.
+/// The error of a body that does not decode as the plugin's `Info`. It is a separate type, because a plugin that itself
+/// throws a `BodyError` has failed.
 @usableFromInline
 struct InvalidBody: Error {
     let error: BodyError
@@ -129,8 +130,8 @@ struct InvalidBody: Error {
 // MARK: - Outcomes of errors
 
 extension Outcome {
-    /// Returns the outcome for a thrown error. Its text is shown to people and sent to callers, so it is redacted and
-    /// its length is bounded. A plugin that declines has not failed.
+    /// Returns the outcome for a thrown error. The text of the error is shown to people and sent to callers, so it is
+    /// redacted and its length is bounded. A plugin that declines an action has not failed.
     @usableFromInline
     static func notHandled(threw error: any Error) -> Outcome {
         switch error {
@@ -141,7 +142,8 @@ extension Outcome {
         }
     }
 
-    /// Redacts and bounds the error: an `Info` that validates itself may quote its values, at any length.
+    /// Returns the rejection of a body. An `Info` that validates itself may quote its values at any length, so the
+    /// error is redacted and its length is bounded.
     static func rejected(invalidBody error: BodyError) -> Outcome {
         let (path, detail) = (Redaction.detail(error.path), Redaction.detail(error.detail))
         guard path != error.path || detail != error.detail else { return .rejected(Rejection(.invalidBody, error)) }
@@ -163,19 +165,21 @@ extension Outcome.Failure {
     }
 }
 
-/// An error with which a plugin declines an action although its body fits.
+/// An error with which a plugin declines an action, even though the body of the action decodes.
 ///
-/// The outcome is `rejected(invalidBody)` with this reason. It is not a failure, so it is not retried and does not
-/// affect a circuit breaker.
+/// Throw this error when the values in a body are not acceptable. The outcome is `rejected(invalidBody)` with this
+/// reason. It is not a failure, so the action is not retried, and a circuit breaker does not count it.
 public struct PluginDeclined: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The reason, in words. It is logged and sent as a reply, so it must not contain the message's content.
+    /// The reason, in words. It is logged and sent as a reply, so it must not contain the content of the message.
     public let reason: String
 
-    /// - Parameter reason: The reason, in words, without the message's content.
+    /// Creates the error.
+    ///
+    /// - Parameter reason: The reason, in words, without the content of the message.
     public init(_ reason: String) {
         self.reason = reason
     }
 
-    /// `declined:` and the reason.
+    /// The reason, preceded by `declined:`.
     public var description: String { "declined: \(reason)" }
 }

@@ -1,23 +1,34 @@
 public import SignalboxCore
 
 /// The limits and the order of one plugin's calls.
+///
+/// Pass options to a ``Registration`` when the defaults do not fit, for example to allow several calls at once or to
+/// retry failed ones:
+///
+/// ```swift
+/// PluginOptions<Payment>(timeout: .seconds(10), maxConcurrent: 4, retry: RetryPolicy())
+/// ```
 public struct PluginOptions<Info>: Sendable {
-    /// The timeout of each attempt, above zero, or `nil` for the supervisor's default.
+    /// The timeout of each attempt, or `nil` for the supervisor's default. A timeout must be above zero.
     public var timeout: Duration? { didSet { check() } }
-    /// The order of the plugin's actions; by source by default.
+    /// The order of the plugin's actions. By default, the actions of each source run in order.
     public var order: LaneOrder<Info>
-    /// The maximum number of concurrent calls for all sources together, 1 to 10,000; 1 by default.
+    /// The maximum number of concurrent calls for all sources together. The valid range is 1 to 10,000, and the default
+    /// is 1.
     public var maxConcurrent: Int { didSet { check() } }
-    /// The policy for retrying failed calls, or `nil`, the default, for no retries.
+    /// The policy for retrying failed calls. By default, it is `nil`, and failed calls are not retried.
     public var retry: RetryPolicy?
-    /// The policy for the circuit breaker, or `nil`, the default, for no circuit breaker.
+    /// The policy for the circuit breaker. By default, it is `nil`, and there is no circuit breaker.
     public var circuitBreaker: CircuitBreakerPolicy?
-    /// The treatment of an action whose call timed out, or was not made because an earlier call has not returned or the
-    /// circuit breaker is open; a dead letter by default.
+    /// The treatment of an action whose plugin is unavailable. The call of such an action either timed out, or was not
+    /// made because an earlier call has not returned or because the circuit breaker is open. By default, the action
+    /// becomes a dead letter.
     public var whenUnavailable: RetryExhaustion
     /// The middleware around each call of this plugin, outermost first.
     public var middleware: [any Middleware]
 
+    /// Creates options.
+    ///
     /// - Precondition: All values are in their ranges.
     public init(
         timeout: Duration? = nil,
@@ -44,9 +55,9 @@ public struct PluginOptions<Info>: Sendable {
     }
 }
 
-/// A rule for which actions of a plugin wait for each other.
+/// A rule that determines which actions of a plugin wait for each other.
 ///
-/// With every rule at most `maxConcurrent` calls run at once.
+/// With every rule, at most `maxConcurrent` calls run at once.
 public struct LaneOrder<Info>: Sendable {
     @usableFromInline
     enum Rule: Sendable {
@@ -61,19 +72,22 @@ public struct LaneOrder<Info>: Sendable {
     @usableFromInline
     init(_ rule: Rule) { self.rule = rule }
 
-    /// Actions of one source run in the order of submission. Sources are served in turn.
+    /// An order in which the actions of one source run as submitted, one after the other. The sources take turns.
     public static var source: LaneOrder { LaneOrder(.source) }
 
-    /// Actions start in the order of submission and end in any order.
+    /// An order in which actions start as submitted and may end in any order.
     public static var none: LaneOrder { LaneOrder(.none) }
 
-    /// Returns an order in which actions with equal keys run as submitted, whatever their sources: `.key(\.customer)`.
+    /// Returns an order in which actions with equal keys run as submitted, whatever their sources are. Use it for
+    /// actions that change the same thing, for example with `.key(\.customer)`.
     ///
-    /// The body is decoded once, before the action joins its group and before attempts and middleware. A body that does
-    /// not decode is rejected there, without an attempt. Decoding has a separate timeout, equal to the plugin's.
+    /// The body is decoded once, before the action joins its group and before attempts and middleware. If a body does
+    /// not decode, the action is rejected there, without an attempt. Decoding has a separate timeout, which equals the
+    /// plugin's.
     ///
-    /// - Parameter key: A closure that is called once per action on any thread and must not block. The key's
-    ///   `hash(into:)` and `==` run while the lane is locked: they must be fast and must not call the supervisor.
+    /// - Parameter key: A closure that returns the key of an action. It is called once per action, on any thread, and
+    ///   must not block. The `hash(into:)` and `==` of the key run while the lane is locked, so they must be fast and
+    ///   must not call the supervisor.
     @inlinable
     public static func key<Key: Hashable & Sendable>(_ key: @escaping @Sendable (Info) -> Key) -> LaneOrder {
         LaneOrder(.key { LaneKey(key($0)) })
@@ -82,8 +96,8 @@ public struct LaneOrder<Info>: Sendable {
 
 /// The key that separates the actions of one plugin into independent groups.
 ///
-/// Strings and integers, the most common keys, are compared directly. Other types are compared as `AnyHashable`, which
-/// must determine the dynamic type each time.
+/// Strings and integers are the most common keys, so they are compared directly. Other types are compared as
+/// `AnyHashable`, which has to determine the dynamic type each time.
 @usableFromInline
 enum LaneKey: Sendable {
     case text(String)
@@ -125,19 +139,25 @@ extension LaneKey: Hashable {
 
 /// A policy for retrying failures that the plugin marks as retryable, with back-off.
 ///
-/// The wait before a retry is random between zero and a limit that doubles each time ("full jitter"), counted in ticks
-/// of the supervisor's timer. The arrivals of a source that redelivers have an ack deadline
-/// (``SupervisorConfiguration/ackDeadline``). A retry that could start only after this deadline or the action's own is
-/// not made, and the action fails. The error's `RetryExhaustion` then determines how the action is treated. A call that
-/// timed out is not retried, because it may still be running.
+/// The wait before a retry is random between zero and a limit that doubles each time ("full jitter"). It is counted in
+/// ticks of the supervisor's timer.
+///
+/// The arrivals of a source that redelivers have an ack deadline (``SupervisorConfiguration/ackDeadline``). If a retry
+/// could start only after this deadline or after the action's own deadline, the retry is not made, and the action
+/// fails. The `RetryExhaustion` of the error then determines how the action is treated. A call that timed out is not
+/// retried, because it may still be running.
 public struct RetryPolicy: Sendable, Hashable {
-    /// The maximum number of calls for one action, including the first, 1 to 100; 3 by default.
+    /// The maximum number of calls for one action, including the first. The valid range is 1 to 100, and the default is
+    /// 3.
     public var attempts: Int { didSet { check() } }
-    /// The maximum wait before the second call, above zero; 200 ms by default. ``longestDelay`` bounds it too.
+    /// The maximum wait before the second call. It must be above zero, and the default is 200 ms. ``longestDelay``
+    /// bounds this wait too.
     public var firstDelay: Duration { didSet { check() } }
-    /// The maximum wait before any call, above zero; 5 s by default.
+    /// The maximum wait before any call. It must be above zero, and the default is 5 s.
     public var longestDelay: Duration { didSet { check() } }
 
+    /// Creates a retry policy.
+    ///
     /// - Precondition: All values are in their ranges.
     public init(
         attempts: Int = 3,
@@ -169,19 +189,26 @@ extension RetryPolicy {
     }
 }
 
-/// A policy for pausing the calls of a plugin that fails repeatedly.
+/// A policy for pausing the calls of a plugin that fails repeatedly. Use it to spare a service that is down, and to
+/// answer callers without a wait.
 ///
 /// After ``failures`` failed actions in a row the breaker opens, and actions for the plugin are
-/// `rejected(unavailable)`. After ``openFor`` it lets one action through. If the action is handled, the breaker closes;
-/// if it fails, the breaker stays open for the same time again. An action counts once, after its last attempt. Rejected
-/// and abandoned actions do not count; nor, while the breaker is closed, do failures with `RetryExhaustion.abandon`.
+/// `rejected(unavailable)`. After ``openFor`` it lets one action through. If that action is handled, the breaker
+/// closes. If it fails, the breaker stays open for the same time again.
+///
+/// An action counts once, after its last attempt. Rejected and abandoned actions do not count. While the breaker is
+/// closed, failures with `RetryExhaustion.abandon` do not count either.
 public struct CircuitBreakerPolicy: Sendable, Hashable {
-    /// The number of consecutive failed actions that open the breaker, 1 to 1,000,000; 5 by default.
+    /// The number of consecutive failed actions that open the breaker. The valid range is 1 to 1,000,000, and the
+    /// default is 5.
     public var failures: Int { didSet { check() } }
-    /// The time the breaker stays open before it lets one action through, above zero; 30 s by default.
+    /// The time for which the breaker stays open before it lets one action through. It must be above zero, and the
+    /// default is 30 s.
     public var openFor: Duration { didSet { check() } }
 
-    /// - Precondition: All values are in their ranges.
+    /// Creates a circuit breaker policy.
+    ///
+    /// - Precondition: Both values are in their ranges.
     public init(failures: Int = 5, openFor: Duration = .seconds(30)) {
         self.failures = failures
         self.openFor = openFor
@@ -204,8 +231,8 @@ struct LaneOptions: Sendable {
     let circuitBreaker: CircuitBreakerPolicy?
     let whenUnavailable: RetryExhaustion
     let middleware: [any Middleware]
-    /// Decodes a body as the plugin's `Info` and returns the error, or `nil`. For explanations only: it does not call
-    /// the plugin, and is slower than the plugin's own decoding.
+    /// Decodes a body as the plugin's `Info`, and returns the error or, on success, `nil`. Only explanations use this
+    /// closure. It does not call the plugin, and it is slower than the plugin's own decoding.
     let check: @Sendable (Body) -> BodyError?
 
     enum Order: Sendable { case source, none, key }

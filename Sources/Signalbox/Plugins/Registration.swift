@@ -3,8 +3,8 @@ import Synchronization
 
 /// A plugin together with its action, its access rule and its options.
 ///
-/// A registration is a value: nothing happens until a supervisor registers it, so the same registration can be given to
-/// several supervisors, or to `PluginTester` in a test.
+/// A registration is a value, and nothing happens until a supervisor registers it. The same registration can therefore
+/// be given to several supervisors, or to `PluginTester` in a test.
 ///
 /// ```swift
 /// try supervisor.register(
@@ -16,7 +16,7 @@ import Synchronization
 public struct Registration: Sendable {
     /// The action that the plugin handles.
     public let action: ActionName
-    /// Describes the plugin in the error of a second registration.
+    /// A description of the plugin, which appears in the error of a second registration.
     let holder: String
     let rule: AccessRule
     let options: LaneOptions
@@ -35,14 +35,15 @@ public struct Registration: Sendable {
 // MARK: - Closures
 
 extension Registration {
-    /// Registers a synchronous closure. A closure without `await` selects this initializer.
+    /// Creates a registration of a synchronous closure. Swift selects this initializer for a closure without `await`.
     ///
     /// - Parameters:
     ///   - action: The action to handle.
-    ///   - info: The type to decode the body as. A body that does not match is rejected without calling the closure.
-    ///   - rule: The origins that may call the plugin; all others are rejected.
-    ///   - options: Timeout, order, concurrency, retries, circuit breaker and middleware.
-    ///   - handler: The closure, called on any thread with the order and concurrency of the options.
+    ///   - info: The type to decode the body as. If a body does not match, the action is rejected without calling the
+    ///     closure.
+    ///   - rule: The origins that may call the plugin. All other origins are rejected.
+    ///   - options: The timeout, order, concurrency, retries, circuit breaker and middleware.
+    ///   - handler: The closure, which is called on any thread, with the order and concurrency of the options.
     @inlinable
     public init<Info: Decodable & Sendable>(
         _ action: ActionName,
@@ -55,7 +56,7 @@ extension Registration {
         self.init(action, "a closure for \(Info.self)", rule, LaneOptions(options), call)
     }
 
-    /// Registers a synchronous closure whose return value is sent as a JSON reply.
+    /// Creates a registration of a synchronous closure whose return value is sent as a JSON reply.
     @inlinable
     public init<Info: Decodable & Sendable, Reply: Encodable & Sendable>(
         _ action: ActionName,
@@ -68,7 +69,7 @@ extension Registration {
         self.init(action, "a closure for \(Info.self)", rule, LaneOptions(options), call)
     }
 
-    /// Registers an asynchronous closure. It is called in its own isolation.
+    /// Creates a registration of an asynchronous closure. The closure is called in its own isolation.
     @inlinable
     public init<Info: Decodable & Sendable>(
         _ action: ActionName,
@@ -81,7 +82,7 @@ extension Registration {
         self.init(action, "a closure for \(Info.self)", rule, LaneOptions(options), call)
     }
 
-    /// Registers an asynchronous closure whose return value is sent as a JSON reply.
+    /// Creates a registration of an asynchronous closure whose return value is sent as a JSON reply.
     @inlinable
     public init<Info: Decodable & Sendable, Reply: Encodable & Sendable>(
         _ action: ActionName,
@@ -98,12 +99,12 @@ extension Registration {
 // MARK: - Plugins
 
 extension Registration {
-    /// Registers a plugin for its action.
+    /// Creates a registration of a plugin for its action.
     ///
     /// - Parameters:
-    ///   - plugin: The plugin, called with the order and concurrency of the options.
-    ///   - rule: The origins that may call the plugin; all others are rejected.
-    ///   - options: Timeout, order, concurrency, retries, circuit breaker and middleware.
+    ///   - plugin: The plugin, which is called with the order and concurrency of the options.
+    ///   - rule: The origins that may call the plugin. All other origins are rejected.
+    ///   - options: The timeout, order, concurrency, retries, circuit breaker and middleware.
     @inlinable
     public init<P: Plugin>(
         _ plugin: P,
@@ -116,7 +117,7 @@ extension Registration {
         self.init(plugin.action, "\(P.self)", rule, LaneOptions(options), call)
     }
 
-    /// Registers a plugin whose reply is sent as JSON.
+    /// Creates a registration of a plugin whose reply is sent as JSON.
     @inlinable
     public init<P: Plugin>(
         _ plugin: P,
@@ -130,7 +131,7 @@ extension Registration {
         self.init(plugin.action, "\(P.self)", rule, LaneOptions(options), call)
     }
 
-    /// Registers a synchronous plugin.
+    /// Creates a registration of a synchronous plugin.
     @inlinable
     public init<P: SyncPlugin>(
         _ plugin: P,
@@ -143,7 +144,7 @@ extension Registration {
         self.init(plugin.action, "\(P.self)", rule, LaneOptions(options), call)
     }
 
-    /// Registers a synchronous plugin whose reply is sent as JSON.
+    /// Creates a registration of a synchronous plugin whose reply is sent as JSON.
     @inlinable
     public init<P: SyncPlugin>(
         _ plugin: P,
@@ -157,12 +158,13 @@ extension Registration {
         self.init(plugin.action, "\(P.self)", rule, LaneOptions(options), call)
     }
 
-    /// Registers a plugin that handles its actions of a batch together.
+    /// Creates a registration of a plugin that handles its actions of a batch together.
     ///
     /// - Parameters:
-    ///   - plugin: The plugin, called with one batch at a time per source, in order.
-    ///   - rule: The origins that may call the plugin; all others are rejected.
-    ///   - options: As for other plugins. The timeout covers the batch, and failed actions are retried in one call.
+    ///   - plugin: The plugin, which is called with one batch at a time per source, in order.
+    ///   - rule: The origins that may call the plugin. All other origins are rejected.
+    ///   - options: The options, as for other plugins. The timeout covers the whole batch, and failed actions are
+    ///     retried in one call.
     /// - Precondition: The options have no key and no middleware, because one call handles many actions.
     @inlinable
     public init<P: BatchPlugin>(
@@ -183,7 +185,7 @@ extension Registration {
 
 // MARK: - Changes
 
-/// A change of a supervisor's plugins.
+/// A change of a supervisor's plugins, for use with ``Supervisor/apply(_:)``.
 public enum PluginChange: Sendable {
     /// Adds a plugin for an action that has none.
     case add(Registration)
@@ -194,28 +196,32 @@ public enum PluginChange: Sendable {
 }
 
 extension Supervisor {
-    /// Registers a plugin, also while messages flow.
+    /// Registers a plugin. You can call this method at any time, including while messages flow.
     ///
     /// - Parameters:
     ///   - registration: The plugin, its rule and its options.
-    ///   - replacing: Whether to replace the plugin registered for the action. The old plugin handles the actions that
-    ///     wait for it; the new one receives later arrivals. If both are ordered, the new one starts after everything of
-    ///     the old one is settled. An overdue call that has not returned is not awaited.
-    /// - Throws: ``RegistrationError/duplicateAction(_:holder:)`` if the action is taken and `replacing` is `false`;
-    ///   the first registration stays. ``RegistrationError/noSuchAction(_:)`` if there is no plugin to replace.
+    ///   - replacing: Whether to replace the plugin that is registered for the action. The old plugin still handles the
+    ///     actions that wait for it, and the new plugin receives later arrivals. If both plugins are ordered, the new
+    ///     one starts after everything of the old one is settled. It does not wait for an overdue call that has not
+    ///     returned.
+    /// - Throws: ``RegistrationError/duplicateAction(_:holder:)`` if the action is taken and `replacing` is `false`, in
+    ///   which case the first registration stays. ``RegistrationError/noSuchAction(_:)`` if there is no plugin to
+    ///   replace.
     public func register(_ registration: Registration, replacing: Bool = false) throws(RegistrationError) {
         try apply([replacing ? .replace(registration) : .add(registration)])
     }
 
-    /// Removes the plugin of an action, while messages flow. It still handles the actions that wait for it.
+    /// Removes the plugin of an action. The plugin still handles the actions that wait for it. You can call this method
+    /// while messages flow.
     ///
     /// - Throws: ``RegistrationError/noSuchAction(_:)`` if no plugin is registered for the action.
     public func remove(_ action: ActionName) throws(RegistrationError) {
         try apply([.remove(action)])
     }
 
-    /// Changes several plugins in one step, while messages flow. Each message is routed either by all the old plugins
-    /// or by all the new ones, and never finds a plugin missing in between.
+    /// Changes several plugins in one step, while messages flow. Use this method to exchange a set of plugins. Each
+    /// message is routed either by all the old plugins or by all the new ones, and never finds a plugin missing in
+    /// between.
     ///
     /// ```swift
     /// try supervisor.apply([
@@ -225,34 +231,37 @@ extension Supervisor {
     /// ])
     /// ```
     ///
-    /// A replaced or removed plugin still handles the actions that wait for it, and a replacement starts after it, as
-    /// with ``register(_:replacing:)``. Removing and adding an action in one step is the same as replacing it.
+    /// A plugin that is replaced or removed still handles the actions that wait for it, and its replacement starts
+    /// afterwards, as with ``register(_:replacing:)``. Removing and adding the plugin of an action in one step has the
+    /// same effect as replacing it.
     ///
-    /// - Parameter changes: The changes, applied in order. Each one sees the changes before it.
-    /// - Throws: ``RegistrationError``; nothing has changed then.
+    /// - Parameter changes: The changes, which are applied in order. Each change sees the result of the changes before
+    ///   it.
+    /// - Throws: ``RegistrationError``, in which case nothing has changed.
     public func apply(_ changes: [PluginChange]) throws(RegistrationError) {
         for entry in try registry.apply(changes, core.configuration) {
-            // The registry has dropped it: an intake that still routes by the old table ends before it forgets the lane.
+            // The registry no longer contains the plugin, so an intake that still routes by the old table finishes
+            // before it forgets the lane.
             for intake in state.withLock({ Array($0.intakes.values) }) { intake.forgetLane(of: entry) }
             lanes.retire(entry)
         }
     }
 }
 
-/// The reason a plugin or a source could not be registered.
+/// The reason why a plugin or a source could not be registered.
 public enum RegistrationError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The action already has a plugin, which stays registered.
     case duplicateAction(ActionName, holder: String)
-    /// The action has no plugin to replace or remove.
+    /// The action has no plugin that could be replaced or removed.
     case noSuchAction(ActionName)
-    /// The action's plugin handles whole batches, so its calls pass through no middleware.
+    /// The plugin of the action handles whole batches, so its calls pass through no middleware.
     case middlewareUnsupported(ActionName)
-    /// The source is already present and stays.
+    /// The source is already present, and stays.
     case duplicateSource(SourceName)
     /// The supervisor is draining or has stopped.
     case closed
 
-    /// The problem and its remedy.
+    /// A description of the problem and its remedy.
     public var description: String {
         switch self {
         case .duplicateAction(let action, let holder):

@@ -1,7 +1,7 @@
 import SignalboxCore
 import Synchronization
 
-/// The plugins by action name, as a snapshot that is replaced as a whole while messages flow.
+/// The plugins by action name. The registry is a snapshot, which each change replaces as a whole while messages flow.
 final class Registry: Sendable {
     private let table = Mutex(PluginTable())
     private let lanes: LaneTable
@@ -13,7 +13,7 @@ final class Registry: Sendable {
 
     var snapshot: PluginTable { table.withLock { $0 } }
 
-    /// Applies the changes in order, either all in one step or none.
+    /// Applies the changes in order. Either all changes take effect in one step, or none does.
     ///
     /// - Returns: The plugins that were replaced or removed.
     func apply(
@@ -37,14 +37,14 @@ final class Registry: Sendable {
 
 /// The registered plugins, keyed by the bytes of their names.
 ///
-/// A hash table with open addressing, at most half full, so that the cost of a lookup does not grow with the number of
-/// plugins. The program chooses the names, so outsiders cannot cause collisions.
+/// The table is a hash table with open addressing. It is at most half full, so the cost of a lookup does not grow with
+/// the number of plugins. The program chooses the names, so outsiders cannot cause collisions.
 struct PluginTable: Sendable {
-    /// The plugins by position. The position of a removed plugin is `nil` until the table is rebuilt.
+    /// The plugins by position. If a plugin is removed, its position holds `nil` until the table is rebuilt.
     private var entries: [PluginEntry?] = []
     private var slots = [Int32](repeating: -1, count: 8)
 
-    /// The number of slots, of which at most half hold a position.
+    /// The number of slots. At most half of them hold a position.
     var capacity: Int { slots.count }
 
     func entry(named name: UnsafeRawBufferPointer) -> PluginEntry? { position(of: name).flatMap { entries[$0] } }
@@ -85,7 +85,8 @@ struct PluginTable: Sendable {
         entries.append(entry)
         guard entries.count * 2 > slots.count else { return insert(entry, at: entries.count - 1) }
         entries.removeAll { $0 == nil }
-        // Twice the room it needs, so that alternating additions and removals do not rebuild the table each time.
+        // The table gets twice the room that it needs, so that alternating additions and removals do not rebuild it
+        // each time.
         var size = 8
         while size < entries.count * 4 { size *= 2 }
         slots = [Int32](repeating: -1, count: size)
@@ -107,7 +108,7 @@ struct PluginTable: Sendable {
         return nil
     }
 
-    /// Returns the folded FNV-1a hash, which suffices for few, short names.
+    /// Returns the folded FNV-1a hash of a name. This hash suffices because names are few and short.
     private static func hash(_ bytes: UnsafeRawBufferPointer) -> Int {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
@@ -115,7 +116,7 @@ struct PluginTable: Sendable {
     }
 }
 
-/// A registered plugin with its state.
+/// A registered plugin together with its state.
 final class PluginEntry: Sendable {
     let action: ActionName
     let nameBytes: [UInt8]
@@ -123,9 +124,9 @@ final class PluginEntry: Sendable {
     let timeout: Duration
     let call: PluginCall
     let breaker: CircuitBreaker?
-    /// The middleware for this plugin's calls only.
+    /// The middleware that surrounds only this plugin's calls.
     let middleware = MiddlewareList()
-    /// The plugin's description and access rule, which explanations keep.
+    /// The description and the access rule of the plugin, which explanations keep.
     let outline: PluginOutline
 
     init(_ registration: Registration, _ configuration: SupervisorConfiguration) {

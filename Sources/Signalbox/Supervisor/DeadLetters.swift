@@ -3,30 +3,30 @@ import Logging
 public import SignalboxCore
 import Synchronization
 
-/// An arrival that was accepted and not handled, with its original bytes. It does not keep its batch alive.
+/// An arrival that was accepted and not handled, with its original bytes. A dead letter does not keep its batch alive.
 public struct DeadLetter: Sendable {
     /// The source of the arrival.
     public let source: SourceName
-    /// The facts the adapter supplied.
+    /// The facts that the adapter supplied.
     public let facts: any OriginFacts
     /// The action's name, or `nil` if the message could not be read.
     public let action: ActionName?
     /// The action's id, or `nil` if the message could not be read.
     public let id: ActionID?
-    /// The time of receipt, by the wall clock.
+    /// The time of receipt, according to the wall clock.
     public let receivedAt: WallTime
     /// The message as received.
     public let original: Bytes
-    /// The reason it was not handled: `rejected` or `failed`.
+    /// The outcome of the arrival, which is `rejected` or `failed` and contains the reason.
     public let outcome: Outcome
-    /// The number of attempts that were started, including middleware and decoding; 0 if it was decided before the
-    /// first. With ordering by key the body is decoded before the first attempt.
+    /// The number of attempts that were started, including middleware and decoding. It is 0 if the arrival was decided
+    /// before the first attempt. With ordering by key, the body is decoded before the first attempt.
     public let attempts: Int
-    /// The envelope the message was read with, for ``explanation``.
+    /// The envelope with which the message was read, for ``explanation``.
     let envelope: EnvelopeKind
-    /// The plugin it was meant for, or `nil` if none was found.
+    /// The plugin that the arrival was meant for, or `nil` if none was found.
     let plugin: PluginOutline?
-    /// Whether the outcome is that of the last attempt. Otherwise the supervisor decided.
+    /// Whether the outcome is that of the last attempt. Otherwise, the supervisor decided.
     let isOutcomeOfAttempt: Bool
 
     init(_ arrival: Arrival, outcome: Outcome, plugin: PluginOutline?, _ attempts: AttemptCount) {
@@ -46,7 +46,15 @@ public struct DeadLetter: Sendable {
     }
 }
 
-/// A bounded in-memory store of a supervisor's dead letters. Safe on any thread.
+/// A bounded in-memory store of a supervisor's dead letters. It is safe to use from any thread.
+///
+/// Use it to inspect messages that were not handled, or to store them elsewhere:
+///
+/// ```swift
+/// for await letter in supervisor.deadLetters.stream() {
+///     logger.warning("not handled: \(letter.explanation.verdict)")
+/// }
+/// ```
 public final class DeadLetterStore: Sendable {
     private struct State {
         var letters = Deque<DeadLetter>()
@@ -54,7 +62,7 @@ public final class DeadLetterStore: Sendable {
         var dropped = 0
         var total = 0
         var undelivered = 0
-        /// The listeners by number.
+        /// The listeners, keyed by number.
         var listeners: [Int: AsyncStream<DeadLetter>.Continuation] = [:]
         var listenersMade = 0
         var hasEnded = false
@@ -62,7 +70,7 @@ public final class DeadLetterStore: Sendable {
         mutating func add(_ letter: DeadLetter, _ limits: DeadLetterLimits) {
             let size = letter.original.count
             total += 1
-            // A letter larger than the whole store must not evict all others.
+            // A letter that is larger than the whole store must not evict all others.
             guard size <= limits.bytes else {
                 dropped += 1
                 return
@@ -88,22 +96,25 @@ public final class DeadLetterStore: Sendable {
         state.withLock { Array($0.letters) }
     }
 
-    /// The number of dead letters so far, dropped ones included.
+    /// The number of dead letters so far, including dropped ones.
     public var total: Int { state.withLock { $0.total } }
 
-    /// The number of letters dropped because the store was full. They are logged at most once a minute.
+    /// The number of letters that were dropped because the store was full. The supervisor logs this number at most once
+    /// a minute.
     public var dropped: Int { state.withLock { $0.dropped } }
 
-    /// The number of letters that slow listeners of ``stream(limit:)`` missed, counted once for each such listener.
+    /// The number of letters that slow listeners of ``stream(limit:)`` missed. A letter counts once for each listener
+    /// that missed it.
     public var undelivered: Int { state.withLock { $0.undelivered } }
 
-    /// Returns a stream of future dead letters, including those the store drops immediately. Each call returns a
-    /// separate stream for one listener, which ends with the supervisor's run.
+    /// Returns a stream of future dead letters, including those that the store drops immediately. Each call returns a
+    /// separate stream for one listener. The stream ends with the supervisor's run.
     ///
-    /// Letters of one source that were decided on the same thread arrive in the order of their decisions.
+    /// If two letters of one source were decided on the same thread, they arrive in the order of the decisions.
     ///
-    /// - Parameter limit: The maximum number of letters buffered for a slow listener, at least 1. Beyond it the oldest
-    ///   are dropped from the stream and counted in ``undelivered``; the store is not affected.
+    /// - Parameter limit: The maximum number of letters buffered for a slow listener, at least 1. When the limit is
+    ///   exceeded, the oldest letters are dropped from the stream and counted in ``undelivered``. The store is not
+    ///   affected.
     public func stream(limit: Int = 256) -> AsyncStream<DeadLetter> {
         precondition(limit >= 1, "a listener has room for at least 1 dead letter")
         let (stream, continuation) = AsyncStream.makeStream(
@@ -131,13 +142,13 @@ public final class DeadLetterStore: Sendable {
             state.add(letter, limits)
             return Array(state.listeners.values)
         }
-        // Without the lock, because it may resume a listener.
+        // This runs without the lock, because it may resume a listener.
         for listener in listeners {
             if case .dropped = listener.yield(letter) { state.withLock { $0.undelivered += 1 } }
         }
     }
 
-    /// Ends the streams, after the last dead letter.
+    /// Ends the streams. The supervisor calls this method after the last dead letter.
     func endStreams() {
         let listeners = state.withLock { state in
             state.hasEnded = true
@@ -149,11 +160,13 @@ public final class DeadLetterStore: Sendable {
 
 /// The capacity of a dead letter store. When either limit is exceeded, the oldest letters are dropped and counted.
 public struct DeadLetterLimits: Sendable, Hashable {
-    /// The maximum number of dead letters, at least 1; 1,000 by default.
+    /// The maximum number of dead letters. It must be at least 1, and the default is 1,000.
     public var count: Int { didSet { check() } }
-    /// The maximum size of their originals, in bytes, at least 1; 16 MiB by default.
+    /// The maximum size of the original messages, in bytes. It must be at least 1, and the default is 16 MiB.
     public var bytes: Int { didSet { check() } }
 
+    /// Creates dead letter limits.
+    ///
     /// - Precondition: Both limits are at least 1.
     public init(count: Int = 1_000, bytes: Int = 16 * 1024 * 1024) {
         self.count = count
@@ -167,7 +180,7 @@ public struct DeadLetterLimits: Sendable, Hashable {
 }
 
 extension SupervisorCore {
-    /// Logs the dead letters that the store dropped, at most once a minute.
+    /// Logs the number of dead letters that the store dropped, at most once a minute.
     ///
     /// - Parameter now: The current tick, or `nil` at the end of the run.
     func reportDroppedLetters(at now: UInt64? = nil) {

@@ -6,15 +6,16 @@ extension Supervisor {
     /// Removes one source while the others continue. Its name is free when this method returns.
     ///
     /// The source ends gracefully. It accepts no more arrivals, pending ones are handled within
-    /// ``SupervisorConfiguration/drainLimit``, and its adapter ends as in a drain. After the limit, arrivals whose call
-    /// has not started are abandoned, and calls in progress are not awaited: each is settled when it returns or times
-    /// out, and the adapter ends then. A redelivering source redelivers abandoned messages when it is added again. Its
-    /// deduplication state is lost.
+    /// ``SupervisorConfiguration/drainLimit``, and its adapter ends as in a drain. After the limit, arrivals whose
+    /// calls have not started are abandoned. Calls in progress are not awaited: each of them is settled when it returns
+    /// or times out, and the adapter ends then. If the source redelivers, it delivers the abandoned messages again when
+    /// it is added again. The deduplication state of the source is lost.
     ///
-    /// A source that has ended by itself is removed too. Removing the last source does not end ``run()``, since another
-    /// may be added. ``report`` keeps the counts. Cancelling the caller's task does not shorten the removal.
+    /// A source that has ended by itself is removed too. Removing the last source does not end ``run()``, because
+    /// another source may be added. ``report`` keeps the counts of a removed source. Cancelling the caller's task does
+    /// not shorten the removal.
     ///
-    /// - Parameter source: The name of an adapter or of an intake's source.
+    /// - Parameter source: The name of an adapter's source, or of the source of an intake.
     /// - Returns: `false` if there is no such source, or if it is already being removed.
     @discardableResult
     public func remove(source: SourceName) async -> Bool {
@@ -36,9 +37,10 @@ extension Supervisor {
     /// Whether the supervisor is draining or has stopped, so that nothing can be added.
     package var isEnding: Bool { state.withLock { $0.phase == .draining || $0.phase == .stopped } }
 
-    /// Keeps the run alive without a running adapter while `body` removes and adds sources. If no adapter is running
-    /// afterwards, the run ends, as it does when the last adapter that `body` removed ends later. Removals after `body`
-    /// do not end the run.
+    /// Keeps the run alive without a running adapter while `body` removes and adds sources.
+    ///
+    /// If no adapter is running when `body` returns, the run ends. If an adapter that `body` removed is still running,
+    /// the run ends when the last such adapter ends. Removals after `body` do not end the run.
     package func whileSourcesChange(_ body: () async throws -> Void) async rethrows {
         state.withLock { state in
             state.runningAdapters += 1
@@ -71,7 +73,8 @@ extension Supervisor {
         }
     }
 
-    /// Abandons, at each tick, what remains of the sources whose removal is overdue.
+    /// Abandons the remaining arrivals of the sources whose removal is overdue. The timer calls this method at each
+    /// tick.
     func tickRemovedSources(_ now: UInt64) {
         let overdue = state.withLock { state in
             state.forgetEmptySources()
@@ -86,14 +89,14 @@ extension Supervisor {
         }
     }
 
-    /// Resumes every pending removal, since nothing else will be settled.
+    /// Resumes every pending removal, because nothing else will be settled.
     func endRemovals() {
         for intake in state.withLock({ $0.leaving }) { intake.settler.endRemoval() }
     }
 }
 
 extension Settler {
-    /// Ends the waits of a removal: the adapter and the unsettled arrivals are no longer awaited.
+    /// Ends the waits of a removal, so that it no longer waits for the adapter and the unsettled arrivals.
     fileprivate func endRemoval() {
         stop(.adapterEnd)
         stop(.removal)
@@ -101,23 +104,23 @@ extension Settler {
 }
 
 extension Supervisor.State {
-    /// The intakes with unsettled arrivals, or open to new ones.
+    /// The intakes that have unsettled arrivals or are open to new ones.
     var everyIntake: [SourceIntake] {
         intakesByName + leaving.filter { intakes[$0.source] !== $0 }
     }
 
-    /// The outcomes by source, including removed sources.
+    /// The counts of outcomes by source, including removed sources.
     var counts: [SourceName: OutcomeCounts] {
         counters.mapValues(\.counts)
     }
 
-    /// Forgets removed sources whose window is empty.
+    /// Forgets the removed sources whose window is empty.
     fileprivate mutating func forgetEmptySources() {
         leaving.removeAll { $0.settler.window.isEmpty && intakes[$0.source] !== $0 }
     }
 }
 
-/// The life cycle of one source's adapter, including an early stop. Safe on any thread.
+/// The life cycle of one source's adapter, which may be stopped early. It is safe to use from any thread.
 final class SourceLifecycle: Sendable {
     private struct State {
         var hasBegun = false
@@ -138,7 +141,7 @@ final class SourceLifecycle: Sendable {
 
     /// Marks the adapter as started.
     ///
-    /// - Returns: `false` if a stop was requested first.
+    /// - Returns: `false` if a stop was requested before.
     func begin() -> Bool {
         state.withLock { state in
             guard !state.isStopRequested else { return false }
@@ -165,19 +168,19 @@ final class SourceLifecycle: Sendable {
         return isFirst
     }
 
-    /// Waits for a stop request or for the cancellation of the task.
+    /// Waits until a stop is requested or the task is cancelled.
     func waitForStopRequest() async {
         for await _ in stopRequests {}
     }
 
-    /// Whether the adapter has started. It does not start after a stop request.
+    /// Whether the adapter has started. If a stop is requested first, the adapter does not start.
     var hasBegun: Bool { state.withLock { $0.hasBegun } }
 
-    /// Whether the run ends with this adapter if it is the last one: unless it is removed on its own, since another
-    /// adapter may then be added.
+    /// Whether the run ends with this adapter if it is the last one. This is so unless the adapter is removed by
+    /// itself, because another adapter may then be added.
     var endsRun: Bool { state.withLock { $0.endsRun } }
 
-    /// Returns whether the remaining arrivals are to be abandoned.
+    /// Returns whether it is time to abandon the remaining arrivals.
     func isOverdue(at now: UInt64) -> Bool {
         state.withLock { $0.end.map { now >= $0 } ?? false }
     }

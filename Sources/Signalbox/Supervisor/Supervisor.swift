@@ -5,9 +5,16 @@ import Synchronization
 
 /// A service that routes each action to its registered plugin, bounds the call, and reports one outcome per arrival.
 ///
-/// A supervisor is independent of transports. Add sources with `add` or `intake(for:)` and plugins with `register`, at
-/// any time, including while messages flow. Nothing is routed before ``run()``: earlier arrivals wait in their source's
-/// window. A supervisor supervises calls, as in the plugin pattern; it does not restart anything.
+/// ```swift
+/// let supervisor = Supervisor(logger: logger)
+/// try supervisor.add(adapter)
+/// try supervisor.register(Registration(PaymentPlugin(), from: .source("page")))
+/// try await supervisor.run()
+/// ```
+///
+/// A supervisor is independent of transports. Add sources with `add` or `intake(for:)` and plugins with `register`. You
+/// can do so at any time, including while messages flow. Nothing is routed before ``run()``, so earlier arrivals wait
+/// in the window of their source. A supervisor supervises calls and does not restart anything.
 public final class Supervisor: Service, Sendable {
     let core: SupervisorCore
     let lanes: LaneTable
@@ -20,17 +27,17 @@ public final class Supervisor: Service, Sendable {
     struct State: Sendable {
         var phase = Phase.initial
         var intakes: [SourceName: SourceIntake] = [:]
-        /// The adapters waiting to be run. Finishing the stream starts the drain.
+        /// The continuation of the adapters that wait to be run. The drain starts when this stream is finished.
         let starter: AsyncStream<SourceStart>.Continuation
         var starts: AsyncStream<SourceStart>?
         var runningAdapters = 0
-        /// The number of source changes in progress. The run ends with the last adapter that a change removed, because
-        /// no replacement follows.
+        /// The number of source changes in progress. If a change removed the last adapter, the run ends with that
+        /// adapter, because no replacement follows.
         var sourceChanges = 0
-        /// The sources being removed, and removed sources with unsettled arrivals.
+        /// The sources that are being removed, and the removed sources that still have unsettled arrivals.
         var leaving: [SourceIntake] = []
-        /// The counters of every source ever added. A source that is added again continues its counts, and a late
-        /// return is counted after its source is removed.
+        /// The counters of every source ever added. If a source is added again, it continues its counts. If a call
+        /// returns after its source was removed, it is still counted.
         var counters: [SourceName: OutcomeCounters] = [:]
         var firstFailure: (any Error)?
         /// The tick at which a drain abandons the remaining arrivals.
@@ -42,7 +49,7 @@ public final class Supervisor: Service, Sendable {
     /// - Parameters:
     ///   - configuration: The limits and timeouts.
     ///   - logger: The logger for dead letters, stalls and life cycle events.
-    ///   - clock: The clock of the timer; tests pass a manual clock.
+    ///   - clock: The clock of the timer. Pass a manual clock in tests.
     public convenience init(
         configuration: SupervisorConfiguration = SupervisorConfiguration(),
         logger: Logger,
@@ -51,7 +58,7 @@ public final class Supervisor: Service, Sendable {
         self.init(configuration: configuration, logger: logger, clock: clock, simulation: nil)
     }
 
-    /// Creates a supervisor whose task executor and random numbers may be given, so that a run can be repeated.
+    /// Creates a supervisor with a given task executor and given random numbers, so that a run can be repeated.
     package init(
         configuration: SupervisorConfiguration,
         logger: Logger,
@@ -66,10 +73,10 @@ public final class Supervisor: Service, Sendable {
         state = Mutex(State(starter: starter, starts: starts))
     }
 
-    /// The dead letters in memory.
+    /// The dead letters of this supervisor, which are kept in memory.
     public var deadLetters: DeadLetterStore { core.deadLetters }
 
-    /// The outcomes of all arrivals so far, and the open work.
+    /// The outcomes of all arrivals so far, and the work that is still open.
     public var report: SupervisorReport {
         let (intakes, counts) = state.withLock { ($0.everyIntake, $0.counts) }
         let running = lanes.all.flatMap { lane in lane.stalledSources.map { "\($0)/\(lane.entry.action)" } }
@@ -92,12 +99,12 @@ extension Supervisor {
     /// Adds an adapter, which runs until the supervisor ends or ``remove(source:)`` removes it.
     ///
     /// - Parameters:
-    ///   - adapter: The adapter; its source must not be present yet.
+    ///   - adapter: The adapter, whose source must not be present yet.
     ///   - window: The maximum amount of unsettled work from the source.
-    ///   - rateLimit: The source's rate limit, or `nil` for none.
+    ///   - rateLimit: The rate limit of the source, or `nil` for none.
     ///   - deduplication: Whether redelivered messages are deduplicated.
-    /// - Throws: ``RegistrationError/duplicateSource(_:)``, or ``RegistrationError/closed`` if the supervisor is
-    ///   draining or has stopped.
+    /// - Throws: ``RegistrationError/duplicateSource(_:)`` if the source is present, or ``RegistrationError/closed`` if
+    ///   the supervisor is draining or has stopped.
     public func add(
         _ adapter: any Adapter,
         window: WindowLimits = WindowLimits(),
@@ -109,7 +116,7 @@ extension Supervisor {
         let (intake, phase) = try state.withLock { (state) throws(RegistrationError) in
             let known = state.counters[source]
             let intake = try insert(source, features, options, &state)
-            // A drain that has started has finished the stream, so the adapter would never run.
+            // If a drain has started, it has finished the stream, so the adapter would never run.
             guard case .enqueued = state.starter.yield(SourceStart(adapter: adapter, intake: intake)) else {
                 state.intakes[source] = nil
                 state.counters[source] = known
@@ -121,10 +128,10 @@ extension Supervisor {
         if phase == .running { intake.open() }
     }
 
-    /// Returns an intake for a source that the caller runs itself.
+    /// Returns an intake for a source that the caller runs without an adapter.
     ///
-    /// - Throws: ``RegistrationError/duplicateSource(_:)``, or ``RegistrationError/closed`` if the supervisor is
-    ///   draining or has stopped.
+    /// - Throws: ``RegistrationError/duplicateSource(_:)`` if the source is present, or ``RegistrationError/closed`` if
+    ///   the supervisor is draining or has stopped.
     public func intake(
         for source: SourceName,
         features: AdapterFeatures = [],
@@ -158,37 +165,46 @@ extension Supervisor {
 }
 
 extension Supervisor.State {
-    /// The intakes in an order that is the same in each run.
+    /// The intakes, sorted so that their order is the same in each run.
     var intakesByName: [SourceIntake] { intakes.values.sorted { "\($0.source)" < "\($1.source)" } }
 }
 
-/// An adapter to run, and the intake for its arrivals.
+/// An adapter to run, together with the intake for its arrivals.
 package struct SourceStart: Sendable {
     let adapter: any Adapter
     let intake: SourceIntake
 }
 
-/// The limits and timeouts of a supervisor. Creating a supervisor with a value out of range traps.
+/// The limits and timeouts of a supervisor. Creating a supervisor with a value that is out of range traps.
+///
+/// ```swift
+/// var configuration = SupervisorConfiguration()
+/// configuration.timeout = .seconds(10)
+/// let supervisor = Supervisor(configuration: configuration, logger: logger)
+/// ```
 public struct SupervisorConfiguration: Sendable {
-    /// The timeout of a call whose plugin sets none, above zero; 3 s by default. A call is allowed at least its timeout
-    /// and at most two ticks more.
+    /// The timeout of a call whose plugin sets none. It must be above zero, and the default is 3 s. A call is allowed
+    /// at least its timeout and at most two ticks more.
     public var timeout: Duration = .seconds(3)
-    /// The maximum duration of a drain, at least zero; 10 s by default. Arrivals left after it are abandoned.
+    /// The maximum duration of a drain. It must be at least zero, and the default is 10 s. Arrivals that are left
+    /// afterwards are abandoned.
     public var drainLimit: Duration = .seconds(10)
-    /// The ack deadline of a source that redelivers, at least zero; 5 s by default. An arrival whose call has not
-    /// started this long after its submission is abandoned, so that the source redelivers it. A call in progress has
-    /// its own timeout, so an arrival is unacknowledged for at most the sum of both plus two ticks.
+    /// The ack deadline of a source that redelivers. It must be at least zero, and the default is 5 s.
+    ///
+    /// If the call of an arrival has not started this long after the arrival was submitted, the arrival is abandoned,
+    /// so that the source redelivers it. A call in progress has a separate timeout. An arrival is therefore
+    /// unacknowledged for at most the sum of both, plus two ticks.
     public var ackDeadline: Duration = .seconds(5)
-    /// The interval of the timer that checks the lanes, 1 ms to 60 s; 100 ms by default. A wait that starts between two
-    /// ticks may be up to a tick too short; a call's timeout never is.
+    /// The interval of the timer that checks the lanes. The valid range is 1 ms to 60 s, and the default is 100 ms. A
+    /// wait that starts between two ticks may be up to a tick too short, but a call is always allowed its full timeout.
     public var tick: Duration = .milliseconds(100)
     /// The limits of the dead letter store.
     public var deadLetters = DeadLetterLimits()
-    /// The maximum number of log lines per second about one source's arrivals, at least 1; 50 by default. Lines over
-    /// the limit are counted, and a later line reports the count.
+    /// The maximum number of log lines per second about one source's arrivals. It must be at least 1, and the default
+    /// is 50. Lines that exceed the limit are counted, and a later line reports the count.
     public var logLinesPerSecond = 50
-    /// A closure that is called for each arrival when it is decided, before its adapter is notified. It runs on any
-    /// thread, concurrently with itself, and must not block.
+    /// A closure that is called for each arrival when it is decided, before the arrival's adapter is notified. The
+    /// closure runs on any thread, and several calls may run at once, so it must not block.
     public var onOutcome: (@Sendable (SettledArrival) -> Void)?
 
     /// Creates a configuration with the default values.

@@ -28,16 +28,16 @@ final class SupervisorCore: Sendable {
         drops = Mutex(CountReport(ticksBetweenLines: ticksBetweenStallLines))
     }
 
-    /// The current tick: the supervisor's only clock for waits.
+    /// The current tick, which is the supervisor's only clock for waits.
     var now: UInt64 { ticks.load(ordering: .relaxed) }
 
-    /// The number of ticks between two reports to ``ReportObserver``s: one second.
+    /// The number of ticks between two reports to a ``ReportObserver``, which corresponds to one second.
     let ticksBetweenReports: UInt64
 
-    /// The number of ticks between two log lines about one stalled lane: one minute.
+    /// The number of ticks between two log lines about the same stalled lane, which corresponds to one minute.
     let ticksBetweenStallLines: UInt64
 
-    /// The whole seconds since the start, counted in ticks.
+    /// The number of whole seconds since the start, counted in ticks.
     var elapsedSeconds: Int64 { Int64((Double(now) * (configuration.tick / .seconds(1))).rounded(.down)) }
 
     /// Returns a random number in the range, for the jitter of waits.
@@ -64,8 +64,8 @@ package struct SimulationEnvironment: Sendable {
 
 /// Conversion of durations to ticks of the supervisor's timer.
 enum TickCount {
-    /// Returns the number of ticks, rounded up and at least one. Counted from the current tick, the wait may be up to
-    /// one tick too short.
+    /// Returns the number of ticks in a duration, rounded up and at least one. The current tick has already started, so
+    /// a wait of this many ticks may be up to one tick too short.
     static func ticks(in wait: Duration, of tick: Duration) -> UInt64 {
         let ticks = (wait / tick).rounded(.up)
         return ticks < 1 ? 1 : UInt64(min(ticks, 9e18))

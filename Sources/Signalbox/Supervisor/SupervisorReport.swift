@@ -1,24 +1,28 @@
 public import SignalboxCore
 import Synchronization
 
-/// The outcomes of a supervisor so far, and the work that is still open.
+/// The outcomes of a supervisor's arrivals so far, and the work that is still open.
+///
+/// Read a report with ``Supervisor/report``, for example after the run, to find out whether everything was handled.
 public struct SupervisorReport: Sendable, Hashable {
-    /// The outcomes of all sources together.
+    /// The counts of outcomes of all sources together.
     public let total: OutcomeCounts
-    /// The outcomes by source.
+    /// The counts of outcomes by source.
     public let sources: [SourceName: OutcomeCounts]
     /// The use of each source's window.
     public let windows: [SourceName: WindowUse]
-    /// The number of arrivals that are taken and not settled.
+    /// The number of arrivals that have been taken and not settled.
     public let unsettled: Int
-    /// The plugins with a call that was settled before it returned and is still running, as `source/action`, sorted.
+    /// The plugins whose calls were settled before they returned and are still running. The entries have the form
+    /// `source/action` and are sorted.
     public let callsStillRunning: [String]
-    /// The number of dead letters, dropped ones included.
+    /// The number of dead letters, including dropped ones.
     public let deadLetters: Int
     /// The number of dead letters that were dropped because the store was full.
     public let deadLettersDropped: Int
 
-    /// Whether a drain was clean: all is settled, no call is running, and only arrivals given back were abandoned.
+    /// Whether a drain was clean. In a clean drain everything is settled, no call is still running, and only arrivals
+    /// that plugins gave back were abandoned.
     public var isClean: Bool { total.abandoned == total.givenBack && unsettled == 0 && callsStillRunning.isEmpty }
 }
 
@@ -32,11 +36,13 @@ public struct OutcomeCounts: Sendable, Hashable {
     public var failed = 0
     /// The number of arrivals that were released without a decision and not acknowledged.
     public var abandoned = 0
-    /// The number of abandoned arrivals that a plugin gave back. Not a separate outcome.
+    /// The number of abandoned arrivals that a plugin gave back. They are included in ``abandoned``.
     public var givenBack = 0
-    /// The number of calls that returned after they were settled, so that their results were not sent. Not an outcome.
+    /// The number of calls that returned after they were settled, so that their results were not sent. They are not a
+    /// separate outcome.
     public var lateReturns = 0
-    /// The number of arrivals that received the outcome of an earlier one without a call. Not a separate outcome.
+    /// The number of arrivals that received the outcome of an earlier one without a call. They are also counted by
+    /// their outcome.
     public var duplicates = 0
 
     /// The number of settled arrivals.
@@ -55,7 +61,7 @@ public struct OutcomeCounts: Sendable, Hashable {
     }
 }
 
-/// The counters of a source's outcomes. Safe on any thread.
+/// The counters of a source's outcomes. They are safe to use from any thread.
 final class OutcomeCounters: Sendable {
     let handled = Atomic<Int>(0)
     let rejected = Atomic<Int>(0)

@@ -7,17 +7,19 @@ import Synchronization
 extension Supervisor {
     /// Opens the sources, runs the adapters, and drains on graceful shutdown or when all adapters have ended.
     ///
-    /// A drain accepts no more arrivals, handles pending ones within the drain limit and abandons the rest. It ends
-    /// even if a plugin never returns; ``report`` then lists that plugin. Cancelling the task stops at once and
-    /// abandons everything unsettled. A supervisor runs only once.
+    /// During a drain, the supervisor accepts no more arrivals, handles the pending ones within the drain limit and
+    /// abandons the rest. The drain ends even if a plugin never returns, and ``report`` then lists that plugin. If the
+    /// task is cancelled, the supervisor stops at once and abandons everything that is unsettled. A supervisor runs
+    /// only once.
     ///
-    /// - Throws: The error of the first adapter that failed, after the drain; ``RegistrationError/closed`` if the
-    ///   supervisor has already run.
+    /// - Throws: The error of the first adapter that failed, which is thrown after the drain.
+    ///   ``RegistrationError/closed`` if the supervisor is running or has run.
     public func run() async throws {
         try await run(try open())
     }
 
-    /// Continues ``run()`` after ``open()``, for callers that need the sources open before anything else starts.
+    /// Continues ``run()`` after ``open()``. Use both methods when the sources must be open before anything else
+    /// starts.
     package func run(_ starts: AsyncStream<SourceStart>) async throws {
         let timer = DispatchTicks(clock, every: core.configuration.tick) { self.tick() }
         defer { timer?.stop() }
@@ -38,12 +40,13 @@ extension Supervisor {
         if let failure = finish() { throw failure }
     }
 
-    /// Starts a graceful shutdown, like the service's own. Safe on any thread; repeated calls have no effect.
+    /// Starts a graceful shutdown, as the service does. This method is safe to call from any thread, and repeated calls
+    /// have no effect.
     package func shutDown() {
         state.withLock { $0.starter }.finish()
     }
 
-    /// Starts the only run and opens the sources. The caller must call ``run(_:)`` next.
+    /// Starts the only run of the supervisor, and opens the sources. The caller must call ``run(_:)`` next.
     ///
     /// - Returns: The adapters to run.
     /// - Throws: ``RegistrationError/closed`` if the supervisor is running or has run.
@@ -54,7 +57,7 @@ extension Supervisor {
             state.starts = nil
             return (starts, state.intakesByName)
         }
-        // A task cancelled before it starts opens nothing: the drain abandons what waits.
+        // A task that is cancelled before it starts opens nothing, so the drain abandons the waiting arrivals.
         if !Task.isCancelled { for intake in intakes { intake.open() } }
         return starts
     }
@@ -110,7 +113,7 @@ extension Supervisor {
         } onCancel: {
             for intake in intakes { intake.settler.stop(.drain) }
         }
-        // A cancelled task has no timer, so this loop abandons the rest.
+        // A cancelled task has no timer, so this loop abandons the remaining arrivals.
         while Task.isCancelled, intakes.contains(where: { !$0.settler.window.isEmpty }) {
             for lane in lanes.all { lane.abandon(.stop) }
             await Task.yield()
@@ -133,7 +136,7 @@ extension Supervisor {
         }
         notifyReportObservers()
         for intake in intakes { intake.forgetLanes() }
-        // The lane of a plugin that never returns stays open, so that it can be reported.
+        // If a plugin never returns, its lane stays open, so that the lane can be reported.
         for lane in lanes.all { lanes.retire(lane.entry) }
         return failure
     }
@@ -164,7 +167,7 @@ extension Supervisor {
         core.reportDroppedLetters(at: now)
         for intake in intakes { intake.tick(now) }
         if now.isMultiple(of: core.ticksBetweenReports) { notifyReportObservers() }
-        // Before the lanes wake the retries that are due.
+        // This call comes before the lanes wake the retries that are due.
         tickRemovedSources(now)
         for lane in lanes.all {
             lane.tick(now, queuesRetries: !isDrainOver)
@@ -173,7 +176,8 @@ extension Supervisor {
     }
 }
 
-/// The system clock's ticks on a separate dispatch queue, which plugins that block the whole thread pool cannot stop.
+/// The ticks of the system clock on a separate dispatch queue, which plugins cannot stop by blocking the whole thread
+/// pool.
 final class DispatchTicks {
     private let timer: any DispatchSourceTimer
 

@@ -1,6 +1,7 @@
 import SignalboxCore
 
-/// The events of one subject and the contract violations among them. Uses no threads and never waits.
+/// The events of one subject, and the contract violations that were found in them. The record uses no threads and never
+/// waits.
 struct ConformanceRecord: Sendable {
     struct Problem: Sendable {
         let expected: String
@@ -12,21 +13,21 @@ struct ConformanceRecord: Sendable {
         let run: Int
         let action: ActionName
         let id: String
-        /// The decoded body, for plugins that decode it.
+        /// The decoded body. It is set only for plugins that decode it.
         let body: ConformanceBody?
     }
 
-    /// An outcome reported by the supervisor.
+    /// An outcome that the supervisor reported.
     struct ReportedOutcome: Sendable {
         let run: Int
-        /// The message's id; `nil` if the message could not be read.
+        /// The message's id, or `nil` if the message could not be read.
         let id: String?
         let code: String
         /// The bytes of an unreadable message, as text.
         let original: String?
     }
 
-    /// The number of problems to list per expectation; further ones are only counted.
+    /// The number of problems to list per expectation. Further problems are only counted.
     private static let maximumListed = 3
 
     private var listed: [Problem] = []
@@ -35,9 +36,10 @@ struct ConformanceRecord: Sendable {
     private(set) var outcomes: [ReportedOutcome] = []
     private(set) var settled: Set<String> = []
     private(set) var begun: Set<String> = []
-    /// Whether the remote end failed to send, which ends every wait.
+    /// Whether the remote end failed to send a message, which ends every wait.
     private(set) var hasSendingFailed = false
-    /// The current steps of the case, reported if it does not end; several if it sends and waits concurrently.
+    /// The current steps of the case, which are reported if the case does not end. There are several if the case sends
+    /// and waits concurrently.
     private var steps: [String] = []
     /// The runs of the adapter so far.
     var runs: [ConformanceRun] = []
@@ -60,7 +62,7 @@ struct ConformanceRecord: Sendable {
         }
     }
 
-    /// The problems in the order in which they were found.
+    /// The problems, in the order in which they were found.
     var problems: [Problem] {
         let more = unlisted.sorted { $0.key < $1.key }
         return listed + more.map { Problem(expected: $0.key, seen: "\($0.value) more of these") }
@@ -76,14 +78,15 @@ struct ConformanceRecord: Sendable {
         if let id = outcome.id { settled.insert(id) }
     }
 
-    /// Records a sending error, unless the run is stopping: a source may refuse messages then.
+    /// Records an error in sending. The record ignores the error if the run is stopping, because a source may then
+    /// refuse messages.
     mutating func sendingFailed(_ error: any Error) {
         guard let run = runs.last, !run.isStopRequested else { return }
         hasSendingFailed = true
         addProblem("the remote end can send", "\(error)")
     }
 
-    /// Changes a run and adds the problems found by it.
+    /// Changes a run, and adds the problems that the run found in the change.
     mutating func inRun(_ number: Int, _ change: (inout ConformanceRun) -> Void) {
         change(&runs[number])
         for problem in runs[number].takeProblems() { addProblem(problem.expected, problem.seen) }
@@ -97,7 +100,7 @@ struct ConformanceRecord: Sendable {
 }
 
 extension Watched<ConformanceRecord> {
-    /// Performs `work` as a step of the case. A step that throws stays recorded.
+    /// Performs `work` as a step of the case. If the step throws, it stays recorded.
     func during<Result>(_ step: String, _ work: () async throws -> Result) async rethrows -> Result {
         change { $0.begin(step) }
         let result = try await work()
@@ -106,7 +109,8 @@ extension Watched<ConformanceRecord> {
     }
 }
 
-/// One run of a watched adapter, checked against the contract as it happens. Uses no threads and never waits.
+/// One run of a watched adapter, which is checked against the contract while it happens. The value uses no threads and
+/// never waits.
 struct ConformanceRun: Sendable {
     /// An arrival between its first submit and its settlement.
     private struct Entry {
@@ -114,7 +118,7 @@ struct ConformanceRun: Sendable {
         var isAcknowledged = false
     }
 
-    /// Identifies an arrival; tokens are unique per sink.
+    /// The identity of an arrival, consisting of its sink and its token. A token is unique per sink.
     struct Key: Hashable, Sendable {
         let sink: ObjectIdentifier
         let token: UInt64
@@ -125,7 +129,7 @@ struct ConformanceRun: Sendable {
     private(set) var hasReturned = false
     /// Whether the run's supervisor has ended.
     private(set) var hasEnded = false
-    /// The ids of the arrivals taken, in order; `nil` for an unreadable one.
+    /// The ids of the arrivals taken, in order. The id of an unreadable arrival is `nil`.
     private(set) var taken: [String?] = []
     /// The numbers of acknowledged and of abandoned arrivals.
     private(set) var acknowledged = 0
@@ -150,13 +154,13 @@ struct ConformanceRun: Sendable {
         self.batchBound = batchBound
     }
 
-    /// The number of arrivals that are taken and unsettled.
+    /// The number of arrivals that have been taken and are unsettled.
     var unsettled: Int { entries.values.count { $0.isTaken } }
-    /// Whether the adapter has received the outcomes of all arrivals it offered.
+    /// Whether the adapter has received the outcomes of all arrivals that it offered.
     var hasAllOutcomes: Bool { entries.isEmpty }
 
-    /// Returns whether the adapter has filled a window of `window` arrivals: either a submit was cut short, or the
-    /// adapter calls `room()` before each submit and less than a quarter of the window is free.
+    /// Returns whether the adapter has filled a window of `window` arrivals. This is so if a submit was cut short, or
+    /// if the adapter calls `room()` before each submit and less than a quarter of the window is free.
     func hasFilled(_ window: Int) -> Bool {
         unsettled == window && refusals > 0 || roomCalls > 0 && unsettled > window - max(1, window / 4)
     }
@@ -273,7 +277,7 @@ extension ConformanceRun {
         }
     }
 
-    /// Checks that the run has returned, when everything around it has ended.
+    /// Checks that the run has returned. The suite calls this method when everything around the run has ended.
     mutating func end() {
         if hasBegun && !hasReturned {
             addProblem("a cancelled run returns", "it had not returned after everything else ended")

@@ -9,7 +9,7 @@ final class ConformanceStage: Sendable {
     let number: Int
     let supervisor: Supervisor
     let adapter: WatchedAdapter
-    /// The intake of a run that the case itself starts; `nil` if the supervisor runs the adapter.
+    /// The intake of a run that the case itself starts, or `nil` if the supervisor runs the adapter.
     let intake: (any Intake)?
     let clock = ManualClock()
     /// The gate at which the recording plugins wait.
@@ -65,13 +65,13 @@ final class ConformanceStage: Sendable {
         record.change { $0.called(call) }
     }
 
-    /// Starts the graceful stop. Idempotent.
+    /// Starts the graceful stop. Repeated calls have no effect.
     func stop() {
         stopping.change { $0 = true }
         supervisor.shutDown()
     }
 
-    /// Stops without draining: abandons every unsettled arrival.
+    /// Stops without draining, so that every unsettled arrival is abandoned.
     func stopImmediately() {
         stopping.change { $0 = true }
         immediateStop.change { $0 = true }
@@ -104,18 +104,19 @@ final class ConformanceStage: Sendable {
 }
 
 extension ConformanceStage {
-    /// The action of a plugin that replies with the body's number after passing its gate.
+    /// The action of a plugin that waits at its gate and then replies with the number in the body.
     static let recording: ActionName = "conformance.record"
-    /// The action of an equal plugin on another lane.
+    /// The action of a second plugin of the same kind, which has its own lane.
     static let recordingToo: ActionName = "conformance.other"
     static let failing: ActionName = "conformance.fail"
     static let hanging: ActionName = "conformance.hang"
     /// The action of a plugin that allows only another source.
     static let forbidden: ActionName = "conformance.forbidden"
-    /// An action without a plugin.
+    /// An action that has no plugin.
     static let unknown: ActionName = "conformance.unknown"
 
-    /// Registers the plugins. They hold the stage weakly, because it retains the supervisor, which retains them.
+    /// Registers the plugins. They hold the stage weakly, because the stage retains the supervisor, and the supervisor
+    /// retains the plugins.
     func register(timeout: Duration) throws {
         let source = AccessRule.source(adapter.source)
         let patient = Duration.seconds(3_600)
@@ -159,7 +160,7 @@ extension ConformanceStage {
 
 /// The limits of the supervisor for one run of a case.
 struct ConformanceLimits: Sendable {
-    /// The number of arrivals in the source's window.
+    /// The maximum number of arrivals in the source's window.
     var window = 1_000
     /// The timeout of the hanging plugin.
     var timeout: Duration = .seconds(3_600)
@@ -167,9 +168,9 @@ struct ConformanceLimits: Sendable {
     var isSlow = false
     /// Whether the hanging plugin waits at its gate.
     var hangs = true
-    /// Whether the case runs the adapter instead of the supervisor.
+    /// Whether the case runs the adapter itself, instead of the supervisor.
     var isManual = false
-    /// The deduplication policy. Off by default, whatever the adapter's features: deduplication would hide messages
-    /// that the adapter delivers twice.
+    /// The deduplication policy. By default, nothing is deduplicated, whatever the adapter's features are, because
+    /// deduplication would hide messages that the adapter delivers twice.
     var deduplication = DeduplicationPolicy.never
 }

@@ -1,7 +1,7 @@
 import SignalboxCore
 import Synchronization
 
-/// One case tried on one subject, with the helpers that the cases share.
+/// One case that is tried on one subject, with the helpers that the cases share.
 final class ConformanceTrial: Sendable {
     let subject: any ConformanceSubject
     let record: Watched<ConformanceRecord>
@@ -40,9 +40,9 @@ final class ConformanceTrial: Sendable {
 // MARK: - Messages
 
 extension ConformanceTrial {
-    /// Creates a message, unreadable if `action` is `nil`.
+    /// Creates a message, which is unreadable if `action` is `nil`.
     ///
-    /// - Parameter textBytes: The size of the body's text in bytes; `nil` for a short text.
+    /// - Parameter textBytes: The size of the body's text in bytes, or `nil` for a short text.
     func message(_ action: ActionName?, textBytes: Int? = nil) -> ConformanceMessage {
         let number = numbers.wrappingAdd(1, ordering: .relaxed).newValue
         let content = textBytes.map { ConformanceBody(number, textBytes: $0) } ?? ConformanceBody(number)
@@ -52,7 +52,7 @@ extension ConformanceTrial {
         } catch {
             preconditionFailure("the suite's bodies must have a JSON form: \(error)")
         }
-        // Four digits each, so that no id contains another.
+        // Each number has four digits, so that no id contains another.
         let id = ActionID(unchecked: Bytes("message-\(1_000 + number)"))
         return ConformanceMessage(id: id, action: action, body: body)
     }
@@ -62,7 +62,8 @@ extension ConformanceTrial {
         (0..<count).map { _ in message(ConformanceStage.recording) }
     }
 
-    /// Creates messages for the recording plugin, with every third for `action`. One more recorded message follows.
+    /// Creates messages for the recording plugin, of which every third is for `action`. One more recorded message
+    /// follows.
     func messages(_ count: Int, everyThird action: ActionName?) -> [ConformanceMessage] {
         (0..<count).map { message($0 % 3 == 1 ? action : ConformanceStage.recording) }
             + [message(ConformanceStage.recording)]
@@ -76,7 +77,8 @@ extension ConformanceTrial {
 
     private static let ending = "waiting for the supervisor to end"
 
-    /// Runs a new supervisor during `body`, stops it gracefully unless `body` did, and waits for its end.
+    /// Runs a new supervisor during `body`, and waits for its end. If `body` has not stopped the supervisor, this
+    /// method stops it gracefully.
     func run(
         _ limits: ConformanceLimits = ConformanceLimits(),
         _ body: @escaping @Sendable (ConformanceStage) async throws -> Void
@@ -119,7 +121,7 @@ extension ConformanceTrial {
     }
 
     /// Sends messages and waits for the outcome of the last, which must have an action. The source keeps the order, so
-    /// all others were taken before the last, and the drain at the end of the run settles them.
+    /// all others were taken before the last one, and the drain at the end of the run settles them.
     func deliver(_ messages: [ConformanceMessage], to stage: ConformanceStage) async throws {
         guard let last = messages.last?.id.text else { return }
         async let sending: Void = send(messages)
@@ -156,7 +158,8 @@ extension ConformanceTrial {
         try await wait(what) { [number = stage.number] in isSatisfied($0.runs[number]) }
     }
 
-    /// Gives woken tasks a chance to err before the case continues. No verdict depends on their progress.
+    /// Gives the tasks that have been woken a chance to err before the case continues. No verdict depends on their
+    /// progress.
     func letOthersRun() async {
         for _ in 0..<10 { await Task.yield() }
     }
@@ -167,7 +170,8 @@ extension ConformanceTrial {
 }
 
 extension ConformanceTrial {
-    /// Checks that each of the messages, and no other, reached a plugin exactly once with its body unchanged.
+    /// Checks that each of the messages reached a plugin exactly once with its body unchanged, and that no other
+    /// message did.
     func checkEachOnce(_ messages: [ConformanceMessage], since first: Int = 0) {
         let calls = record.value.calls.dropFirst(first)
         let counts = calls.reduce(into: [String: Int]()) { $0[$1.id, default: 0] += 1 }
@@ -183,7 +187,7 @@ extension ConformanceTrial {
         report("bodies arrive as they were sent", altered.map(\.id), "were altered")
     }
 
-    /// Checks that the calls of each action, and the arrivals taken, are in the order of the messages.
+    /// Checks that the calls of each action and the arrivals taken are in the order of the messages.
     func checkOrder(_ messages: [ConformanceMessage], in run: Int) {
         let record = record.value
         for action in Set(messages.compactMap(\.action)) {
@@ -195,7 +199,7 @@ extension ConformanceTrial {
         reportOrder("arrivals are submitted in the order sent", messages.map(\.id.text), taken)
     }
 
-    /// Checks that each message has its expected outcome exactly once, by the outcome's code.
+    /// Checks that each message has its expected outcome exactly once. Outcomes are compared by their codes.
     func checkOutcomes(_ expected: [(message: ConformanceMessage, code: String)]) {
         let outcomes = record.value.outcomes.reduce(into: [String: [String]]()) { outcomes, one in
             if let id = one.id { outcomes[id, default: []].append(one.code) }
@@ -241,8 +245,8 @@ extension ConformanceTrial {
         }
     }
 
-    /// Checks that a new run with a new supervisor receives only what is sent during that run. Includes messages for
-    /// which no plugin is called.
+    /// Checks that a new run with a new supervisor receives only the messages that are sent during that run. The check
+    /// includes messages for which no plugin is called.
     func checkNothingIsRedelivered() async throws {
         let before = record.value.calls.count
         let number = record.value.runs.count
@@ -284,7 +288,7 @@ extension ConformanceAnswer {
     }
 }
 
-/// The body of the suite's messages: a number, and text that is easily damaged when it is copied.
+/// The body of the suite's messages. It consists of a number and of text that is easily damaged when it is copied.
 struct ConformanceBody: Codable, Sendable, Hashable {
     let number: Int
     let text: String
@@ -295,7 +299,7 @@ struct ConformanceBody: Codable, Sendable, Hashable {
         text = String(repeating: piece, count: 1 + number % 40)
     }
 
-    /// Creates a body with a text of this size, at least 20 bytes.
+    /// Creates a body with a text of this size, which must be at least 20 bytes.
     ///
     /// Almost all bytes are ASCII, so that the message stays the same size when its encoding escapes other characters.
     /// The last bytes are not ASCII, so that truncated text may end within a character.

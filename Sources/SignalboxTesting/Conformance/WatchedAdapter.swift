@@ -1,6 +1,6 @@
 import SignalboxCore
 
-/// The adapter under test, run with an intake that records its calls.
+/// A wrapper of the adapter under test, which runs the adapter with an intake that records its calls.
 struct WatchedAdapter: Adapter {
     let adapter: any Adapter
     let number: Int

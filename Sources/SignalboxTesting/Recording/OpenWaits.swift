@@ -9,10 +9,10 @@ import Musl
 import Glibc
 #endif
 
-/// The pending waits of a test process, which a hanging test run can report.
+/// The pending waits of a test process. If a test run hangs, they show where it waits.
 ///
-/// Disabled unless the environment has `SIGNALBOX_REPORT_WAITS`. If enabled, `SIGUSR2` makes the process write each
-/// pending wait to standard error and end by that signal. A cancelled wait is written immediately.
+/// Waits are recorded only if the environment has `SIGNALBOX_REPORT_WAITS`. In that case, `SIGUSR2` makes the process
+/// write each pending wait to standard error and end by that signal. A cancelled wait is written immediately.
 package enum OpenWaits {
     /// The source location of a wait.
     package struct Location: Hashable {
@@ -44,7 +44,7 @@ package enum OpenWaits {
     private static let isOn: Bool = {
         guard getenv("SIGNALBOX_REPORT_WAITS") != nil else { return false }
         signal(SIGUSR2, SIG_IGN)
-        // A serial queue gets a thread even if all threads of the pool are blocked, as in a hanging run.
+        // A serial queue gets a thread even if all threads of the pool are blocked, as they may be in a run that hangs.
         let queue = DispatchQueue(label: "signalbox.open-waits")
         let listener = DispatchSource.makeSignalSource(signal: SIGUSR2, queue: queue)
         // The handler retains the source for the lifetime of the process.
@@ -55,7 +55,7 @@ package enum OpenWaits {
 
     /// Records the start of a wait.
     ///
-    /// - Returns: The argument for ``end(_:wasCancelled:)``; `nil` if reports are disabled.
+    /// - Returns: The argument for ``end(_:wasCancelled:)``, or `nil` if waits are not recorded.
     package static func begin(_ location: Location) -> UInt64? {
         guard isOn else { return nil }
         return state.withLock { state in
@@ -71,7 +71,7 @@ package enum OpenWaits {
         if wasCancelled { report("a wait was cancelled: \(location.file):\(location.line)\n") }
     }
 
-    /// Records a wait outside ``Watched`` until it ends.
+    /// Records a wait that does not use ``Watched``, until it ends.
     package static func recording<Result>(
         _ file: StaticString,
         _ line: UInt,
@@ -92,7 +92,7 @@ package enum OpenWaits {
         kill(getpid(), SIGUSR2)
     }
 
-    // Not `print()`: standard output is buffered, and the process is about to end.
+    // `print()` is not suitable here, because standard output is buffered and the process is about to end.
     private static func report(_ text: String) {
         let bytes = Array(text.utf8)
         _ = write(STDERR_FILENO, bytes, bytes.count)

@@ -1,6 +1,7 @@
 public import SignalboxCore
 
-/// A sender that records actions instead of sending them, and lets a test wait for them. Safe on any thread.
+/// A sender that records actions instead of sending them, and lets a test wait for them. It is safe to use from any
+/// thread.
 ///
 /// When the sender holds ``limit`` actions, it refuses further ones as `full`.
 public final class RecordingSender: Sender {
@@ -13,7 +14,9 @@ public final class RecordingSender: Sender {
     /// The maximum number of recorded actions.
     public let limit: Int
 
-    /// - Parameter limit: The maximum number of recorded actions, at least 0; 1,000 by default.
+    /// Creates a sender.
+    ///
+    /// - Parameter limit: The maximum number of recorded actions, at least 0. The default is 1,000.
     public init(limit: Int = 1_000) {
         precondition(limit >= 0, "a recording sender holds at least 0 actions")
         self.limit = limit
@@ -24,7 +27,7 @@ public final class RecordingSender: Sender {
 
     /// Records the action.
     ///
-    /// - Throws: `full` if ``limit`` actions are recorded, `closed` after ``close()``.
+    /// - Throws: `full` if ``limit`` actions are recorded, or `closed` after ``close()``.
     public func send(_ action: ActionName, id: ActionID?, body: Bytes) throws(SendRefused) {
         let one = SentAction(action: action.copied(), id: id?.copied(), body: body.copied())
         let refusal = state.change { [limit] state -> SendRefused? in
@@ -36,17 +39,18 @@ public final class RecordingSender: Sender {
         if let refusal { throw refusal }
     }
 
-    /// Makes the sender refuse all further actions, as if the other side were gone. Recorded actions stay readable.
+    /// Makes the sender refuse all further actions, as if the other side were gone. The recorded actions stay readable.
     public func close() {
         state.change { $0.isClosed = true }
     }
 
-    /// Waits until `count` actions are recorded. Returns all recorded actions, also if the task is cancelled.
+    /// Waits until `count` actions are recorded, and returns all recorded actions. If the task is cancelled, this
+    /// method returns the actions recorded so far.
     ///
     /// - Parameters:
     ///   - count: The number of actions to wait for.
-    ///   - file: The file reported for this wait if the test run hangs; the caller's by default.
-    ///   - line: The line reported with `file`.
+    ///   - file: The file to report for this wait if the test run hangs. By default, it is the caller's file.
+    ///   - line: The line to report with `file`.
     @discardableResult
     public func untilSent(_ count: Int, file: StaticString = #fileID, line: UInt = #line) async -> [SentAction] {
         await state.until(file: file, line: line) { $0.sent.count >= count }
@@ -56,14 +60,14 @@ public final class RecordingSender: Sender {
 
 /// An action that the program gave to a ``RecordingSender``.
 public struct SentAction: Sendable, Hashable {
-    /// The name by which the other side routes.
+    /// The name by which the other side routes the action.
     public let action: ActionName
     /// The id for an answer, or `nil` if none is expected.
     public let id: ActionID?
     /// The body as JSON.
     public let body: Bytes
 
-    /// Creates a recorded or expected action.
+    /// Creates an action, for example to compare it with a recorded one.
     public init(action: ActionName, id: ActionID? = nil, body: Bytes) {
         self.action = action
         self.id = id
@@ -72,7 +76,7 @@ public struct SentAction: Sendable, Hashable {
 
     /// Decodes the body.
     ///
-    /// - Throws: The fault and its location, as a path that begins with `body`.
+    /// - Throws: The fault and its location, which is a path that begins with `body`.
     public func decode<Value: Decodable>(_ type: Value.Type) throws(BodyError) -> Value {
         try Body(json: body).decode(type)
     }

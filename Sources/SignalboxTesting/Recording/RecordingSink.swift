@@ -1,6 +1,6 @@
 public import SignalboxCore
 
-/// A settlement sink that records its calls in order and lets a test wait for them. Safe on any thread.
+/// A settlement sink that records its calls in order and lets a test wait for them. It is safe to use from any thread.
 ///
 /// The sink stores every call, so use it only for a bounded number of arrivals.
 public final class RecordingSink: SettlementSink {
@@ -25,7 +25,7 @@ public final class RecordingSink: SettlementSink {
     /// The recorded calls, in order.
     public var events: [Event] { state.value.events }
 
-    /// The outcomes by token; a token that was settled twice has two.
+    /// The outcomes by token. If a token was settled twice, it has two outcomes.
     public var outcomes: [UInt64: [Outcome]] {
         events.reduce(into: [:]) { outcomes, event in
             if case .settled(let token, let outcome) = event { outcomes[token, default: []].append(outcome) }
@@ -50,12 +50,12 @@ public final class RecordingSink: SettlementSink {
         }
     }
 
-    /// Waits until `count` outcomes are recorded. Returns early if the task is cancelled.
+    /// Waits until `count` outcomes are recorded. If the task is cancelled, this method returns early.
     ///
     /// - Parameters:
     ///   - count: The number of outcomes to wait for.
-    ///   - file: The file reported for this wait if the test run hangs; the caller's by default.
-    ///   - line: The line reported with `file`.
+    ///   - file: The file to report for this wait if the test run hangs. By default, it is the caller's file.
+    ///   - line: The line to report with `file`.
     public func untilSettled(_ count: Int, file: StaticString = #fileID, line: UInt = #line) async {
         await state.until(file: file, line: line) { $0.settled >= count }
     }

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// A value behind a lock, with tasks that wait for a condition on it. The basis of every wait in the test kit.
+/// A value behind a lock, with tasks that wait for a condition on the value. Every wait in the test kit is based on
+/// this type.
 package final class Watched<Value: Sendable>: Sendable {
     private struct Waiter {
         let isSatisfied: @Sendable (Value) -> Bool
@@ -28,7 +29,7 @@ package final class Watched<Value: Sendable>: Sendable {
         let (result, ready) = state.withLock { state -> (Result, [Waiter]) in
             let result = body(&state.value)
             guard !state.waiters.isEmpty else { return (result, []) }
-            // Wakes in order of arrival, so that a simulated run can be reproduced.
+            // The tasks are woken in the order of their arrival, so that a simulated run can be reproduced.
             let ready = state.waiters.filter { $0.value.isSatisfied(state.value) }.sorted { $0.key < $1.key }
             for waiter in ready { state.waiters[waiter.key] = nil }
             return (result, ready.map(\.value))
@@ -40,8 +41,8 @@ package final class Watched<Value: Sendable>: Sendable {
     /// Waits until the condition holds. The condition is evaluated after each change, under the lock.
     ///
     /// - Parameters:
-    ///   - file: The file reported for this wait if the test run hangs; the caller's by default.
-    ///   - line: The line reported with `file`.
+    ///   - file: The file to report for this wait if the test run hangs. By default, it is the caller's file.
+    ///   - line: The line to report with `file`.
     ///   - isSatisfied: The condition, which must not access this object.
     /// - Returns: `false` if the task was cancelled first.
     @discardableResult
@@ -84,7 +85,7 @@ package final class Watched<Value: Sendable>: Sendable {
                 return false
             }
             if isReady { return continuation.resume(returning: true) }
-            // A cancellation before the waiter was stored did not find it.
+            // If the task was cancelled before the waiter was stored, the cancellation did not find the waiter.
             if respondsToCancellation, Task.isCancelled { cancelWait(number) }
         }
     }
@@ -102,7 +103,7 @@ package final class Watched<Value: Sendable>: Sendable {
     }
 }
 
-/// A gate at which plugins wait, even if they are cancelled, until a test opens it.
+/// A gate at which plugins wait until a test opens it. Plugins wait there even if they are cancelled.
 package final class Gate: Sendable {
     private struct State: Sendable {
         var isOpen: Bool
@@ -126,7 +127,8 @@ package final class Gate: Sendable {
         await state.untilUncancelled(file: file, line: line) { $0.isOpen || $0.passes >= number }
     }
 
-    /// Waits until `count` tasks in total have arrived at the gate. Returns early if the task is cancelled.
+    /// Waits until `count` tasks in total have arrived at the gate. If the task is cancelled, this method returns
+    /// early.
     package func untilArrived(_ count: Int, file: StaticString = #fileID, line: UInt = #line) async {
         await state.until(file: file, line: line) { $0.arrived >= count }
     }
@@ -153,9 +155,10 @@ enum TimeLimit {
         case late
     }
 
-    /// Returns the result of `work`, or that of `late` after the limit. Overdue work is cancelled and left running.
+    /// Returns the result of `work` or, after the limit, the result of `late`. Overdue work is cancelled and left
+    /// running.
     ///
-    /// The tasks are detached because a child task that hangs would block its parent.
+    /// The tasks are detached, because a child task that hangs would block its parent.
     static func within<Result: Sendable>(
         _ limit: Duration,
         _ work: @escaping @Sendable () async -> Result,
