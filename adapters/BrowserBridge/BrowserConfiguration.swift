@@ -4,67 +4,101 @@ public import SignalboxCore
 public import SignalboxRoutes
 public import WebSocketChat
 
-/// The configuration of a ``BrowserEngine``: the documents to serve, the pages that may connect, and the limits.
+/// The configuration of a ``BrowserEngine``.
+///
+/// The configuration contains the documents to serve, the pages that may connect, and the limits. For example, this
+/// engine serves a page that calls the plugin `payment`:
+///
+/// ```swift
+/// var configuration = BrowserConfiguration(source: "shop", documents: [
+///     "/": .page("<!doctype html><title>Shop</title><script src=/shop.js></script>"),
+///     "/shop.js": .script("signalbox.call('payment', { amount: 3 })"),
+/// ])
+/// configuration.port = 8080
+/// let engine = try BrowserEngine(configuration, logger: logger)
+/// ```
 public struct BrowserConfiguration: Sendable {
-    /// The path of the bridge script, which ``documents`` must not use. Each page of ``documents`` gets a tag for the
-    /// script; a page of another origin loads it by its full URL, as a classic script.
+    /// The path of the bridge script, which ``documents`` must not use.
+    ///
+    /// The engine adds a tag for the script to each page of ``documents``. A page of another origin loads the script by
+    /// its full URL, as a classic script.
     public static let scriptPath = "/signalbox.js"
     /// The path of the WebSocket endpoint.
     static let socketPath = "/signalbox"
 
-    /// The configured source of the arrivals.
+    /// The source that the arrivals belong to.
     public var source: SourceName
-    /// A numeric address of this machine, IPv6 without brackets; `127.0.0.1`, reachable only locally, by default.
+    /// The numeric address to listen on, with IPv6 addresses written without brackets. The default `127.0.0.1` is
+    /// reachable from this machine only.
     public var address = "127.0.0.1"
-    /// The port; 0, the default, lets the system choose, and ``BrowserEngine/port()`` returns the choice.
+    /// The port to listen on. If it is 0, which is the default, the system chooses the port, which
+    /// ``BrowserEngine/port()`` returns.
     public var port: UInt16 = 0
-    /// The host by which browsers reach the server, as written in a URL; ``address`` if `nil`, the default. Required if
-    /// ``address`` is a wildcard address, or if a certificate names another host. The origin of the served pages is
-    /// derived from it: no other server may serve pages under this name and port.
-    public var host: String?
-    /// The server's certificate; `nil`, the default, disables TLS.
-    public var identity: WebSocketIdentity?
-    /// The documents to serve, by path; at most 99, with a total of 16 MiB. Anyone who can reach the port can read
-    /// them, so they must not contain secrets.
+    /// The host by which browsers reach the server, as written in a URL. If it is `nil`, which is the default, the host
+    /// is ``address``.
     ///
-    /// A page gets the bridge as the first script of its head. It can load scripts, styles, images and data only from
-    /// this site, and no page can frame it.
+    /// The host is required if ``address`` is a wildcard address, or if a certificate names another host. The origin of
+    /// the served pages is derived from it, so no other server may serve pages under this name and port.
+    public var host: String?
+    /// The certificate of the server, or `nil` (the default) to disable TLS.
+    public var identity: WebSocketIdentity?
+    /// The documents to serve, by path. There may be at most 99, with 16 MiB in total.
+    ///
+    /// Anyone who can reach the port can read the documents, so they must not contain secrets. Each page gets the
+    /// bridge as the first script of its head. The page can load scripts, styles, images and data only from this site,
+    /// and no page can frame it.
     public var documents: [String: BrowserDocument] = [:]
-    /// Whether inline scripts and styles of a page run; `false` by default. If they do, an attacker who can insert
-    /// unescaped text into a page can act in its name.
+    /// Whether the inline scripts and styles of a page run. The default is `false`.
+    ///
+    /// If they do, an attacker who can insert unescaped text into a page can act in the name of the page.
     public var allowsInlineCode = false
-    /// The additional origins whose pages may connect, at most 1,000; none by default. The engine cannot determine
-    /// whether such a page is in a frame.
+    /// The additional origins whose pages may connect, at most 1,000. The default is to allow none.
+    ///
+    /// The engine cannot determine whether a page of another origin is in a frame.
     public var origins: [WebOrigin] = []
-    /// The token that a page must present, 16 to 73 bytes. If `nil`, the default, the engine generates 128 random bits.
+    /// The token that a page must present, of 16 to 73 bytes. If it is `nil`, which is the default, the engine
+    /// generates 128 random bits.
+    ///
     /// ``BrowserEngine/url(_:)`` adds the token to the URL.
     public var token: Secret?
-    /// The maximum number of connected pages, 1 to 100,000; 100 by default. Further pages retry until there is room.
+    /// The maximum number of connected pages, 1 to 100,000. The default is 100. Further pages retry until there is
+    /// room.
     public var connections = 100
-    /// The maximum number of unsettled messages of one page, 1 to 4,000; 64 by default. Others wait in the page.
+    /// The maximum number of unsettled messages of one page, 1 to 4,000. The default is 64. Further messages wait in
+    /// the page.
     public var messagesInFlight = 64
-    /// The maximum number of messages of one page that are unsettled or wait in the page, 1 to 1,000,000; 10,000 by
-    /// default. The page rejects a call beyond the limit with `full`.
+    /// The maximum number of messages of one page that are unsettled or wait in the page, 1 to 1,000,000. The default
+    /// is 10,000.
+    ///
+    /// The page rejects a call beyond the limit with `full`.
     public var messagesWaitingInPage = 10_000
-    /// The time after which a call without a connection is rejected with `closed`, 1 ms to 1 h; 10 s by default.
+    /// The time after which the page rejects a call with `closed` if it has no connection, 1 ms to 1 h. The default is
+    /// 10 s.
     public var connectionTimeout: Duration = .seconds(10)
-    /// The maximum back-off before a page reconnects, 1 ms to 1 h; 10 s by default. The first back-off is at most 250
-    /// ms, and each has random jitter.
+    /// The maximum back-off before a page reconnects, 1 ms to 1 h. The default is 10 s.
+    ///
+    /// The first back-off is at most 250 ms, and each back-off has random jitter.
     public var reconnectCap: Duration = .seconds(10)
-    /// The maximum number of the program's calls that one page has not answered, 1 to 1,000,000; 1,000 by default.
-    /// Beyond the limit a `PageHandle` throws `full`.
+    /// The maximum number of the program's calls that one page has not answered, 1 to 1,000,000. The default is 1,000.
+    ///
+    /// Beyond the limit, a `PageHandle` throws `full`.
     public var messagesToPage = 1_000
-    /// The maximum number of messages that wait in the page for a listener of `signalbox.on`, 1 to 1,000,000; 256 by
-    /// default. Beyond the limit the page drops the oldest message and logs this to the browser's console. A dropped
-    /// call that expects an answer gets an error.
+    /// The maximum number of messages that wait in the page for a listener of `signalbox.on`, 1 to 1,000,000. The
+    /// default is 256.
+    ///
+    /// Beyond the limit, the page drops the oldest message and logs this to the browser's console. If the dropped
+    /// message is a call that expects an answer, the call gets an error.
     public var messagesWithoutListener = 256
-    /// The limits of one message in either direction; at most 1 MiB less than 1 GiB.
+    /// The limits of one message in either direction. The maximum size is 1 GiB less 1 MiB.
     public var limits = MessageLimits()
-    /// The maximum number of bytes queued for sending to one page, 1 KiB to 1 GiB; 1 MiB by default. A page that reads
-    /// too slowly to stay below it is disconnected.
+    /// The maximum number of bytes queued for sending to one page, 1 KiB to 1 GiB. The default is 1 MiB.
+    ///
+    /// The engine disconnects a page that reads too slowly to stay below the limit.
     public var waitingBytes = 1_048_576
-    /// The maximum number of bytes queued for sending to all pages, at least ``waitingBytes`` and at most 64 GiB; 64
-    /// MiB by default. Beyond it the page with the most queued bytes is disconnected.
+    /// The maximum number of bytes queued for sending to all pages, at least ``waitingBytes`` and at most 64 GiB. The
+    /// default is 64 MiB.
+    ///
+    /// Beyond the limit, the engine disconnects the page with the most queued bytes.
     public var allWaitingBytes = 67_108_864
 
     /// Creates a configuration for pages that only browsers on this machine can reach.
@@ -74,11 +108,12 @@ public struct BrowserConfiguration: Sendable {
     }
 }
 
-/// A document that is served to browsers.
+/// A document that the engine serves to browsers. Use ``page(_:)``, ``script(_:)`` and ``style(_:)`` for the usual
+/// types.
 public struct BrowserDocument: Sendable, Hashable {
-    /// The media type, 1 to 128 bytes of printable ASCII. A document of type `text/html` is a page.
+    /// The media type, of 1 to 128 bytes of printable ASCII. A document of the type `text/html` is a page.
     public let contentType: String
-    /// The content; at most 1 MiB, including the script tag added to a page.
+    /// The content, of at most 1 MiB. In a page, this includes the script tag that the engine adds.
     public let body: [UInt8]
 
     /// Creates a document with this content.
@@ -102,7 +137,7 @@ public struct BrowserDocument: Sendable, Hashable {
         BrowserDocument(contentType: "text/css; charset=utf-8", body: Array(sheet.utf8))
     }
 
-    /// Whether the document is a page, which gets the bridge.
+    /// Whether the document is a page. Only pages get the bridge.
     var isPage: Bool {
         let type = contentType.prefix { $0 != ";" }.lowercased()
         return type.split(separator: " ").elementsEqual(["text/html"])
@@ -110,7 +145,8 @@ public struct BrowserDocument: Sendable, Hashable {
 }
 
 extension BrowserConfiguration {
-    /// Checks every range, and that the values are consistent. Opens no file and no port.
+    /// Checks that every value is in its range, and that the values are consistent. This method opens no file and no
+    /// port.
     ///
     /// - Throws: ``BrowserBridgeError`` `invalidConfiguration` for the first invalid value, with advice.
     public func validate() throws(BrowserBridgeError) {
@@ -164,7 +200,8 @@ extension BrowserConfiguration {
         server.answers = false
         server.announcesConnections = true
         server.connections = connections
-        // Reading resumes when half of the connection window is free, so a page within its own window is always read.
+        // Reading resumes when half of the connection window is free, so the server always reads a page that is within
+        // its own window.
         server.connectionWindow = 2 * messagesInFlight + 2
         server.waitingBytes = waitingBytes
         server.allWaitingBytes = allWaitingBytes

@@ -3,13 +3,13 @@ import SignalboxCore
 import Synchronization
 import WebSocketChat
 
-/// A page in a browser, for the lifetime of one connection. Safe on any thread.
+/// A page in a browser, for the lifetime of one connection. It is safe to use from any thread.
 final class BrowserPage: PagePort {
     private let chat: ChatConnection
     let limits: MessageLimits
     private let callers: AnswerTable
     private let storedTitle = Mutex<String?>(nil)
-    /// Whether the program has closed the page. Later sends would be dropped.
+    /// Whether the program has closed the page. If so, later sends would be dropped.
     private let closed = Atomic(false)
 
     init(_ chat: ChatConnection, _ configuration: BrowserConfiguration) {
@@ -48,7 +48,8 @@ final class BrowserPage: PagePort {
         }
     }
 
-    /// Closes the page. Waiting callers get an error; browser.js rejects the page's own calls and does not reconnect.
+    /// Closes the page. Waiting callers get an error, and browser.js rejects the page's own calls and does not
+    /// reconnect.
     func close() {
         closed.store(true, ordering: .relaxed)
         chat.close()
@@ -57,12 +58,12 @@ final class BrowserPage: PagePort {
 
     // MARK: - The page's side
 
-    /// Sends the outcome of a call by the page.
+    /// Sends the outcome of a call that the page made.
     func settle(_ number: UInt64, _ outcome: Outcome) {
         do throws(SendRefused) {
             try chat.send(utf8: ProgramFrame.outcome(number, outcome))
         } catch {
-            // A page that is disconnected, or is about to be because it reads too slowly, rejects its calls itself.
+            // A page that is disconnected, or that soon will be because it reads too slowly, rejects its calls itself.
             if error == .tooLarge || error == .invalid { try? chat.send(utf8: ProgramFrame.unsent(number, error)) }
         }
     }
@@ -77,10 +78,12 @@ final class BrowserPage: PagePort {
         callers.finish(number, answer)
     }
 
-    /// The maximum length of a title in characters; longer titles are truncated.
+    /// The maximum length of a title in characters. Longer titles are truncated.
     private static let titleLength = 500
 
-    /// - Parameter json: A JSON string; any other value is ignored.
+    /// Stores the title of the page, or only the beginning of a long title.
+    ///
+    /// - Parameter json: A JSON string. Any other value is ignored.
     func titleChanged(_ json: Bytes) {
         guard let title = try? Body(json: json).decode(String.self) else { return }
         storedTitle.withLock { $0 = title.isEmpty ? nil : String(title.prefix(BrowserPage.titleLength)) }

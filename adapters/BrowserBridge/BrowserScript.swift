@@ -1,7 +1,7 @@
 import JSBridge
 import SignalboxCore
 
-/// The script that gives a page its bridge: bridge.js, wrapped by browser.js.
+/// The script that gives a page its bridge. It consists of bridge.js, wrapped by browser.js.
 enum BrowserScript {
     /// The minimum lifetime of a connection that resets the back-off, in milliseconds.
     private static let lasting = 2_000
@@ -26,20 +26,21 @@ enum BrowserScript {
     private static func milliseconds(_ duration: Duration) -> Int { Int(duration / .milliseconds(1)) }
 }
 
-/// Inserts the bridge's script into a page, before any other script.
+/// Inserts the script of the bridge into a page, before any other script.
 enum ScriptTag {
     private static let tag = Array("<script src=\"\(BrowserConfiguration.scriptPath)\"></script>".utf8)
 
-    /// Returns the page with the tag as the first element of its head. At that point a parser has met only white space,
-    /// comments, a document type and the tags `html` and `head` (HTML, 13.2.6.4.1 to 13.2.6.4.4). If the page has no
-    /// head tag, the inserted tag starts the head.
+    /// Returns the page with the tag as the first element of its head.
+    ///
+    /// Up to that point, a parser has met only white space, comments, a document type and the tags `html` and `head`
+    /// (HTML, 13.2.6.4.1 to 13.2.6.4.4). If the page has no head tag, the inserted tag starts the head.
     static func added(to page: [UInt8]) -> [UInt8] {
         let offset = page.withUnsafeBytes { HTMLPrologue($0).end }
         return Array(page[..<offset]) + tag + page[offset...]
     }
 }
 
-/// The part of a page before the first element of its head. Reads each byte once.
+/// The part of a page before the first element of its head. Each byte is read only once.
 struct HTMLPrologue {
     private let page: UnsafeRawBufferPointer
     /// The offset of the first element of the head, or the offset at which to insert one.
@@ -51,7 +52,7 @@ struct HTMLPrologue {
         while skipped() {}
     }
 
-    // Skips one item that may precede the head's elements. The head's own tag is the last.
+    // This skips one item that may precede the elements of the head. The tag of the head itself is the last such item.
     private mutating func skipped() -> Bool {
         let start = end
         while end < page.count, HTMLPrologue.isSpace(page[end]) { end += 1 }
@@ -75,7 +76,7 @@ struct HTMLPrologue {
     }
 
     private mutating func skip(pastComment start: Int) -> Bool {
-        // `<!-->` and `<!--->` are complete comments (HTML, 13.2.5.43).
+        // The texts `<!-->` and `<!--->` are complete comments (HTML, 13.2.5.43).
         for whole in ["<!-->", "<!--->"] where has(whole, at: start) {
             end = start + whole.utf8.count
             return true

@@ -2,16 +2,16 @@ import AdapterSupport
 import JSBridge
 import SignalboxCore
 
-/// A message from browser.js: a header line, followed by JSON.
+/// A message from browser.js, which is a header line followed by JSON.
 ///
-/// Any program that has the token can send anything, so a message in another form only causes an error.
+/// Any program that has the token can send anything, so a message in another form must only cause an error.
 struct PageFrame: Equatable {
     /// The kind of message.
     enum Kind: Equatable {
-        /// An action. `handler` is the handler's name as JSON from the page; without one, the JSON is a standard
-        /// envelope. `timeout` is in milliseconds from receipt, 0 for none.
+        /// An action. If `handler` is present, it is the name of the handler as JSON from the page. If not, the JSON is
+        /// a standard envelope. `timeout` is in milliseconds from receipt, or 0 for none.
         case call(number: UInt64, timeout: UInt64, handler: Range<Int>?)
-        /// An action that is too large, of which only the beginning follows.
+        /// An action that is too large. Only its beginning follows.
         case large(number: UInt64)
         /// The answer to the program's call with this number.
         case answer(number: UInt64, PageAnswerKind)
@@ -25,9 +25,11 @@ struct PageFrame: Equatable {
     private static let largestNumber: UInt64 = 1 << 53
 
     let kind: Kind
-    /// The range of the JSON in the message; empty if the message has no JSON.
+    /// The range of the JSON in the message. It is empty if the message has no JSON.
     let json: Range<Int>
 
+    /// Parses the header line.
+    ///
     /// - Throws: `invalidSyntax` if the header line has none of these forms.
     init(_ message: UnsafeRawBufferPointer) throws(BodyError) {
         let end = message.prefix(PageFrame.longestLine).firstIndex(of: UInt8(ascii: "\n"))
@@ -44,7 +46,7 @@ struct PageFrame: Equatable {
         BodyError(.invalidSyntax, offset: 0, detail: "\(found) than browser.js writes")
     }
 
-    // At most four fields: a handler's name may contain spaces.
+    // There are at most four fields, because the name of a handler may contain spaces.
     private static func fields(in message: UnsafeRawBufferPointer, before end: Int) -> [Range<Int>] {
         var fields: [Range<Int>] = []
         var start = 0
@@ -84,9 +86,9 @@ struct PageFrame: Equatable {
     }
 }
 
-/// The messages to browser.js: a header line, followed by JSON.
+/// The messages to browser.js, which are a header line followed by JSON.
 enum ProgramFrame {
-    /// Returns the outcome of a page's call.
+    /// Returns the outcome of a call that a page made.
     static func outcome(_ number: UInt64, _ outcome: Outcome) -> [UInt8] {
         guard case .handled(let reply) = outcome else {
             return refusal(number, ErrorReply(outcome, to: "page"))
@@ -99,7 +101,7 @@ enum ProgramFrame {
         return frame
     }
 
-    /// Returns the answer to a page's call that was handled, but whose reply cannot be sent.
+    /// Returns the answer to a call that a page made, if the call was handled but its reply cannot be sent.
     static func unsent(_ number: UInt64, _ refusal: SendRefused) -> [UInt8] {
         let detail = "the reply cannot be sent to the page: \(refusal)"
         return frame("refuse \(number)", list: [.some("threw"), detail, nil, "failed"])
@@ -116,7 +118,7 @@ enum ProgramFrame {
 
     /// Returns a message from the program.
     ///
-    /// - Parameter number: The number of the page's answer, or 0 if no answer is expected.
+    /// - Parameter number: The number for the answer of the page, or 0 if no answer is expected.
     static func message(_ number: UInt64, _ action: ActionName, _ id: ActionID?, _ body: Bytes) -> [UInt8] {
         var text = JSONText()
         text.append(literal: "message \(number) \(action.text)\n")

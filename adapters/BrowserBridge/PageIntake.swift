@@ -5,17 +5,18 @@ import SignalboxCore
 import Synchronization
 import WebSocketChat
 
-/// An intake between the server and the supervisor. It submits the pages' calls as arrivals and handles all other
-/// messages itself. Only the server's thread calls it.
+/// An intake between the server and the supervisor.
+///
+/// It submits the calls of pages as arrivals, and handles all other messages itself. Only the server's thread calls it.
 final class PageIntake: Intake {
     private struct State: ~Copyable {
         var batch: PageBatch
         var settlements: PageSettlements?
-        /// The latest handler name, as JSON from the page, with its envelope. A cache of one entry.
+        /// The latest name of a handler, as JSON from the page, with its envelope. This is a cache of one entry.
         var handler: (json: [UInt8], envelope: Envelope)?
     }
 
-    /// The handling of a message: submitted with the batch, already handled, or the end of its connection.
+    /// The result of reading a message: it is submitted with the batch, already handled, or the end of its connection.
     private enum MessageKind { case call, handled, ended }
 
     private let intake: any Intake
@@ -73,7 +74,7 @@ final class PageIntake: Intake {
         return (settlements, sorted)
     }
 
-    // May handle a message twice, because all messages after the first call that is not taken are submitted again.
+    // A message may be handled twice, because all messages after the first call that is not taken are submitted again.
     private func read(
         _ arrival: Arrival,
         _ open: OpenPage,
@@ -160,7 +161,8 @@ final class PageIntake: Intake {
     }
 }
 
-/// A batch of the server's messages, split into calls to submit and messages handled here. Both keep their order.
+/// A batch of the server's messages, split into calls to submit and messages that are handled here. Both keep their
+/// order.
 struct SortedMessages {
     var calls: [Arrival] = []
     /// The index of each call in the batch.
@@ -169,14 +171,14 @@ struct SortedMessages {
     var others: [(index: Int, ended: ChatConnection?)] = []
 }
 
-/// The unsettled calls of pages. Safe on any thread.
+/// The unsettled calls of pages. They are safe to use from any thread.
 final class PageSettlements: SettlementSink {
     private struct Call {
         let page: BrowserPage
         let number: UInt64
     }
 
-    /// The server's sink, which counts the unsettled messages of each connection.
+    /// The sink of the server, which counts the unsettled messages of each connection.
     let server: any SettlementSink
     private let calls = Mutex<[UInt64: Call]>([:])
 
@@ -186,7 +188,7 @@ final class PageSettlements: SettlementSink {
 
     /// Stores a call before its arrival is submitted.
     ///
-    /// - Parameter token: The server's token, unique among unsettled messages.
+    /// - Parameter token: The token of the server, which is unique among unsettled messages.
     func expect(_ token: UInt64, _ number: UInt64, of page: BrowserPage) {
         calls.withLock { $0[token] = Call(page: page, number: number) }
     }
@@ -202,7 +204,7 @@ final class PageSettlements: SettlementSink {
 
     func settle(_ token: UInt64, _ outcome: Outcome) {
         let call = calls.withLock { $0.removeValue(forKey: token) }
-        // Sends first: the server may close the connection after the last outcome.
+        // The outcome is sent first, because the server may close the connection after the last outcome.
         call?.page.settle(call?.number ?? 0, outcome)
         server.settle(token, outcome)
     }

@@ -2,9 +2,9 @@ import AdapterSupport
 import JSBridge
 import SignalboxCore
 
-/// The token of a page as written in a URL and in a subprotocol: base64url without padding (RFC 4648, 5).
+/// The token of a page, as written in a URL and in a subprotocol, which is base64url without padding (RFC 4648, 5).
 enum SessionToken {
-    /// The length of a token in bytes, such that it fits into a subprotocol.
+    /// The valid lengths of a token, in bytes. A longer token would not fit into a subprotocol.
     static let lengths = 16...73
 
     /// Returns 128 bits from the system's random number generator, encoded.
@@ -15,7 +15,7 @@ enum SessionToken {
 
     /// Reads a token from its source on a separate thread, because file access may block.
     ///
-    /// - Throws: `secretUnavailable`; `invalidConfiguration` if the length is invalid; `noResources`.
+    /// - Throws: `secretUnavailable`, `noResources`, or `invalidConfiguration` if the length is invalid.
     static func read(_ token: Secret, source: SourceName) async throws(BrowserBridgeError) -> String {
         let reading: Result<String, SecretUnavailable>
         do throws(SystemResourceError) {

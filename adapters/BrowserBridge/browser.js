@@ -8,7 +8,7 @@
 const { defineProperties, getOwnPropertyDescriptor, getOwnPropertyDescriptors, getPrototypeOf, hasOwn } = Object;
 // An element with this id is `globalThis.signalbox` too, but not an own property.
 if (hasOwn(globalThis, 'signalbox')) return;
-// Captured once, because a page may change its globals and prototypes later. Members come from the prototypes: a named
+// These are read once, as a page may change its globals and prototypes later. Members come from the prototypes: a named
 // element shadows any member of `document` (HTML, 3.1.6). On `window` it answers only names that neither the object nor
 // its prototypes have (7.2.2.3), such as `signalbox`, `webkit` and `then`.
 const { CloseEvent, Document, Element, EventTarget, History, HTMLScriptElement, MessageEvent, MutationObserver } = globalThis;
@@ -49,7 +49,7 @@ const endpoint = findServer();
 const storageKey = 'signalbox:' + endpoint;
 const storage = openStorage();
 
-// Calls to be sent: a linked list of { number, head, isWhole, name, json, since, due, next }.
+// The calls to be sent, as a linked list of { number, head, isWhole, name, json, since, due, next }.
 let first, final;
 let waiting = 0;
 // The numbers of calls without an outcome.
@@ -82,12 +82,12 @@ function findServer() {
   } catch { return undefined; }
 }
 
-// Where the browser blocks storage, the getter throws.
+// If the browser blocks storage, the getter throws.
 function openStorage() {
   try { return globalThis.sessionStorage; } catch { return undefined; }
 }
 
-// Removes every token, even one the page does not use: scripts and the browser's history can read the address.
+// Removes every token, even if the page does not use it, as scripts and the browser's history can read the address.
 function cutFromAddress() {
   let { hash } = location, found, cut;
   while ((found = execute(/(?:^#|&)signalbox=([\w-]+)(?=&|$)/, hash))) {
@@ -100,7 +100,7 @@ function cutFromAddress() {
   return cut;
 }
 
-// Whether the address had a token.
+// Returns whether the address had a token.
 function takeToken() {
   const cut = cutFromAddress();
   if (!endpoint) return false;
@@ -131,7 +131,7 @@ function connect() {
   listen(current, 'close', (event) => lost(codeOf(event)));
 }
 
-// An iterable of two strings that does not depend on `Array.prototype`.
+// Returns an iterable of two strings that does not depend on `Array.prototype`.
 function both(one, other) {
   return {
     __proto__: null,
@@ -156,7 +156,7 @@ function lost(code) {
   socket = undefined;
   isOpen = false;
   unanswered.clear();
-  // 1000: the program closed the page. 1001: it is stopping, and every call it accepted has its outcome.
+  // 1000 means that the program closed the page, 1001 that it is stopping and has sent all outcomes.
   if (code === 1000) return end();
   pending.forEach((number) => {
     pending.delete(number);
@@ -193,7 +193,7 @@ function post(handler, json, number, timeout) {
   const head = (isWhole ? 'call ' : 'large ') + number;
   if (!isWhole) json = slice(json, 0, settings.limit / 3);
   const since = now();
-  // No action has a longer name.
+  // The name of an action is never longer.
   const name = handler === null ? '' : ' ' + stringify(slice(handler, 0, 100));
   const call = { number, head, isWhole, name, json, since, due: timeout && since + timeout, next: undefined };
   if (final) final.next = call;
@@ -221,7 +221,7 @@ function refuse(number, code, message, path, outcome) {
   }
 }
 
-// By a timer, so that a page which calls again at once does not block its own thread.
+// Uses a timer, so that a page which calls again immediately does not block its own thread.
 function refuseSoon(number) {
   refused.add(number);
   if (refused.size > 1) return;
@@ -324,7 +324,7 @@ function sendTitle() {
   if (!isOpen || title === sentTitle) return;
   sentTitle = title;
   let end = 0;
-  // By code points: half of a surrogate pair is not well-formed text.
+  // The title is cut between code points, because half of a surrogate pair is not well-formed text.
   for (let count = 0; count < 500 && end < title.length; count += 1) end += codePointAt(title, end) > 0xffff ? 2 : 1;
   send(socket, 'title\n' + stringify(slice(title, 0, end)));
 }

@@ -1,8 +1,10 @@
 public import SignalboxCore
 
-/// The error thrown when a WebSocket source cannot be set up or cannot continue. Never contains a secret.
+/// The error thrown when a WebSocket source cannot be set up or cannot continue.
+///
+/// Neither the code nor the text of the error ever contains a secret, so an error can be logged as it is.
 public struct WebSocketChatError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The kinds of error. More may be added.
+    /// The kinds of error. Later versions may add more.
     public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
         /// The name used in logs, such as `invalidURL`.
         public let rawValue: String
@@ -35,7 +37,7 @@ public struct WebSocketChatError: Error, Sendable, Hashable, CustomStringConvert
 
     /// The kind of error.
     public let code: Code
-    /// The affected source, if known.
+    /// The source that the error concerns, if it is known.
     public let source: SourceName?
     /// A sentence that states the problem and the remedy.
     public let detail: String
@@ -64,7 +66,7 @@ public struct WebSocketChatError: Error, Sendable, Hashable, CustomStringConvert
         return error
     }
 
-    /// The source, if known, and the detail.
+    /// The name of the source, if it is known, followed by the detail.
     public var description: String {
         guard let source else { return detail }
         return "source \(source): \(detail)"
@@ -75,7 +77,8 @@ public struct WebSocketChatError: Error, Sendable, Hashable, CustomStringConvert
 enum UntrustedText {
     private static let limit = 128
 
-    /// Returns the text in quotes, with invisible and direction-changing characters escaped. Long text is truncated.
+    /// Returns the text in quotes. Characters that are invisible or change the direction of the text are escaped, and
+    /// long text is truncated.
     static func quoted(_ text: String) -> String {
         var shown = "\""
         for scalar in text.unicodeScalars.prefix(limit) {

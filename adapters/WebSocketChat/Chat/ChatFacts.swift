@@ -1,11 +1,12 @@
 public import SignalboxCore
 public import SignalboxRoutes
 
-/// The facts a WebSocket source has about the origin of a message.
+/// The facts that a WebSocket source knows about the origin of a message.
 ///
-/// All public facts are encoded. The origin has the form that browsers send; absent facts are omitted.
+/// The encoded form contains all public facts except those that are absent. It contains the origin in the form that
+/// browsers send.
 public struct ChatFacts: OriginFacts {
-    /// `chat`.
+    /// The kind `chat`.
     public static let kind = "chat"
 
     /// The source's role in the connection.
@@ -16,23 +17,25 @@ public struct ChatFacts: OriginFacts {
         case server
     }
 
-    // All but `isOwnPage`, which is not public.
+    // The private fact `isOwnPage` is not encoded.
     private enum CodingKeys: String, CodingKey { case role, peer, origin, principal, subprotocol, tls }
 
     /// The source's role in the connection.
     public let role: Role
-    /// The client's numeric address, or the server's `host:port`.
+    /// The numeric address of the client or, for a feed, the `host:port` of the server.
     public let peer: String
-    /// The origin of the page whose browser connected; `nil` for feeds, and if the `Origin` header is absent or names
-    /// no origin. Programs other than browsers can send any origin.
+    /// The origin of the page whose browser connected.
+    ///
+    /// It is `nil` for feeds, and if the `Origin` header is absent or names no origin. Programs other than browsers can
+    /// send any origin, so the origin alone proves nothing about them.
     public let origin: WebOrigin?
-    /// The principal that the client's token identifies; `nil` if the server has no principals, and for feeds.
+    /// The principal that the client's token identifies. It is `nil` for feeds, and if the server has no principals.
     public let principal: String?
-    /// The negotiated subprotocol.
+    /// The negotiated subprotocol, if any.
     public internal(set) var subprotocol: String?
     /// Whether the connection is encrypted.
     public let tls: Bool
-    /// Whether the origin is that of the server's own pages, according to the configured host and the port.
+    /// Whether the origin is that of the server's own pages, as given by the configured host and the port.
     package let isOwnPage: Bool
 
     package init(
@@ -67,7 +70,7 @@ extension AccessRule {
     /// Permits messages of clients that presented any principal's token, or of clients that presented none.
     ///
     /// - Parameters:
-    ///   - authenticated: `true` for clients with a principal only, `false` for clients without one only.
+    /// - authenticated: `true` permits only clients with a principal, `false` only clients without one.
     ///   - source: The required source, or `nil` for every chat server.
     public static func chat(authenticated: Bool, source: SourceName? = nil) -> AccessRule {
         chat(authenticated ? "chat with a principal" : "chat without a principal", source) {
@@ -75,8 +78,10 @@ extension AccessRule {
         }
     }
 
-    /// Permits messages of clients whose `Origin` header is exactly this one. Only browsers send it reliably. Other
-    /// programs can send any origin, so require a principal too where that matters.
+    /// Permits messages of clients whose `Origin` header is exactly this one.
+    ///
+    /// Only browsers are certain to send their true origin. Other programs can send any, so require a principal too
+    /// where that matters.
     ///
     /// - Parameters:
     ///   - origin: The origin, such as `try WebOrigin("https://app.example")`.
@@ -88,7 +93,7 @@ extension AccessRule {
     /// Permits messages of servers that feeds connect to.
     ///
     /// - Parameters:
-    ///   - tls: `true` for encrypted connections only, `false` for unencrypted ones only; `nil` permits both.
+    /// - tls: `true` permits only encrypted connections, `false` only unencrypted ones, and `nil` both.
     ///   - source: The required source, or `nil` for every feed.
     public static func feed(tls: Bool? = nil, source: SourceName? = nil) -> AccessRule {
         let description = tls.map { $0 ? "feed over TLS" : "feed without TLS" } ?? "feed"

@@ -2,15 +2,18 @@ import AdapterSupport
 import SignalboxCore
 import Synchronization
 
-/// The open connections of one source, their tags, and the transport that reaches them. Any thread; never blocks.
+/// The open connections of one source, their tags, and the transport that reaches them.
+///
+/// This type is safe to use from any thread, and its methods never block.
 final class ChatHub: Sendable {
     struct Limits: Sendable {
         /// The initial tags of each connection.
         var tags: Set<String> = []
         var tagsPerConnection = 32
-        /// The limit for one message, which could never fit if larger.
+        /// The maximum size of one message. A larger message could never fit into the queue of a connection.
         var waitingBytes = 1_048_576
-        /// Whether a peer that reads too slowly is closed with 1013. Otherwise excess messages are only refused.
+        /// Whether the source closes a peer that reads too slowly with 1013. If not, it only refuses the excess
+        /// messages.
         var closesSlowReaders = true
     }
 
@@ -33,7 +36,7 @@ final class ChatHub: Sendable {
 
     // MARK: - Connections
 
-    /// Sets the transport; `nil` at the end of a run, after which sending is refused with `closed`.
+    /// Sets the transport. At the end of a run it becomes `nil`, and sending is then refused with `closed`.
     func attach(_ transport: (any FrameSender)?) {
         state.withLock { state in
             state.transport = transport
@@ -138,7 +141,7 @@ final class ChatHub: Sendable {
         state.withLock { $0.transport }?.perform(.close(code, reason: reason), on: connection)
     }
 
-    /// Closes a slow reader and removes it from the hub, so it is counted only once.
+    /// Closes a slow reader and removes it from the hub, so that it is counted only once.
     ///
     /// - Returns: Whether this call closed the connection.
     @discardableResult

@@ -1,56 +1,73 @@
 import AdapterSupport
 public import SignalboxCore
 
-/// The configuration of a feed. ``WebSocketFeed`` validates it.
+/// The configuration of a feed.
+///
+/// The default values suit a server that sends JSON messages and expects no answers. Set ``openingMessages`` if the
+/// server sends nothing before the client has subscribed, and ``bearer`` if it requires a token. ``WebSocketFeed``
+/// validates the configuration when it is created.
 public struct WebSocketFeedConfiguration: Sendable, Hashable {
-    /// The configured source that arrivals belong to.
+    /// The source that the arrivals belong to.
     public var source: SourceName
     /// The URL of the server.
     public var url: WebSocketURL
-    /// The offered subprotocols, most preferred first: at most 32 distinct tokens with 1,024 bytes in total; none by
-    /// default. If any are offered and the server agrees to none, the feed drops the connection, as browsers do.
+    /// The subprotocols to offer, most preferred first. The default is to offer none.
+    ///
+    /// The list may contain at most 32 distinct tokens with 1,024 bytes in total. If the server agrees to none of them,
+    /// the feed drops the connection, as browsers do.
     public var subprotocols: [String] = []
-    /// The `Origin` header, 1 to 117 bytes without spaces; none by default.
+    /// The `Origin` header, of 1 to 117 bytes without spaces. By default, the request has no such header.
     public var origin: String?
-    /// Additional request headers, at most 32, with distinct names.
+    /// Additional request headers. There may be at most 32, and their names must be distinct.
     public var headers: [WebSocketHeader] = []
-    /// The token for `Authorization: Bearer`, read again for each connection; none by default.
+    /// The token for `Authorization: Bearer`, if any. The feed reads it again for each connection.
     public var bearer: Secret?
-    /// The trusted certificates; only for `wss://`.
+    /// The certificates to trust for `wss://`. The default is to trust the authorities of the system.
     public var trust = WebSocketTrust.system
-    /// The client's own certificate; only for `wss://`; none by default.
+    /// The client's own certificate for `wss://`, if any.
     public var identity: WebSocketIdentity?
-    /// Texts to send in order after each connection opens and before anything else, such as a subscription. At most
-    /// 100, which must fit into ``waitingBytes`` together.
+    /// The texts to send after each connection opens, such as a subscription. The default is to send none.
+    ///
+    /// The feed sends them in order and before anything else. There may be at most 100, and together they must fit into
+    /// ``waitingBytes``.
     public var openingMessages: [String] = []
     /// How frames are mapped to actions.
     public var frames = WebSocketFrames()
-    /// The limits of one message. A larger message closes the connection with 1009.
+    /// The limits of one message. The feed closes the connection with 1009 if a message exceeds them.
     public var limits = MessageLimits()
-    /// Whether to offer compression (RFC 7692), which the server may decline; `false` by default. Costs about 100 KB
-    /// per compressed connection.
+    /// Whether to offer compression (RFC 7692), which the server may decline. The default is `false`, because each
+    /// compressed connection costs about 100 KB.
     public var compression = false
-    /// Whether to send the outcome of an action that has an id; `false` by default, as feed servers rarely expect it.
+    /// Whether to send the outcome of an action that has an id. The default is `false`, as feed servers rarely expect
+    /// it.
     public var answers = false
-    /// Whether to submit `signalbox.connected` and `signalbox.closed`; `false` by default.
+    /// Whether to submit `signalbox.connected` and `signalbox.closed`. The default is `false`.
     public var announcesConnections = false
-    /// The delays between connections. `nil` disables reconnection: the run ends with the first connection. It returns
-    /// after a close with 1000 or 1001 by either side, and throws `ended` otherwise, or `notConnected` if no connection
-    /// was made.
+    /// The delays between connections, or `nil` to disable reconnection.
+    ///
+    /// Without reconnection the run ends with the first connection. It returns if either side closed the connection
+    /// with 1000 or 1001. Otherwise it throws `ended`, or `notConnected` if no connection was made.
     public var reconnect: WebSocketReconnect? = WebSocketReconnect()
-    /// Whether a run throws `notConnected` if its first connection fails; `false` by default.
+    /// Whether a run throws `notConnected` if its first connection fails. The default is `false`, so the feed tries
+    /// again.
     public var firstConnectionMustSucceed = false
-    /// The timeout of each step of connecting, 1 to 60 s; 10 s by default. Reading secrets and resolving the name is
-    /// one step. For each address, everything up to the server's response is another.
+    /// The timeout of each step of connecting, 1 to 60 s. The default is 10 s.
+    ///
+    /// Reading the secrets and resolving the name is one step. For each address, everything up to the response of the
+    /// server is another.
     public var connectTimeout: Duration = .seconds(10)
-    /// The period of silence after which the server is pinged, 1 s to 1 h; 30 s by default. `nil` disables pings; a
-    /// lost server may then go unnoticed.
+    /// The period of silence after which the feed pings the server, 1 s to 1 h. The default is 30 s.
+    ///
+    /// If it is `nil`, the feed sends no pings and may not notice that it has lost the server.
     public var pingAfter: Duration? = .seconds(30)
-    /// The maximum wait for the answer to a ping, 1 s to 1 h, checked about every half second; 10 s by default. Any
-    /// message counts as an answer. Time during which reading is paused does not count.
+    /// The maximum time to wait for the answer to a ping, 1 s to 1 h. The default is 10 s.
+    ///
+    /// The feed checks the time about every half second. Any message counts as an answer, and time during which reading
+    /// is paused does not count.
     public var pongWithin: Duration = .seconds(10)
-    /// The maximum number of bytes waiting to be sent, 1 KiB to 1 GiB; 1 MiB by default. Each message counts 64 bytes
-    /// more than its length. Messages beyond the limit are refused with `full`.
+    /// The maximum number of bytes waiting to be sent, 1 KiB to 1 GiB. The default is 1 MiB.
+    ///
+    /// Each message counts 64 bytes more than its length. The feed refuses messages beyond the limit with `full`.
     public var waitingBytes = 1_048_576
 
     /// Creates the configuration of a feed that reconnects indefinitely.
@@ -61,13 +78,14 @@ public struct WebSocketFeedConfiguration: Sendable, Hashable {
 }
 
 extension WebSocketFeedConfiguration {
-    /// The maximum timeout of a connecting step, in seconds. The transport's timeout is longer.
+    /// The maximum timeout of a connecting step, in seconds. The transport has a longer timeout, so this one ends
+    /// first.
     static let connectLimit = 60
 
     /// Checks all ranges and combinations.
     ///
-    /// - Throws: ``WebSocketChatError`` `invalidConfiguration` for the first invalid value, with the source and the
-    ///   remedy.
+    /// - Throws: ``WebSocketChatError`` `invalidConfiguration` for the first invalid value. The error names the source
+    ///   and the remedy.
     public func validate() throws(WebSocketChatError) {
         do throws(WebSocketChatError) {
             try validateRequest()
@@ -155,19 +173,21 @@ extension WebSocketFeedConfiguration {
 
 /// The delays before reconnecting.
 ///
-/// Each delay is random between zero and a ceiling, so that clients do not reconnect simultaneously. The ceiling starts
-/// at ``first``, doubles up to ``cap``, and returns to ``first`` after a connection that lasted for ``holds``. After a
-/// failure that usually requires a configuration change, the delay comes from ``slow``. Such failures are redirections,
-/// the statuses 400, 401, 403, 404, 405, 407, 410 and 426, failed TLS, an unexpected or missing subprotocol, and an
-/// unreadable secret.
+/// Each delay is random between zero and a ceiling, so that the clients of a server that restarts do not all reconnect
+/// at the same time. The ceiling starts at ``first`` and doubles up to ``cap``. It returns to ``first`` after a
+/// connection that lasted for ``holds``.
+///
+/// Some failures usually require a change of the configuration, so the delay that follows them comes from ``slow``.
+/// These are redirections, the statuses 400, 401, 403, 404, 405, 407, 410 and 426, failed TLS, an unexpected or missing
+/// subprotocol, and an unreadable secret.
 public struct WebSocketReconnect: Sendable, Hashable {
-    /// The first ceiling, 1 ms to ``cap``; 0.5 s by default.
+    /// The first ceiling, 1 ms to ``cap``. The default is 0.5 s.
     public var first: Duration
-    /// The maximum ceiling, at most 1 hour; 30 s by default.
+    /// The maximum ceiling, at most 1 hour. The default is 30 s.
     public var cap: Duration
-    /// The range of delays after a configuration error, 1 ms to 1 hour; 30 to 60 s by default.
+    /// The range of delays after a configuration error, 1 ms to 1 hour. The default is 30 to 60 s.
     public var slow: ClosedRange<Duration>
-    /// How long a connection must stay open to reset the ceiling, 0 to 1 hour; 10 s by default.
+    /// How long a connection must stay open to reset the ceiling, 0 to 1 hour. The default is 10 s.
     public var holds: Duration
 
     /// Creates delays with the given values.
@@ -210,19 +230,21 @@ extension WebSocketReconnect {
 
 /// A header of a client's request. The value is a secret because it may be a credential.
 public struct WebSocketHeader: Sendable, Hashable {
-    /// The name, a token (RFC 9110, 5.6.2). Not allowed are handshake headers (`Host`, `Upgrade`, `Connection`,
-    /// `Origin`, `Sec-WebSocket-*`) and headers that announce a body (`Content-Length`, `Transfer-Encoding`).
+    /// The name, which is a token (RFC 9110, 5.6.2).
+    ///
+    /// The headers of the handshake (`Host`, `Upgrade`, `Connection`, `Origin`, `Sec-WebSocket-*`) are not allowed, nor
+    /// are headers that announce a body (`Content-Length`, `Transfer-Encoding`).
     public let name: String
-    /// The value, one line without control characters, read at each connection.
+    /// The value, which is one line without control characters. The feed reads it for each connection.
     public let value: Secret
 
-    /// Creates a header, which is validated with its configuration.
+    /// Creates a header. It is validated together with the configuration that contains it.
     public init(_ name: String, _ value: Secret) {
         self.name = name
         self.value = value
     }
 
-    /// Returns why a client's request cannot have the header, in words that follow "the header"; `nil` if it can.
+    /// Returns why a client's request cannot have the header, in words that follow "the header", or `nil` if it can.
     ///
     /// - Parameter hasBearer: Whether the request also has a bearer token.
     func problem(hasBearer: Bool) -> String? {

@@ -1,8 +1,9 @@
 /// A document that a server serves from memory, for `GET` and `HEAD`.
 ///
-/// Its headers are strict: browsers do not frame it, guess its content type or cache it, and enforce its ``policy``.
+/// The server sends the document with strict headers. With them, browsers do not frame the document, guess its content
+/// type or cache it, and they enforce its ``policy``.
 public struct WebSocketPage: Sendable, Hashable {
-    /// The content type, such as `text/html; charset=utf-8`; 1 to 128 bytes of printable ASCII.
+    /// The content type, such as `text/html; charset=utf-8`. It has 1 to 128 bytes of printable ASCII.
     public let contentType: String
     /// The content, at most 1 MiB.
     public let body: [UInt8]
@@ -14,7 +15,7 @@ public struct WebSocketPage: Sendable, Hashable {
     /// - Parameters:
     ///   - contentType: The value of ``contentType``.
     ///   - body: The value of ``body``.
-    ///   - policy: The policy; by default `strict`, with which the document cannot run scripts or load resources.
+    /// - policy: The policy. By default it is `strict`, with which the document cannot run scripts or load resources.
     public init(contentType: String, body: [UInt8], policy: WebSocketPagePolicy = .strict) {
         self.contentType = contentType
         self.body = body
@@ -30,15 +31,19 @@ public struct WebSocketPagePolicy: Sendable, Hashable {
     /// The document cannot run scripts or load resources. Pages of other sites cannot load it.
     public static let strict = WebSocketPagePolicy(rule: .strict)
 
-    /// The document can run scripts and load styles, images (also `data:`), fonts and data from this server only. It
-    /// opens WebSockets and submits forms to this server only. Inline code does not run. Other sites cannot load it.
+    /// The document can run scripts and load styles, images (also `data:`), fonts and data, but only from this server.
+    ///
+    /// The document can open WebSockets and submit forms to this server only. Inline code does not run, and pages of
+    /// other sites cannot load the document.
     public static let site = WebSocketPagePolicy(rule: .site)
 
-    /// Like ``site``, but inline scripts and styles also work, including event handlers in attributes. Unescaped text
-    /// in such a document can run scripts.
+    /// The permissions of ``site`` with inline scripts and styles, including event handlers in attributes.
+    ///
+    /// Text that was inserted into such a document without escaping can run scripts, so prefer ``site``.
     public static let siteWithInlineCode = WebSocketPagePolicy(rule: .siteWithInlineCode)
 
-    /// Like ``strict``, but pages of all sites may load it. Use it for scripts that pages of other origins load.
+    /// The permissions of ``strict``, but pages of all sites may load the document. Use this for scripts that pages of
+    /// other origins load.
     public static let shared = WebSocketPagePolicy(rule: .shared)
 
     /// The headers `Content-Security-Policy` (CSP Level 3) and `Cross-Origin-Resource-Policy` (Fetch, 3.8).
@@ -49,7 +54,7 @@ public struct WebSocketPagePolicy: Sendable, Hashable {
         ]
     }
 
-    // `'self'` covers the WebSockets of the same host and port (CSP Level 3, 6.7.2.8).
+    // The source `'self'` includes the WebSockets of the same host and port (CSP Level 3, 6.7.2.8).
     private var content: String {
         switch rule {
         case .strict, .shared: "default-src 'none'"
@@ -69,7 +74,7 @@ public struct WebSocketPagePolicy: Sendable, Hashable {
 }
 
 extension WebSocketPage {
-    // The headers of every page: no content type sniffing, no referrer, no caching.
+    // These headers are part of every page. They forbid content type sniffing, a referrer and caching.
     private static let always = [
         ("X-Content-Type-Options", "nosniff"),
         ("Referrer-Policy", "no-referrer"),

@@ -2,10 +2,10 @@ import AdapterSupport
 import SignalboxCore
 
 extension WebSocketServerConfiguration {
-    /// Checks all ranges and combinations. Does not open files or ports.
+    /// Checks all ranges and combinations. This method does not open files or ports.
     ///
-    /// - Throws: ``WebSocketChatError`` `invalidConfiguration` for the first invalid value, with the source and the
-    ///   remedy.
+    /// - Throws: ``WebSocketChatError`` `invalidConfiguration` for the first invalid value. The error names the source
+    ///   and the remedy.
     public func validate() throws(WebSocketChatError) {
         do {
             try validateEndpoint()
@@ -172,7 +172,7 @@ extension WebSocketServerConfiguration {
         }
     }
 
-    /// Returns the URL of a server that listens on the port.
+    /// Returns the URL of the server if it listens on this port.
     package func url(port: UInt16) -> String {
         let scheme = identity == nil ? "ws" : "wss"
         return "\(scheme)://\(NumericAddress(address)?.inURL ?? address):\(port)\(path)"

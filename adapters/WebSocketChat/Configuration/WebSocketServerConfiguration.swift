@@ -1,120 +1,164 @@
 public import SignalboxCore
 public import SignalboxRoutes
 
-/// The configuration of a chat server. ``WebSocketServer`` validates it.
+/// The configuration of a chat server.
 ///
-/// Unless there are ``pages``, some client must be able to connect. That requires an origin, ``pagesHost``,
-/// ``absentOrigin`` `allowed`, or `withToken` and a principal.
+/// Unless there are ``pages``, the configuration must allow some client to connect. For browsers, set ``origins`` or
+/// ``pagesHost``. For clients without an origin, add ``principals``, or set ``absentOrigin`` to `allowed`.
+/// ``WebSocketServer`` validates the configuration when it is created.
 ///
-/// The `Host` header is not checked. A page that reaches ``pages`` or ``healthPath`` through its own name for this
-/// address (DNS rebinding) can read nothing secret. Its scripts cannot connect: browsers send the page's own `Origin`.
+/// The server does not check the `Host` header. A page that reaches ``pages`` or ``healthPath`` through a name of its
+/// site for this address (DNS rebinding) can read nothing secret. The scripts of such a page cannot connect, because
+/// browsers send the true origin of the page.
 public struct WebSocketServerConfiguration: Sendable, Hashable {
-    /// The configured source that arrivals belong to.
+    /// The source that the arrivals belong to.
     public var source: SourceName
-    /// The numeric address to listen on, IPv6 without brackets; `::` is every address of the machine. The default
-    /// `127.0.0.1` is reachable from this machine only.
-    public var address = "127.0.0.1"
-    /// The port; 0 lets the system choose one, which ``WebSocketServer/port()`` returns.
-    public var port: UInt16
-    /// The path that clients connect to, percent-decoded, at most 1,024 bytes; `/` by default. Upgrades at other paths
-    /// are refused with 404. A page may have the same path; it is served to requests without an upgrade.
-    public var path = "/"
-    /// The server's certificate; `nil`, the default, disables TLS.
-    public var identity: WebSocketIdentity?
-    /// The origins whose pages may connect, at most 1,000; none by default. Scheme, host and port are compared in
-    /// normal form. A request with another origin, `null`, an invalid origin or two origins is refused with 403.
-    public var origins: [WebOrigin] = []
-    /// The host in the URLs of this server's own ``pages``, such as `127.0.0.1`. Those pages may then connect too;
-    /// their origin is ``identity``'s scheme, this host and the port. If `nil`, the default, they may connect only if
-    /// ``origins`` contains their origin, which requires a known port.
-    public var pagesHost: String?
-    /// How to treat clients without an `Origin` header.
-    public var absentOrigin = WebSocketAbsentOrigin.withToken
-    /// The clients that may connect, up to 10,000 with distinct tokens. If empty, no token is required and no client
-    /// has a principal.
+    /// The numeric address to listen on, with IPv6 addresses written without brackets.
     ///
-    /// A token is sent as `Authorization: Bearer TOKEN` (RFC 6750, 2.1). Browsers cannot set that header; they offer
-    /// the subprotocol `signalbox.bearer.TOKEN` with the token in base64url without padding (RFC 4648, 5). The server
-    /// never agrees to a token, so the client must offer `signalbox` or one of ``subprotocols`` before it. Without one
-    /// the request is refused with 400. All offers together have at most 126 bytes, which leaves 73 for the token. Of
-    /// header, subprotocol and query only the first one present is checked. Wrong or missing tokens return 401.
+    /// The default `127.0.0.1` is reachable from this machine only, and `::` is every address of the machine.
+    public var address = "127.0.0.1"
+    /// The port to listen on. If it is 0, the system chooses the port, which ``WebSocketServer/port()`` returns.
+    public var port: UInt16
+    /// The path that clients connect to, percent-decoded, with at most 1,024 bytes. The default is `/`.
+    ///
+    /// The server refuses upgrades at other paths with 404. A page may have the same path, because the server serves it
+    /// only to requests without an upgrade.
+    public var path = "/"
+    /// The certificate of the server, or `nil` (the default) to disable TLS.
+    public var identity: WebSocketIdentity?
+    /// The origins whose pages may connect, at most 1,000. The default is to allow none.
+    ///
+    /// The server compares scheme, host and port in normal form. It refuses a request with 403 if the request has
+    /// another origin, `null`, an invalid origin or two origins.
+    public var origins: [WebOrigin] = []
+    /// The host in the URLs of the server's own ``pages``, such as `127.0.0.1`, if those pages may connect too.
+    ///
+    /// The origin of the pages consists of the scheme that follows from ``identity``, this host and the port. If the
+    /// host is `nil`, which is the default, the pages may connect only if ``origins`` contains their origin, and that
+    /// requires a known port.
+    public var pagesHost: String?
+    /// How to treat clients without an `Origin` header. By default, they need a token.
+    public var absentOrigin = WebSocketAbsentOrigin.withToken
+    /// The clients that may connect, at most 10,000 with distinct tokens.
+    ///
+    /// If the list is empty, which is the default, the server requires no token and no client has a principal.
+    ///
+    /// A client sends its token as `Authorization: Bearer TOKEN` (RFC 6750, 2.1). Browsers cannot set that header, so
+    /// their pages offer the subprotocol `signalbox.bearer.TOKEN`, with the token in base64url without padding (RFC
+    /// 4648, 5). The server never agrees to a subprotocol that contains a token. The client must therefore offer
+    /// `signalbox` or one of ``subprotocols`` before it, or the server refuses the request with 400. All offers
+    /// together have at most 126 bytes, which leaves 73 for the token.
+    ///
+    /// The server looks for a token in the header, then in the subprotocols and then in the query, and checks only the
+    /// first one that it finds. It refuses requests with a wrong or missing token with 401.
     public var principals: [WebSocketPrincipal] = []
-    /// Whether `?token=` is also accepted, although logs and proxies may record it; `false` by default. Logged as a
-    /// warning once per run, and counted.
+    /// Whether the server also accepts a token as `?token=` in the URL. The default is `false`, because logs and
+    /// proxies may record the URL.
+    ///
+    /// The server logs a warning about this setting at each run, and counts the connections that use it.
     public var queryTokens = false
-    /// The supported subprotocols besides `signalbox`, at most 32 tokens that do not start with `signalbox.`; none by
-    /// default. The server agrees to the first supported one that the client offers.
+    /// The supported subprotocols besides `signalbox`. The default is to support no others.
+    ///
+    /// The list may contain at most 32 tokens, none of which starts with `signalbox.`. The server agrees to the first
+    /// supported subprotocol that the client offers.
     public var subprotocols: [String] = []
     /// How frames are mapped to actions.
     public var frames = WebSocketFrames()
-    /// The limits of one message. A larger message closes its connection with 1009.
+    /// The limits of one message. The server closes a connection with 1009 if one of its messages exceeds them.
     public var limits = MessageLimits()
-    /// Whether to accept compression (RFC 7692); `false` by default. Costs about 100 KB per compressed connection.
+    /// Whether to accept compression (RFC 7692). The default is `false`, because each compressed connection costs about
+    /// 100 KB.
     public var compression = false
-    /// Whether to send the outcome of an action that has an id; `true` by default.
+    /// Whether to send the outcome of an action that has an id. The default is `true`.
     public var answers = true
-    /// Whether to submit `signalbox.connected` and `signalbox.closed`; `false` by default. While the source has no
-    /// room, new clients are then refused with 503. Connections that end because the server stops are not announced.
+    /// Whether to submit `signalbox.connected` and `signalbox.closed`. The default is `false`.
+    ///
+    /// If this is set, the server refuses new clients with 503 while the source has no room for the announcement. It
+    /// does not announce connections that end because the server stops.
     public var announcesConnections = false
-    /// The maximum number of connections, 1 to 1,000,000; 1,000 by default. Further clients are refused with 503. Each
-    /// connection may hold an incomplete message of up to ``limits`` in memory for ``messageTimeout``.
+    /// The maximum number of connections, 1 to 1,000,000. The default is 1,000.
+    ///
+    /// The server refuses further clients with 503. Each connection may hold an incomplete message of up to ``limits``
+    /// in memory for ``messageTimeout``.
     public var connections = 1_000
-    /// The maximum number of HTTP connections (``pages``, ``healthPath``), 1 to 1,000,000. An HTTP connection is one
-    /// that has not upgraded. If `nil`, the default, a quarter of ``connections``, at least 32.
+    /// The maximum number of HTTP connections, 1 to 1,000,000. If it is `nil`, which is the default, the maximum is a
+    /// quarter of ``connections``, but at least 32.
     ///
-    /// At the limit, a new request evicts the connection that has been idle longest. If none is idle, it evicts one
-    /// that is being answered, from an address with at least two more connections than its own. Otherwise the new
-    /// connection is closed.
+    /// An HTTP connection is one that has not upgraded, such as a connection for ``pages`` or ``healthPath``. At the
+    /// limit, a new request evicts the connection that has been idle longest. If none is idle, it evicts one that is
+    /// being answered, provided that this one belongs to an address with at least two more connections than the address
+    /// of the request. Otherwise the server closes the connection of the new request.
     ///
-    /// Connections without a request count towards the total limit, the sum of ``connections`` and this. At that limit,
-    /// or if descriptors run short, a new connection evicts the oldest one without a request. An address with more than
-    /// four connections that could be evicted is the first to lose one.
+    /// Connections that have not made a request count only towards the total limit, which is the sum of ``connections``
+    /// and this limit. At the total limit, or when descriptors run short, a new connection evicts the oldest one without
+    /// a request, or the oldest idle one if all have made requests. If an address has more than four connections that
+    /// could be evicted, the busiest such address is the first to lose one.
     public var httpConnections: Int?
-    /// The same for one address, 1 to ``httpConnections``; `nil`, the default: half of ``httpConnections``. Clients
-    /// behind a proxy share one address. IPv6 addresses are grouped by /64, so that a /48 has 65,536 of these limits.
-    public var httpConnectionsPerAddress: Int?
-    /// The maximum number of requests per HTTP connection, 1 to 1,000,000; 100 by default. The last response closes it.
-    public var httpRequests = 100
-    /// The maximum lifetime of an HTTP connection, and maximum time to send a document, 1 s to 1 h; 30 s by default.
+    /// The maximum number of HTTP connections from one address, 1 to ``httpConnections``. If it is `nil`, which is the
+    /// default, the maximum is half of ``httpConnections``.
     ///
-    /// A document may be requested until the lifetime ends, so a connection lasts at most twice as long. Responses in
-    /// the second half of the lifetime have `Connection: close`. The wait between requests is limited to
+    /// Clients behind a proxy share one address. IPv6 addresses are grouped by /64, so a /48 has 65,536 of these
+    /// limits.
+    public var httpConnectionsPerAddress: Int?
+    /// The maximum number of requests per HTTP connection, 1 to 1,000,000. The default is 100. The server closes the
+    /// connection after the last response.
+    public var httpRequests = 100
+    /// The maximum lifetime of an HTTP connection, and the maximum time to send a document, 1 s to 1 h. The default is
+    /// 30 s.
+    ///
+    /// A client may request a document until the lifetime ends, so a connection lasts at most twice as long. Responses
+    /// in the second half of the lifetime have `Connection: close`. The time between two requests is limited to
     /// ``handshakeTimeout``.
     public var httpTimeout: Duration = .seconds(30)
-    /// The maximum number of unsettled messages per connection, 1 to 10,000; 64 by default. At the limit, reading
-    /// pauses until half are settled, so one connection cannot fill the source's window. A batch may exceed it.
+    /// The maximum number of unsettled messages per connection, 1 to 10,000. The default is 64.
+    ///
+    /// At the limit, the server stops reading from the connection until half of its messages are settled, so that one
+    /// connection cannot fill the window of the source. A batch may exceed the limit.
     public var connectionWindow = 64
-    /// The timeout of each step of opening, 1 s to 1 h in whole seconds; 10 s by default.
+    /// The timeout of each step of opening a connection, 1 s to 1 h in whole seconds. The default is 10 s.
     public var handshakeTimeout: Duration = .seconds(10)
-    /// The maximum time from a message's first piece to its last, 1 s to 1 h; 30 s by default. Exceeding it closes the
-    /// connection with 1008. Paused time does not count. The check is up to a second late.
+    /// The maximum time from the first piece of a message to its last, 1 s to 1 h. The default is 30 s.
+    ///
+    /// The server closes a connection that exceeds the time with 1008. Time during which reading is paused does not
+    /// count, and the check may be up to a second late.
     public var messageTimeout: Duration = .seconds(30)
-    /// The maximum time without a message, 1 s to 7 days. Exceeding it closes the connection with 1001. Paused time
-    /// does not count, and the check is up to a second late. If `nil`, the default, a client only has to answer pings.
+    /// The maximum time without a message, 1 s to 7 days. If it is `nil`, which is the default, a client only has to
+    /// answer pings.
+    ///
+    /// The server closes a connection that exceeds the time with 1001. Time during which reading is paused does not
+    /// count, and the check may be up to a second late.
     public var idleTimeout: Duration?
-    /// The period of silence after which a client is pinged, 1 s to 1 h in whole seconds; 30 s by default.
+    /// The period of silence after which the server pings a client, 1 s to 1 h in whole seconds. The default is 30 s.
     public var pingAfter: Duration = .seconds(30)
-    /// The period of silence, pings included, after which a client counts as lost: whole seconds, more than
-    /// ``pingAfter`` and at most 2 h; 45 s by default.
+    /// The period of silence, pings included, after which a client counts as lost. The default is 45 s.
+    ///
+    /// The value must be in whole seconds, more than ``pingAfter`` and at most 2 h.
     public var silenceLimit: Duration = .seconds(45)
-    /// The maximum number of bytes waiting to be sent on one connection, 1 KiB to 1 GiB; 1 MiB by default. Exceeding it
-    /// closes the connection with 1013.
+    /// The maximum number of bytes waiting to be sent on one connection, 1 KiB to 1 GiB. The default is 1 MiB.
+    ///
+    /// The server closes a connection that exceeds the limit with 1013.
     public var waitingBytes = 1_048_576
-    /// The maximum number of bytes waiting on all connections, at least ``waitingBytes`` and at most 64 GiB; 64 MiB by
-    /// default. Exceeding it closes the connection with the most waiting bytes with 1013.
+    /// The maximum number of bytes waiting on all connections, at least ``waitingBytes`` and at most 64 GiB. The
+    /// default is 64 MiB.
+    ///
+    /// If a message exceeds the limit, the server closes the connection with the most waiting bytes with 1013.
     public var allWaitingBytes = 67_108_864
-    /// The initial tags of every connection, of 1 to 128 bytes, at most ``tagsPerConnection``; none by default. They
-    /// are set before the first message. A plugin that joins on `signalbox.connected` may run after it, because a
-    /// message only waits for its own plugin.
+    /// The initial tags of every connection. The default is to set none.
+    ///
+    /// Each tag has 1 to 128 bytes, and there may be at most ``tagsPerConnection``. The server sets these tags before
+    /// the first message arrives. A plugin that adds a tag on `signalbox.connected` may run after the first message,
+    /// because a message only waits for its own plugin.
     public var tags: Set<String> = []
-    /// The maximum number of tags per connection, 1 to 1,000; 32 by default.
+    /// The maximum number of tags per connection, 1 to 1,000. The default is 32.
     public var tagsPerConnection = 32
-    /// Documents by path, at most 100 with 16 MiB in total. Plugins cannot change them. They are public to every client
-    /// that reaches the port. Other paths return 404, methods other than `GET` and `HEAD` 405.
+    /// The documents to serve, by path. There may be at most 100, with 16 MiB in total.
+    ///
+    /// The documents are public to every client that reaches the port, and plugins cannot change them. Other paths
+    /// return 404, and methods other than `GET` and `HEAD` return 405.
     public var pages: [String: WebSocketPage] = [:]
-    /// The path of the health check, which returns `{"status":"ok"}`; `/health` by default, `nil` for none.
+    /// The path of the health check, which returns `{"status":"ok"}`, or `nil` for none. The default is `/health`.
     public var healthPath: String? = "/health"
-    /// When the server stops, the time for clients to read waiting data and the close frame.
+    /// The time that clients have to read waiting data and the close frame when the server stops.
     var closeTimeout: Duration = .seconds(1)
 
     /// Creates the configuration of a server that only this machine can reach.
@@ -128,20 +172,20 @@ public struct WebSocketServerConfiguration: Sendable, Hashable {
 public enum WebSocketAbsentOrigin: String, Sendable, Hashable, CaseIterable {
     /// The client needs a valid token. Without principals it is refused.
     case withToken
-    /// The client is treated as if its origin were allowed. It still needs a token if there are principals.
+    /// The client is treated as if its origin were allowed. It still needs a token if the server has principals.
     case allowed
     /// The client is refused.
     case refused
 }
 
-/// A client that may connect, identified by a token.
+/// A client that may connect, and the token that identifies it.
 public struct WebSocketPrincipal: Sendable, Hashable {
-    /// The name for access rules, facts and logs: 1 to 128 bytes without control characters.
+    /// The name for access rules, facts and logs. It has 1 to 128 bytes without control characters.
     public let name: String
-    /// The token, at least 16 bytes, read when a run starts.
+    /// The token, of at least 16 bytes. The server reads it when a run starts.
     public let token: Secret
 
-    /// Creates a principal, which is validated with its configuration.
+    /// Creates a principal. It is validated together with the configuration that contains it.
     public init(_ name: String, token: Secret) {
         self.name = name
         self.token = token
@@ -149,7 +193,7 @@ public struct WebSocketPrincipal: Sendable, Hashable {
 }
 
 extension WebSocketServerConfiguration {
-    /// Returns the origin of the server's own pages on its port; `nil` if ``pagesHost`` does not admit them.
+    /// Returns the origin of the server's own pages on its port, or `nil` if ``pagesHost`` does not admit them.
     func pagesOrigin(port: UInt16) -> WebOrigin? {
         guard let pagesHost else { return nil }
         return try? WebOrigin("\(identity == nil ? "http" : "https")://\(pagesHost):\(port)")

@@ -3,13 +3,13 @@ import SignalboxRoutes
 
 /// The URL of a WebSocket server: `ws://host:port/path?query`, or `wss://` for TLS (RFC 6455, section 3).
 public struct WebSocketURL: Sendable, Hashable, CustomStringConvertible {
-    /// The host as parsed by `URLText`: a name, an IPv4 address, or an IPv6 address in brackets.
+    /// The host as `URLText` parses it: a name, an IPv4 address, or an IPv6 address in brackets.
     public let host: String
-    /// The port, at least 1; 80 or 443 if the URL has none.
+    /// The port, at least 1. If the URL has none, it is 80, or 443 with TLS.
     public let port: UInt16
     /// Whether the scheme is `wss`.
     public let isSecure: Bool
-    /// The path and query, percent-encoded, starting with `/`. Not in descriptions, as it may contain a token.
+    /// The path and query, percent-encoded, starting with `/`. Descriptions omit it, as it may contain a token.
     let target: String
 
     /// Parses a URL with `URLText`, by the rules of the WHATWG.
@@ -57,7 +57,7 @@ public struct WebSocketURL: Sendable, Hashable, CustomStringConvertible {
         port == (isSecure ? 443 : 80) ? host : "\(host):\(port)"
     }
 
-    /// The host as system calls expect it: without brackets.
+    /// The host as system calls expect it, which is without brackets.
     var hostName: String {
         host.first == "[" ? String(host.dropFirst().dropLast()) : host
     }
@@ -84,14 +84,17 @@ extension WebSocketURL {
     package var isLocal: Bool { NumericAddress.isLoopback(host: host) }
 }
 
-/// The certificates that a client trusts over `wss://`. Except with ``anything``, the certificate must match the host:
-/// its name, of at most 119 bytes, or its IPv4 address. IPv6 addresses cannot be checked.
+/// The certificates that a client trusts over `wss://`.
+///
+/// Except with ``anything``, the certificate must match the host. The host can be a name of at most 119 bytes or an
+/// IPv4 address. The certificate of an IPv6 address cannot be checked.
 public enum WebSocketTrust: Sendable, Hashable {
     /// Certificates signed by an authority that the system trusts.
     case system
     /// Certificates signed by an authority of this PEM file only.
     case authority(file: String)
-    /// Any certificate for any host. Anyone on the network path can read and change messages. For tests only.
+    /// Any certificate for any host. With this, anyone on the network path can read and change messages, so use it for
+    /// tests only.
     case anything
 }
 
@@ -102,8 +105,10 @@ public struct WebSocketIdentity: Sendable, Hashable {
     /// The private key, without a passphrase.
     public let keyFile: String
 
-    /// Creates an identity from file paths. A server reads the files at each run, a feed at its thread's first
-    /// connection with them. Renewed files take effect with the next run or ``WebSocketThread``.
+    /// Creates an identity from the paths of its files.
+    ///
+    /// A server reads the files at each run. A feed reads them when its thread makes its first connection with them.
+    /// Renewed files therefore take effect with the next run of a server, or when a ``WebSocketThread`` starts again.
     public init(certificateFile: String, keyFile: String) {
         self.certificateFile = certificateFile
         self.keyFile = keyFile

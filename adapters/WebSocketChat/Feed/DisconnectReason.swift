@@ -1,19 +1,21 @@
 import AdapterSupport
 
-/// The reason that a connection, or an attempt to connect, ended. A transport's texts have at most ``textLimit`` bytes.
+/// The reason that a connection, or an attempt to connect, ended.
+///
+/// The texts of a transport have at most ``textLimit`` bytes.
 enum DisconnectReason: Error, Equatable {
     /// The target cannot be put into a request.
     case invalidTarget(String)
-    /// A secret could not be read or is no valid header value; the text names the secret and the reason. Only feeds
-    /// report it.
+    /// A secret could not be read or is no valid header value. The text names the secret and the reason. Only feeds
+    /// report this.
     case secretUnavailable(String)
-    /// The host name could not be resolved, for this reason.
+    /// The host name could not be resolved, for the given reason.
     case notResolved(String)
-    /// Reading secrets and resolving the name took longer than this. Only feeds report it.
+    /// Reading secrets and resolving the name took longer than this limit. Only feeds report this.
     case lookupTimeout(Duration)
     /// The address could not be reached.
     case unreachable(String)
-    /// An address did not lead to an open connection within this time. Only feeds report it.
+    /// An address did not lead to an open connection within this time. Only feeds report this.
     case connectTimeout(Duration)
     /// TLS failed, or the certificate is not trusted or does not match the host.
     case tlsFailed(String)
@@ -21,17 +23,18 @@ enum DisconnectReason: Error, Equatable {
     case refused(status: Int)
     /// The server's answer was not a usable upgrade.
     case upgradeFailed(String)
-    /// The server agreed to this subprotocol, which was not offered; `nil` if it agreed to none of those offered. Only
-    /// feeds report it.
+    /// The server agreed to this subprotocol, which was not offered, or (`nil`) to none of those offered. Only feeds
+    /// report this.
     case subprotocolMismatch(String?)
     /// The peer closed with this code, or ``CloseCode/absent`` if its close frame had none.
     case closedByPeer(CloseCode, reason: String)
     /// This side closed with this code.
     case closedLocally(CloseCode, reason: String)
-    /// The peer violated RFC 6455 (1002) or sent text that is not UTF-8 (1007), and was closed with that code. On the
-    /// client's side the library often does not report it; the end is then ``lost``.
+    /// The peer violated RFC 6455 (1002) or sent text that is not UTF-8 (1007), and was closed with that code.
+    ///
+    /// The library often does not report this for a client, whose connection then ends with ``lost``.
     case protocolViolation(CloseCode)
-    /// The server sent nothing after a ping. Only feeds report it.
+    /// The server sent nothing after a ping. Only feeds report this.
     case pongTimeout
     /// The connection broke, or the peer stopped responding, without a close frame.
     case lost
@@ -40,7 +43,7 @@ enum DisconnectReason: Error, Equatable {
 
     static let textLimit = 256
 
-    /// Whether retrying soon is pointless.
+    /// Whether the connection would probably fail again in the same way, so that retrying soon is pointless.
     var isConfigurationError: Bool {
         switch self {
         case .invalidTarget, .secretUnavailable, .tlsFailed, .subprotocolMismatch: true
@@ -67,7 +70,7 @@ enum DisconnectReason: Error, Equatable {
         }
     }
 
-    /// The close code, if known, and the text of ``ActionName/chatClosed``.
+    /// The close code, if known, and the reason as text, for the body of ``ActionName/chatClosed``.
     var closeFacts: (code: CloseCode?, reason: String) {
         switch self {
         case .closedByPeer(.absent, let reason): (nil, reason)
@@ -85,7 +88,7 @@ enum DisconnectReason: Error, Equatable {
 }
 
 extension DisconnectReason {
-    /// The kind, which is logged at most once a minute, and the reason as other modules receive it.
+    /// The kind and the reason as other modules receive it. The log reports each kind at most once a minute.
     var classification: (kind: String, disconnectReason: WebSocketDisconnectReason) {
         switch self {
         case .invalidTarget: ("target", .notPrepared)
@@ -100,7 +103,8 @@ extension DisconnectReason {
         case .closedByPeer(let code, _): ("closed \(code.number)", .closed(code: code == .absent ? nil : code.number))
         case .closedLocally(let code, _) where isNormalClose:
             ("closed locally \(code.number)", .closed(code: code.number))
-        // Closing with any other code answers a violation: a message too large, invalid UTF-8, or an unaccepted kind.
+        // Closing with any other code is a response to a violation: a message too large, invalid UTF-8, or an
+        // unaccepted kind.
         case .closedLocally(let code, _): ("closed locally \(code.number)", .protocolViolation)
         case .protocolViolation: ("protocol", .protocolViolation)
         case .pongTimeout: ("ping", .lost)
@@ -108,8 +112,9 @@ extension DisconnectReason {
         }
     }
 
-    /// Returns a sentence with the event, the server and, if there is one, the remedy. Of the peer's text it contains
-    /// only a close frame's reason, in quotes.
+    /// Returns a sentence with the event, the server and, if there is one, the remedy.
+    ///
+    /// The only text of the peer in the sentence is the reason of a close frame, in quotes.
     func sentence(about url: WebSocketURL) -> String {
         switch self {
         case .invalidTarget(let reason): "cannot create a request for \(url): \(reason)"
@@ -156,7 +161,7 @@ extension DisconnectReason {
     }
 }
 
-/// How a feed's last connection ended, or why it failed, for programs that distinguish these cases.
+/// The way in which the last connection of a feed ended or failed, for programs that distinguish these cases.
 package enum WebSocketDisconnectReason: Sendable, Hashable {
     /// A secret or file that the request needs is unavailable.
     case notPrepared
@@ -168,7 +173,7 @@ package enum WebSocketDisconnectReason: Sendable, Hashable {
     case refused(status: Int)
     /// The server violated RFC 6455, sent an unaccepted message, or did not answer with a WebSocket.
     case protocolViolation
-    /// The server closed with this code (RFC 6455, 7.4), or `nil` if its close frame had none.
+    /// The server closed with this code (RFC 6455, 7.4), or with a close frame without a code (`nil`).
     case closed(code: UInt16?)
     /// The connection broke or the server stopped responding, without a close frame.
     case lost

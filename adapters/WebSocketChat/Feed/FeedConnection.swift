@@ -1,12 +1,12 @@
 import AdapterSupport
 import SignalboxCore
 
-/// An open connection of a feed. Belongs to the service's thread.
+/// An open connection of a feed. Only the service's thread uses it.
 final class FeedConnection {
     let inbound: InboundConnection
     let facts: ChatFacts
     let since: ContinuousClock.Instant
-    /// `nil` if pings are disabled.
+    /// The detection of a lost server, or `nil` if pings are disabled.
     var heartbeat: Heartbeat?
 
     init(inbound: InboundConnection, facts: ChatFacts, since: ContinuousClock.Instant, heartbeat: Heartbeat?) {
@@ -83,7 +83,9 @@ extension FeedSession {
     }
 }
 
-/// Detects an unresponsive peer. Paused time does not count, because answers are not received then.
+/// Detects an unresponsive peer.
+///
+/// Time during which reading is paused does not count, because answers are not received then.
 struct Heartbeat {
     enum Action: Equatable {
         case nothing
@@ -113,7 +115,7 @@ struct Heartbeat {
         hasReceived = true
     }
 
-    /// Checks the deadlines. Called regularly.
+    /// Checks the deadlines. The owner calls this method regularly.
     ///
     /// - Parameter isPaused: Whether reading is paused.
     mutating func tick(_ now: ContinuousClock.Instant, isPaused: Bool) -> Action {
@@ -134,7 +136,8 @@ struct Heartbeat {
         guard let waited = sincePing else { return silent(for: passed) }
         sincePing = waited + passed
         guard waited + passed >= pongWithin else { return .nothing }
-        // Reported one tick later: after the thread or the machine slept, an answer may be waiting to be read.
+        // The timeout is reported one tick later, because an answer may be waiting to be read after the thread or the
+        // machine slept.
         defer { isOverdue = true }
         return isOverdue ? .timedOut : .nothing
     }

@@ -1,19 +1,19 @@
 import AdapterSupport
 import SignalboxCore
 
-/// The state of one run of a feed that its task and the service's thread share. Any thread.
+/// The state of one run of a feed that its task and the service's thread share. It is safe to use from any thread.
 final class FeedContext: Sendable {
     let feed: WebSocketFeed
     let intake: any Intake
     let transport: LibraryTransport
     let table: SettlementTable
     let room = RoomRequests()
-    /// Set when reading has stopped and no connection will be opened.
+    /// Set when reading has stopped and the feed will open no further connection.
     let halted = Promise<Void>()
-    /// Set when the thread has finished the run, to the error that the run ends with.
+    /// Set when the thread has finished the run. The value is the error that the run ends with, if any.
     let finished = Promise<WebSocketChatError?>()
     private let delays: AsyncStream<ReconnectDelay>
-    /// Takes the delay before the next attempt.
+    /// Receives the delay before the next attempt.
     let nextDelay: AsyncStream<ReconnectDelay>.Continuation
 
     init(_ feed: WebSocketFeed, intake: any Intake, transport: LibraryTransport) {
@@ -21,7 +21,7 @@ final class FeedContext: Sendable {
         self.intake = intake
         self.transport = transport
         table = SettlementTable(answers: feed.configuration.answers)
-        // Only the newest delay matters.
+        // Only the newest delay matters, so older ones are dropped.
         (delays, nextDelay) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
@@ -45,7 +45,7 @@ final class FeedContext: Sendable {
 
     // MARK: - Tasks
 
-    /// Sleeps for the delays that the thread requests, until the task is cancelled.
+    /// Sleeps for each delay that the thread requests, until the task is cancelled.
     func serveDelays() async {
         for await delay in delays {
             do { try await feed.environment.sleep(delay.duration) } catch { return }
@@ -65,11 +65,11 @@ struct ReconnectDelay: Sendable {
 struct FeedEnvironment: Sendable {
     /// The clock for deadlines, read when the service's thread checks them.
     var now: @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
-    /// Waits between two connections. Returns early when its task is cancelled.
+    /// Waits between two connections. The function returns early when its task is cancelled.
     var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     /// A random position in the range of a delay, from 0 to 1.
     var jitter: @Sendable () -> Double = { .random(in: 0...1) }
-    /// Resolves a name to addresses. May block.
+    /// Resolves a name to addresses. The function may block.
     var resolve: @Sendable (String) -> Result<[String], DisconnectReason> = { AddressLookup.addresses(of: $0) }
     /// The threads for blocking work.
     var threadPool = BlockingThreadPool.shared

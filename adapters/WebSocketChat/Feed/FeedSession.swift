@@ -5,14 +5,14 @@ import SignalboxCore
 /// One run of a feed on the service's thread: a sequence of connections with delays between them.
 final class FeedSession {
     enum Phase {
-        /// Secrets and addresses are being looked up, on a lookup thread if there is a ticket.
+        /// Secrets and addresses are being looked up. If this happens on a lookup thread, there is a ticket.
         case preparing(until: ContinuousClock.Instant, BlockingThreadPool.Ticket?)
         /// The address with this index is being tried.
         case connecting(ConnectionID, until: ContinuousClock.Instant, FeedPreparation, index: Int)
         case open
-        /// Waiting for the next attempt.
+        /// The session waits for the next attempt.
         case waiting
-        /// Reading and connecting have stopped; messages already read are being settled.
+        /// Reading and connecting have stopped, and the messages already read are being settled.
         case halted
         /// The close frame was queued this many ticks ago.
         case closing(ticks: Int)
@@ -29,13 +29,13 @@ final class FeedSession {
     var phase = Phase.waiting {
         didSet { if case .open = phase { isReading = true } else { isReading = false } }
     }
-    /// Whether received pieces are processed. Cached, because each piece checks it.
+    /// Whether the session processes received pieces. The value is stored, because each piece checks it.
     private(set) var isReading = false
     var open: FeedConnection?
     /// The error that the run ends with.
     var error: WebSocketChatError?
     var backoff: ReconnectBackoff?
-    /// The current attempt. Results of earlier ones are ignored.
+    /// The number of the current attempt. Results of earlier attempts are ignored.
     var attempt: UInt64 = 0
     var wasConnected = false
 
@@ -50,7 +50,7 @@ final class FeedSession {
             ArrivalFeeder.Parts(
                 frames: context.feed.configuration.frames,
                 limits: context.feed.configuration.limits,
-                // A feed's connection has the source's window for itself.
+                // The connection of a feed does not share the source's window with others.
                 connectionWindow: .max,
                 intake: context.intake,
                 table: context.table,
@@ -64,12 +64,12 @@ final class FeedSession {
     var configuration: WebSocketFeedConfiguration { context.feed.configuration }
     var now: ContinuousClock.Instant { context.feed.environment.now() }
 
-    /// Whether the run produces no more events.
+    /// Whether the run has ended and produces no more events.
     var isFinished: Bool {
         if case .finished = phase { true } else { false }
     }
 
-    /// Whether the run only finishes outstanding work.
+    /// Whether the run is only finishing its outstanding work.
     var isEnding: Bool {
         switch phase {
         case .halted, .closing, .finished: true
@@ -171,18 +171,19 @@ extension FeedSession {
             return failed(reason)
         }
         for text in configuration.openingMessages where sender.send(Array(text.utf8), .text, on: id) != .accepted {
-            // The configuration limits their size, so only a closed connection refuses them; it then reports its end.
+            // The configuration limits their size, so only a closed connection refuses them. That connection then
+            // reports its end.
             return
         }
         phase = .open
         wasConnected = true
         beginReading(id, handshake)
-        // Logged last, because programs wait for this line.
+        // This line is logged last, because programs wait for it.
         log.connected(handshake)
     }
 
-    // RFC 6455, 4.1: a subprotocol that was not offered fails the connection. The RFC allows an answer without any, but
-    // browsers fail it too, because the meaning of frames would be a guess.
+    // A subprotocol that was not offered fails the connection (RFC 6455, 4.1). The RFC allows an answer without any,
+    // but browsers fail that too, because they could only guess the meaning of the frames.
     private func subprotocolError(of handshake: Handshake) -> DisconnectReason? {
         guard let agreed = handshake.subprotocol else {
             return configuration.subprotocols.isEmpty ? nil : .subprotocolMismatch(nil)
@@ -190,7 +191,7 @@ extension FeedSession {
         return configuration.subprotocols.contains(agreed) ? nil : .subprotocolMismatch(agreed)
     }
 
-    /// Handles a failed attempt, and tries the next address if that may help.
+    /// Handles a failed attempt. If another address of the host may work, the session tries the next one.
     func failed(_ reason: DisconnectReason, _ preparation: FeedPreparation, _ index: Int) {
         if reason.isAddressSpecific && index + 1 < preparation.addresses.count {
             return connect(preparation, index + 1)
@@ -237,7 +238,7 @@ extension FeedSession {
     // Two ticks take at most 1 s.
     private static let closeTicks = 2
 
-    /// Stops gracefully. Reading stops, and messages that the intake does not accept immediately are abandoned.
+    /// Stops gracefully: the session stops reading, and abandons messages that the intake does not accept immediately.
     func stop() {
         guard !isFinished else { return }
         if !isEnding { halt() }
@@ -255,7 +256,7 @@ extension FeedSession {
         attempt += 1
         phase = .halted
         if let current = open {
-            // The connection produces no more events, so this is its last message.
+            // The connection produces no more events, so this message is its last.
             announceClosed(.closedLocally(.goingAway, reason: ""))
             current.inbound.flow.pause(.stopping)
         }
@@ -264,7 +265,7 @@ extension FeedSession {
         context.halted.set(())
     }
 
-    /// Closes the connection after pending messages. Called when everything read is settled.
+    /// Closes the connection after pending messages. The owner calls this method when everything read is settled.
     func close() {
         guard !isFinished else { return }
         guard let current = open else { return finish() }
@@ -293,7 +294,7 @@ extension FeedSession {
     }
 }
 
-/// The log of a feed. Never contains a message, a path, a query or a secret. Belongs to one thread.
+/// The log of a feed, which never contains a message, a path, a query or a secret. Only one thread uses it.
 final class FeedLog {
     private let log: AdapterLog
     private let url: WebSocketURL
@@ -304,7 +305,7 @@ final class FeedLog {
         url = configuration.url
     }
 
-    /// Logs the first connection, and each one that follows a logged disconnect.
+    /// Logs the first connection, and each connection that follows a logged disconnect.
     func connected(_ handshake: Handshake) {
         guard hasLoggedDisconnect else { return }
         hasLoggedDisconnect = false

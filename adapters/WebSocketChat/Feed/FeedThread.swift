@@ -1,9 +1,12 @@
 import AdapterSupport
 import Synchronization
 
-/// A thread that serves the connections of one or more feeds. Any thread.
+/// A thread that serves the connections of one or more feeds.
 ///
-/// It starts with the first running feed, ends with the last, and can restart. Suitable for about 100 connections.
+/// By default, each feed creates a thread for itself. Share a thread when a program has many feeds. One thread is
+/// suitable for about 100 connections. It starts with the first running feed, ends with the last, and can start again.
+///
+/// This type is safe to use from any thread.
 public final class WebSocketThread: Sendable {
     private struct State {
         let start = Promise<Result<LibraryTransport, TransportError>>()
@@ -12,13 +15,14 @@ public final class WebSocketThread: Sendable {
         var feeds = 0
     }
 
-    // `nil` while no feed is registered.
+    // The state is `nil` while no feed is registered.
     private let state = Mutex<State?>(nil)
 
     /// Creates a thread that has not started.
     public init() {}
 
-    /// Registers one more feed and returns the running thread. The feed must call ``unregister(_:)``.
+    /// Registers one more feed and returns the transport of the running thread. The feed must call ``unregister(_:)``
+    /// later.
     func register() async throws(TransportError) -> LibraryTransport {
         let (start, isFirst) = state.withLock { state in
             var joined = state ?? State()
@@ -33,14 +37,14 @@ public final class WebSocketThread: Sendable {
             start.set(.success(transport))
             return transport
         } catch {
-            // The feeds that registered meanwhile fail too. The next one tries again.
+            // The feeds that registered in the meantime fail too. The next feed tries again.
             state.withLock { $0 = nil }
             start.set(.failure(error))
             throw error
         }
     }
 
-    /// Unregisters a feed. If it was the last, waits until the thread has ended.
+    /// Unregisters a feed. If it was the last one, this method waits until the thread has ended.
     func unregister(_ transport: LibraryTransport) async {
         let wasLast = state.withLock { state in
             guard state?.transport === transport else { return false }
@@ -71,17 +75,17 @@ extension TransportLimits {
 /// Work for a feed's session on its thread.
 struct FeedCommand: Sendable {
     let context: FeedContext
-    /// Whether the command starts the session. Others have no effect if there is no session.
+    /// Whether the command starts the session. Other commands have no effect if there is no session.
     let startsSession: Bool
     let work: @Sendable (FeedSession) -> Void
 }
 
-/// Routes transport events to the feed that owns the connection. Belongs to the service's thread.
+/// Routes the events of the transport to the feed that owns the connection. Only the service's thread uses it.
 final class FeedDispatcher: FrameReceiver {
     private let sender: any FrameSender
     private var sessions: [ObjectIdentifier: FeedSession] = [:]
     private var owners: [ConnectionID: FeedSession] = [:]
-    // The last lookup, cached because pieces usually arrive in runs from one connection.
+    // The result of the last lookup, which is stored because several pieces in a row usually belong to one connection.
     private var last: (id: ConnectionID, owner: FeedSession)?
 
     init(_ sender: any FrameSender) {
@@ -100,7 +104,7 @@ final class FeedDispatcher: FrameReceiver {
         return id
     }
 
-    /// Stops routing events of the connection.
+    /// Stops routing the events of the connection.
     func unregister(_ id: ConnectionID) {
         owners[id] = nil
         if last?.id == id { last = nil }

@@ -3,14 +3,14 @@ import DequeModule
 import SignalboxCore
 import Synchronization
 
-/// The inputs of a connection attempt: current secrets and the addresses to try.
+/// The inputs of a connection attempt: the current secrets and the addresses to try.
 struct FeedPreparation: Equatable, Sendable {
     /// The headers with their values, including the bearer token.
     let headers: [HeaderField]
-    /// The numeric addresses, at least one, in the order to try them.
+    /// The numeric addresses in the order in which to try them. There is at least one.
     let addresses: [String]
 
-    /// Returns whether the preparation may block.
+    /// Returns whether ``make(_:resolve:)`` may block for this configuration.
     static func mayBlock(_ configuration: WebSocketFeedConfiguration) -> Bool {
         guard NumericAddress(configuration.url.hostName) != nil else { return true }
         let secrets = configuration.headers.map(\.value) + [configuration.bearer].compactMap { $0 }
@@ -19,7 +19,7 @@ struct FeedPreparation: Equatable, Sendable {
         }
     }
 
-    /// Reads the secrets and resolves the host. Blocks.
+    /// Reads the secrets and resolves the host. This function blocks.
     ///
     /// - Parameter resolve: A function that returns the addresses of a name.
     static func make(
@@ -73,8 +73,9 @@ enum AddressLookup {
     /// The maximum number of addresses to try for one host.
     static let limit = 16
 
-    /// Returns the addresses in the system's order of preference (RFC 6724), usually IPv6 before IPv4. Queries the name
-    /// server, which may block for many seconds.
+    /// Returns the addresses in the system's order of preference (RFC 6724), usually IPv6 before IPv4.
+    ///
+    /// This function queries the name server, so it may block for many seconds.
     static func addresses(of host: String) -> Result<[String], DisconnectReason> {
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC
@@ -104,13 +105,14 @@ enum AddressLookup {
             getnameinfo(entry.ai_addr, entry.ai_addrlen, &text, socklen_t(text.count), nil, 0, flags) == 0
         else { return nil }
         let numeric = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        // Skips link-local addresses with a zone name, which `NumericAddress` rejects.
+        // This skips link-local addresses with a zone name, which `NumericAddress` rejects.
         return NumericAddress(numeric) == nil ? nil : numeric
     }
 }
 
-/// Runs blocking work, such as name lookups and file reads, on its own threads, a few at a time. Work that is already
-/// running cannot be cancelled, and counts towards the limit until it ends.
+/// Runs blocking work, such as name lookups and file reads, on a limited number of threads.
+///
+/// Work that is already running cannot be cancelled, and counts towards the limit until it ends.
 final class BlockingThreadPool: Sendable {
     /// Identifies a job that can be cancelled before it starts.
     struct Ticket: Hashable, Sendable {
@@ -145,10 +147,10 @@ final class BlockingThreadPool: Sendable {
     /// The number of jobs that wait for a thread.
     var waiting: Int { state.withLock { $0.waiting.count } }
 
-    /// Runs the work when a thread is free. Never blocks.
+    /// Runs the work when a thread is free. This method never blocks.
     ///
-    /// - Parameter work: Receives `nil` on its thread. If the system cannot create one, it receives the error
-    ///   immediately, on the calling thread, and must not block.
+    /// - Parameter work: The work, which receives `nil` on the thread that runs it. If the system cannot create a
+    ///   thread, it receives the error immediately, on the calling thread, and must not block.
     func perform(_ work: @escaping @Sendable (SystemResourceError?) -> Void) -> Ticket {
         let (job, begins) = state.withLock { state in
             state.last += 1
@@ -181,7 +183,7 @@ final class BlockingThreadPool: Sendable {
             thread.detach()
         } catch {
             first.work(error)
-            // Without another thread, queued jobs would wait indefinitely.
+            // Without another thread, the queued jobs would wait indefinitely.
             while let job = nextJob() { job.work(error) }
         }
     }

@@ -3,9 +3,19 @@ public import Logging
 public import SignalboxCore
 import Synchronization
 
-/// Receives the messages of a WebSocket server at most once: unread messages of a broken connection are lost.
+/// Connects to a WebSocket server and receives its messages.
 ///
-/// When the source's window is full, reading stops, and TCP applies backpressure to the server.
+/// Use a feed when the program is the client of a server that sends messages, such as a stream of prices. For example:
+///
+/// ```swift
+/// var configuration = WebSocketFeedConfiguration(source: "prices", url: try WebSocketURL("wss://feed.example/v1"))
+/// configuration.bearer = .environment("FEED_TOKEN")
+/// configuration.openingMessages = [#"{"action":"subscribe","body":{"symbol":"ABC"}}"#]
+/// let feed = try WebSocketFeed(configuration, logger: logger)
+/// ```
+///
+/// Delivery is at most once, because the unread messages of a broken connection are lost. When the window of the source
+/// is full, the feed stops reading, and TCP applies backpressure to the server.
 public final class WebSocketFeed: Adapter {
     /// The configuration of the feed.
     public let configuration: WebSocketFeedConfiguration
@@ -14,9 +24,11 @@ public final class WebSocketFeed: Adapter {
     let logger: Logger
     let status: FeedStatus
 
+    /// Creates a feed, which connects when it is run.
+    ///
     /// - Parameters:
     ///   - configuration: The configuration, which is validated.
-    ///   - thread: The thread, possibly shared with other feeds; by default a new one.
+    ///   - thread: The thread, which may be shared with other feeds. By default, the feed has a new one.
     ///   - logger: The logger for connections and disconnects. It never receives messages or secrets.
     /// - Throws: ``WebSocketChatError`` `invalidConfiguration`.
     public convenience init(
@@ -42,31 +54,34 @@ public final class WebSocketFeed: Adapter {
         if configuration.url.isSecure, !configuration.url.isLocal { WebSocketVulnerabilities.warn(to: logger) }
     }
 
-    /// The configured source.
+    /// The source that the configuration names.
     public var source: SourceName { configuration.source }
 
-    /// Supports pushes while connected, and replies if the configuration enables answers.
+    /// The feed supports pushes while it is connected. It supports replies if the configuration enables answers.
     public var features: AdapterFeatures { configuration.answers ? [.replies, .pushes] : [.pushes] }
 
-    /// The open connection, or `nil`. The opening messages are queued before it is set.
+    /// The connection, or `nil` if the feed is not connected.
+    ///
+    /// A message sent on this connection follows the opening messages, because the feed queues those first.
     public var connection: ChatConnection? { status.connection }
 
     /// The counters since the feed was created.
     public var counts: WebSocketFeedCounts { status.counts }
 
-    /// Receives until its task is cancelled or the intake closes, and reconnects if configured.
+    /// Receives until its task is cancelled or the intake closes, and reconnects if the configuration says so.
     ///
-    /// Cancellation stops the feed gracefully. Reading stops, accepted messages are settled, and pending messages are
-    /// sent. The connection then closes with 1001, and the feed waits up to 1 s for the answer. Messages that were read
-    /// but not accepted are abandoned, counted and logged.
+    /// Cancellation stops the feed gracefully. The feed stops reading, waits until the accepted messages are settled,
+    /// and sends the pending ones. It then closes the connection with 1001 and waits up to 1 s for the answer. Messages
+    /// that were read but not accepted are abandoned, counted and logged.
     ///
-    /// Cancellation takes effect immediately, even while connecting or between connections. A name lookup or secret
-    /// read in progress cannot be interrupted and ends on its own thread.
+    /// Cancellation takes effect immediately, even while the feed is connecting or waits between connections. A name
+    /// lookup or the reading of a secret cannot be interrupted, so it ends later on its own thread.
     ///
-    /// If a host has several addresses and one cannot be reached, the next is tried.
+    /// If a host has several addresses and one cannot be reached, the feed tries the next.
     ///
-    /// - Throws: ``WebSocketChatError`` `alreadyRunning`, `noResources`; `notConnected` and `ended` as configured by
-    ///   ``WebSocketFeedConfiguration/firstConnectionMustSucceed`` and ``WebSocketFeedConfiguration/reconnect``.
+    /// - Throws: ``WebSocketChatError`` `alreadyRunning` and `noResources`. Whether a run also throws `notConnected`
+    ///   and `ended` depends on ``WebSocketFeedConfiguration/firstConnectionMustSucceed`` and
+    ///   ``WebSocketFeedConfiguration/reconnect``.
     public func run(into intake: any Intake) async throws {
         guard status.begin() else {
             throw WebSocketChatError(.alreadyRunning, "the feed is already running; create another one", source: source)
@@ -106,19 +121,19 @@ public final class WebSocketFeed: Adapter {
     }
 }
 
-/// The counters of a feed since it was created.
+/// The counters of a feed since it was created. Use them to monitor the feed.
 public struct WebSocketFeedCounts: Sendable, Hashable, Encodable {
     /// Connections that were opened.
     public internal(set) var connections = 0
-    /// Failed attempts. All addresses of a host count as one attempt.
+    /// Failed attempts to connect. All addresses of a host together are one attempt.
     public internal(set) var failures = 0
     /// Connections cut because the server did not answer a ping.
     public internal(set) var unanswered = 0
-    /// Messages read but not accepted by the supervisor because it was stopping.
+    /// Messages that were read, but that the supervisor did not accept because it was stopping.
     public internal(set) var notTaken = 0
 }
 
-/// The observable state of a feed, which outlives its runs. Any thread.
+/// The observable state of a feed, which outlives its runs. It is safe to use from any thread.
 final class FeedStatus: Sendable {
     private struct State {
         var isRunning = false

@@ -1,17 +1,18 @@
 import CZlib
 
-/// Compresses the messages to one peer (RFC 7692, 7.2.1). Belongs to one thread.
+/// Compresses the messages to one peer (RFC 7692, 7.2.1). Only one thread uses it.
 ///
-/// Uses about 55 KB after the first message.
+/// A deflater uses about 55 KB after the first message.
 final class MessageDeflater {
-    /// The minimum message size for compression, in bytes. With context takeover, compression pays off from here.
+    /// The minimum message size for compression, in bytes. With context takeover, compression saves bytes from this
+    /// size on.
     static let minimumMessageSize = 16
     // The minimum that zlib supports for raw deflate.
     private static let minimumWindowBits: Int32 = 9
-    // 32 KB for the window and 16 KB for the rest. zlib's maximum would cost 256 KB per connection.
+    // This costs 32 KB for the window and 16 KB for the rest. zlib's maximum would cost 256 KB per connection.
     private static let maximumWindowBits: Int32 = 13
     private static let memoryLevel: Int32 = 5
-    // The fastest level, because the thread serves other connections too.
+    // This is the fastest level, because the thread serves other connections too.
     private static let level: Int32 = 1
     private static let bufferBytes = 16_384
     private static let tail: [UInt8] = [0x00, 0x00, 0xFF, 0xFF]
@@ -21,10 +22,11 @@ final class MessageDeflater {
     private let stream: UnsafeMutablePointer<z_stream>
     private var isStreamOpen = false
 
+    /// Creates a deflater, or returns `nil` if the window of the peer is smaller than zlib supports.
+    ///
     /// - Parameters:
     ///   - windowBits: The size of the peer's window, as a power of 2.
     ///   - contextTakeover: Whether messages may refer to earlier ones.
-    /// - Returns: `nil` if the peer's window is smaller than zlib supports.
     init?(windowBits: Int, contextTakeover: Bool) {
         guard let bits = Int32(exactly: windowBits), bits >= MessageDeflater.minimumWindowBits else { return nil }
         self.windowBits = min(bits, MessageDeflater.maximumWindowBits)
@@ -38,9 +40,12 @@ final class MessageDeflater {
         stream.deallocate()
     }
 
-    /// - Returns: The compressed message, or `nil` if memory is insufficient and it must be sent uncompressed.
+    /// Compresses a message.
+    ///
+    /// - Returns: The compressed message, or `nil` if memory is insufficient, so that the message must be sent
+    ///   uncompressed.
     func deflate(_ message: [UInt8]) -> [UInt8]? {
-        // zlib emits nothing if there is nothing to flush (RFC 7692, 7.2.3.6).
+        // zlib emits nothing if there is nothing to flush, so the block is written here (RFC 7692, 7.2.3.6).
         if message.isEmpty { return [0x00] }
         guard let count = UInt32(exactly: message.count), isStreamOpen || beginStream() else { return nil }
         var packed: [UInt8] = []
@@ -50,7 +55,7 @@ final class MessageDeflater {
             defer { stream.pointee.next_in = nil }
             return flush(into: &packed)
         }
-        // A new stream never refers back, so the peer needs no notice.
+        // A new stream never refers back to earlier messages, so the peer need not know about it.
         if !contextTakeover || !isWhole { endStream() }
         guard isWhole, packed.suffix(4) == MessageDeflater.tail[...] else { return nil }
         packed.removeLast(4)
@@ -85,15 +90,15 @@ final class MessageDeflater {
     }
 }
 
-/// Inflates the messages of one connection in pieces of bounded size (RFC 7692, 7.2.2). Belongs to one thread.
+/// Inflates the messages of one connection in pieces of bounded size (RFC 7692, 7.2.2). Only one thread uses it.
 ///
-/// Uses about 40 KB after the first message.
+/// An inflater uses about 40 KB after the first message.
 final class MessageInflater {
     /// The extent to which an input was consumed.
     enum Progress: Equatable {
         /// The input was consumed.
         case done
-        /// The receiver stopped after `used` bytes. The rest must be passed again later, even if it is empty.
+        /// The receiver stopped after `used` bytes. The caller must pass the rest again later, even if it is empty.
         case stopped(used: Int)
         /// The input is not valid DEFLATE data, or memory is insufficient. The inflater cannot be used again.
         case broken
@@ -101,11 +106,11 @@ final class MessageInflater {
 
     /// The maximum size of a piece, in bytes.
     static let pieceBytes = 16_384
-    // The maximum, which accepts any window of the peer.
+    // This is the maximum, which accepts any window of the peer.
     private static let windowBits: Int32 = 15
-    // The bytes that the sender removes from a message's end (RFC 7692, 7.2.1).
+    // The sender removes these bytes from the end of a message (RFC 7692, 7.2.1).
     private static let tail: [UInt8] = [0x00, 0x00, 0xFF, 0xFF]
-    // zlib's `data_type` at a block boundary without unused bits.
+    // This is zlib's `data_type` at a block boundary without unused bits.
     private static let atBlock: Int32 = 128
 
     private let contextTakeover: Bool
@@ -117,6 +122,8 @@ final class MessageInflater {
     /// Whether a block was marked final (RFC 7692, 7.2.3.4) and no input has followed.
     private var hasEnded = false
 
+    /// Creates an inflater.
+    ///
     /// - Parameter contextTakeover: Whether messages may refer to earlier ones.
     init(contextTakeover: Bool) {
         self.contextTakeover = contextTakeover
@@ -134,7 +141,8 @@ final class MessageInflater {
     /// - Parameters:
     ///   - input: The received bytes, or the rest of them after ``Progress/stopped(used:)``.
     ///   - endsMessage: Whether the message ends with the input.
-    ///   - deliver: Receives each piece and whether it is the last, which may be empty. Returns whether to continue.
+    ///   - deliver: The function that receives each piece and whether the piece is the last, which may be empty. It
+    ///     returns whether to continue.
     func inflate(
         _ input: UnsafeRawBufferPointer,
         endsMessage: Bool,
@@ -154,7 +162,7 @@ final class MessageInflater {
             if endsMessage {
                 return finish(input.count, buffer, &filled, deliver)
             }
-            // The input is consumed, so the result does not matter.
+            // The whole input is consumed, so the result does not matter.
             if filled > 0 { _ = deliver(UnsafeRawBufferPointer(rebasing: buffer[..<filled]), false) }
             return .done
         }
@@ -176,7 +184,7 @@ final class MessageInflater {
                 return .stopped(used: count)
             case .broken: return .broken
             }
-            // Otherwise the message is truncated, and the next one would continue it.
+            // Otherwise the message is truncated, and the next one would be read as its continuation.
             guard hasEnded || stream.pointee.data_type & 0xFF == MessageInflater.atBlock else { return .broken }
         }
         usedTail = 0
@@ -187,7 +195,7 @@ final class MessageInflater {
         return .done
     }
 
-    // Consumes the whole input and delivers the buffer each time it is full.
+    // This consumes the whole input, and delivers the buffer each time that the buffer is full.
     private func drain(
         _ input: UnsafeRawBufferPointer,
         into buffer: UnsafeMutableRawBufferPointer,
@@ -211,7 +219,7 @@ final class MessageInflater {
             filled = buffer.count - Int(stream.pointee.avail_out)
             switch result {
             case Z_OK: break
-            // The input is consumed and no output is pending.
+            // The input is consumed, and no output is pending.
             case Z_BUF_ERROR: return stream.pointee.avail_in == 0 ? .done : .broken
             case Z_STREAM_END:
                 // The next message may refer back to this one (RFC 7692, 7.2.3.4).

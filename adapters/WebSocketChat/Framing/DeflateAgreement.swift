@@ -1,22 +1,23 @@
-/// The negotiated compression of a connection, from the view of one side.
+/// The compression that both sides of a connection have agreed on, as one side sees it.
 struct DeflateAgreement: Equatable {
     /// Whether outgoing messages may refer to earlier ones.
     var outgoingContextTakeover = true
-    /// The window of outgoing messages, as a power of 2.
+    /// The window of outgoing messages, in bytes as a power of 2.
     var outgoingWindowBits = 15
     /// Whether incoming messages may refer to earlier ones.
     var incomingContextTakeover = true
 
-    /// The maximum header length, in bytes. The library drops a connection with a longer one.
+    /// The maximum length of the header, in bytes. The library drops a connection with a longer header.
     static let listLimit = 254
 
-    /// Selects the client's offer that the server accepts.
+    /// Selects the offer of a client that the server accepts.
     ///
-    /// An offer with an unknown or invalid parameter is declined. An offer without parameters is declined unless it is
-    /// the last, because the library would then fail the request on the next offer.
+    /// The server declines an offer with an unknown or invalid parameter. It also declines an offer without parameters,
+    /// unless that is the last one, because the library would then fail the request on the next offer.
     ///
-    /// - Parameter offers: The client's header, with the preferred offer first.
-    /// - Returns: The index of the offer among those of this extension and the agreement, or `nil` for none.
+    /// - Parameter offers: The header of the client, with the preferred offer first.
+    /// - Returns: The agreement, and the index of its offer among those of this extension, or `nil` if the server
+    ///   accepts none.
     static func chosen(from offers: String) -> (index: Int, agreement: DeflateAgreement)? {
         let all = ExtensionList(offers)?.members.filter { $0.name == DeflateParameters.extensionName } ?? []
         for (index, offer) in all.enumerated() {
@@ -33,10 +34,9 @@ struct DeflateAgreement: Equatable {
         return nil
     }
 
-    /// Returns the agreement that a server's response establishes.
+    /// Returns the agreement that the response of a server establishes, or `nil` if the connection must fail.
     ///
     /// - Parameter answer: The header of the response.
-    /// - Returns: `nil` if the connection must fail.
     static func negotiated(by answer: String) -> DeflateAgreement? {
         guard let members = ExtensionList(answer)?.members, members.count == 1, let member = members.first,
             member.name == DeflateParameters.extensionName,
@@ -61,14 +61,17 @@ struct DeflateParameters: Equatable {
     var clientNoContextTakeover = false
     /// `server_max_window_bits`: the window of the server's messages, as a power of 2.
     var serverWindowBits: Int?
-    /// `client_max_window_bits`; also `nil` if a client offers it without a value.
+    /// `client_max_window_bits`: the window of the client's messages, as a power of 2. It is also `nil` if a client
+    /// offers the parameter without a value.
     var clientWindowBits: Int?
     /// Whether there are no parameters.
     let isBare: Bool
 
-    /// - Parameter isAnswer: Whether a server sent the parameters; `client_max_window_bits` then requires a value.
-    /// - Returns: `nil` if a parameter is unknown, repeated or invalid. Such an offer is declined (RFC 7692, 7.1), and
-    ///   such an answer fails the connection.
+    /// Reads the parameters of one offer or answer, or returns `nil` if one of them is unknown, repeated or invalid.
+    ///
+    /// Such an offer is declined (RFC 7692, 7.1), and such an answer fails the connection.
+    ///
+    /// - Parameter isAnswer: Whether a server sent the parameters. If so, `client_max_window_bits` requires a value.
     init?(_ parameters: [ExtensionList.Parameter], isAnswer: Bool) {
         isBare = parameters.isEmpty
         var seen: Set<String> = []
@@ -115,12 +118,13 @@ struct ExtensionList: Equatable {
 
     /// Parses tokens separated by `,`, `;`, `=` and spaces.
     ///
-    /// - Returns: `nil` for other syntax: unneeded quoted values, and text that the library may parse differently.
+    /// Other syntax returns `nil`. This includes quoted values that need no quotes, and text that the library may parse
+    /// differently.
     init?(_ header: String) {
         var members: [Member] = []
         for text in header.utf8.split(separator: UInt8(ascii: ",")) {
             let parts = text.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
-            // Empty members are allowed in every list (RFC 9110, 5.6.1).
+            // Every list may contain empty members (RFC 9110, 5.6.1).
             if parts.count == 1, parts[0].allSatisfy({ $0 == UInt8(ascii: " ") }) { continue }
             let name = ExtensionList.trimmed(parts[0])
             guard HeaderField.isToken(name) else { return nil }

@@ -1,7 +1,8 @@
 import SignalboxCore
 
-/// Turns the frames of one connection into message pieces. Inflates content and checks UTF-8 and the reserved bits.
-/// Belongs to the service's thread.
+/// Turns the frames of one connection into message pieces.
+///
+/// The decoder inflates the content, and checks UTF-8 and the reserved bits. Only the service's thread uses it.
 final class FrameDecoder {
     enum Outcome: Equatable {
         case proceed
@@ -18,7 +19,7 @@ final class FrameDecoder {
         let isBinary: Bool
     }
 
-    /// `nil` if messages are not compressed.
+    /// The inflater, or `nil` if messages are not compressed.
     private let inflater: MessageInflater?
     private var isMidFrame = false
     private var isMidMessage = false
@@ -26,14 +27,14 @@ final class FrameDecoder {
     /// Whether a piece of the message has been delivered.
     private var hasBegun = false
     private var text = UTF8Stream()
-    /// Input that was not inflated before a pause, at most one read.
+    /// The input that was not inflated before a pause. It is at most as long as one read.
     private var held: Held?
 
     init(_ agreement: DeflateAgreement?) {
         inflater = agreement.map { MessageInflater(contextTakeover: $0.incomingContextTakeover) }
     }
 
-    /// Processes received bytes. Must not be called between a pause and ``resume(_:)``.
+    /// Processes received bytes. The caller must not call this method between a pause and ``resume(_:)``.
     func decode(_ chunk: FrameChunk, _ deliver: (MessagePiece) -> PieceVerdict) -> Outcome {
         if !isMidFrame, let reason = beginFrame(chunk.reserved) { return .broken(.protocolError, reason: reason) }
         isMidFrame = !chunk.endsFrame
@@ -54,7 +55,7 @@ final class FrameDecoder {
         held = nil
     }
 
-    // Only a message's first frame has the compression bit (RFC 7692, 6).
+    // Only the first frame of a message has the compression bit (RFC 7692, 6).
     private func beginFrame(_ reserved: UInt8) -> String? {
         if isMidMessage { return reserved == 0 ? nil : "reserved bits" }
         guard reserved == 0 || (reserved == FrameChunk.compressedBit && inflater != nil) else { return "reserved bits" }
@@ -106,7 +107,7 @@ final class FrameDecoder {
 
 /// A frame's content, or a part of it, as the library delivers it.
 struct FrameChunk {
-    /// The content, valid during the call that delivers it; may be empty.
+    /// The content, which is valid during the call that delivers it. It may be empty.
     let bytes: UnsafeRawBufferPointer
     /// Whether the chunk ends the message.
     let isFinal: Bool

@@ -1,12 +1,12 @@
 /// A part of a received message. Pieces arrive in order, and one message ends before the next begins.
 struct MessagePiece {
-    /// The content, valid during the call that delivers it; may be empty.
+    /// The content, which is valid during the call that delivers it. It may be empty.
     let bytes: UnsafeRawBufferPointer
     /// Whether the piece starts a message.
     let isFirst: Bool
-    /// Whether the piece ends the message. A piece that is both first and final is a whole message.
+    /// Whether the piece ends the message. A piece that both starts and ends a message is a whole message.
     let isFinal: Bool
-    /// Whether the message is binary. Otherwise it is text, which is checked for UTF-8.
+    /// Whether the message is binary. If not, it is text that has been checked for UTF-8.
     let isBinary: Bool
 }
 
@@ -22,19 +22,22 @@ enum PieceVerdict: Equatable {
 
 /// The type of an outgoing message (RFC 6455, 5.6).
 enum MessageKind: Equatable, Sendable {
-    /// UTF-8; anything else would end the connection.
+    /// The message is UTF-8. Any other bytes would end the connection.
     case text
     case binary
 }
 
 /// A command for a connection. It has no effect if the connection has ended.
 enum FrameCommand: Equatable, Sendable {
-    /// Sends a ping; the receiver's `ponged` reports the answer.
+    /// Sends a ping. The receiver's `ponged` reports the answer.
     case ping
-    /// Closes after all messages sent before. The code must be sendable; the reason is truncated to the limit.
+    /// Closes after all messages that were sent before. The code must be sendable, and the reason is truncated to the
+    /// limit.
     case close(CloseCode, reason: String)
-    /// Closes immediately, discards pending data and refuses further messages. A peer that does not read may not
-    /// receive the code; the connection then ends after ``TransportLimits/connectWithin``, at most 5 seconds.
+    /// Closes immediately, discards pending data and refuses further messages.
+    ///
+    /// A peer that does not read may not receive the code. In that case, the connection ends after
+    /// ``TransportLimits/connectWithin``, but at most after 5 seconds.
     case cut(CloseCode, reason: String)
     /// Stops reading until `resume`.
     case pause
@@ -50,7 +53,7 @@ struct CloseCode: Hashable, Sendable {
     static let goingAway = CloseCode(number: 1001)
     static let protocolError = CloseCode(number: 1002)
     static let unacceptableData = CloseCode(number: 1003)
-    /// The peer's close frame had no code. Never sent.
+    /// The peer's close frame had no code. This code is never sent.
     static let absent = CloseCode(number: 1005)
     static let invalidPayload = CloseCode(number: 1007)
     static let policyViolation = CloseCode(number: 1008)
@@ -66,6 +69,6 @@ struct CloseCode: Hashable, Sendable {
         }
     }
 
-    /// The maximum length of a reason, which shares a control frame with the code (RFC 6455, 5.5), in bytes.
+    /// The maximum length of a reason, in bytes. The reason shares a control frame with the code (RFC 6455, 5.5).
     static let reasonLimit = 123
 }

@@ -4,15 +4,15 @@ struct Handshake: Equatable, Sendable {
     var subprotocol: String?
     /// Whether messages may be compressed (RFC 7692).
     var isCompressed = false
-    /// The client's request; on the server's side only.
+    /// The request of the client, which only a server has.
     var request: UpgradeRequest?
 }
 
-/// A client's upgrade request. Except for the peer's address, every value is chosen by the client.
+/// A client's upgrade request. The client chooses every value except the address of the peer.
 struct UpgradeRequest: Equatable, Sendable {
     /// The path without the query, percent-decoded by the library.
     var path = ""
-    /// The parts of the query in order, percent-decoded, such as `token=abc`; at most ``queryLimit``.
+    /// The parts of the query in order, percent-decoded, such as `token=abc`. There are at most ``queryLimit``.
     var query: [String] = []
     /// The `Host` header.
     var host: String?
@@ -20,7 +20,7 @@ struct UpgradeRequest: Equatable, Sendable {
     var origin: String?
     /// The `Authorization` header.
     var authorization: String?
-    /// The offered subprotocols in the client's order of preference, at most ``subprotocolLimit``.
+    /// The offered subprotocols in the client's order of preference. There are at most ``subprotocolLimit``.
     var subprotocols: [String] = []
     /// The peer's numeric address.
     var peerAddress = ""
@@ -42,33 +42,34 @@ struct UpgradeRequest: Equatable, Sendable {
 
 /// The parameters of a client's connection.
 struct ClientTarget: Equatable, Sendable {
-    // The library writes these lines into fixed buffers and would truncate longer ones, including their line ends.
+    // The library writes these lines into buffers of fixed size. It would truncate longer lines, including their line
+    // ends.
     static let pathLimit = 2_032
     static let hostLimit = 119
     static let originLimit = 117
 
-    /// The numeric address. Resolving a name would block the thread and all its connections.
+    /// The numeric address. A name is not allowed, because resolving it would block the thread and all its connections.
     let address: String
     let port: UInt16
-    /// The `Host` header, with any port except the scheme's default. Without the port, it is the name for TLS.
+    /// The `Host` header, with any port except the scheme's default. Without the port, it is the name that TLS uses.
     let host: String
     /// The path and query, percent-encoded, starting with `/`.
     let path: String
-    /// The trusted certificates; no TLS if `nil`.
+    /// The certificates to trust, or `nil` for a connection without TLS.
     var trust: WebSocketTrust?
-    /// The client's own certificate, for servers that request one; used only with TLS.
+    /// The client's own certificate, for servers that request one. It is used only with TLS.
     var identity: WebSocketIdentity?
-    /// The offered subprotocols, tokens in order of preference.
+    /// The offered subprotocols, which are tokens in order of preference.
     var subprotocols: [String] = []
     /// The `Origin` header.
     var origin: String?
     var headers: [HeaderField] = []
     /// Whether to offer compression.
     var offersCompression = false
-    /// The maximum number of bytes waiting on this connection; the transport's own limit if `nil`.
+    /// The maximum number of bytes waiting on this connection. If it is `nil`, the limit of the transport applies.
     var waitingBytes: Int?
 
-    /// Why the target cannot be put into a request; `nil` if it can.
+    /// The reason that the target cannot be put into a request, or `nil` if it can.
     var problem: String? {
         guard HeaderField.isWord(address) else { return "the address is empty or has forbidden characters" }
         for (name, text, limit) in [
@@ -93,17 +94,17 @@ struct ClientTarget: Equatable, Sendable {
 
 /// A server's address and features.
 struct ServerEndpoint: Sendable {
-    /// An interface or a numeric address; all interfaces if `nil`.
+    /// An interface or a numeric address. If it is `nil`, the server listens on all interfaces.
     var address: String? = "127.0.0.1"
-    /// The port; 0 lets the system choose one.
+    /// The port. If it is 0, the system chooses one.
     var port: UInt16 = 0
-    /// The server's certificate; no TLS if `nil`.
+    /// The certificate of the server, or `nil` for a server without TLS.
     var identity: WebSocketIdentity?
     /// The supported subprotocols. The server agrees to the first supported one that the client offers.
     var subprotocols: [String] = []
-    /// Whether to accept compression; off by default, as a compressed connection costs about 100 KB.
+    /// Whether to accept compression. The default is `false`, as a compressed connection costs about 100 KB.
     var compresses = false
-    /// Documents by path, for GET and HEAD.
+    /// The documents to serve by path, for GET and HEAD.
     var pages: [String: WebSocketPage] = [:]
     /// The limits for HTTP connections.
     var http = HTTPLimits()
@@ -114,7 +115,7 @@ struct HeaderField: Hashable, Sendable {
     let name: String
     let value: String
 
-    /// Creates a header; `nil` if the name is no token or the value has a control character.
+    /// Creates a header, or returns `nil` if the name is no token or the value has a control character.
     init?(_ name: String, _ value: String) {
         guard HeaderField.isToken(name), HeaderField.isLine(value) else { return nil }
         self.name = name

@@ -1,10 +1,10 @@
-/// Limits for HTTP connections.
+/// The limits for HTTP connections.
 struct HTTPLimits: Equatable, Sendable {
-    /// The maximum number of sockets, WebSockets included. Evicted connections do not count.
+    /// The maximum number of sockets, including those of WebSockets. Evicted connections do not count.
     var sockets = 1_250
     /// The maximum number of HTTP connections that have made a request.
     var connections = 250
-    /// The maximum for one address.
+    /// The maximum number of such connections from one address.
     var connectionsPerAddress = 125
     /// The maximum number of requests on one connection.
     var requests = 100
@@ -12,16 +12,16 @@ struct HTTPLimits: Equatable, Sendable {
     var lifetime: Duration = .seconds(30)
 }
 
-/// Tracks connections that have not upgraded and decides which to evict.
+/// Tracks the connections that have not upgraded, and decides which of them to evict.
 ///
-/// A connection is *silent* until its first request, *busy* while it is being answered, and *idle* between two
-/// requests. Belongs to one thread.
+/// A connection is *silent* until its first request, *busy* while the server answers it, and *idle* between two
+/// requests. Only one thread uses this type.
 struct HTTPConnections<Handle: Hashable> {
     enum Decision: Equatable {
         case admitted
-        /// Admitted, and this connection must be closed.
+        /// The connection is admitted, and this other connection must be closed.
         case evicting(Handle)
-        /// A limit is reached and no connection can be evicted.
+        /// A limit is reached, and no connection can be evicted.
         case refused
         /// The connection has used up its requests or its lifetime, or was evicted.
         case expired
@@ -31,12 +31,13 @@ struct HTTPConnections<Handle: Hashable> {
         let address: String
         let began: ContinuousClock.Instant
         var requests = 0
-        /// When the current request started; `nil` between requests.
+        /// The time at which the current request started, or `nil` between requests.
         var busySince: ContinuousClock.Instant?
     }
 
-    /// An address with more connections than this evicts its own. Up to this number only age decides, as nearly every
-    /// address would be the busiest one while a crowd connects.
+    /// The maximum number of connections for which an address is treated like all others. An address with more evicts
+    /// its own. Up to this number only age decides, because nearly every address would be the busiest one while many
+    /// clients connect.
     private static var fairShare: Int { 4 }
 
     let limits: HTTPLimits
@@ -44,16 +45,16 @@ struct HTTPConnections<Handle: Hashable> {
     private var silent = ConnectionQueue<Handle>()
     private var idle = ConnectionQueue<Handle>()
     private var busy = ConnectionQueue<Handle>()
-    /// Idle and busy connections.
+    /// The counts of idle and busy connections.
     private var requesting = AddressCounts()
-    /// Evicted or refused, but not yet destroyed by the library.
+    /// The connections that were evicted or refused, but that the library has not destroyed yet.
     private(set) var closing: Set<Handle> = []
 
     init(_ limits: HTTPLimits) {
         self.limits = limits
     }
 
-    /// The number of connections, without evicted ones.
+    /// The number of connections, except evicted ones.
     var count: Int { entries.count }
 
     /// Whether nothing is stored.
@@ -65,7 +66,8 @@ struct HTTPConnections<Handle: Hashable> {
 
     /// Decides whether one more connection is accepted.
     ///
-    /// - Parameter isFull: Whether descriptors run short. A connection is then evicted even below the limit of sockets.
+    /// - Parameter isFull: Whether descriptors run short. If so, a connection is evicted even below the limit of
+    ///   sockets.
     mutating func admit(webSockets: Int, isFull: Bool = false) -> Decision {
         let isAtLimit = webSockets + count >= limits.sockets
         guard isAtLimit || isFull else { return .admitted }
@@ -83,7 +85,7 @@ struct HTTPConnections<Handle: Hashable> {
 
     // MARK: - Requests
 
-    /// Starts a request. A connection that is refused, or has expired, must be closed.
+    /// Starts a request. If the connection is refused or has expired, the caller must close it.
     mutating func beginRequest(_ handle: Handle, at now: ContinuousClock.Instant) -> Decision {
         guard var entry = entries[handle] else { return .expired }
         guard entry.requests < limits.requests, now - entry.began < limits.lifetime else {
@@ -128,7 +130,8 @@ struct HTTPConnections<Handle: Hashable> {
         guard requesting.total >= limits.connections else { return .admitted }
         if let victim = idle.oldest(share: HTTPConnections.fairShare) { return evict(victim) }
         // Otherwise a few addresses with slow readers would keep all others out. Nothing is evicted if the newcomer's
-        // address would then have as many connections as the busiest one, or the two would evict each other in turn.
+        // address would then have as many connections as the busiest one, because the two addresses would evict each
+        // other alternately.
         guard let busiest = requesting.busiest, busiest.count > own + 1 else { return .refused }
         return evict(busy.oldest(of: busiest.address))
     }
@@ -145,7 +148,7 @@ struct HTTPConnections<Handle: Hashable> {
         busy.remove(handle)
     }
 
-    /// Evicts connections past their lifetime, and those that take too long to read a document.
+    /// Evicts the connections that have exceeded their lifetime, and those that take too long to read a document.
     mutating func evictOverdue(at now: ContinuousClock.Instant) {
         var overdue: [Handle] = []
         for (handle, entry) in entries where now - (entry.busySince ?? entry.began) >= limits.lifetime {
@@ -166,11 +169,11 @@ struct HTTPConnections<Handle: Hashable> {
     }
 }
 
-/// Connections in the order in which they were appended, overall and for each address.
+/// A queue of connections in the order in which they were appended, overall and for each address.
 ///
 /// All operations take constant time on average.
 struct ConnectionQueue<Handle: Hashable> {
-    /// Oldest first. May contain stale entries.
+    /// The connections of a queue, oldest first. Some entries may be stale.
     private typealias Line = ArraySlice<(handle: Handle, serial: UInt64)>
 
     private struct Member {
@@ -208,8 +211,8 @@ struct ConnectionQueue<Handle: Hashable> {
         if members.isEmpty { line = [] }
     }
 
-    /// Returns the oldest connection of the busiest address if that address has more than `share` connections;
-    /// otherwise the oldest connection of all.
+    /// Returns the oldest connection of the busiest address if that address has more than `share` connections.
+    /// Otherwise, this method returns the oldest connection of all.
     mutating func oldest(share: Int) -> Handle? {
         if let busiest = counts.busiest, busiest.count > share { return oldest(of: busiest.address) }
         ConnectionQueue.dropStale(&line, members)
@@ -227,7 +230,7 @@ struct ConnectionQueue<Handle: Hashable> {
         while let first = line.first, members[first.handle]?.serial != first.serial { line = line.dropFirst() }
     }
 
-    /// Drops stale entries, which would otherwise accumulate.
+    /// Drops stale entries, because they would accumulate otherwise.
     private mutating func compact(_ address: String) {
         if line.count > 2 * members.count + 64 { line = live(line) }
         if let own = lines[address], own.count > 2 * counts[address] + 16 { lines[address] = live(own) }

@@ -3,13 +3,13 @@ import CLibwebsockets
 import DequeModule
 import SignalboxCore
 
-/// A connection on its service's thread.
+/// A connection as its service's thread sees it.
 final class LibraryConnection {
     enum Phase: Equatable {
         /// The connection has not opened.
         case opening
         case open
-        /// A close frame was sent or received. No messages are received or sent.
+        /// A close frame was sent or received. No further messages are received or sent.
         case closing
     }
 
@@ -20,27 +20,27 @@ final class LibraryConnection {
     }
 
     let id: ConnectionID
-    /// The target of a client's connection; `nil` on a server.
+    /// The target of a client's connection, or `nil` on a server.
     let target: ClientTarget?
     var handle: OpaquePointer?
     var phase = Phase.opening
     var handshake = Handshake()
     /// The reason for the end, if known.
     var closeReason: DisconnectReason?
-    /// A pending immediate close, which precedes all other output.
+    /// A pending immediate close, which is written before all other output.
     var cut: (code: CloseCode, reason: String, closeReason: DisconnectReason)?
-    /// Set while reading is paused.
+    /// The state of the pause, or `nil` if reading is not paused.
     var pause: LibraryPause?
     /// The negotiated compression, if any.
     var agreement: DeflateAgreement?
     /// The number of compression offers that a server has examined.
     var offersSeen = 0
-    // Both are lazy, because they depend on the agreement.
+    // The decoder and the deflater are lazy, because they depend on the agreement.
     private(set) lazy var decoder = FrameDecoder(agreement)
     private(set) lazy var deflater = agreement.flatMap {
         MessageDeflater(windowBits: $0.outgoingWindowBits, contextTakeover: $0.outgoingContextTakeover)
     }
-    /// Whether the request has been sent. A later failure concerns the server's response.
+    /// Whether the request has been sent. If so, a failure concerns the response of the server.
     var hasSentRequest = false
     /// The cost of the last message, which the library may still buffer.
     var unsentCost = 0
@@ -55,16 +55,18 @@ final class LibraryConnection {
 
 /// The state of a paused connection.
 struct LibraryPause {
-    /// When the library needs the next confirmation that the peer is alive; `nil` before the first.
+    /// The time at which the library next needs a confirmation that the peer is alive, or `nil` before the first one.
     var validUntil: ContinuousClock.Instant?
-    /// When the connection is given up because the peer has finished. Its remaining data is read if it resumes earlier.
+    /// The time at which the connection is given up because the peer has finished. If the connection resumes before
+    /// this time, its remaining data is read.
     var terminationDeadline: ContinuousClock.Instant?
 }
 
 extension LibraryLoop {
     /// Processes the commands of other threads and of the receiver.
     func performCommands() {
-        // Includes commands that the receiver adds meanwhile, as nothing else wakes the thread for them.
+        // The loop includes the commands that the receiver adds meanwhile, because nothing else wakes the thread for
+        // them.
         while true {
             let entries = queue.take()
             if entries.isEmpty { break }
@@ -108,9 +110,9 @@ extension LibraryLoop {
         Int32(clamping: min(limits.connectWithin, 5))
     }
 
-    /// Closes before sending anything else. A connection that is not open is aborted.
+    /// Closes before anything else is sent. A connection that is not open is aborted.
     ///
-    /// - Parameter closeReason: The reason that the receiver is notified of; `closedLocally` if `nil`.
+    /// - Parameter closeReason: The reason that the receiver gets. If it is `nil`, the receiver gets `closedLocally`.
     func cut(
         _ connection: LibraryConnection,
         _ code: CloseCode,
@@ -152,8 +154,10 @@ extension LibraryLoop {
         receiveRest(of: connection)
     }
 
-    /// Distinguishes paused peers from lost ones. While reading is paused, neither pongs nor the end of a connection
-    /// are noticed. The library would cut a healthy peer, and miss a lost one.
+    /// Distinguishes paused peers from lost ones.
+    ///
+    /// While reading is paused, the library notices neither pongs nor the end of a connection. It would cut a healthy
+    /// peer, and would not detect a lost one.
     func watchPaused() {
         guard !paused.isEmpty else { return }
         let now = ContinuousClock.now
@@ -170,7 +174,7 @@ extension LibraryLoop {
 
     private func keepValid(_ connection: LibraryConnection, _ now: ContinuousClock.Instant) {
         guard limits.pingAfter > 0, let handle = connection.handle else { return }
-        // The first check confirms at once, because a ping may be unanswered since before the pause.
+        // The first check confirms immediately, because a ping from before the pause may still be unanswered.
         if let validUntil = connection.pause?.validUntil, now < validUntil { return }
         connection.pause?.validUntil = now + .seconds(limits.pingAfter) / 2
         lws_validity_confirmed(handle)

@@ -2,18 +2,19 @@ import AdapterSupport
 import CLibwebsockets
 import Synchronization
 
-/// Creates and destroys contexts one at a time, because both modify process-wide state without a lock.
+/// Creates and destroys contexts one at a time, because both operations modify process-wide state without a lock.
 enum ContextFactory {
     private static let hasSetUpTLS = Mutex(false)
-    // The library logs to standard error otherwise. The level is process-wide, so it precedes the first context.
+    // The library logs to standard error by default. The level is process-wide, so it is set before the first context.
     private static let silencesLibrary: Void = lws_set_log_level(0, nil)
 
-    /// Creates a context. The library also makes the process ignore SIGPIPE.
+    /// Creates a context. The library then also makes the process ignore SIGPIPE.
     static func make(_ info: inout lws_context_creation_info) -> OpaquePointer? {
         _ = silencesLibrary
         let address = hasSetUpTLS.withLock { hasSetUpTLS -> UInt in
-            // Once per process: libwebsockets 4.1.6 registers a new ex-data index with OpenSSL each time. Handshakes in
-            // other contexts would then look up their connection under the wrong index and fail.
+            // The option is used once per process, because libwebsockets 4.1.6 registers a new ex-data index with
+            // OpenSSL each time. Handshakes in other contexts would then look up their connection under the wrong index
+            // and fail.
             if !hasSetUpTLS { info.options |= UInt64(LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT) }
             let context = lws_create_context(&info)
             if context != nil { hasSetUpTLS = true }
@@ -28,16 +29,18 @@ enum ContextFactory {
     }
 }
 
-/// A libev loop for one context. It scales to many connections. Because the library does not own the loop, it does not
-/// catch the process's SIGINT. Belongs to one thread.
+/// A libev loop for one context, which scales to many connections.
+///
+/// Because the library does not own the loop, it does not catch the process's SIGINT. Only one thread uses the loop.
 final class EventLoop {
-    // libwebsockets 4.1.6 starts its only libev timer without stopping it first, which libev ignores while it runs. A
-    // timeout due before the pending one would be delayed until that one, so timers are also checked at this interval.
+    // libwebsockets 4.1.6 starts its only libev timer without stopping it first, and libev ignores that while the timer
+    // runs. A timeout that is due before the pending one would be delayed until then, so timers are also checked at
+    // this interval.
     private static let tickSeconds = 0.5
     let loop: OpaquePointer
     private let tick: UnsafeMutablePointer<clws_tick>
 
-    /// `nil` if the system has no free descriptor.
+    /// Creates a loop, or returns `nil` if the system has no free descriptor.
     init?() {
         guard let loop = ev_loop_new(UInt32(EVFLAG_NOSIGMASK)) else { return nil }
         self.loop = loop
@@ -55,7 +58,7 @@ final class EventLoop {
         clws_tick_start(loop, tick, context, EventLoop.tickSeconds)
     }
 
-    /// Stops the checks. Must precede the destruction of the context.
+    /// Stops the checks. The owner calls this method before it destroys the context.
     func stop() {
         clws_tick_stop(loop, tick)
     }
@@ -71,7 +74,9 @@ final class EventLoop {
     }
 }
 
-/// A timer on the context's thread, late by up to a loop's tick. Stop it before destroying the context.
+/// A timer on the context's thread, which fires up to one tick of the loop late.
+///
+/// Stop the timer before destroying the context.
 final class LibraryTimer {
     private let timer: UnsafeMutablePointer<clws_timer>
     private var work: (() -> Void)?
@@ -107,21 +112,21 @@ final class LibraryTimer {
     }
 }
 
-/// The memory that libwebsockets points to, which must outlive the context. Belongs to one thread.
+/// The memory that libwebsockets points to, which must outlive the context. Only one thread uses it.
 final class LibraryTables {
-    /// The name of the first entry. Clients are bound to it; servers use it if no subprotocol is requested. It is not a
-    /// token, so it cannot be requested.
+    /// The name of the first entry of the table. Clients are bound to it, and servers use it if no subprotocol is
+    /// requested. The name is not a token, so no peer can request it.
     static let ownProtocol = "no subprotocol"
     let protocols: UnsafeMutablePointer<lws_protocols>
     let policy: UnsafeMutablePointer<lws_retry_bo_t>
-    /// Compression only.
+    /// The extensions, of which compression is the only one.
     let extensions: UnsafeMutablePointer<lws_extension>
-    /// Disables proxies by port 0; otherwise the library uses the one that the environment names.
+    /// Disables proxies by the port 0. Without this, the library uses the proxy that the environment names.
     private(set) lazy var noProxy = keep("none:0")
     private var texts: [UnsafeMutablePointer<CChar>] = []
 
     init(receiveBytes: Int, subprotocols: [String], limits: TransportLimits) {
-        // The last entry stays zero and terminates the table.
+        // The last entry stays zero, which terminates the table.
         protocols = .allocate(capacity: subprotocols.count + 2)
         protocols.initialize(repeating: lws_protocols(), count: subprotocols.count + 2)
         extensions = .allocate(capacity: 2)
@@ -129,7 +134,7 @@ final class LibraryTables {
         clws_compression(extensions, libraryExtensionCallback)
         policy = .allocate(capacity: 1)
         policy.initialize(to: lws_retry_bo_t())
-        // Both stay 0 if pings are disabled.
+        // Both values stay 0 if pings are disabled.
         if limits.pingAfter > 0 {
             let ping = min(limits.pingAfter, .max - 1)
             policy.pointee.secs_since_valid_ping = ping

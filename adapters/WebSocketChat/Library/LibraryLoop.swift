@@ -1,30 +1,31 @@
 import AdapterSupport
 import CLibwebsockets
 
-/// A context of libwebsockets with its connections. Belongs to one thread from creation to destruction.
+/// A context of libwebsockets with its connections. Only one thread uses it, from its creation to its destruction.
 final class LibraryLoop {
     let queue: ServiceQueue
     let limits: TransportLimits
     let receiver: any FrameReceiver
-    /// The server's settings and receiver; `nil` for a client.
+    /// The settings and the receiver of a server, or `nil` for a client.
     let server: LibraryServer?
     let tables: LibraryTables
     var connections: [ConnectionID: LibraryConnection] = [:]
     var virtualHosts: [TrustKey: OpaquePointer] = [:]
-    /// The latest TLS alert from a server, cleared when any connection ends.
+    /// The latest TLS alert from a server. The end of any connection clears it.
     var alert: (descriptor: Int32, text: String)?
     var paused: [ConnectionID: LibraryConnection] = [:]
-    /// The buffer for every message. The library is done with it when the write returns.
+    /// The buffer for every message. The library no longer needs its content when the write returns.
     let outgoing: OutgoingBuffer
     /// Whether the message being written is compressed.
     var sendsCompressed = false
     var pageTransfers: [OpaquePointer: PageTransfer] = [:]
-    /// A server's HTTP connections, which have not upgraded.
+    /// The HTTP connections of a server, which are those that have not upgraded.
     var http: HTTPConnections<OpaquePointer>
     private(set) var isDestroying = false
     // The library sets it to NULL when the context is destroyed.
     private let contextPointer: UnsafeMutablePointer<OpaquePointer?>
-    // `nil` for clients: for few connections, the library's own loop is sufficient.
+    // The loop of a server. A client has none (`nil`), because the library's own loop is sufficient for few
+    // connections.
     private let eventLoop: EventLoop?
     private let stopping = LibraryTimer()
     private let ticking = LibraryTimer()
@@ -33,9 +34,9 @@ final class LibraryLoop {
 
     private static let tickSeconds = 0.5
     // The maximum size of all headers of a request to a server, in bytes. Proxies and browsers rarely use half of it.
-    // Allocated for each connection until it has opened.
+    // The library allocates this much for each connection until the connection has opened.
     private static let requestBytes: UInt16 = 8_192
-    // The same for a client's request and the response.
+    // The same limit for a client, where it applies to the request and to the response.
     private static let responseBytes: UInt16 = 32_768
 
     init(
@@ -48,7 +49,8 @@ final class LibraryLoop {
         self.limits = limits
         self.receiver = receiver
         self.server = server
-        // The maximum size of one read, in bytes, allocated for each connection. A client reads many frames at once.
+        // The maximum size of one read, in bytes, which is allocated for each connection. A client reads many frames at
+        // once.
         let receiveBytes = server == nil ? 65_536 : 4_096
         http = HTTPConnections(server?.endpoint.http ?? HTTPLimits())
         tables = LibraryTables(
@@ -56,7 +58,7 @@ final class LibraryLoop {
             subprotocols: server?.endpoint.subprotocols ?? [],
             limits: limits
         )
-        // On a client, the library masks the content in place.
+        // On a client, the library masks the content in place, so the buffer cannot keep it.
         outgoing = OutgoingBuffer(keepsContent: server != nil)
         contextPointer = .allocate(capacity: 1)
         contextPointer.initialize(to: nil)
@@ -68,7 +70,7 @@ final class LibraryLoop {
         info.pt_serv_buf_size = UInt32(receiveBytes)
         info.options = UInt64(
             LWS_SERVER_OPTION_EXPLICIT_VHOSTS | LWS_SERVER_OPTION_SKIP_SERVER_CANONICAL_NAME
-                // Otherwise the library prefixes the Origin header with a second scheme.
+                // Without this option, the library puts a second scheme before the value of the Origin header.
                 | LWS_SERVER_OPTION_JUST_USE_RAW_ORIGIN
         )
         info.user = Unmanaged.passUnretained(self).toOpaque()
@@ -99,15 +101,15 @@ final class LibraryLoop {
         contextPointer.deallocate()
     }
 
-    /// `nil` once the context is gone.
+    /// The context, or `nil` after it has been destroyed.
     var context: OpaquePointer? { contextPointer.pointee }
 
-    /// Serves the connections until the queue is stopped, then destroys the context.
+    /// Serves the connections until the queue is stopped, and then destroys the context.
     func run() {
         guard let context else { return }
         queue.attach(context)
         tick()
-        // The thread could not be woken before, so commands may be pending.
+        // The thread could not be woken before, so some commands may already be pending.
         receiver.passEnded()
         performCommands()
         while !shouldStop && pass(context) {
@@ -134,7 +136,7 @@ final class LibraryLoop {
         return true
     }
 
-    /// Destroys the context, even if it never ran.
+    /// Destroys the context, even if its loop never ran.
     func destroy(_ context: OpaquePointer) {
         let unprocessed = queue.detach()
         stopping.stop(context)
@@ -143,7 +145,7 @@ final class LibraryLoop {
         eventLoop?.stop()
         ContextFactory.destroy(context)
         if let eventLoop {
-            // The library needs the loop to close its handles. The second call is for contexts that wait for that.
+            // The library needs the loop to close its handles. The second call is for contexts that wait for this.
             var budget = 100
             while contextPointer.pointee != nil && budget > 0 {
                 eventLoop.runPending()
@@ -166,7 +168,7 @@ final class LibraryLoop {
         return lastFound
     }
 
-    /// Reports the end to the receiver, once.
+    /// Reports the end of a connection to the receiver, once.
     func finish(_ connection: LibraryConnection, _ reason: DisconnectReason) {
         guard connections.removeValue(forKey: connection.id) != nil else { return }
         if lastFound === connection { lastFound = nil }
@@ -187,7 +189,7 @@ final class LibraryLoop {
 
     // MARK: - Stopping
 
-    /// Once the queue is stopped, stops when there are no connections, or when the time for the peers to answer is up.
+    /// Stops the loop of a stopped queue when there are no connections or the time for the peers to answer is over.
     func stopIfDone() {
         guard queue.isStopping, !shouldStop, let context else { return }
         if !stopping.isRunning {
@@ -199,7 +201,7 @@ final class LibraryLoop {
 }
 
 extension LibraryLoop {
-    /// Handles a callback on the service's thread. A result other than 0 closes the connection.
+    /// Handles a callback on the service's thread. If the result is not 0, the library closes the connection.
     func callback(
         _ handle: OpaquePointer,
         _ reason: lws_callback_reasons,
@@ -221,7 +223,7 @@ extension LibraryLoop {
         case LWS_CALLBACK_WSI_DESTROY:
             pageTransfers[handle] = nil
             http.remove(handle)
-            // Most connections have already ended here. One that never opened has not.
+            // Most connections have already ended at this point, but one that never opened has not.
             if let connection = connection(of: handle) {
                 finish(connection, connection.closeReason ?? defaultCloseReason(of: connection))
             }
@@ -237,7 +239,7 @@ extension LibraryLoop {
         finish(connection, connection.closeReason ?? closedByLibrary(handle) ?? defaultCloseReason(of: connection))
     }
 
-    // The library answers violations of RFC 6455 with a close frame, and keeps its beginning.
+    // The library answers violations of RFC 6455 with a close frame, and keeps the beginning of that frame.
     private func closedByLibrary(_ handle: OpaquePointer) -> DisconnectReason? {
         guard lws_get_close_length(handle) >= 2, let payload = lws_get_close_payload(handle) else { return nil }
         let code = CloseCode(number: UInt16(payload[0]) << 8 | UInt16(payload[1]))
@@ -249,16 +251,16 @@ extension LibraryLoop {
         if isDestroying { return .stopped }
         if let cut = connection.cut { return cut.closeReason }
         guard connection.phase == .opening, connection.target != nil else { return .lost }
-        // The library reports every other failure to open.
+        // The library itself reports every other failure to open a connection.
         let text = "no answer came within \(limits.connectWithin) s"
         return connection.hasSentRequest ? .upgradeFailed(text) : .unreachable(text)
     }
 }
 
-// libwebsockets calls these on the service's thread, within a pass of the loop and while it creates or destroys a
-// context. The context's user data is the `LibraryLoop`, which its thread retains until the context is destroyed. All
-// pointers are valid only during the call. These are global functions because a closure literal would inherit the
-// isolation of its enclosing type.
+// libwebsockets calls these functions on the service's thread, within a pass of the loop and while it creates or
+// destroys a context. The user data of the context is the `LibraryLoop`, which its thread retains until the context is
+// destroyed. All pointers are valid only during the call. The functions are global because a closure literal would
+// inherit the isolation of its enclosing type.
 
 func libraryCallback(
     _ handle: OpaquePointer?,
@@ -273,7 +275,7 @@ func libraryCallback(
     }
 }
 
-// OpenSSL calls this within the library's calls.
+// OpenSSL calls this function within the calls of the library.
 func libraryReceivedAlert(_ connection: OpaquePointer?, _ event: Int32, _ value: Int32) {
     guard let connection, clws_is_alert(event, value) != 0 else { return }
     LibraryLoop.owner(ofAlertOn: connection)?.alert = (SSL_get_fd(connection), LibraryText.alert(value))

@@ -1,8 +1,8 @@
 import CLibwebsockets
 
-/// Sanitizes texts of the library and of peers for display.
+/// Sanitizes the texts of the library and of peers for display.
 enum LibraryText {
-    /// Returns up to `limit` bytes of a C string, trimmed, with `?` for control characters.
+    /// Returns up to `limit` bytes of a C string, trimmed, with `?` in place of control characters.
     static func sanitized(_ text: UnsafePointer<CChar>, limit: Int) -> String {
         sanitized(UnsafeMutableRawPointer(mutating: text), count: strnlen(text, limit), limit: limit)
     }
@@ -15,18 +15,18 @@ enum LibraryText {
         return String(decoding: bytes.map { $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: "?") : $0 }, as: UTF8.self)
     }
 
-    // Represents a header that is present but unreadable. No allowed value equals it.
+    // This text represents a header that is present but unreadable. No allowed value equals it.
     private static let broken = "\u{FFFD}"
 
-    /// Returns a header without surrounding blanks, with commas where it was repeated and U+FFFD for invalid UTF-8;
-    /// `nil` only if it is absent.
+    /// Returns a header without surrounding blanks, or `nil` only if it is absent.
     ///
-    /// It is never truncated: the library drops a connection whose headers exceed its limit.
+    /// The values of a repeated header are joined with commas, and invalid UTF-8 is replaced by U+FFFD. The text is
+    /// never truncated, because the library drops a connection whose headers exceed its limit.
     static func header(_ token: lws_token_indexes, of handle: OpaquePointer) -> String? {
         whole(token, of: handle).map { Array($0.utf8).withUnsafeBytes(trimmed) }
     }
 
-    /// Returns the untrimmed value, for the path, which is not a header.
+    /// Returns the untrimmed value. Use this for the path, which is not a header.
     static func whole(_ token: lws_token_indexes, of handle: OpaquePointer) -> String? {
         let length = Int(lws_hdr_total_length(handle, token))
         guard length > 0 else { return isEmpty(token, of: handle) ? "" : nil }
@@ -43,7 +43,7 @@ enum LibraryText {
         return lws_hdr_copy_fragment(handle, &end, 1, token, 0) == 0
     }
 
-    /// Returns whether a header is repeated.
+    /// Returns whether a header occurs more than once.
     static func isRepeated(_ token: lws_token_indexes, of handle: OpaquePointer) -> Bool {
         fragment(1, of: token, of: handle) != nil
     }
@@ -68,7 +68,7 @@ enum LibraryText {
         fragment(index, of: WSI_TOKEN_HTTP_URI_ARGS, of: handle).flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    // Returns one of the parts in which the library received the value, or `nil` if there are fewer.
+    // This returns one of the parts in which the library received the value, or `nil` if there are fewer.
     private static func fragment(_ index: Int, of token: lws_token_indexes, of handle: OpaquePointer) -> String? {
         let length = Int(lws_hdr_total_length(handle, token))
         guard length > 0 else { return nil }
@@ -84,13 +84,13 @@ enum LibraryText {
     /// Returns the name of a TLS alert (RFC 8446, 6).
     static func alert(_ value: Int32) -> String {
         let number = value & 0xFF
-        // OpenSSL 3.0 lacks this one, which a server sends if the client presents no certificate.
+        // OpenSSL 3.0 does not know this alert, which a server sends if the client presents no certificate.
         if number == 116 { return "certificate required" }
         let name = SSL_alert_desc_string_long(value).map { String(cString: $0) } ?? "unknown"
         return name == "unknown" ? "alert \(number)" : name
     }
 
-    /// Returns the part of a close frame's reason that fits, cut between characters.
+    /// Returns as much of the reason as fits into a close frame, without cutting a character.
     static func reason(_ text: String) -> [UInt8] {
         var bytes: [UInt8] = []
         for character in text.unicodeScalars {

@@ -2,15 +2,15 @@ import AdapterSupport
 import CLibwebsockets
 import Synchronization
 
-/// A context of libwebsockets on its own thread, which parses and writes the frames of its connections. Every call is
-/// safe on any thread.
+/// A context of libwebsockets on its own thread, which parses and writes the frames of its connections.
 ///
-/// Runs until ``stop()``, even if nothing else refers to it; its receiver usually does.
+/// The transport runs until ``stop()``, even if nothing else refers to it. Its receiver usually does. All methods are
+/// safe to call from any thread.
 final class LibraryTransport: FrameSender {
     private let queue: ServiceQueue
     private let limits: TransportLimits
     private let listeningPort = Atomic<UInt16>(0)
-    /// Set as the last action of the thread.
+    /// Set by the last action of the thread.
     private let ended = Promise<Void>()
 
     private init(limits: TransportLimits) {
@@ -18,10 +18,10 @@ final class LibraryTransport: FrameSender {
         queue = ServiceQueue(limits: limits)
     }
 
-    /// Creates a transport that opens connections, suitable for about 100.
+    /// Creates a transport that opens connections. It is suitable for about 100 of them.
     ///
-    /// - Parameter receiver: Creates the receiver. Called once, on the transport's thread, which the receiver stays on.
-    ///   May retain its argument until ``stop()``.
+    /// - Parameter receiver: A closure that creates the receiver. The transport calls it once, on its own thread. The
+    ///   receiver stays on that thread, and may retain the argument of the closure until ``stop()``.
     static func client(
         limits: TransportLimits = TransportLimits(),
         receiver: @escaping @Sendable (any FrameSender) -> any FrameReceiver
@@ -38,9 +38,10 @@ final class LibraryTransport: FrameSender {
         return transport
     }
 
-    /// Creates a transport that accepts many thousands of connections and serves documents on the same port.
+    /// Creates a transport that accepts connections and serves documents on the same port. It is suitable for many
+    /// thousands of connections.
     ///
-    /// - Parameter receiver: See ``client(limits:receiver:)``.
+    /// - Parameter receiver: A closure that creates the receiver, as for ``client(limits:receiver:)``.
     static func server(
         _ endpoint: ServerEndpoint,
         limits: TransportLimits = TransportLimits(),
@@ -68,7 +69,7 @@ final class LibraryTransport: FrameSender {
         return transport
     }
 
-    /// The port a server listens on, even if the configured port is 0; 0 for a client.
+    /// The port that a server listens on, even if the configured port is 0. For a client, it is 0.
     var port: UInt16 { listeningPort.load(ordering: .acquiring) }
 
     func connect(to target: ClientTarget) -> ConnectionID {
@@ -85,9 +86,9 @@ final class LibraryTransport: FrameSender {
         queue.wake()
     }
 
-    /// Queues work for a feed's session.
+    /// Queues work for the session of a feed.
     ///
-    /// - Returns: `false` if the thread has ended.
+    /// - Returns: Whether the thread will process the work, which is `false` if the thread has ended.
     func post(_ command: FeedCommand) -> Bool {
         queue.append(.feed(command))
     }
@@ -96,7 +97,9 @@ final class LibraryTransport: FrameSender {
         queue.append(.command(connection, command))
     }
 
-    /// Cuts every connection with 1001 and ends the thread within ``TransportLimits/closeTimeoutSeconds``. Idempotent.
+    /// Cuts every connection with 1001 and ends the thread within ``TransportLimits/closeTimeoutSeconds``.
+    ///
+    /// Further calls have no effect.
     func stop() {
         queue.stop()
     }
@@ -108,12 +111,12 @@ final class LibraryTransport: FrameSender {
         do throws(SystemResourceError) {
             let thread = try OwnedThread { [self] in
                 LibraryTransport.run(make, started: started)
-                // Otherwise OpenSSL frees its state when the thread exits, possibly while the process exits and
-                // OpenSSL shuts down (OPENSSL_init_crypto(3)).
+                // Without this call, OpenSSL frees its state when the thread exits, possibly while the process exits
+                // and OpenSSL shuts down (OPENSSL_init_crypto(3)).
                 OPENSSL_thread_stop()
                 ended.set(())
             }
-            // The thread is not joined; `stopped` waits for its last action.
+            // The thread is not joined, because `stopped` waits for its last action.
             thread.detach()
         } catch {
             ended.set(())
@@ -122,7 +125,7 @@ final class LibraryTransport: FrameSender {
         if let error = await started.value() { throw error }
     }
 
-    // Releases the loop on return, before waiters are resumed.
+    // The function releases the loop on return, before the waiting tasks are resumed.
     private static func run(
         _ make: () throws(TransportError) -> LibraryLoop,
         started: Promise<TransportError?>
@@ -136,7 +139,7 @@ final class LibraryTransport: FrameSender {
         }
     }
 
-    /// Waits until the thread has ended, after which the receiver is not called.
+    /// Waits until the thread has ended. After that, the receiver gets no more calls.
     func stopped() async {
         await ended.value()
     }

@@ -15,7 +15,7 @@ extension LibraryLoop {
         } catch {
             return finish(connection, error)
         }
-        // The call may already have reported the end.
+        // The library call may already have reported the end of the connection.
         guard connections[id] === connection else { return }
         guard let handle else {
             return finish(connection, .unreachable("cannot start a connection to \(target.address)"))
@@ -28,7 +28,7 @@ extension LibraryLoop {
     }
 
     private func begin(_ id: ConnectionID, _ target: ClientTarget, virtualHost: OpaquePointer) -> OpaquePointer? {
-        // The library copies the strings.
+        // The library copies these strings.
         let texts = [
             target.address, target.path, target.host, target.origin, target.subprotocols.joined(separator: ", "),
             LibraryTables.ownProtocol, "http/1.1",
@@ -46,7 +46,7 @@ extension LibraryLoop {
         info.local_protocol_name = UnsafePointer(texts[5])
         info.ietf_version_or_minus_one = -1
         info.opaque_user_data = UnsafeMutableRawPointer(bitPattern: UInt(id.number))
-        // The library ignores the virtual host's policy.
+        // The library ignores the policy of the virtual host, so the policy is set for each connection.
         info.retry_and_idle_policy = UnsafePointer(tables.policy)
         // A redirect would lead to a host that is not configured.
         info.ssl_connection = Int32(LCCSCF_HTTP_NO_FOLLOW_REDIRECT.rawValue)
@@ -74,12 +74,12 @@ extension LibraryLoop {
             return 0
         }
         guard let connection = connection(of: handle), let target = connection.target else {
-            // An unknown connection trusts no certificate.
+            // An unknown connection must not trust any certificate.
             return reason == LWS_CALLBACK_OPENSSL_PERFORM_SERVER_CERT_VERIFICATION ? 1 : 0
         }
         switch reason {
         case LWS_CALLBACK_OPENSSL_PERFORM_SERVER_CERT_VERIFICATION:
-            // `user` is the verification context here. A length of 0 means that verification failed.
+            // In this callback, `user` is the verification context. A length of 0 means that verification failed.
             return isTrusted(isVerified: length != 0, user, connection) ? 0 : 1
         case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER:
             connection.hasSentRequest = true
@@ -91,7 +91,7 @@ extension LibraryLoop {
         case LWS_CALLBACK_CLIENT_CONFIRM_EXTENSION_SUPPORTED:
             return target.offersCompression ? 0 : 1
         case LWS_CALLBACK_CLIENT_FILTER_PRE_ESTABLISH:
-            // The header is not available in the next callback.
+            // The header is no longer available in the next callback.
             connection.handshake.subprotocol = LibraryText.header(WSI_TOKEN_PROTOCOL, of: handle)
         case LWS_CALLBACK_CLIENT_ESTABLISHED:
             connection.handle = handle
@@ -134,7 +134,7 @@ extension LibraryLoop {
             return .upgradeFailed(text)
         }
         guard connection.target?.trust != nil else { return .unreachable(text) }
-        // The library's own error texts are numbers.
+        // The error texts of the library itself are only numbers.
         if text.hasPrefix("connect SSL") {
             return .tlsFailed("TLS failed: the server does not speak TLS, or its data is damaged")
         }

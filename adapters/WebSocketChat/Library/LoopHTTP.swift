@@ -2,25 +2,28 @@ import AdapterSupport
 import CLibwebsockets
 
 extension LibraryLoop {
-    /// The number of descriptors that a server leaves to the rest of the process. With fewer left, nothing else could
-    /// open a file, and the library would try to accept the waiting connection again and again.
+    /// The number of descriptors that a server leaves to the rest of the process.
+    ///
+    /// With fewer left, nothing else could open a file, and the library would try to accept the waiting connection
+    /// repeatedly.
     private static let descriptorsForOthers = 32
-    /// With fewer descriptors left, each new connection evicts another one, so that silent connections do not block
-    /// upgrades where the system allows fewer descriptors than the limits do.
+    /// The number of free descriptors below which each new connection evicts another one.
+    ///
+    /// The system may allow fewer descriptors than the limits do. Silent connections would then prevent upgrades.
     private static let descriptorsBeforeEviction = 64
 
-    /// Decides on a connection that the system has accepted.
+    /// Decides whether a connection that the system has accepted may stay.
     ///
-    /// - Returns: 0 when it may stay; otherwise the library closes it.
+    /// - Returns: 0 if the connection may stay. Otherwise, the library closes it.
     func accept(descriptor: Int) -> Int32 {
         let limit = LibraryLoop.descriptorLimit
         let left = limit - descriptor
         let isExhausted = left <= LibraryLoop.descriptorsForOthers
-        // With a low limit, hardly any connection would leave 64 descriptors.
+        // If the limit is low, hardly any connection would leave 64 descriptors free.
         let isFull = isExhausted || left <= min(LibraryLoop.descriptorsBeforeEviction, limit / 4)
         let decision = http.admit(webSockets: connections.count, isFull: isFull)
         guard !isExhausted else {
-            // An evicted connection leaves its descriptor to the next one.
+            // The next connection can use the descriptor of an evicted one.
             if decision != .refused { apply(decision) }
             destroyEvicted()
             server?.receiver.descriptorsExhausted()
@@ -48,25 +51,28 @@ extension LibraryLoop {
         }
     }
 
-    /// Closes HTTP connections past their lifetime. Evicted ones that still exist are closed again, because the library
-    /// replaces the timeout that closes them at each step of a request.
+    /// Closes HTTP connections that have exceeded their lifetime.
+    ///
+    /// This method also discards evicted connections again as long as they exist, because the library replaces the
+    /// timeout that closes them at each step of a request.
     func closeOverdueHTTP() {
         http.evictOverdue(at: .now)
         destroyEvicted()
         for handle in http.closing { discard(handle) }
     }
 
-    // The library destroys the connection when it next checks its timers, and does not send what is buffered for it.
+    // The library destroys the connection when it next checks its timers, without sending what is buffered for it.
     private func discard(_ handle: OpaquePointer) {
         lws_set_timeout(handle, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_ASYNC)
     }
 
-    /// Destroys evicted connections now: a burst of connections is accepted before the library checks its timers.
+    /// Destroys evicted connections now, because the system may accept many connections before the library checks its
+    /// timers.
     ///
-    /// Call it only while the listening socket or a timer is served. While the library delivers buffered requests, it
-    /// holds a pointer to the next connection (`lws_service_do_ripe_rxflow`).
+    /// Call this only while the library serves the listening socket or a timer. While the library delivers buffered
+    /// requests, it holds a pointer to the next connection (`lws_service_do_ripe_rxflow`).
     private func destroyEvicted() {
-        // LWS_TO_KILL_SYNC would wait up to 5 s for buffered bytes to be sent.
+        // LWS_TO_KILL_SYNC would wait up to 5 s until buffered bytes are sent.
         for handle in http.closing where lws_partial_buffered(handle) == 0 {
             lws_set_timeout(handle, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_SYNC)
         }
@@ -86,10 +92,12 @@ extension LibraryLoop {
 
     // MARK: - Addresses
 
-    /// Returns the key for the limits of one address: an IPv4 address, even if mapped into IPv6, or the first 64 bits
-    /// of an IPv6 address, as one host may have every address that shares them (RFC 4291, 2.5.4).
+    /// Returns the key under which the limits of one address are counted.
     ///
-    /// - Parameter address: An address as the system formats it. Other text is returned unchanged.
+    /// The key is an IPv4 address, even if it is mapped into IPv6, or the first 64 bits of an IPv6 address, because one
+    /// host may have every address that shares them (RFC 4291, 2.5.4).
+    ///
+    /// - Parameter address: An address as the system formats it. Any other text is returned unchanged.
     static func quotaAddress(_ address: String) -> String {
         var parsed = in6_addr()
         guard inet_pton(AF_INET6, address, &parsed) == 1 else { return address }
@@ -106,7 +114,7 @@ extension LibraryLoop {
     /// Answers a request that does not upgrade.
     func beginPage(_ handle: OpaquePointer, _ path: String) -> Int32 {
         guard apply(http.beginRequest(handle, at: .now)) else { return -1 }
-        // The library would apply the timeout of a request to each document; `http` limits it instead.
+        // The library would apply the timeout of a request to each document. The limits of `http` apply instead.
         lws_set_timeout(handle, NO_PENDING_TIMEOUT, 0)
         let isHead = lws_hdr_total_length(handle, WSI_TOKEN_HEAD_URI) > 0
         guard isHead || lws_hdr_total_length(handle, WSI_TOKEN_GET_URI) > 0 else { return refuse(handle, .wrongMethod) }
@@ -148,7 +156,7 @@ extension LibraryLoop {
             guard writePart(of: &transfer, to: handle) else { return -1 }
             pageTransfers[handle] = transfer
         }
-        // While bytes are buffered, the client is still reading, and its connection counts as busy.
+        // While bytes are buffered, the client is still reading, so its connection counts as busy.
         guard transfer.isWritten, lws_partial_buffered(handle) == 0 else {
             lws_callback_on_writable(handle)
             return 0
@@ -165,7 +173,7 @@ extension LibraryLoop {
         transfer.isWritten = transfer.sent == transfer.page.body.count
         let buffer = OutgoingBuffer()
         guard let start = buffer.fill(Array(rest)) else { return false }
-        // Not compressed, so the library is done with the buffer, or has copied it, when the call returns.
+        // The content is not compressed, so the library has sent or copied it when the call returns.
         return lws_write(handle, start, rest.count, transfer.isWritten ? LWS_WRITE_HTTP_FINAL : LWS_WRITE_HTTP) >= 0
     }
 }
@@ -174,7 +182,7 @@ extension LibraryLoop {
 struct PageTransfer {
     let page: WebSocketPage
     var sent = 0
-    /// Whether the library has accepted all of it, perhaps still buffered.
+    /// Whether the library has accepted all of the document. It may still buffer a part.
     var isWritten = false
 
     /// The maximum number of bytes written at once.

@@ -3,9 +3,10 @@ import DequeModule
 import SignalboxCore
 
 extension LibraryLoop {
-    /// Delivers received bytes. Always returns 0: a server's library ignores a request to close here.
+    /// Delivers received bytes. The result is always 0, because the library of a server ignores a request to close
+    /// here.
     func received(_ handle: OpaquePointer, _ bytes: UnsafeRawBufferPointer) -> Int32 {
-        // Input is ignored until the close frame has been written.
+        // Input is ignored while a close frame waits to be written.
         guard let connection = connection(of: handle), connection.phase == .open, connection.cut == nil else {
             return 0
         }
@@ -36,7 +37,7 @@ extension LibraryLoop {
         }
     }
 
-    /// Handles a pong. Reserved bits make it invalid (RFC 7692, 6). libwebsockets 4.1.6 does not report pings.
+    /// Handles a pong. Reserved bits make the pong invalid (RFC 7692, 6). libwebsockets 4.1.6 does not report pings.
     func ponged(_ handle: OpaquePointer) {
         guard let connection = connection(of: handle) else { return }
         guard lws_get_reserved_bits(handle) == 0 else {
@@ -50,11 +51,11 @@ extension LibraryLoop {
         receiver.ponged(connection.id)
     }
 
-    /// Handles the peer's close frame. A result other than 0 drops the connection without an answer.
+    /// Handles the close frame of the peer. If the result is not 0, the connection is dropped without an answer.
     func peerClosed(_ handle: OpaquePointer, _ input: UnsafeMutableRawPointer?, _ length: Int) -> Int32 {
         guard let connection = connection(of: handle), connection.phase == .open else { return 0 }
         connection.phase = .closing
-        // Errors in the frame are not reported, as the peer is leaving.
+        // Errors in the frame are not reported, because the peer is leaving.
         connection.closeReason = .lost
         guard lws_get_reserved_bits(handle) == 0 else { return -1 }
         guard let input, length >= 2 else {
@@ -72,11 +73,12 @@ extension LibraryLoop {
 }
 
 extension LibraryLoop {
-    // The maximum number of messages per write callback, so that other connections are served too.
+    // This is the maximum number of messages per write callback, so that the thread serves other connections too.
     private static let messagesPerTurn = 64
-    // Above this size, in bytes, the socket is checked first, because the library copies what it refuses.
+    // Above this size, in bytes, the socket is checked first, because the library copies the bytes that the socket
+    // refuses.
     private static let uncheckedWriteBytes = 4_096
-    // A server's library does not report an empty pong.
+    // The ping has content, because the library of a server does not report an empty pong.
     private static let pingContent = Array("ping".utf8)
 
     /// Writes pending output.
@@ -89,7 +91,8 @@ extension LibraryLoop {
         }
         guard !connection.outgoing.isEmpty else { return 0 }
         let result = writeTurn(connection, handle)
-        // The next callback continues, and shows that the library is done with this output.
+        // The next callback continues the output. It also shows that the library no longer needs the output written so
+        // far.
         if result == 0 { lws_callback_on_writable(handle) }
         return result
     }
@@ -128,7 +131,7 @@ extension LibraryLoop {
             ? lws_send_pipe_choked(handle) != 0 : lws_partial_buffered(handle) != 0
     }
 
-    // Returns the message's length in its frame, or `nil` if the connection is broken.
+    // This returns the length of the message in its frame, or `nil` if the connection is broken.
     private func write(
         _ message: [UInt8],
         _ kind: MessageKind,
@@ -161,17 +164,17 @@ extension LibraryLoop {
         let sent = code.isSendable ? code : .normal
         connection.phase = .closing
         connection.closeReason = closeReason
-        // The peer's close frame must be read. Messages before it are ignored.
+        // The close frame of the peer must be read. Messages before it are ignored.
         resume(connection)
         lws_close_reason(handle, lws_close_status(rawValue: UInt32(sent.number)), &text, text.count)
         return -1
     }
 }
 
-// libwebsockets 4.1.6 can compress, but mixes up messages of different connections, because it keeps pointers into
-// memory that they share. It also aborts if a message fills its memory exactly. So only two of its functions are used.
-// It negotiates the extension, answering with the table of options. Another callback changes a frame's first byte.
-// Compressed content passes through the library unchanged.
+// libwebsockets 4.1.6 can compress, but it mixes up messages of different connections, because it keeps pointers into
+// memory that they share. It also aborts if a message fills its memory exactly. Therefore only two of its functions are
+// used. The first negotiates the extension, and answers with the table of options. The second is another callback,
+// which changes the first byte of a frame. Compressed content passes through the library unchanged.
 func libraryExtensionCallback(
     _ context: OpaquePointer?,
     _ entry: UnsafePointer<lws_extension>?,
@@ -196,7 +199,7 @@ extension LibraryLoop {
         switch reason {
         case LWS_EXT_CB_CONSTRUCT: clws_answer_options(input)
         case LWS_EXT_CB_CLIENT_CONSTRUCT:
-            // The library has room for only one.
+            // The library has room for only one agreement.
             guard let connection = connection(of: handle), connection.agreement == nil else { return -1 }
             clws_read_options(input)
         case LWS_EXT_CB_OPTION_CONFIRM: return confirm(handle)
@@ -206,7 +209,7 @@ extension LibraryLoop {
         return 0
     }
 
-    /// Returns whether this is the chosen offer. Called for each of the client's offers in order.
+    /// Returns whether this offer is the chosen one. The library calls this for each offer of the client, in order.
     func acceptsOffer(_ handle: OpaquePointer) -> Bool {
         guard server?.endpoint.compresses == true, let connection = connection(of: handle),
             let offers = LibraryText.header(WSI_TOKEN_EXTENSIONS, of: handle),
@@ -228,18 +231,21 @@ extension LibraryLoop {
     }
 }
 
-/// The buffer for the message being sent, with room for the frame's header before it.
+/// The buffer for the message being sent, with room for the header of the frame before it.
 ///
-/// The library writes into it (header, mask), and is done with it when the call that sends returns.
+/// The library writes the header and the mask into the buffer. It no longer needs the buffer when the call that sends
+/// returns.
 final class OutgoingBuffer {
     private static let keptBytes = 65_536
     private static let head = CLWS_PRE
     private let keepsContent: Bool
     private var memory: UnsafeMutableRawBufferPointer?
-    /// The content, if known. Retained so that its storage does not change.
+    /// The content, if it is known. The buffer retains it so that its storage does not change.
     private var content: [UInt8] = []
 
-    /// - Parameter keepsContent: Whether the content is never modified, so that the same message need not be copied
+    /// Creates a buffer.
+    ///
+    /// - Parameter keepsContent: Whether the content is never modified. If so, the same message need not be copied
     ///   again for the next connection.
     init(keepsContent: Bool = false) {
         self.keepsContent = keepsContent
@@ -249,9 +255,9 @@ final class OutgoingBuffer {
         memory?.deallocate()
     }
 
-    /// Copies the bytes, replacing the previous content.
+    /// Copies the bytes, which replace the previous content.
     ///
-    /// - Returns: The start of the bytes.
+    /// - Returns: A pointer to the start of the bytes.
     func fill(_ bytes: [UInt8]) -> UnsafeMutablePointer<UInt8>? {
         let count = OutgoingBuffer.head + bytes.count
         if (memory?.count ?? 0) < count {

@@ -1,7 +1,7 @@
 import AdapterSupport
 import CLibwebsockets
 
-/// The settings and receiver of a server's loop. Belongs to the service's thread.
+/// The settings and the receiver of a server's loop. Only the service's thread uses them.
 struct LibraryServer {
     let endpoint: ServerEndpoint
     let receiver: any ServerFrameReceiver
@@ -84,14 +84,14 @@ extension LibraryLoop {
         case LWS_CALLBACK_CLOSED_HTTP:
             pageTransfers[handle] = nil
             return 0
-        // The library treats CONNECT as a switch to a raw connection, which it would never cut.
+        // The library treats CONNECT as a switch to a raw connection, which the library would never cut.
         case LWS_CALLBACK_RAW_ADOPT, LWS_CALLBACK_RAW_RX, LWS_CALLBACK_RAW_WRITEABLE: return -1
         default: return 0
         }
     }
 
     private func decide(_ handle: OpaquePointer) -> Int32 {
-        // The receiver counts the connection after deciding, so everything that can fail comes first.
+        // The receiver counts the connection after its decision, so everything that can fail comes first.
         guard let server, !queue.isStopping, !http.closing.contains(handle) else { return -1 }
         let connection = LibraryConnection(.next())
         let request = LibraryLoop.request(of: handle)
@@ -127,24 +127,24 @@ extension LibraryLoop {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { buffer in
             guard let start = buffer.baseAddress, let text = lws_get_peer_simple(handle, start, 64) else { return "" }
             let address = String(cString: text)
-            // The library writes its error here if the client has disconnected.
+            // If the client has disconnected, the library writes its error into the buffer.
             guard !address.hasPrefix("getpeername:") else { return "" }
-            // An IPv4 peer of a dual-stack socket.
+            // The mapped form belongs to an IPv4 peer of a dual-stack socket.
             return address.hasPrefix("::ffff:") && address.contains(".") ? String(address.dropFirst(7)) : address
         }
     }
 }
 
 extension LibraryLoop {
-    // The library copies these headers into 127 bytes and drops the connection if they do not fit.
+    // The library copies these headers into 127 bytes, and drops the connection if they do not fit.
     private static let listLimit = 126
-    // 16 bytes in Base64 (RFC 6455, 4.1).
+    // The length of 16 bytes in Base64 (RFC 6455, 4.1).
     private static let keyLength = 24
 
-    /// Validates an upgrade request, independently of the client. Returns 0 to accept it.
+    /// Validates an upgrade request, regardless of the client. Returns 0 to accept the request.
     ///
-    /// Does not read the callback's input: the library has freed it if it refused the upgrade itself, after another
-    /// request on the same connection.
+    /// This method does not read the input of the callback. If the library refused the upgrade itself, after another
+    /// request on the same connection, it has already freed the input.
     func confirmUpgrade(_ handle: OpaquePointer) -> Int32 {
         guard let name = LibraryText.header(WSI_TOKEN_UPGRADE, of: handle)?.lowercased() else { return -1 }
         switch name {
@@ -152,7 +152,7 @@ extension LibraryLoop {
             guard let refusal = upgradeRefusal(handle) else { return 0 }
             server?.receiver.refused(status: refusal.status, from: LibraryLoop.peerAddress(of: handle))
             return refuse(handle, refusal)
-        // The library would switch to HTTP/2 on request.
+        // Without this refusal, the library would switch to HTTP/2.
         case "h2c": return refuse(handle, .malformed("Only WebSocket can be upgraded to."))
         // The library has already answered.
         default: return -1
@@ -196,7 +196,7 @@ extension LibraryLoop {
         guard offered.utf8.count <= LibraryLoop.listLimit else {
             return .tooLarge("The header Sec-WebSocket-Protocol has more than \(LibraryLoop.listLimit) bytes.")
         }
-        // The library drops a request for subprotocols if it supports none of them.
+        // The library drops a request that asks for subprotocols if it supports none of them.
         let supported = server?.endpoint.subprotocols ?? []
         guard offered.isEmpty || LibraryText.list(offered).contains(where: supported.contains) else {
             return .malformed("None of the offered subprotocols is supported.")
@@ -213,23 +213,24 @@ extension LibraryLoop {
     func refuse(_ handle: OpaquePointer, _ refusal: HTTPRefusal) -> Int32 {
         let bytes = refusal.bytes(withText: lws_hdr_total_length(handle, WSI_TOKEN_HEAD_URI) == 0)
         let buffer = OutgoingBuffer()
-        // The library is done with the buffer, or has copied it, when the call returns. A failure also closes.
+        // The library has sent or copied the buffer when the call returns. If the call fails, the connection closes
+        // too.
         if let start = buffer.fill(bytes) { lws_write(handle, start, bytes.count, LWS_WRITE_HTTP) }
         return -1
     }
 }
 
-/// An HTTP answer that is neither an upgrade nor a document. The connection closes after it.
+/// An HTTP answer that is neither an upgrade nor a document. The connection closes after the answer.
 struct HTTPRefusal: Equatable, Sendable {
     let status: Int
     /// The reason phrase of the status (RFC 9110, 15).
     let phrase: String
-    /// One line of readable text.
+    /// The text for people, in one line.
     let text: String
     /// Additional headers, without line ends.
     var headers: [String] = []
 
-    /// Returns the encoded response, without its text for HEAD.
+    /// Returns the encoded response. The response to a HEAD request has no text.
     func bytes(withText: Bool) -> [UInt8] {
         let body = text + "\n"
         let lines =

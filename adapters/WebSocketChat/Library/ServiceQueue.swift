@@ -1,7 +1,9 @@
 import CLibwebsockets
 import Synchronization
 
-/// The commands for a service's thread, in order, and the number of bytes waiting to be sent. Safe on any thread.
+/// The commands for a service's thread, in order, and the number of bytes waiting to be sent.
+///
+/// This type is safe to use from any thread.
 final class ServiceQueue: Sendable {
     enum Entry: Sendable {
         case connect(ConnectionID, ClientTarget)
@@ -12,24 +14,25 @@ final class ServiceQueue: Sendable {
 
     private struct State {
         var entries: [Entry] = []
-        /// The address of the context to wake, or 0.
+        /// The address of the context to wake, or 0 without a context.
         var context: UInt = 0
         var isStopping = false
-        /// Whether the thread processes no more entries.
+        /// Whether the thread has ended and processes no more entries.
         var hasEnded = false
         /// The open connections and their waiting bytes.
         var waiting: [ConnectionID: Int] = [:]
         /// The limits of connections that have their own.
         var waitingLimits: [ConnectionID: Int] = [:]
         var allWaiting = 0
-        /// The connections with the most waiting bytes at the last scan, in ascending order, with their counts.
+        /// The connections with the most waiting bytes at the last scan, in ascending order, with their numbers of
+        /// bytes.
         var slowest: [(connection: ConnectionID, bytes: Int)] = []
     }
 
-    // Scanning all connections is slow if there are many, so a scan stores enough candidates for a crowd.
+    // Scanning many connections is slow, so each scan stores enough candidates for many messages.
     private static let rememberedSlowest = 64
 
-    /// Returns the message's size with a fixed overhead, so that empty messages are bounded too.
+    /// Returns the size of the message plus a fixed overhead, so that the number of empty messages is bounded too.
     static func cost(of message: [UInt8]) -> Int { message.count + TransportLimits.messageOverhead }
 
     private let limits: TransportLimits
@@ -57,7 +60,8 @@ final class ServiceQueue: Sendable {
         }
     }
 
-    // An entry is valid while half of its bytes still wait, so the result is the slowest within a factor of 2.
+    // An entry is valid while half of its bytes still wait, so the result is the slowest connection within a factor of
+    // 2.
     private static func slowest(in state: inout State) -> ConnectionID? {
         forgetOutdated(&state)
         if let last = state.slowest.last { return last.connection }
@@ -66,7 +70,7 @@ final class ServiceQueue: Sendable {
         return state.slowest.last?.connection
     }
 
-    // A connection that exceeds the slowest known one is the slowest; a scan is not needed.
+    // A connection that exceeds the slowest known one is the slowest, so no scan is needed.
     private static func remember(_ connection: ConnectionID, _ bytes: Int, in state: inout State) {
         guard !state.slowest.isEmpty else { return }
         forgetOutdated(&state)
@@ -82,9 +86,9 @@ final class ServiceQueue: Sendable {
         }
     }
 
-    /// Appends a command. A cut releases the connection's waiting bytes and refuses further messages.
+    /// Appends a command. A cut releases the waiting bytes of its connection and refuses further messages.
     ///
-    /// - Returns: Whether the thread will process the command; `false` if it has ended.
+    /// - Returns: Whether the thread will process the command, which is `false` if the thread has ended.
     @discardableResult
     func append(_ entry: Entry) -> Bool {
         state.withLock { state in
@@ -111,7 +115,8 @@ final class ServiceQueue: Sendable {
         }
     }
 
-    // The only library call that other threads may make. The lock keeps the context from being destroyed meanwhile.
+    // This is the only library call that other threads may make. The lock keeps the context from being destroyed
+    // meanwhile.
     private static func wake(_ state: State) {
         if let context = OpaquePointer(bitPattern: state.context) { lws_cancel_service(context) }
     }
@@ -131,7 +136,7 @@ final class ServiceQueue: Sendable {
         state.withLock { $0.context = address }
     }
 
-    /// Detaches the context, which is not woken again, and refuses further entries.
+    /// Detaches the context, which is then no longer woken, and refuses further entries.
     ///
     /// - Returns: The entries that were not processed.
     func detach() -> [Entry] {
@@ -151,7 +156,10 @@ final class ServiceQueue: Sendable {
         }
     }
 
-    /// - Parameter limit: The maximum number of bytes waiting on the connection; the transport's own limit if `nil`.
+    /// Registers an open connection, to which messages can be sent from now on.
+    ///
+    /// - Parameter limit: The maximum number of bytes waiting on the connection. If it is `nil`, the limit of the
+    ///   transport applies.
     func opened(_ connection: ConnectionID, limit: Int? = nil) {
         state.withLock { state in
             state.waiting[connection] = 0

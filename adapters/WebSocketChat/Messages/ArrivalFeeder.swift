@@ -2,10 +2,11 @@ import AdapterSupport
 import DequeModule
 import SignalboxCore
 
-/// Turns message pieces into arrivals, submitted per pass or full batch. Belongs to the service's thread.
+/// Turns message pieces into arrivals, and submits them after each pass or when a batch is full.
 ///
-/// A connection is paused while too many of its messages are unsettled. All are paused while the intake has no room.
-/// Each may then deliver one more piece, which may complete one message.
+/// A connection is paused while too many of its messages are unsettled, and all connections are paused while the intake
+/// has no room. Each paused connection may then deliver one more piece, which may complete one message. Only the
+/// service's thread uses the feeder.
 final class ArrivalFeeder {
     struct Parts {
         let frames: WebSocketFrames
@@ -18,21 +19,21 @@ final class ArrivalFeeder {
         let transport: any FrameSender
     }
 
-    // The number of small messages in one read of a client, so that they form one batch.
+    // A client's read contains about this many small messages, so they form one batch.
     static let batchMessages = 512
     static let batchBytes = 262_144
 
     private let parts: Parts
     private let envelopes: FrameEnvelopes
     private var batch: PassBatch
-    /// Arrivals registered in the table but not accepted by the intake.
+    /// The arrivals that are registered in the table, but that the intake has not accepted.
     private var pending = PendingArrivals()
     private var touched: [InboundConnection] = []
-    /// Whether the intake has no room. Nothing is submitted until it has.
+    /// Whether the intake has no room. The feeder submits nothing until the intake has room again.
     private(set) var isWaiting = false
-    /// Whether the intake has closed, or the feeder has.
+    /// Whether the intake or the feeder has closed.
     private(set) var isClosed = false
-    /// The number of messages read but not accepted before the intake closed.
+    /// The number of messages that were read, but that the intake had not accepted when it closed.
     private(set) var notTaken = 0
 
     init(_ parts: Parts) {
@@ -41,7 +42,7 @@ final class ArrivalFeeder {
         batch = PassBatch(limits: parts.limits, table: parts.table)
     }
 
-    /// Creates the reading state of one of the source's connections.
+    /// Creates the reading state for one connection of the source.
     func connection(_ chat: ChatConnection, origin: Origin) -> InboundConnection {
         let flow = ConnectionFlow(chat.number, window: parts.connectionWindow, transport: parts.transport)
         return InboundConnection(chat, origin: origin, flow: flow, limit: parts.limits.bytes)
@@ -103,7 +104,7 @@ final class ArrivalFeeder {
         }
     }
 
-    // The message has already been counted.
+    // The message has already been counted by the caller.
     private func append(
         _ message: UnsafeRawBufferPointer,
         _ envelope: Envelope,
@@ -130,7 +131,7 @@ final class ArrivalFeeder {
 
     // MARK: - Submitting
 
-    /// Submits messages read since the last call, and pending ones if the intake has room.
+    /// Submits the pending messages and then those read since the last call, as far as the intake has room.
     func passEnded() {
         if isWaiting {
             switch parts.room.answer {
@@ -142,7 +143,7 @@ final class ArrivalFeeder {
         submit()
     }
 
-    /// Submits for the last time. Messages that the intake has no room for are abandoned, as in a drain.
+    /// Submits for the last time. Messages for which the intake has no room are abandoned, as in a drain.
     func close() {
         submit()
         isClosed = true
@@ -187,9 +188,10 @@ final class ArrivalFeeder {
     }
 }
 
-/// The messages read since the last submission, with the connection of each. Belongs to the service's thread.
+/// The messages read since the last submission, with the connection of each. Only the service's thread uses the batch.
 ///
-/// One value, because each message changes all of its fields. A message then costs one access to its owner's memory.
+/// The batch is one value because each message changes all of its fields. In this way, a message costs only one access
+/// to the memory of the batch's owner.
 struct PassBatch: ~Copyable {
     private static let messages = ArrivalFeeder.batchMessages
     private static let bytes = ArrivalFeeder.batchBytes
@@ -249,7 +251,7 @@ struct PassBatch: ~Copyable {
         return tokens.removeLast()
     }
 
-    /// Returns the arrivals, registered in the table; may be empty.
+    /// Returns the arrivals, which are then registered in the table. The array may be empty.
     mutating func take() -> [Arrival] {
         guard !owners.isEmpty else { return [] }
         let taken = arrivals.take()
@@ -260,9 +262,9 @@ struct PassBatch: ~Copyable {
     }
 }
 
-/// Arrivals that the intake has not accepted, in order. Belongs to the service's thread.
+/// The arrivals that the intake has not accepted, in order. Only the service's thread uses them.
 ///
-/// They stay in their original batches, so that submitting a part never moves the ones behind it.
+/// The arrivals stay in their original batches, so that submitting some of them never moves the others.
 struct PendingArrivals {
     private var batches = Deque<[Arrival]>()
     private(set) var count = 0
@@ -276,7 +278,7 @@ struct PendingArrivals {
         count += batch.count
     }
 
-    /// Removes the first `taken` arrivals, at most the count of ``front``.
+    /// Removes the first `taken` arrivals. There may be at most as many as in ``front``.
     mutating func removeFirst(_ taken: Int) {
         guard taken > 0, !batches.isEmpty else { return }
         count -= taken

@@ -1,7 +1,7 @@
 import SignalboxCore
 import Synchronization
 
-/// The reading state of a connection. Belongs to the service's thread.
+/// The reading state of a connection. Only the service's thread uses it.
 final class InboundConnection {
     let chat: ChatConnection
     let flow: ConnectionFlow
@@ -20,9 +20,10 @@ final class InboundConnection {
     var id: ConnectionID { chat.number }
 }
 
-/// Counts a connection's unsettled messages and pauses reading when there are too many. Any thread.
+/// Counts the unsettled messages of a connection, and pauses reading when there are too many.
 ///
-/// Commands are given under the lock, so that the transport processes them in the order of the state changes.
+/// This type is safe to use from any thread. It gives commands under its lock, so that the transport processes them in
+/// the order of the state changes.
 final class ConnectionFlow: Sendable {
     private struct State {
         var unsettled = 0
@@ -34,6 +35,8 @@ final class ConnectionFlow: Sendable {
     private let transport: any FrameSender
     private let state = Mutex(State())
 
+    /// Creates the flow of a connection that is not paused.
+    ///
     /// - Parameter window: The number of unsettled messages at which the connection is paused.
     init(_ connection: ConnectionID, window: Int, transport: any FrameSender) {
         self.connection = connection
@@ -43,7 +46,7 @@ final class ConnectionFlow: Sendable {
 
     var isPaused: Bool { state.withLock { !$0.reasons.isEmpty } }
 
-    /// Counts messages. Gives no command: the caller must stop reading while ``isPaused``.
+    /// Counts messages. This method gives no command, so the caller must stop reading while ``isPaused``.
     func add(_ count: Int) {
         state.withLock { state in
             state.unsettled += count
@@ -51,7 +54,7 @@ final class ConnectionFlow: Sendable {
         }
     }
 
-    /// Counts an internal message, and gives the command itself, because no piece verdict follows.
+    /// Counts an internal message. This method gives the command itself, because no piece verdict follows.
     func addInternal() {
         state.withLock { state in
             state.unsettled += 1
@@ -59,7 +62,7 @@ final class ConnectionFlow: Sendable {
         }
     }
 
-    /// Counts an outcome. Reading resumes when half the window is free, rather than at each outcome.
+    /// Counts an outcome. Reading resumes when half the window is free, so that not every outcome causes a command.
     func settle() {
         state.withLock { state in
             state.unsettled -= 1
@@ -67,12 +70,12 @@ final class ConnectionFlow: Sendable {
         }
     }
 
-    /// Adds a reason, and pauses the connection if it is the first.
+    /// Adds a reason. If it is the first one, this method pauses the connection.
     func pause(_ reason: PauseReasons) {
         state.withLock { insert(reason, into: &$0) }
     }
 
-    /// Removes a reason, and resumes the connection if it was the last.
+    /// Removes a reason. If it was the last one, this method resumes the connection.
     func unpause(_ reason: PauseReasons) {
         state.withLock { remove(reason, from: &$0) }
     }
@@ -88,19 +91,19 @@ final class ConnectionFlow: Sendable {
     }
 }
 
-/// The reasons that a connection is paused.
+/// The reasons for which a connection is paused.
 struct PauseReasons: OptionSet, Sendable {
     let rawValue: UInt8
 
-    /// Too many of its messages are unsettled.
+    /// Too many messages of the connection are unsettled.
     static let window = PauseReasons(rawValue: 1)
-    /// The source's window is full.
+    /// The window of the source is full.
     static let backpressure = PauseReasons(rawValue: 2)
     /// The source is stopping.
     static let stopping = PauseReasons(rawValue: 4)
 }
 
-/// Assembles the messages of a connection from their pieces. Belongs to the service's thread.
+/// Assembles the messages of a connection from their pieces. Only the service's thread uses it.
 struct MessageAssembler {
     /// The state of a message after a piece.
     enum State: Equatable {
@@ -111,7 +114,8 @@ struct MessageAssembler {
         case tooBig
     }
 
-    /// The maximum number of empty pieces in a message. Compression and streaming produce a few, attackers many.
+    /// The maximum number of empty pieces in a message. Compression and streaming produce a few, while attackers send
+    /// many.
     static let emptyPieces = 1_024
     private static let keptBytes = 4_096
 
@@ -119,9 +123,11 @@ struct MessageAssembler {
     private var held: [UInt8] = []
     private var empties = 0
     private var isSinglePiece = false
-    /// Whether a message has started and not ended.
+    /// Whether a message has started, but has not ended.
     private(set) var isInProgress = false
 
+    /// Creates an assembler.
+    ///
     /// - Parameter limit: The maximum size of a message, in bytes.
     init(limit: Int) {
         self.limit = limit
@@ -140,7 +146,8 @@ struct MessageAssembler {
         return piece.isFinal ? .complete : .incomplete
     }
 
-    /// Passes the message after `complete`, or its beginning after `tooBig`. A message of one piece is not copied.
+    /// Passes the message to the closure after `complete`, or the beginning of the message after `tooBig`. This method
+    /// does not copy a message of one piece.
     ///
     /// - Parameter piece: The piece that was added last.
     func withMessage(_ piece: MessagePiece, _ body: (UnsafeRawBufferPointer) -> Void) {
@@ -148,7 +155,7 @@ struct MessageAssembler {
         held.withUnsafeBytes(body)
     }
 
-    /// Discards the message, and frees its memory if it was large.
+    /// Discards the message. If it was large, this method also frees its memory.
     mutating func reset() {
         empties = 0
         isSinglePiece = false

@@ -2,30 +2,33 @@ import AdapterSupport
 import SignalboxCore
 import Synchronization
 
-/// The unsettled messages of one source, with their connections and the ids for their answers. Any thread.
+/// The unsettled messages of one source, with their connections and the ids for their answers.
 ///
 /// A token consists of an index and a use count, so a late outcome matches no entry. The table is as large as the
-/// source's window plus the messages of one pass of the thread.
+/// window of the source plus the messages of one pass of the thread. It is safe to use from any thread.
 final class SettlementTable: SettlementSink {
     private struct Slot {
         var uses: UInt32 = 0
         var flow: ConnectionFlow?
-        /// The connection that expects an answer under this id; `nil` if none does.
+        /// The connection that expects an answer, and the id for the answer, or `nil` if no connection expects one.
         var answer: (chat: ChatConnection, id: ActionID, key: IDKey)?
     }
 
     private struct State {
         var slots: [Slot] = []
         var free: [UInt32] = []
-        /// Set when every message is settled; `nil` while nothing waits for that.
+        /// Set when every message is settled. It is `nil` while nothing waits for that.
         var allSettled: Promise<Void>?
     }
 
     private let state = Mutex(State())
-    // Outside the lock, so that an outcome takes the lock only once. Waiters check it with the lock held.
+    // The count is outside the lock, so that an outcome takes the lock only once. Waiters check the count with the lock
+    // held.
     private let count = Atomic<Int>(0)
     private let answers: Bool
 
+    /// Creates an empty table.
+    ///
     /// - Parameter answers: Whether an action that has an id is answered with its outcome.
     init(answers: Bool) {
         self.answers = answers
@@ -33,7 +36,7 @@ final class SettlementTable: SettlementSink {
 
     // MARK: - The service's thread
 
-    /// Reserves tokens for future messages. Each is released after ``expect(_:of:)`` by its outcome.
+    /// Reserves tokens for future messages. After ``expect(_:of:)``, the outcome of each message releases its token.
     func reserve(_ count: Int) -> [UInt64] {
         state.withLock { state in
             (0..<count).map { _ in
@@ -84,14 +87,14 @@ final class SettlementTable: SettlementSink {
     /// The number of unsettled messages.
     var unsettled: Int { count.load(ordering: .acquiring) }
 
-    /// Does nothing: the protocol has no acknowledgements.
+    /// Does nothing, because WebSockets have no acknowledgements.
     func mayAcknowledge(_ token: UInt64) {}
 
     func settle(_ token: UInt64, _ outcome: Outcome) {
         var slot = Slot()
         guard take(token, into: &slot) else { return }
         if let (chat, id, key) = slot.answer {
-            // A peer that has gone, or reads too slowly, cannot receive the answer.
+            // A peer that has disconnected, or that reads too slowly, cannot receive the answer.
             try? chat.answer(AnswerWriter.answer(id, key, outcome, to: "connection"))
         }
         slot.flow?.settle()
@@ -112,11 +115,12 @@ final class SettlementTable: SettlementSink {
         }
     }
 
-    // Runs after the answer is queued, so that a waiter for the last outcome can rely on it being sent.
+    // This runs after the answer is queued, so a task that waits for the last outcome can rely on the answer being
+    // sent.
     private func finish() {
         guard count.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 else { return }
         let allSettled = state.withLock { state -> Promise<Void>? in
-            // More messages may have been read meanwhile, and a new waiter may wait for them.
+            // More messages may have been read in the meantime, and a new task may be waiting for them.
             guard unsettled == 0 else { return nil }
             defer { state.allSettled = nil }
             return state.allSettled
@@ -125,11 +129,12 @@ final class SettlementTable: SettlementSink {
     }
 }
 
-/// Decodes the id of an invalid action, such as one with an invalid name. Its sender expects an answer.
+/// Decodes the id of an invalid action, such as one with an invalid name, because its sender expects an answer.
 struct RefusedMessage: Decodable {
     private let id: String?
     private let uuid: String?
-    /// A message with an outcome is itself an answer. Two sources that answer each other would never stop.
+    /// The outcome of a message that is itself an answer. It must not be answered, or two sources would answer each
+    /// other endlessly.
     private let outcome: RawBody?
 
     private var name: (id: ActionID, key: IDKey)? {
@@ -138,7 +143,7 @@ struct RefusedMessage: Decodable {
         return uuid.flatMap(ActionID.init).map { ($0, .uuid) }
     }
 
-    /// Returns the ids of unreadable arrivals, by index.
+    /// Returns the ids of the arrivals that cannot be read, by index.
     static func names(in arrivals: [Arrival]) -> [Int: (id: ActionID, key: IDKey)] {
         var names: [Int: (id: ActionID, key: IDKey)] = [:]
         for (index, arrival) in arrivals.enumerated() where arrival.envelope == .standard {

@@ -1,21 +1,31 @@
 public import SignalboxCore
 
 /// The mapping of frames to actions.
+///
+/// By default, each text message is a JSON envelope with the name of its action, and binary messages are rejected.
+/// Change the mapping for a peer that does not know these envelopes. For example, all text messages can be the body of
+/// one action:
+///
+/// ```swift
+/// configuration.frames = WebSocketFrames(text: .action("tick", .json))
+/// ```
 public struct WebSocketFrames: Sendable, Hashable {
     /// The content of a text message.
     public enum Text: Sendable, Hashable {
-        /// An envelope with name, id and body. An array is a batch of such messages.
+        /// The message is an envelope with a name, an id and a body. An array is a batch of such messages.
         case envelope(PayloadEnvelope)
-        /// The body of this action, either JSON or plain text.
+        /// The message is the body of this action, either as JSON or as plain text.
         case action(ActionName, PayloadKind)
     }
 
-    /// The content of text messages; a standard envelope by default.
+    /// The content of text messages. The default is the standard envelope.
     public var text: Text
-    /// The action whose body is the bytes of a binary message. If `nil`, the default, binary messages are rejected and
-    /// close their connection with 1003.
+    /// The action whose body is the bytes of a binary message.
+    ///
+    /// If it is `nil`, which is the default, the source rejects a binary message and closes its connection with 1003.
     public var binary: ActionName?
-    /// The maximum number of messages in a batch, 1 to 10,000; 256 by default. A longer batch is one rejected arrival.
+    /// The maximum number of messages in a batch, 1 to 10,000. The default is 256. A longer batch is one rejected
+    /// arrival.
     public var batch = 256
 
     /// Creates a mapping.
@@ -25,14 +35,14 @@ public struct WebSocketFrames: Sendable, Hashable {
     }
 }
 
-/// The envelopes for text and binary messages, computed once per source.
+/// The envelopes for text and binary messages. Each source computes them once.
 struct FrameEnvelopes {
     /// The envelope of a text message, or of each message in a batch.
     let text: Envelope
     let textPayload: PayloadKind
     /// Whether a text message that is an array is a batch.
     let textMayBeBatch: Bool
-    /// The envelope of a binary message; `nil` if they are rejected.
+    /// The envelope of a binary message, or `nil` if binary messages are rejected.
     let binary: Envelope?
 
     init(_ frames: WebSocketFrames) {
@@ -50,9 +60,9 @@ struct FrameEnvelopes {
     }
 }
 
-/// Splits an array in one frame into its elements, each a message.
+/// Splits an array in one frame into its elements, each of which is a message.
 ///
-/// Only brackets, commas and strings are checked here. Each element is validated when it is parsed.
+/// This type checks only brackets, commas and strings, because each element is validated when it is parsed.
 struct FrameElements {
     static let empty = BodyError(.invalidValue, detail: "expected an array of at least one message")
 
@@ -64,7 +74,7 @@ struct FrameElements {
         BodyError(.tooLarge, detail: "expected an array of at most \(limit) messages")
     }
 
-    /// Returns whether the frame's first byte that is not white space opens an array.
+    /// Returns whether the first byte of the frame that is not white space opens an array.
     static func isArray(_ frame: UnsafeRawBufferPointer) -> Bool {
         frame.first { !isSpace($0) } == UInt8(ascii: "[")
     }
@@ -93,7 +103,7 @@ struct FrameElements {
         return ranges
     }
 
-    // Returns the comma or bracket after an element, and whether it is the bracket.
+    // This returns the offset of the comma or bracket after an element, and whether it is the bracket.
     private static func elementEnd(
         in frame: UnsafeRawBufferPointer,
         from start: Int

@@ -3,7 +3,7 @@ import SignalboxCore
 
 /// Maps tokens to principals. The duration of a lookup reveals nothing about the tokens.
 struct PrincipalTokens: Sendable {
-    /// The minimum length of a token, in bytes. Shorter ones can be guessed.
+    /// The minimum length of a token, in bytes. An attacker could guess a shorter one.
     static let shortest = 16
 
     private let names: [String]
@@ -11,9 +11,9 @@ struct PrincipalTokens: Sendable {
 
     var isEmpty: Bool { names.isEmpty }
 
-    /// Reads every token. May block on files, so do not call it on the cooperative pool.
+    /// Reads every token. This initializer may block on files, so do not call it on the cooperative pool.
     ///
-    /// - Throws: `secretUnavailable`; `invalidConfiguration` if a token is too short or two are equal.
+    /// - Throws: `secretUnavailable`, or `invalidConfiguration` if a token is too short or two tokens are equal.
     init(reading principals: [WebSocketPrincipal]) throws(WebSocketChatError) {
         var owners: [[UInt8]: String] = [:]
         var tokens: [[UInt8]] = []
@@ -46,7 +46,7 @@ struct PrincipalTokens: Sendable {
         }
     }
 
-    /// Returns the principal of a token. Always compares all tokens to their end.
+    /// Returns the principal of a token. This method always compares all tokens to their end.
     func principal(presenting presented: [UInt8]) -> String? {
         var found: String?
         for (name, token) in zip(names, tokens) where PrincipalTokens.isSame(token, presented) {
@@ -69,7 +69,8 @@ struct PrincipalTokens: Sendable {
 extension PrincipalTokens {
     /// Reads every token on another thread, because file access may block.
     ///
-    /// - Returns: `nil` if the task was cancelled first. The thread then ends on its own.
+    /// - Returns: The tokens, or `nil` if the task was cancelled first. In that case, the thread ends later without a
+    ///   result.
     static func reading(
         _ configuration: WebSocketServerConfiguration
     ) async throws(WebSocketChatError) -> PrincipalTokens? {

@@ -2,9 +2,10 @@ import AdapterSupport
 import Logging
 import SignalboxCore
 
-/// The log of a chat server. Never contains a message, a query or a token. Any thread.
+/// The log of a chat server, which never contains a message, a query or a token.
 ///
-/// Lines that clients can cause are limited to one per minute and kind.
+/// Clients can cause some of the lines, so each kind of these is limited to one per minute. The log is safe to use from
+/// any thread.
 final class ServerLog: Sendable {
     private let log: AdapterLog
 
@@ -12,7 +13,7 @@ final class ServerLog: Sendable {
         log = AdapterLog(logger, source: source)
     }
 
-    /// Logged once per run. Programs wait for this line.
+    /// Logs that the server listens, once per run. Programs wait for this line.
     func listening(_ configuration: WebSocketServerConfiguration, port: UInt16) {
         log.write(.info, "listening on \(configuration.url(port: port))")
         for warning in ServerLog.warnings(configuration) { log.write(.warning, warning) }

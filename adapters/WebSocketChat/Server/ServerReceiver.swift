@@ -1,12 +1,12 @@
 import SignalboxCore
 
-/// Receives a server's messages and decides on its clients. Belongs to the service's thread.
+/// Receives the messages of a server and decides which clients may connect. Only the service's thread uses it.
 final class ServerReceiver: ServerFrameReceiver {
     let run: ServerRun
     let transport: any FrameSender
     let feeder: ArrivalFeeder
     private var policy: UpgradePolicy
-    /// The accepted connections that have not ended.
+    /// The accepted connections that have not ended yet.
     private var admitted: [ConnectionID: (facts: ChatFacts, usedQueryToken: Bool)] = [:]
     private(set) var connections: [ConnectionID: ServerConnection] = [:]
     private var last: ServerConnection?
@@ -82,7 +82,7 @@ final class ServerReceiver: ServerFrameReceiver {
         if admitted.count >= run.server.configuration.connections {
             return "the limit of \(run.server.configuration.connections) connections is reached"
         }
-        // Otherwise new connections would add an unlimited number of arrivals.
+        // Without this check, new connections would add an unlimited number of arrivals.
         if run.server.configuration.announcesConnections && feeder.isWaiting { return "the source has no room" }
         return nil
     }
@@ -209,11 +209,11 @@ final class ServerReceiver: ServerFrameReceiver {
     }
 }
 
-/// An open connection of a server. Belongs to the service's thread.
+/// An open connection of a server. Only the service's thread uses it.
 final class ServerConnection {
     let inbound: InboundConnection
     let facts: ChatFacts
-    /// Whether the server has requested its close.
+    /// Whether the server has requested to close the connection.
     var isEnding = false
     /// The number of complete messages.
     private(set) var messages = 0
@@ -229,15 +229,16 @@ final class ServerConnection {
 
     var id: ConnectionID { inbound.id }
 
-    /// Records a piece. Called after each one.
+    /// Records a piece. The receiver calls this method after each piece.
     func pieceReceived() {
         if !inbound.assembler.isInProgress { messages += 1 }
     }
 
-    /// Checks the time, so that receiving a message need not.
+    /// Checks the time, so that receiving a message need not do so.
     ///
-    /// - Returns: The time since the last message, and the time that the incomplete message has taken; both exclude
-    ///   paused time. Never too large, and too small by up to the interval between two checks.
+    /// - Returns: The time since the last message, and the time that the incomplete message has taken. A pause restarts
+    ///   both, so neither includes paused time. Both are never too large, but they may be too small by the interval
+    ///   between two checks.
     func elapsed(at now: ContinuousClock.Instant) -> (quiet: Duration, unfinished: Duration) {
         let hasProgress = messages != messagesSeen || inbound.flow.isPaused
         messagesSeen = messages

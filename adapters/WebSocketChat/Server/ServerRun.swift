@@ -2,7 +2,7 @@ import AdapterSupport
 import SignalboxCore
 import Synchronization
 
-/// The state of one run of a server. Any thread.
+/// The state of one run of a server. It is safe to use from any thread.
 final class ServerRun: Sendable {
     let server: WebSocketServer
     let policy: UpgradePolicy
@@ -20,7 +20,7 @@ final class ServerRun: Sendable {
 
     /// Starts to listen.
     ///
-    /// - Throws: `notListening`, `noResources`.
+    /// - Throws: `notListening` or `noResources`.
     func listen() async throws(WebSocketChatError) -> LibraryTransport {
         do throws(TransportError) {
             let configuration = server.configuration
@@ -54,18 +54,20 @@ final class ServerRun: Sendable {
     }
 }
 
-/// The shutdown of a server's run, shared by its task and its thread; neither blocks on the other. Any thread.
+/// The shutdown of a server's run, which its task and its thread share. Neither of them blocks on the other.
+///
+/// This type is safe to use from any thread.
 final class ServerShutdown: Sendable {
-    /// The phases in order. A phase may be skipped.
+    /// The phases in order. A run may skip a phase.
     enum Phase: Int, Comparable {
         case serving
-        /// Requested of the thread: accept no clients and stop reading.
+        /// The task requests this phase. The thread then accepts no clients and stops reading.
         case stopping
-        /// Reported by the thread: everything read has been submitted or abandoned.
+        /// The thread reports this phase when everything read has been submitted or abandoned.
         case drained
-        /// Requested of the thread: close the connections, because all outcomes have been queued.
+        /// The task requests this phase when all outcomes have been queued. The thread then closes the connections.
         case closing
-        /// Reported by the thread: the clients have disconnected or their time is up.
+        /// The thread reports this phase when the clients have disconnected or their time is over.
         case closed
 
         static func < (left: Phase, right: Phase) -> Bool { left.rawValue < right.rawValue }
@@ -79,7 +81,7 @@ final class ServerShutdown: Sendable {
 
     var current: Phase { phase.withLock { $0 } }
 
-    /// Advances to a phase, unless it has already been reached.
+    /// Advances to a phase, unless the run has already reached it.
     func advance(to next: Phase) {
         let reached = phase.withLock { phase in
             phase = max(phase, next)

@@ -1,19 +1,21 @@
 import SignalboxRoutes
 
-/// Decides which clients may connect. Checks a request's path, origin, token and the server's capacity, in this order.
+/// Decides which clients may connect.
+///
+/// The policy checks the path, the origin and the token of a request, and then the capacity of the server.
 struct UpgradePolicy: Sendable {
     /// The result of a request.
     enum Evaluation: Equatable {
         /// The facts about the client, without the subprotocol, and whether its token was in the query.
         case admitted(ChatFacts, usedQueryToken: Bool)
-        /// The response to a refused client, and the reason for the log, which never contains a secret.
+        /// The response to a refused client, and the reason for the log. The reason never contains a secret.
         case refused(HTTPRefusal, reason: String)
     }
 
     private let configuration: WebSocketServerConfiguration
     private let origins: Set<WebOrigin>
     private let tokens: PrincipalTokens
-    /// The origin of the server's own pages, set when the port is known; `nil` if they may not connect.
+    /// The origin of the server's own pages, which is set when the port is known. It is `nil` if they may not connect.
     var pagesOrigin: WebOrigin?
 
     init(_ configuration: WebSocketServerConfiguration, tokens: PrincipalTokens) {
@@ -22,7 +24,9 @@ struct UpgradePolicy: Sendable {
         self.tokens = tokens
     }
 
-    /// - Parameter unavailableReason: Why no further connection can be accepted; `nil` if one can.
+    /// Decides on a request.
+    ///
+    /// - Parameter unavailableReason: The reason that no further connection can be accepted, or `nil` if one can.
     func evaluate(_ request: UpgradeRequest, unavailableReason: String?) -> Evaluation {
         guard request.path == configuration.path else {
             return .refused(.notFound, reason: "nothing is served at \(UntrustedText.quoted(request.path))")
@@ -63,21 +67,22 @@ struct UpgradePolicy: Sendable {
     }
 }
 
-/// The token of a request, and its location.
+/// The token of a request, and the part of the request that contains it.
 struct BearerToken: Equatable {
     enum Location: Equatable { case header, subprotocol, query }
 
     /// The prefix of a subprotocol that contains a token.
     static let prefix = "signalbox.bearer."
-    /// The subprotocol to offer with a token, because the server never agrees to a token.
+    /// The subprotocol to offer with a token, because the server never agrees to one that contains a token.
     static let companion = "signalbox"
     private static let query = "token"
 
     let location: Location
-    /// The token's bytes; empty if it is malformed.
+    /// The bytes of the token. They are empty if the token is malformed.
     let bytes: [UInt8]
 
-    /// Reads the first token in the header, the subprotocols and, if allowed, the query; `nil` if all lack one.
+    /// Reads the first token in the header, the subprotocols and, if allowed, the query. Returns `nil` if there is
+    /// none.
     init?(of request: UpgradeRequest, allowingQuery: Bool) {
         if let credentials = request.authorization.flatMap(BearerToken.credentials) {
             location = .header
@@ -96,14 +101,15 @@ struct BearerToken: Equatable {
     /// Returns whether a subprotocol's name is reserved for Signalbox.
     static func isReserved(_ subprotocol: String) -> Bool { subprotocol.hasPrefix("signalbox.") }
 
-    /// Returns the text after a case-insensitive `Bearer` and spaces (RFC 6750, 2.1; RFC 9110, 11.1), else `nil`.
+    /// Returns the text after a case-insensitive `Bearer` and spaces (RFC 6750, 2.1; RFC 9110, 11.1), or `nil` without
+    /// them.
     private static func credentials(_ header: String) -> [UInt8]? {
         let scheme = header.utf8.prefix { $0 != UInt8(ascii: " ") }
         guard scheme.elementsEqual("bearer".utf8, by: { $0 | 0x20 == $1 }) else { return nil }
         return Array(header.utf8.dropFirst(scheme.count).drop { $0 == UInt8(ascii: " ") })
     }
 
-    /// Decodes RFC 4648, section 5, without padding.
+    /// Decodes base64url (RFC 4648, 5) without padding.
     private static func base64URL(_ text: Substring.UTF8View) -> [UInt8]? {
         guard text.count % 4 != 1 else { return nil }
         var bytes: [UInt8] = []

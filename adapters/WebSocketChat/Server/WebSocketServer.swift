@@ -3,11 +3,22 @@ public import Logging
 public import SignalboxCore
 import Synchronization
 
-/// Accepts WebSocket clients and receives their messages, at most once. Answers them, and lets plugins send to one
-/// client or to all with a tag.
+/// Accepts WebSocket clients, receives their messages and answers them.
 ///
-/// Each run owns one thread, which serves all connections. Permissions are checked before a connection opens; see
-/// ``WebSocketServerConfiguration``. Any thread may call.
+/// Use a server when other programs or browsers connect to this one. For example:
+///
+/// ```swift
+/// var configuration = WebSocketServerConfiguration(source: "chat", port: 8080)
+/// configuration.origins = [try WebOrigin("https://app.example")]
+/// configuration.principals = [WebSocketPrincipal("kitchen", token: .file("/run/secrets/kitchen"))]
+/// let server = try WebSocketServer(configuration, logger: logger)
+/// ```
+///
+/// Plugins can also send to one client with ``ChatConnection``, or to all clients with a tag. Messages are received at
+/// most once. The server checks the permissions of a client before its connection opens, as
+/// ``WebSocketServerConfiguration`` describes.
+///
+/// Each run has one thread, which serves all connections. This type is safe to use from any thread.
 public final class WebSocketServer: Adapter {
     /// The configuration of the server.
     public let configuration: WebSocketServerConfiguration
@@ -16,6 +27,8 @@ public final class WebSocketServer: Adapter {
     let log: ServerLog
     private let lifecycle = ServerLifecycle()
 
+    /// Creates a server, which listens when it is run.
+    ///
     /// - Parameters:
     ///   - configuration: The configuration, which is validated.
     ///   - logger: The logger for refusals and rule violations. It never receives messages or secrets.
@@ -34,15 +47,16 @@ public final class WebSocketServer: Adapter {
         )
     }
 
-    /// The configured source.
+    /// The source that the configuration names.
     public var source: SourceName { configuration.source }
 
-    /// Supports pushes, and replies if the configuration enables answers.
+    /// The server supports pushes. It supports replies if the configuration enables answers.
     public var features: AdapterFeatures { configuration.answers ? [.replies, .pushes] : [.pushes] }
 
-    /// The port the server listens on, even if the configured port is 0. Waits until a run listens.
+    /// Returns the port that the server listens on, even if the configured port is 0. This method waits until a run
+    /// listens.
     ///
-    /// - Returns: `nil` if the run has ended, possibly before it listened, or if the caller is cancelled.
+    /// - Returns: The port, or `nil` if the run has ended, possibly before it listened, or if the caller is cancelled.
     public func port() async -> UInt16? { await lifecycle.port() }
 
     /// The counters since the server was created.
@@ -52,20 +66,22 @@ public final class WebSocketServer: Adapter {
         return counts
     }
 
-    /// Sends an envelope to every connection with the tag. See ``ChatConnection/broadcast(_:_:to:)``.
+    /// Sends an envelope to every connection with the tag, as ``ChatConnection/broadcast(_:_:to:)`` does.
     @discardableResult
     public func broadcast(_ action: ActionName, _ body: Bytes, to tag: String) -> BroadcastReport {
         hub.broadcast(action, body, to: tag)
     }
 
-    /// Listens until its task is cancelled or the intake closes. Runs may follow one another but not overlap.
+    /// Listens until its task is cancelled or the intake closes. One run may follow another, but two cannot overlap.
     ///
-    /// Cancellation stops the server gracefully, and takes effect immediately, even while tokens are read. New clients
-    /// are refused with 503, and reading stops. Accepted messages are settled and answered; messages read but not
-    /// accepted are answered with `abandoned`. Connections close with 1001 after their pending data, or after 1 s.
+    /// Cancellation stops the server gracefully. It takes effect immediately, even while the server is reading tokens.
+    /// The server refuses new clients with 503 and stops reading. Accepted messages are settled and answered, and
+    /// messages that were read but not accepted are answered with `abandoned`. Each connection then closes with 1001
+    /// when its pending data has been sent, or after 1 s.
     ///
-    /// - Throws: ``WebSocketChatError`` `alreadyRunning`; `secretUnavailable` if a token cannot be read, and
-    ///   `invalidConfiguration` if one is too short or two are equal; `notListening`; `noResources`.
+    /// - Throws: ``WebSocketChatError`` `alreadyRunning`, `notListening` or `noResources`. The error is
+    ///   `secretUnavailable` if a token cannot be read, and `invalidConfiguration` if a token is too short or two
+    ///   tokens are equal.
     public func run(into intake: any Intake) async throws {
         guard lifecycle.begin() else {
             throw WebSocketChatError(
@@ -90,30 +106,33 @@ public final class WebSocketServer: Adapter {
 
 }
 
-/// The counters of a chat server since it was created. A refused request or a connection closed by the server is
-/// counted once.
+/// The counters of a chat server since it was created. Use them to monitor the server.
+///
+/// Each refused request, and each connection that the server closed, is counted once.
 public struct WebSocketServerCounts: Sendable, Hashable, Encodable {
-    /// Connections that are open.
+    /// The connections that are open now.
     public internal(set) var open = 0
-    /// Connections that have opened, including those still open.
+    /// All connections that have opened, including those that are still open.
     public internal(set) var opened = 0
-    /// Connections admitted by a token in the query; see ``WebSocketServerConfiguration/queryTokens``.
+    /// Connections that were admitted by a token in the query (``WebSocketServerConfiguration/queryTokens``).
     public internal(set) var queryTokens = 0
-    /// Upgrades refused with 400, 405, 426 or 431: invalid WebSocket requests, or only unsupported subprotocols.
+    /// Upgrades refused with 400, 405, 426 or 431, because the request was invalid or offered only unsupported
+    /// subprotocols.
     public internal(set) var malformed = 0
-    /// Upgrades refused with 401: the token was missing or unknown.
+    /// Upgrades refused with 401, because the token was missing or unknown.
     public internal(set) var unauthorized = 0
-    /// Upgrades refused with 403: the origin was not allowed, repeated, or missing although required.
+    /// Upgrades refused with 403, because the origin was not allowed, was repeated, or was missing although required.
     public internal(set) var forbidden = 0
-    /// Upgrades refused with 404: wrong path. Requests for missing pages do not count.
+    /// Upgrades refused with 404, because the path was wrong. Requests for missing pages do not count.
     public internal(set) var notFound = 0
-    /// Upgrades refused with 503: too many connections, a stopping server, or a source without room to announce one.
+    /// Upgrades refused with 503, because there were too many connections, the server was stopping, or the source had
+    /// no room to announce the connection.
     public internal(set) var unavailable = 0
-    /// Connections cut before their request because the process was almost out of descriptors.
+    /// Connections that were cut before their request, because the process was almost out of descriptors.
     public internal(set) var outOfDescriptors = 0
-    /// HTTP connections evicted to make room for others.
+    /// HTTP connections that were evicted to make room for others.
     public internal(set) var evicted = 0
-    /// Connections closed on arrival or at their first request because the limit of HTTP connections was reached.
+    /// Connections closed on arrival or at their first request, because the limit of HTTP connections was reached.
     public internal(set) var overLimit = 0
     /// Connections closed with 1013 because they read too slowly.
     public internal(set) var slowReaders = 0
@@ -127,14 +146,14 @@ public struct WebSocketServerCounts: Sendable, Hashable, Encodable {
     public internal(set) var unacceptable = 0
     /// Connections that ended because the client violated RFC 6455 (1002) or sent text that is not UTF-8 (1007).
     public internal(set) var protocolViolations = 0
-    /// Connections lost without a close frame: reset, or silent beyond the silence limit.
+    /// Connections lost without a close frame, because they were reset or silent beyond the silence limit.
     public internal(set) var lost = 0
-    /// Messages read but not accepted by the supervisor because it or the server stopped. Those with an id were
-    /// answered with `abandoned`.
+    /// Messages that were read, but that the supervisor did not accept, because the supervisor or the server stopped.
+    /// Messages with an id were answered with `abandoned`.
     public internal(set) var notTaken = 0
 }
 
-/// The counters, which live as long as the server. Any thread.
+/// The counters, which live as long as the server. They are safe to use from any thread.
 final class ServerCounters: Sendable {
     private let counts = Mutex(WebSocketServerCounts())
 
@@ -144,7 +163,9 @@ final class ServerCounters: Sendable {
         counts.withLock { body(&$0) }
     }
 
-    /// - Parameter status: The HTTP status with which an upgrade was refused.
+    /// Counts a refused upgrade.
+    ///
+    /// - Parameter status: The HTTP status of the response.
     func refused(_ status: Int) {
         change { counts in
             switch status {
@@ -169,17 +190,19 @@ final class ServerCounters: Sendable {
     }
 }
 
-/// The run state and port of a server. Any thread.
+/// The run state and the port of a server. It is safe to use from any thread.
 final class ServerLifecycle: Sendable {
-    /// Whether a run is active, whether the last one has ended, and the port of the current or next run, which is `nil`
-    /// once that run has ended.
+    /// Whether a run is active, whether the last one has ended, and the port of the current or next run. The port is
+    /// `nil` when that run has ended.
     private let state = Mutex((isRunning: false, hasEnded: false, port: Promise<UInt16?>()))
 
+    /// Begins a run.
+    ///
     /// - Returns: `false` if a run is already active.
     func begin() -> Bool {
         state.withLock { state in
             guard !state.isRunning else { return false }
-            // A task that asked before the first run waits for that run.
+            // A task that asked for the port before the first run waits for that run.
             if state.hasEnded { state.port = Promise() }
             state.isRunning = true
             state.hasEnded = false
@@ -199,7 +222,7 @@ final class ServerLifecycle: Sendable {
         port.set(nil)
     }
 
-    /// Waits for the port of the run; `nil` if the run has ended or the caller is cancelled.
+    /// Waits for the port of the run. The result is `nil` if the run has ended or the caller is cancelled.
     func port() async -> UInt16? {
         await state.withLock { $0.port }.valueUnlessCancelled() ?? nil
     }
