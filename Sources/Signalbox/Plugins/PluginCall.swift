@@ -41,6 +41,21 @@ extension PluginCall {
         }
     }
 
+    /// Returns the call of an asynchronous handler without a reply.
+    @inlinable
+    static func make<Info: Decodable & Sendable>(
+        _ order: LaneOrder<Info>,
+        _ handler: @escaping @Sendable (Info, ActionContext) async throws -> Void
+    ) -> PluginCall {
+        if case .key = order.rule { return make(order, reply: { _ in nil }, handler) }
+        return .async { context in
+            do {
+                try await handler(try context.info(), context)
+                return .handled(reply: nil)
+            } catch { return .notHandled(threw: error) }
+        }
+    }
+
     /// Returns the call of an asynchronous handler. The reply is still encoded synchronously.
     @inlinable
     static func make<Info: Decodable & Sendable, Reply>(

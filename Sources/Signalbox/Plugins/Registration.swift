@@ -78,7 +78,7 @@ extension Registration {
         options: PluginOptions<Info> = PluginOptions(),
         _ handler: @escaping @Sendable (Info, ActionContext) async throws -> Void
     ) {
-        let call = PluginCall.make(options.order, reply: { _ in nil }, handler)
+        let call = PluginCall.make(options.order, handler)
         self.init(action, "a closure for \(Info.self)", rule, LaneOptions(options), call)
     }
 
@@ -111,7 +111,7 @@ extension Registration {
         from rule: AccessRule,
         options: PluginOptions<P.Info> = PluginOptions()
     ) where P.Reply == Void {
-        let call = PluginCall.make(options.order, reply: { _ in nil }) { (info: P.Info, context) async throws -> Void in
+        let call = PluginCall.make(options.order) { (info: P.Info, context) async throws -> Void in
             try await plugin.callAsAction(info, context: context)
         }
         self.init(plugin.action, "\(P.self)", rule, LaneOptions(options), call)
