@@ -1,3 +1,5 @@
+package import Signalbox
+
 /// A service that runs while a test works.
 public enum ServiceRun {
     /// Runs a service in a child task while `body` works, then cancels that task and waits for its end.
@@ -25,5 +27,15 @@ public enum ServiceRun {
             group.cancelAll()
             try await group.waitForAll()
         }
+    }
+}
+
+extension SupervisorConfiguration {
+    /// The defaults with timeouts that a busy machine does not exceed, for tests that use the system clock.
+    package static var patient: SupervisorConfiguration {
+        var configuration = SupervisorConfiguration()
+        (configuration.timeout, configuration.ackDeadline) = (.seconds(600), .seconds(600))
+        configuration.drainLimit = .seconds(600)
+        return configuration
     }
 }

@@ -6,6 +6,10 @@ import Logging
 import Signalbox
 import SignalboxCore
 
+#if WebKitGTK
+import SignalboxRoutes
+#endif
+
 /// A run of one page, from before the creation of its engine to the end of this process's standard input.
 struct EngineRun<Page: EnginePage> {
     private struct Payment: Decodable, Sendable {
@@ -124,3 +128,21 @@ struct BrowserSite: EnginePage {
         fflush(nil)
     }
 }
+
+#if WebKitGTK
+/// A page from another server, without a sandbox, like that of the bare view.
+struct WebKitGTKPage: EnginePage {
+    private let url: URLText
+
+    init(url: String) throws {
+        self.url = try URLText(url)
+    }
+
+    func engine(logger: Logger) throws -> any Adapter {
+        let preset = BridgePreset.default.deriving("benchmark") { $0.add(handler: BridgeHandler("payment")) }
+        var configuration = WebViewConfiguration(source: "page", page: try preset.configuration(url: url))
+        configuration.messagesWaitingInPage = Self.messagesWaitingInPage
+        return try WebKitGTKEngine(configuration, sandbox: .off, logger: logger)
+    }
+}
+#endif
