@@ -89,6 +89,21 @@ import Testing
         #expect(await Self.read(1, from: inbox) == ["a"])
     }
 
+    /// An iteration begins directly after another was cancelled, before the cancelled task has ended.
+    @Test func anIterationMayBeginOnceTheWaitingOneIsCancelled() async {
+        for _ in 0..<100 {
+            let inbox = LinkInbox()
+            await withTaskGroup(of: [String].self) { group in
+                for _ in 0..<2 { group.addTask { await Self.read(1, from: inbox) } }
+                #expect(await group.next() == [])
+                group.cancelAll()
+                async let read = Self.read(1, from: inbox)
+                inbox.open("a")
+                #expect(await read == ["a"])
+            }
+        }
+    }
+
     /// Several tasks open links while consumers start and are cancelled.
     @Test func queuedLinksAreDeliveredOnceAcrossConsumers() async {
         let inbox = LinkInbox(links: 20, bytes: 1_000)

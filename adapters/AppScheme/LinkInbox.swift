@@ -116,7 +116,13 @@ extension LinkInbox: AsyncSequence {
             case .link(let link): return link
             case .end: return nil
             case .wait(let woken):
-                if await woken.valueUnlessCancelled() == nil { state.withLock { $0.remove(woken) } }
+                // The wait ends within `cancel()`, so that another iteration may begin before this task resumes.
+                await withTaskCancellationHandler {
+                    await woken.value()
+                } onCancel: {
+                    state.withLock { $0.remove(woken) }
+                    woken.set(())
+                }
             }
         }
         return nil

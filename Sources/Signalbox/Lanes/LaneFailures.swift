@@ -10,7 +10,7 @@ extension LaneState {
         guard let group = workers[position].group else { return }
         workers[position].group = nil
         guard let rest = workers[position].takeRest(behindCall: number) else { return }
-        groups[group].waiting.prepend(rest)
+        groups[group].prepend(rest)
     }
 
     /// Queues the retries that are due. If the lane is stalled, the retries are not made, and each action ends with its

@@ -132,7 +132,7 @@ extension LaneState {
     /// Returns the part of a worker's slice that has not started to the front of its group's queue.
     mutating func putBack(_ slice: BatchSlice, to group: Int?) {
         let group = group ?? self.group(of: slice.settler)
-        groups[group].waiting.prepend(slice)
+        groups[group].prepend(slice)
         list(group)
     }
 }

@@ -30,6 +30,12 @@ struct OrderingGroup: Sendable {
         if waiting.count > OrderingGroup.keptCapacity { hasGrown = true }
     }
 
+    /// Adds a slice before the waiting ones.
+    mutating func prepend(_ slice: BatchSlice) {
+        waiting.prepend(slice)
+        if waiting.count > OrderingGroup.keptCapacity { hasGrown = true }
+    }
+
     /// Resets the group, so that it can be reused by another source or key. No action of the group may be waiting or
     /// running.
     mutating func forget() {

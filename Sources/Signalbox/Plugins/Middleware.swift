@@ -156,9 +156,10 @@ final class MiddlewareList: Sendable {
     private let holdsObservers = Atomic<Bool>(false)
 
     func add(_ middleware: any Middleware) {
+        // The observer comes first, so that every call inside the middleware is also observed.
+        add(observer: middleware)
         state.withLock { $0.middleware.append(middleware) }
         holdsMiddleware.store(true, ordering: .releasing)
-        add(observer: middleware)
     }
 
     /// Registers an object as an observer of outcomes, of reports, or of both, depending on the protocols it conforms

@@ -38,6 +38,9 @@ final class BrokerConnection {
     private let role: any BrokerRole
     /// Whether the broker has accepted the connection.
     private(set) var isOpen = false
+    /// Whether the connection has been open for more than a minute while it was served. The time in which a batch is
+    /// held at the end does not count, because otherwise the back-off would never grow between redeliveries.
+    private(set) var isStable = false
     private var connack: (code: ReasonCode, sessionPresent: Bool)?
     private var disconnectCode: ReasonCode?
     private var hasProtocolError = false
@@ -67,6 +70,7 @@ final class BrokerConnection {
         // The answer timeout must not include the time that it took to read files and to connect.
         startedAt = .now
         while true {
+            if isOpen, .now - startedAt > .seconds(60) { isStable = true }
             if bridge.isStopping {
                 guard isOpen else { return .stopped }
                 if let reason = role.stop(self) { return reason }
@@ -74,9 +78,6 @@ final class BrokerConnection {
             if let reason = role.turn(self) { return reason }
         }
     }
-
-    /// Whether the connection is open and has lasted for more than a minute.
-    var isStable: Bool { isOpen && .now - startedAt > .seconds(60) }
 
     /// Opens the connection if the broker has accepted it.
     ///

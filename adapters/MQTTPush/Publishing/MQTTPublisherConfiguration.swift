@@ -50,8 +50,9 @@ public struct MQTTPublisherConfiguration: Sendable {
     /// How long ``MQTTPublisher/publish(_:)`` waits, including the time to connect. The valid range is 10 ms to 1 h.
     /// The default is 30 s. Offered messages have no time limit and wait in the bounded queue.
     public var publishTimeout: Duration = .seconds(30)
-    /// How long to wait for the broker to answer CONNECT, accept data or acknowledge a message. After this time, the
-    /// publisher drops the connection. The valid range is 100 ms to 1 h. The default is 10 s.
+    /// How long to wait for the broker to answer CONNECT, to accept data, or to acknowledge a message or the
+    /// subscription to the reply topic. After this time, the publisher drops the connection. Must be between 100 ms
+    /// and 1 h; the default is 10 s.
     public var answerTimeout: Duration = .seconds(10)
     /// How long a stop waits for the acknowledgements of queued messages. The valid range is 0 to 1 h. The default is 5
     /// s. Messages that are not acknowledged by then fail with `stopped`.

@@ -5,7 +5,9 @@ import CMosquitto
 final class PublishingRole: BrokerRole {
     private enum ReplySubscription: Equatable {
         case none, granted
-        case requested(at: ContinuousClock.Instant)
+        /// The broker must answer in time after `start`, which moves on while the broker acknowledges the packets that
+        /// were queued before the subscription.
+        case requested(start: ContinuousClock.Instant, behind: Set<Int32>)
         case refused(ReasonCode)
     }
 
@@ -58,7 +60,7 @@ final class PublishingRole: BrokerRole {
     }
 
     func isOverdue(at now: ContinuousClock.Instant) -> Bool {
-        if case .requested(let start) = replySubscription, now - start > configuration.answerTimeout { return true }
+        if case .requested(let start, _) = replySubscription, now - start > configuration.answerTimeout { return true }
         return !packets.isEmpty && now - lastProgress > configuration.answerTimeout
     }
 
@@ -90,7 +92,7 @@ final class PublishingRole: BrokerRole {
     }
 
     private func subscribe(_ connection: BrokerConnection) -> BrokerDisconnectReason? {
-        replySubscription = .requested(at: .now)
+        replySubscription = .requested(start: .now, behind: Set(packets.keys))
         let topic = SubscriptionGroup(qos: .atLeastOnce, retained: .deliver, filters: [queue.replyTopic])
         let code = connection.client.subscribe(topic).code
         return code.isSuccess ? nil : .lost(code.text)
@@ -125,6 +127,9 @@ final class PublishingRole: BrokerRole {
         case .published(let packet, let code):
             guard let message = packets.removeValue(forKey: packet) else { return }
             lastProgress = .now
+            if case .requested(_, var behind) = replySubscription, behind.remove(packet) != nil {
+                replySubscription = .requested(start: lastProgress, behind: behind)
+            }
             if !code.isFailure { hasPublished = true }
             queue.change(run) { $0.acknowledged(message, code) }
         case .subscribed(_, let codes):
