@@ -268,6 +268,8 @@ struct PassBatch: ~Copyable {
 struct PendingArrivals {
     private var batches = Deque<[Arrival]>()
     private(set) var count = 0
+    /// Whether more batches were waiting than the empty queue keeps memory for.
+    private var hasGrown = false
 
     /// The next batch to submit, or an empty array.
     var front: [Arrival] { batches.first ?? [] }
@@ -276,6 +278,7 @@ struct PendingArrivals {
         guard !batch.isEmpty else { return }
         batches.append(batch)
         count += batch.count
+        if batches.count > 64 { hasGrown = true }
     }
 
     /// Removes the first `taken` arrivals. There may be at most as many as in ``front``.
@@ -286,7 +289,7 @@ struct PendingArrivals {
             batches[0].removeFirst(taken)
         } else {
             batches.removeFirst()
-            if batches.isEmpty { batches = Deque() }
+            if batches.isEmpty, hasGrown { self = PendingArrivals() }
         }
     }
 
