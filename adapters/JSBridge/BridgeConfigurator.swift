@@ -2,10 +2,10 @@ public import NavigationChain
 public import SignalboxCore
 public import SignalboxRoutes
 
-/// A builder of the web view configuration for one kind of page.
+/// Builds the web view configuration for one kind of page.
 ///
-/// A configurator is a value that starts with a default for every option. Named switches such as ``set(disableZoom:)``
-/// choose the scripts in a page, because a program cannot inject scripts. The setters accept any value, and
+/// A configurator is a value type, and every option starts with a default. Scripts are chosen through named switches
+/// such as ``set(disableZoom:)``, because a program cannot inject scripts directly. The setters accept any value, and
 /// ``build(url:)`` checks them all together.
 ///
 /// ```swift
@@ -32,86 +32,89 @@ public struct BridgeConfigurator: Sendable {
     public private(set) var overridesTitle = true
     /// The title of the screen. The default is `nil`.
     public private(set) var title: String?
-    /// The navigation chain, or `nil` for the default chain of ``build(url:)``. A program can derive another chain from
-    /// it.
+    /// The navigation chain, or `nil` to use the default chain described in ``build(url:)``. You can derive a new chain
+    /// from this one.
     public private(set) var navigation: NavigationRouter?
     /// The suffix of the user agent. The default is `nil`.
     public private(set) var userAgentSuffix: String?
-    /// The origins that get the bridge. If `nil`, ``build(url:)`` chooses the origin of the first page.
+    /// The origins whose pages have the bridge. If this is `nil`, ``build(url:)`` uses the first page's origin.
     public private(set) var origins: [WebOrigin]?
-    /// The handlers to which pages may post, in the order of their registration. The list is empty by default.
+    /// The handlers that pages can post to, in the order in which they were added. The default is an empty list.
     public private(set) var handlers: [BridgeHandler] = []
 
-    /// Creates a configurator with the default value of every option.
+    /// Creates a configurator with the default value for every option.
     public init() {}
 
     /// Sets whether pages keep a fixed scale.
     ///
-    /// A script adds a `viewport` element to the main frame once its document is parsed. If a page changes its own
-    /// `viewport` afterwards, the engine follows the page.
+    /// If they do, a script adds a `viewport` element to the main frame once its document is parsed. If the page later
+    /// changes its own `viewport`, the page's value takes effect.
     public mutating func set(disableZoom: Bool) {
         disablesZoom = disableZoom
     }
 
-    /// Sets whether the title of a page's document replaces the title of ``set(title:)``.
+    /// Sets whether the title of a page's document replaces the title set with ``set(title:)``.
     public mutating func set(overrideTitleFromWebView: Bool) {
         overridesTitle = overrideTitleFromWebView
     }
 
-    /// Sets the title that the screen has until the title of a page replaces it.
+    /// Sets the screen's initial title, which is used until a page's own title replaces it.
     ///
-    /// - Parameter title: The title, of at most ``maximumTitleLength`` bytes, or `nil` to remove it.
+    /// - Parameter title: A title of at most ``maximumTitleLength`` bytes, or `nil` to remove the title.
     public mutating func set(title: String?) {
         self.title = title
     }
 
-    /// Sets the chain that decides all loads, including the first one.
+    /// Sets the chain that decides every load, including the first one.
     ///
-    /// - Parameter navigation: The chain, or `nil` to restore the default chain of ``build(url:)``.
+    /// - Parameter navigation: The chain, or `nil` to restore the default chain described in ``build(url:)``.
     public mutating func set(navigation: NavigationRouter?) {
         self.navigation = navigation
     }
 
-    /// Sets the suffix of the user agent, such as `Shop/3.2`.
+    /// Sets the text that is appended to the user agent, such as `Shop/3.2`.
     ///
-    /// The suffix has 1 to ``maximumUserAgentSuffixLength`` printable ASCII characters (U+0020 to U+007E). It must not
-    /// start or end with a space, because HTTP drops a space there (RFC 9110, section 5.5).
+    /// The suffix must consist of 1 to ``maximumUserAgentSuffixLength`` printable ASCII characters (U+0020 to U+007E).
+    /// It must not start or end with a space, because HTTP strips spaces there (RFC 9110, section 5.5).
     ///
     /// - Parameter userAgentSuffix: The suffix, or `nil` to remove it.
     public mutating func set(userAgentSuffix: String?) {
         self.userAgentSuffix = userAgentSuffix
     }
 
-    /// Sets the origins whose pages get the bridge.
+    /// Sets the origins whose pages have the bridge.
     ///
-    /// The origins do not restrict the actions that a page may call. That is the task of the access rules of the
-    /// plugins.
+    /// The origins do not restrict which actions a page can call; the plugins' access rules do that.
     ///
-    /// - Parameter origins: At most ``maximumOrigins`` origins, or `nil` to select the origin of the first page. An
-    ///   empty list disables the bridge.
+    /// - Parameter origins: At most ``maximumOrigins`` origins, or `nil` to use the first page's origin. An empty list
+    ///   disables the bridge.
     public mutating func set(origins: [WebOrigin]?) {
         self.origins = origins
     }
 
-    /// Adds a handler to which pages may post, after the handlers that are already registered.
+    /// Adds a handler that pages can post to.
     ///
-    /// The new handler replaces an earlier one with the same identifier. A configuration has at most
-    /// ``maximumHandlers``.
+    /// The handler is added to the end of the list, and replaces an earlier handler with the same identifier. A
+    /// configuration can have at most ``maximumHandlers`` handlers.
     public mutating func add(handler: BridgeHandler) {
         handlers.removeAll { $0.identifier == handler.identifier }
         handlers.append(handler)
     }
 
-    /// Builds the configuration of a web view for pages of which `url` is the first.
+    /// Builds a web view configuration whose first page is `url`.
     ///
-    /// If no origins are set, pages of the URL's own origin get the bridge. If no chain is set, the default chain loads
-    /// pages of the URL's own origin in any frame, and the empty documents that they put into frames. It cancels
-    /// everything else, such as another host, `http` in place of `https`, another port or scheme, or a download.
+    /// If no origins are set, pages from the URL's origin have the bridge.
     ///
-    /// - Throws: ``BridgeConfigurationError``. The codes are `tooManyHandlers`, `tooManyOrigins`, `invalidTitle` and
-    ///   `invalidUserAgentSuffix`. The code is `noOrigin` if the origins or the chain are not set and the URL has no
-    ///   origin, like that of a file or of an application's scheme. It is `invalidNavigation` if the default chain
-    ///   cannot be built.
+    /// If no chain is set, the default chain allows pages from the URL's origin in any frame, and the empty documents
+    /// that such pages put into frames. It cancels everything else: downloads, and pages with a different host, port or
+    /// scheme (including `http` instead of `https`).
+    ///
+    /// - Throws: ``BridgeConfigurationError`` with one of these codes:
+    ///   - `tooManyHandlers`, `tooManyOrigins`, `invalidTitle` or `invalidUserAgentSuffix` if an option is out of
+    ///     bounds.
+    ///   - `noOrigin` if the origins or the chain are not set and the URL has no origin, for example because it is a
+    ///     file URL or uses an application's own scheme.
+    ///   - `invalidNavigation` if the default chain cannot be built.
     public func build(url: URLText) throws(BridgeConfigurationError) -> BridgeConfiguration {
         try checkBounds()
         let origins = if let origins { origins } else { [try BridgeConfigurator.origin(of: url)] }
@@ -190,57 +193,57 @@ extension BridgeConfigurator {
 public struct BridgeConfiguration: Sendable {
     /// The URL of the first page.
     public let url: URLText
-    /// The chain that decides every load, beginning with the first page.
+    /// The chain that decides every load, including the first page.
     public let navigation: NavigationRouter
-    /// The origins whose pages get the bridge. Any other page has no bridge, even if a redirect led to it.
+    /// The origins whose pages have the bridge. Any other page has no bridge, even if a redirect led to it.
     public let origins: [WebOrigin]
-    /// The handlers to which pages may post. `signalbox.call` is not limited to them, because the access rules of the
-    /// plugins decide which actions it may call.
+    /// The handlers that pages can post to. `signalbox.call` is not limited to these handlers, because the plugins'
+    /// access rules decide which actions it can call.
     public let handlers: [BridgeHandler]
     /// Whether the page keeps a fixed scale.
     public let disablesZoom: Bool
-    /// Whether ``PageHandle/title`` is the title of the document instead of ``title``.
+    /// Whether ``PageHandle/title`` is the document's title instead of ``title``.
     public let overridesTitle: Bool
-    /// The title that the screen has until the title of a document replaces it.
+    /// The screen's title until a document's title replaces it.
     public let title: String?
     /// The text that the engine appends to its user agent.
     public let userAgentSuffix: String?
 }
 
-/// A name to which a page posts, as `messageHandlers.NAME.postMessage(value)`, and the action of its messages.
+/// A name that pages post to with `messageHandlers.NAME.postMessage(value)`, and the action that those messages call.
 ///
-/// By default, the action has the same name. With different actions, several kinds of page can post to the same name
-/// and still use different plugins:
+/// By default, the action has the same name. By choosing different actions, you can let several kinds of page post to
+/// the same name and still use different plugins:
 ///
 /// ```swift
 /// let cart = BridgeHandler("page", action: "cart.page")
 /// let payment = BridgeHandler("page", action: "payment.page")
 /// ```
 public struct BridgeHandler: Sendable, Hashable {
-    /// The name in the page, unique in a configuration.
+    /// The name used in the page. It is unique within a configuration.
     public let identifier: ActionName
-    /// The action for which plugins are registered.
+    /// The action that plugins register for.
     public let action: ActionName
 
     /// Creates a handler.
     ///
     /// - Parameters:
-    ///   - identifier: The name in the page.
-    ///   - action: The action of its messages. By default, it is the identifier.
+    ///   - identifier: The name used in the page.
+    ///   - action: The action that messages to this handler call. The default is the identifier.
     public init(_ identifier: ActionName, action: ActionName? = nil) {
         self.identifier = identifier
         self.action = action ?? identifier
     }
 }
 
-/// An error that prevents the configuration of a page, because the program or its settings contain a mistake.
+/// An error thrown for an invalid page configuration, which is caused by a mistake in the program or its settings.
 public struct BridgeConfigurationError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error. Later versions may add more.
     public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
         /// The name used in logs, such as `noOrigin`.
         public let rawValue: String
 
-        /// Creates a code by its name.
+        /// Creates a code with the given name.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
@@ -253,9 +256,9 @@ public struct BridgeConfigurationError: Error, Sendable, Hashable, CustomStringC
         public static let invalidTitle = Code(rawValue: "invalidTitle")
         /// The suffix cannot be part of a user agent.
         public static let invalidUserAgentSuffix = Code(rawValue: "invalidUserAgentSuffix")
-        /// The URL of the page has no origin, and the origins or the chain were not set.
+        /// The page's URL has no origin, and the origins or the chain were not set.
         public static let noOrigin = Code(rawValue: "noOrigin")
-        /// The default chain cannot be built for the URL of the page.
+        /// The default chain cannot be built for the page's URL.
         public static let invalidNavigation = Code(rawValue: "invalidNavigation")
 
         /// The name.
@@ -266,7 +269,7 @@ public struct BridgeConfigurationError: Error, Sendable, Hashable, CustomStringC
     public let code: Code
     /// The name of the invalid preset, or an empty string if the configurator does not belong to a preset.
     public let preset: String
-    /// A sentence that describes the error and its remedy.
+    /// A sentence that describes the error and how to fix it.
     public let detail: String
 
     init(_ code: Code, _ detail: String, preset: String = "") {
@@ -286,7 +289,7 @@ public struct BridgeConfigurationError: Error, Sendable, Hashable, CustomStringC
     }
 }
 
-/// A handler that allows pages of one origin and passes on all other requests, including downloads.
+/// Allows pages from one origin, and passes on all other requests, including downloads.
 struct OwnOriginHandler: SyncNavigationHandler {
     let name = "ownOrigin"
     let origin: WebOrigin

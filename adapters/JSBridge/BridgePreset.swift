@@ -2,8 +2,8 @@ public import SignalboxRoutes
 
 /// A named, immutable page configuration for one kind of page, such as `product` or `payment`.
 ///
-/// Presets derive from one another, so that each one contains only its differences. Start from ``init(_:setting:)``
-/// when a preset must inherit nothing, such as one for payments.
+/// Presets derive from one another, so each one only states what differs. If a preset must inherit nothing, such as one
+/// for payments, create it with ``init(_:setting:)``.
 ///
 /// ```swift
 /// let shop = BridgePreset.default.deriving("shop") { page in
@@ -15,11 +15,12 @@ public import SignalboxRoutes
 /// let configuration = try product.configuration(url: URLText("https://shop.example/product/42"))
 /// ```
 public struct BridgePreset: Sendable {
-    /// The preset without settings. It has no handlers, navigation stays within the origin of the page, the title is
-    /// that of the page, and pages may be scaled.
+    /// The preset with default settings. It has no handlers, navigation stays within the page's origin, the page
+    /// supplies the title, and zooming is allowed.
     public static let `default` = BridgePreset(name: "default", configurator: BridgeConfigurator())
 
-    /// The name, which appears in errors and wherever a program shows the preset of a page. It is not a lookup key.
+    /// The preset's name, which appears in errors and wherever a program shows which preset a page uses. It is not a
+    /// lookup key.
     public let name: String
     private let configurator: BridgeConfigurator
 
@@ -28,12 +29,11 @@ public struct BridgePreset: Sendable {
         self.configurator = configurator
     }
 
-    /// Creates a preset that inherits nothing. Each option that `setting` leaves alone has the default of the
-    /// configurator.
+    /// Creates a preset that inherits nothing. Options that `setting` does not change keep the configurator's defaults.
     ///
     /// - Parameters:
-    ///   - name: The name in errors.
-    ///   - setting: A closure that sets the options of an empty configurator. It is called once, synchronously.
+    ///   - name: The name shown in errors.
+    ///   - setting: A closure that sets options on a new configurator. It is called once, synchronously.
     /// - Throws: Any error that `setting` throws.
     public init<Failure: Error>(
         _ name: String,
@@ -44,12 +44,12 @@ public struct BridgePreset: Sendable {
         self.init(name: name, configurator: configurator)
     }
 
-    /// Returns a copy of this preset with changes. This preset itself does not change.
+    /// Returns a changed copy of this preset. The original does not change.
     ///
     /// - Parameters:
-    ///   - name: The name of the new preset in errors.
+    ///   - name: The new preset's name, shown in errors.
     ///   - change: A closure that changes a copy of this preset's configurator. It is called once, synchronously. It
-    ///     can add or replace handlers, and derive a chain from ``BridgeConfigurator/navigation``.
+    ///     can add or replace handlers, and derive a new chain from ``BridgeConfigurator/navigation``.
     /// - Throws: Any error that `change` throws.
     public func deriving<Failure: Error>(
         _ name: String,
@@ -60,9 +60,9 @@ public struct BridgePreset: Sendable {
         return BridgePreset(name: name, configurator: configurator)
     }
 
-    /// Returns the configuration of a web view for pages of this kind, of which `url` is the first.
+    /// Returns a web view configuration for this kind of page, whose first page is `url`.
     ///
-    /// - Throws: ``BridgeConfigurationError`` with the name of this preset. See ``BridgeConfigurator/build(url:)``.
+    /// - Throws: ``BridgeConfigurationError`` with this preset's name. See ``BridgeConfigurator/build(url:)``.
     public func configuration(url: URLText) throws(BridgeConfigurationError) -> BridgeConfiguration {
         do throws(BridgeConfigurationError) {
             return try configurator.build(url: url)

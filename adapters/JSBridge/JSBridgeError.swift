@@ -7,12 +7,12 @@ public struct JSBridgeError: Error, Sendable, Hashable, CustomStringConvertible 
         /// The name used in logs, such as `executionTimeLimit`.
         public let rawValue: String
 
-        /// Creates a code by its name.
+        /// Creates a code with the given name.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
 
-        /// A configuration value is out of its range.
+        /// A configuration value is out of range.
         public static let invalidConfiguration = Code(rawValue: "invalidConfiguration")
         /// The system has no thread, descriptor or memory left.
         public static let noResources = Code(rawValue: "noResources")
@@ -22,12 +22,12 @@ public struct JSBridgeError: Error, Sendable, Hashable, CustomStringConvertible 
         public static let executionTimeLimit = Code(rawValue: "executionTimeLimit")
         /// The objects of the scripts exceeded the heap limit, so the page was closed.
         public static let heapLimit = Code(rawValue: "heapLimit")
-        /// There is no display for a web view.
+        /// No display is available for a web view.
         public static let noDisplay = Code(rawValue: "noDisplay")
-        /// The system cannot sandbox the processes of the web view, and the configuration requires it.
+        /// The system cannot sandbox the web view's processes, and the configuration requires a sandbox.
         public static let noSandbox = Code(rawValue: "noSandbox")
-        /// The separate process of a page failed. In a web view, the process of the page ended or the first page failed
-        /// to load, more often in a row than the configuration allows.
+        /// The separate process of a page failed, or a web view failed more often in a row than the configuration
+        /// allows. A web view fails when the page's process ends or when the first page cannot be loaded.
         public static let pageFailed = Code(rawValue: "pageFailed")
         /// The operation requires a page, but the engine is not running.
         public static let notRunning = Code(rawValue: "notRunning")
@@ -42,7 +42,7 @@ public struct JSBridgeError: Error, Sendable, Hashable, CustomStringConvertible 
     public let code: Code
     /// The source that failed.
     public let source: SourceName
-    /// A sentence that describes the error and its remedy.
+    /// A sentence that describes the error and how to fix it.
     public let detail: String
 
     package init(_ code: Code, _ detail: String, source: SourceName) {
@@ -51,12 +51,12 @@ public struct JSBridgeError: Error, Sendable, Hashable, CustomStringConvertible 
         self.detail = detail
     }
 
-    /// Returns the error of a run that was started while another one is active.
+    /// Returns the error for a run that is started while another run is active.
     static func alreadyRunning(_ source: SourceName) -> JSBridgeError {
         JSBridgeError(.alreadyRunning, "the engine is already running; create one engine per page", source: source)
     }
 
-    /// Returns the error of a turn that exceeded `limit`.
+    /// Returns the error for a turn that exceeded `limit`.
     static func overrun(_ limit: Duration, source: SourceName) -> JSBridgeError {
         JSBridgeError(.executionTimeLimit, "a script ran for \(limit) without returning", source: source)
     }
@@ -65,7 +65,7 @@ public struct JSBridgeError: Error, Sendable, Hashable, CustomStringConvertible 
     public var description: String { "source \(source): \(detail)" }
 }
 
-/// A checker of an engine's configuration. Every error that it throws is `invalidConfiguration`.
+/// Checks an engine's configuration. Every error that it throws has the code `invalidConfiguration`.
 struct ConfigurationCheck {
     let source: SourceName
 
@@ -73,7 +73,7 @@ struct ConfigurationCheck {
         guard isValid else { throw JSBridgeError(.invalidConfiguration, detail(), source: source) }
     }
 
-    /// - Parameter name: The subject of the error's sentence, which states the range.
+    /// - Parameter name: The subject of the error message, which also states the range.
     func require(_ value: Int, in range: ClosedRange<Int>, _ name: String) throws(JSBridgeError) {
         try require(range.contains(value), "\(name) must be \(range.lowerBound) to \(range.upperBound)")
     }

@@ -1,17 +1,17 @@
 public import SignalboxCore
 public import SignalboxRoutes
 
-/// The origin facts that the engine of a page reports for a message.
+/// The facts that a page's engine reports about the origin of a message.
 ///
-/// The access rules ``AccessRule/script(source:)`` and ``AccessRule/script(origin:mainFrameOnly:source:)`` check these
-/// facts, so that a plugin rarely has to read them itself.
+/// A plugin rarely needs to read them, because the access rules ``AccessRule/script(source:)`` and
+/// ``AccessRule/script(origin:mainFrameOnly:source:)`` check them.
 public struct ScriptFacts: OriginFacts {
     /// `script`.
     public static let kind = "script"
 
-    /// An engine's answer to a question about a frame.
+    /// An engine's answer to a yes-or-no question about a frame.
     public enum Knowledge: String, Sendable, Hashable, Encodable {
-        /// The fact is true of the frame.
+        /// The fact is true for the frame.
         case yes
         /// The fact is false for the frame.
         case no
@@ -21,15 +21,15 @@ public struct ScriptFacts: OriginFacts {
 
     /// The engine that ran the script, such as `JavaScriptCore`.
     public let engine: String
-    /// Whether the main frame of the page sent the message. A script without a page counts as the main frame.
+    /// Whether the message came from the page's main frame. A script without a page is treated as the main frame.
     public let isMainFrame: Knowledge
     /// The origin of the frame that sent the message.
     ///
-    /// The origin is `nil` if it is opaque (a file or a sandboxed frame), if the engine does not report it, or if there
-    /// is no page. A rule that names an origin never allows `nil`.
+    /// This is `nil` if the origin is opaque (a file or a sandboxed frame), if the engine does not report it, or if
+    /// there is no page. A rule that names an origin never allows `nil`.
     public let origin: WebOrigin?
 
-    /// Creates the facts of one frame and origin.
+    /// Creates the facts for one frame and its origin.
     package init(engine: String, isMainFrame: Knowledge, origin: WebOrigin? = nil) {
         self.engine = engine
         self.isMainFrame = isMainFrame
@@ -38,27 +38,27 @@ public struct ScriptFacts: OriginFacts {
 }
 
 extension AccessRule {
-    /// Allows messages of script sources from the main frame of a page.
+    /// Allows messages that script sources send from a page's main frame.
     ///
-    /// The rule denies a message if the engine does not report its frame.
+    /// The rule denies a message if the engine does not report which frame sent it.
     ///
-    /// - Parameter source: The only source to allow, or `nil` for every script source.
+    /// - Parameter source: The only source to allow, or `nil` to allow every script source.
     public static func script(source: SourceName? = nil) -> AccessRule {
         AccessRule("script in the main frame", naming: ScriptFacts.self, of: source) { $0.isMainFrame == .yes }
     }
 
-    /// Allows messages of script sources from frames of exactly this origin.
+    /// Allows messages that script sources send from frames with exactly this origin.
     ///
-    /// Use this rule for actions that only your own pages may call. Scheme, host and port must match in normal form, so
-    /// a subdomain is another origin, and so is the same host on another port or with `http`.
+    /// Use this rule for actions that only your own pages may call. The scheme, host and port must all match in normal
+    /// form. A subdomain is therefore a different origin, and so is the same host with a different port or with `http`.
     ///
-    /// The rule denies a frame whose origin is opaque or unknown, and every message of an engine without a page.
+    /// The rule denies a frame whose origin is opaque or unknown, and every message from an engine without a page.
     ///
     /// - Parameters:
     ///   - origin: The origin to allow, such as `try WebOrigin("https://app.example")`.
-    ///   - mainFrameOnly: Whether only the main frame of the page may send. The default is `true`. Otherwise every
-    ///     frame of the origin may send, including one that is embedded in a page of another origin.
-    ///   - source: The only source to allow, or `nil` for every script source.
+    ///   - mainFrameOnly: `true` to allow only the page's main frame; `false` to allow every frame with this origin,
+    ///     even one that is embedded in a page from a different origin. The default is `true`.
+    ///   - source: The only source to allow, or `nil` to allow every script source.
     public static func script(
         origin: WebOrigin,
         mainFrameOnly: Bool = true,

@@ -1,8 +1,8 @@
 import AdapterSupport
 import Synchronization
 
-/// The processor time of a thread, readable from other threads. It is unknown on Apple platforms, where no limit is
-/// enforced.
+/// Measures a thread's processor time, which other threads can read. It is unknown on Apple platforms, where no limit
+/// is enforced.
 final class ThreadTime: Sendable {
     #if canImport(Darwin)
     static var ofThisThread: Duration { .zero }
@@ -10,12 +10,12 @@ final class ThreadTime: Sendable {
     /// Starts measuring the calling thread.
     func begin() {}
 
-    /// The processor time of the thread, or `nil` if the time is unknown or the thread has ended.
+    /// The thread's processor time, or `nil` if the time is unknown or the thread has ended.
     var used: Duration? { nil }
     #else
     private let clock = Mutex<clockid_t?>(nil)
 
-    /// The processor time of the calling thread.
+    /// The calling thread's processor time.
     static var ofThisThread: Duration { time(of: CLOCK_THREAD_CPUTIME_ID) ?? .zero }
 
     /// Starts measuring the calling thread.
@@ -25,7 +25,7 @@ final class ThreadTime: Sendable {
         clock.withLock { $0 = id }
     }
 
-    /// The processor time of the thread, or `nil` if the time is unknown or the thread has ended.
+    /// The thread's processor time, or `nil` if the time is unknown or the thread has ended.
     var used: Duration? { clock.withLock { $0 }.flatMap(ThreadTime.time) }
 
     private static func time(of clock: clockid_t) -> Duration? {

@@ -2,7 +2,7 @@ import AdapterSupport
 package import SignalboxCore
 import Synchronization
 
-/// The callers in the program that wait for the answers of a page. This type is safe to use from any thread.
+/// Tracks the callers in the program that are waiting for a page's answers. Safe to use from any thread.
 package final class AnswerTable: Sendable {
     package typealias Answer = Result<Bytes?, PageCallError>
 
@@ -29,15 +29,15 @@ package final class AnswerTable: Sendable {
     /// Waits for the answer to a call.
     ///
     /// - Parameters:
-    ///   - ask: A closure that sends the call with the given number, or returns an error if it cannot.
-    ///   - ended: A closure that is called before the caller resumes, but not by ``failAll(isLast:)``. It may be called
-    ///     twice.
+    ///   - ask: A closure that sends the call with the given number, or returns an error if the call cannot be sent.
+    ///   - ended: A closure that is called before the caller resumes, unless ``failAll(isLast:)`` resumes it. It may be
+    ///     called twice.
     package func answer(
         within timeout: Duration,
         asking ask: (UInt64) -> PageCallError?,
         ended: @escaping @Sendable (UInt64) -> Void = { _ in }
     ) async -> Answer {
-        // The number is unique in the process, so that a late answer matches no caller.
+        // The number is unique within the process, so a late answer matches no caller.
         let number = lastCall.add(1, ordering: .relaxed).newValue
         return await withDeadline(timeout) { [self] end in
             finish(number, .failure(end == .cancelled ? .cancelled : .noAnswer(within: timeout)))
@@ -48,7 +48,7 @@ package final class AnswerTable: Sendable {
             if let error = Task.isCancelled ? .cancelled : ask(number) {
                 finish(number, .failure(error))
             } else if !isWaiting(number) {
-                // The wait ended before the call was sent, so the call has to be removed here.
+                // The wait ended before the call was sent, so the call must be removed here.
                 ended(number)
             }
         }
@@ -67,7 +67,8 @@ package final class AnswerTable: Sendable {
 
     private func isWaiting(_ number: UInt64) -> Bool { state.withLock { $0.callers[number] != nil } }
 
-    /// Resumes a caller. This method has no effect if the caller has already been resumed or belongs to another page.
+    /// Resumes a caller. This method has no effect if the caller has already been resumed or belongs to a different
+    /// page.
     package func finish(_ number: UInt64, _ answer: Answer) {
         guard let caller = state.withLock({ $0.callers.removeValue(forKey: number) }) else { return }
         caller.ended(number)
@@ -76,7 +77,7 @@ package final class AnswerTable: Sendable {
 
     /// Fails all waiting callers, because the page is gone.
     ///
-    /// - Parameter isLast: Whether to fail all future callers too.
+    /// - Parameter isLast: Whether to fail all future callers as well.
     package func failAll(isLast: Bool = false) {
         let callers = state.withLock { state in
             state.isClosed = state.isClosed || isLast
@@ -89,25 +90,25 @@ package final class AnswerTable: Sendable {
 
 private let lastCall = Atomic<UInt64>(0)
 
-/// The kind of answer that a page gives to a call, as bridge.js names it.
+/// How a page answered a call. The names are those used by bridge.js.
 package enum PageAnswerKind: String, Sendable {
     /// The listener returned a value.
     case returned
-    /// The listener threw, and the detail describes the error.
+    /// The listener threw. The detail describes the error.
     case threw
-    /// The return value of the listener has no JSON form, and the detail gives the reason.
+    /// The listener's return value has no JSON form. The detail gives the reason.
     case invalidReply
-    /// No listener exists, and the page has no room for another message without a listener.
+    /// There is no listener, and the page has no room for another message without one.
     case full
 }
 
 extension AnswerTable.Answer {
-    /// Creates the result of a call from the answer of the page.
+    /// Creates a call's result from the page's answer.
     ///
     /// - Parameters:
     ///   - kind: The kind that the page sent, or `nil` if it is unknown.
-    ///   - value: The JSON of the return value, or `nil` if the listener returned nothing.
-    ///   - detail: The text of the page about an error, which is truncated here.
+    ///   - value: The return value as JSON, or `nil` if the listener returned nothing.
+    ///   - detail: The page's description of an error, which is truncated here.
     ///   - limit: The maximum size of the value, in bytes.
     package init(_ kind: PageAnswerKind?, _ value: Bytes?, detail: @autoclosure () -> String, limit: Int) {
         func error(_ code: PageCallError.Code) -> Self {

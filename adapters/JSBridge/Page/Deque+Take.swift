@@ -1,7 +1,8 @@
 import DequeModule
 
 extension Deque {
-    /// Takes up to `count` elements that have at most `bytes` bytes together. A larger first element is taken alone.
+    /// Takes up to `count` elements from the front, with a total size of at most `bytes`. If the first element is
+    /// larger than that, it is taken alone.
     mutating func take(atMost count: Int, bytes: Int, size: (Element) -> Int) -> [Element] {
         var taken: [Element] = []
         var left = bytes

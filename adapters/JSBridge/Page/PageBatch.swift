@@ -1,23 +1,24 @@
 import AdapterSupport
 package import SignalboxCore
 
-/// A builder of message batches that every page engine uses. It is confined to the thread that collects the messages.
+/// Collects messages into batches, for every page engine. It is confined to the thread that collects the messages.
 package struct PageBatch: ~Copyable {
     private let limits: MessageLimits
     private var batch: ArrivalBatch
     private var receivedAt = WallTime(seconds: 0)
 
-    /// - Parameter pool: The pool that supplies the memory of batches.
+    /// - Parameter pool: The pool that supplies memory for batches.
     package init(limits: MessageLimits, pool: ArrivalPool = ArrivalPool()) {
         self.limits = limits
         batch = ArrivalBatch(pool: pool, limits: limits)
     }
 
-    /// The number of messages, and the size of their original texts in bytes.
+    /// The number of messages, and the total size of their original texts in bytes.
     package var count: Int { batch.count }
     package var byteCount: Int { batch.byteCount }
 
-    /// The rejection of a message that exceeds the size limit. The caller appends it with the beginning of the message.
+    /// The rejection for a message that exceeds the size limit. The caller appends it together with the beginning of
+    /// the message.
     package var tooLong: Result<Envelope, Outcome.Rejection> {
         let error = BodyError(.tooLarge, detail: "expected at most \(limits.bytes) bytes")
         return .failure(Outcome.Rejection(.malformed, error))
@@ -26,9 +27,9 @@ package struct PageBatch: ~Copyable {
     /// Appends a message.
     ///
     /// - Parameters:
-    ///   - envelope: The envelope with which to read the message, or the reason to reject it.
+    ///   - envelope: The envelope used to read the message, or the reason to reject it.
     ///   - timeout: The time within which the message must start, in milliseconds from the call, or 0 for no limit.
-    ///   - received: The time of receipt, or `nil` for the time of the first message in the batch.
+    ///   - received: The time of receipt, or `nil` to use that of the batch's first message.
     package mutating func append(
         _ json: UnsafeRawBufferPointer,
         as envelope: Result<Envelope, Outcome.Rejection>,
@@ -62,7 +63,7 @@ package struct PageBatch: ~Copyable {
         }
     }
 
-    /// Returns the messages that were appended since the last call, in order.
+    /// Returns the messages appended since the last call, in order.
     package mutating func take() -> [Arrival] {
         batch.take()
     }

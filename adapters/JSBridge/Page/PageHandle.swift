@@ -1,10 +1,10 @@
 public import SignalboxCore
 
-/// A handle with which the program sends messages to a page, calls it, and closes it.
+/// Sends messages to a page, calls it, and closes it.
 ///
-/// A plugin gets the page that called it from `context.page`. The page receives messages through its `signalbox.on`
-/// listeners. Messages that arrive before their listener wait in a bounded queue. A handle is safe to use from any
-/// thread.
+/// A plugin finds the page that called it in `context.page`. The page receives messages through its `signalbox.on`
+/// listeners. Messages that arrive before there is a listener for them wait in a bounded queue. A handle is safe to use
+/// from any thread.
 ///
 /// ```swift
 /// struct Receipt: Decodable, Sendable {
@@ -20,34 +20,37 @@ public final class PageHandle: Sender {
         self.port = port
     }
 
-    /// The title of the page, or `nil` if it has none.
+    /// The page's title, or `nil` if it has none.
     public var title: String? { port.title }
 
     /// Sends an action to the page without waiting for its listener. This method never blocks.
     ///
-    /// Use ``call(_:_:returning:timeout:)`` when the program needs the answer of the page.
+    /// Use ``call(_:_:returning:timeout:)`` when the program needs the page's answer.
     ///
     /// - Parameters:
-    ///   - action: The name to which the page listens.
+    ///   - action: The name that the page listens for.
     ///   - id: The identifier passed to the listener.
     ///   - body: The JSON body.
-    /// - Throws: `closed` if the page was closed or has failed, `full` if too many messages wait for the page, or
-    ///   `tooLarge` if the body exceeds the size limit of a message.
+    /// - Throws: One of these errors:
+    ///   - `closed` if the page was closed or has failed.
+    ///   - `full` if too many messages are waiting for the page.
+    ///   - `tooLarge` if the body exceeds the size limit for a message.
     public func send(_ action: ActionName, id: ActionID?, body: Bytes) throws(SendRefused) {
         guard body.count <= port.limits.bytes else { throw .tooLarge }
         try port.send(action, id: id, body: body)
     }
 
-    /// Calls a listener of the page and decodes the value that it returns, or the value of the promise that it returns.
+    /// Calls one of the page's listeners and decodes the value that it returns. If the listener returns a promise, the
+    /// promise's value is decoded.
     ///
-    /// A page answers between its turns. While a page is blocked in a call because the window of its source is full, it
-    /// answers no call. A plugin that such a page calls must therefore not wait for the page.
+    /// A page answers between its turns. It cannot answer while it is blocked in a call because its source's window is
+    /// full. A plugin that such a page calls must therefore not wait for the page.
     ///
     /// - Parameters:
-    ///   - action: The name to which the page listens.
-    ///   - body: The argument of the listener.
-    ///   - reply: The type of the decoded answer.
-    ///   - timeout: The maximum time to wait, which must be above zero.
+    ///   - action: The name that the page listens for.
+    ///   - body: The listener's argument.
+    ///   - reply: The type to decode the answer as.
+    ///   - timeout: The maximum time to wait. Must be above zero.
     /// - Throws: ``PageCallError`` if no answer arrives or the answer cannot be decoded. The code is `closed` if the
     ///   page ends first.
     public func call<Reply: Decodable & Sendable>(
@@ -58,7 +61,7 @@ public final class PageHandle: Sender {
     ) async throws(PageCallError) -> Reply {
         let answer = try await answer(of: action, body, timeout)
         let json = answer ?? Bytes("null")
-        // The engine has already enforced the limit of the configuration.
+        // The engine has already enforced the configured limit.
         let limits = MessageLimits(bytes: min(max(1, json.count), 1 << 30))
         do {
             return try Body(json: json, limits: limits).decode(reply)
@@ -67,9 +70,9 @@ public final class PageHandle: Sender {
         }
     }
 
-    /// Calls a listener of the page, waits until it completes, and discards the value that it returns.
+    /// Calls one of the page's listeners, waits until it completes, and discards the value that it returns.
     ///
-    /// - Throws: ``PageCallError``, as with a reply.
+    /// - Throws: ``PageCallError``, as for a call with a reply.
     public func call(
         _ action: ActionName,
         _ body: some Encodable,
@@ -78,10 +81,10 @@ public final class PageHandle: Sender {
         _ = try await answer(of: action, body, timeout)
     }
 
-    /// Ends the page and returns immediately.
+    /// Ends the page. This method returns immediately.
     ///
-    /// Calls in flight settle with an error, and the run of the source returns. Calling this method again has no
-    /// effect. A later run begins a new page.
+    /// Calls in flight fail with an error, and the source's run returns. Calling this method again has no effect. A
+    /// later run begins a new page.
     public func close() {
         port.close()
     }
@@ -107,33 +110,33 @@ public final class PageHandle: Sender {
 }
 
 extension ActionContext {
-    /// The page that sent the action, or `nil` if the action came from another kind of source.
+    /// The page that sent the action, or `nil` if the action came from a different kind of source.
     public var page: PageHandle? { sender as? PageHandle }
 }
 
-/// An error of a call to a page.
+/// An error thrown by a call to a page.
 public struct PageCallError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error. Later versions may add more.
     public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
         /// The name used in logs, such as `timeout`.
         public let rawValue: String
 
-        /// Creates a code by its name.
+        /// Creates a code with the given name.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
 
         /// The page ended before it answered, or the waiting task was cancelled.
         public static let closed = Code(rawValue: "closed")
-        /// Too many messages or calls wait for the page.
+        /// Too many messages or calls are waiting for the page.
         public static let full = Code(rawValue: "full")
         /// The message exceeds the page's size limit.
         public static let tooLarge = Code(rawValue: "tooLarge")
-        /// The argument of the call has no JSON form.
+        /// The call's argument has no JSON form.
         public static let invalidArgument = Code(rawValue: "invalidArgument")
-        /// No answer came in time, although the page may have received the call.
+        /// No answer came in time. The page may have received the call nevertheless.
         public static let timeout = Code(rawValue: "timeout")
-        /// The listener of the page threw, or its promise was rejected.
+        /// The page's listener threw, or its promise was rejected.
         public static let threw = Code(rawValue: "threw")
         /// The answer does not have the expected form.
         public static let invalidReply = Code(rawValue: "invalidReply")
@@ -159,40 +162,39 @@ public struct PageCallError: Error, Sendable, Hashable, CustomStringConvertible 
 extension PageCallError {
     /// The page is gone.
     package static let closed = PageCallError(.closed, "the page is gone")
-    /// The task of the caller was cancelled.
+    /// The caller's task was cancelled.
     static let cancelled = PageCallError(.closed, "the caller was cancelled")
 
     static func noAnswer(within timeout: Duration) -> PageCallError {
         PageCallError(.timeout, "no answer within \(timeout)")
     }
 
-    /// The maximum length of a detail that comes from the page, in characters.
+    /// The maximum length of a detail that a page supplies, in characters.
     static let longestDetail = 500
 }
 
-/// The connection from a ``PageHandle`` to the page of an engine. It is safe to use from any thread, and no requirement
-/// blocks.
+/// Connects a ``PageHandle`` to an engine's page. It is safe to use from any thread, and no requirement blocks.
 package protocol PagePort: AnyObject, Sendable {
-    /// The title of the page, or `nil` if it has none.
+    /// The page's title, or `nil` if it has none.
     var title: String? { get }
 
-    /// The limits of one message, which the handle enforces.
+    /// The limits for a single message. The handle enforces them.
     var limits: MessageLimits { get }
 
-    /// Sends a message to the page, in order.
+    /// Sends a message to the page. Messages keep their order.
     func send(_ action: ActionName, id: ActionID?, body: Bytes) throws(SendRefused)
 
-    /// Calls the page and returns its JSON answer, or `nil` if the listener returned nothing.
+    /// Calls the page and returns its answer as JSON, or `nil` if the listener returned nothing.
     ///
     /// The call finishes when the page answers, when the page ends, or after `timeout`.
     func call(_ action: ActionName, body: Bytes, timeout: Duration) async throws(PageCallError) -> Bytes?
 
-    /// Requests the end of the page. Calling this method again has no effect.
+    /// Ends the page. Calling this method again has no effect.
     func close()
 }
 
-/// The text of bridge.js for engines in other modules. The script evaluates to a function that takes a transport.
+/// The text of bridge.js, for engines in other modules. The script evaluates to a function that takes a transport.
 package enum BridgeScript {
-    /// The script, in UTF-8.
+    /// The script as UTF-8.
     package static var text: [UInt8] { PackageResources.bridge_js }
 }

@@ -2,7 +2,7 @@ import Logging
 import SignalboxCore
 import Synchronization
 
-/// A log of the console output, script errors and dropped messages of a page. It is safe to use from any thread.
+/// Logs a page's console output, script errors and dropped messages. Safe to use from any thread.
 final class PageLog: Sendable {
     private let logger: Logger
     private let counters: PageCounters
@@ -10,8 +10,8 @@ final class PageLog: Sendable {
     private let start = ContinuousClock.now
 
     /// - Parameters:
-    ///   - logger: The destination, to which the field `source` is added.
-    ///   - counters: The counters of all script errors, including those whose line was withheld.
+    ///   - logger: The logger to write to. The log adds the field `source` to it.
+    ///   - counters: The counters for all script errors, including those whose lines are withheld.
     init(_ logger: Logger, source: SourceName, linesPerSecond: Int, counters: PageCounters) {
         var logger = logger
         logger[metadataKey: "source"] = "\(source)"
@@ -20,7 +20,7 @@ final class PageLog: Sendable {
         limiter = Mutex(LogRateLimiter(lines: linesPerSecond))
     }
 
-    /// Logs an error that a script, timer or listener threw, or an unhandled promise rejection.
+    /// Logs an error thrown by a script, timer or listener, or an unhandled promise rejection.
     func failed(_ text: String) {
         counters.add(to: \.scriptErrors)
         write(.error, "script error: \(PageLogText.escaped(text))")
@@ -34,18 +34,19 @@ final class PageLog: Sendable {
         write(.warning, PageLogText.escaped(text))
     }
 
-    /// Logs the number of withheld lines, once a second or at the end.
+    /// Logs how many lines were withheld, once a second or at the end.
     func reportWithheld(at now: ContinuousClock.Instant = .now, isLast: Bool = false) {
         report(withheld: limiter.withLock { $0.takeWithheld(at: isLast ? nil : now - start) })
     }
 
-    /// Logs the number of lines that were withheld before they reached this log, and counts the errors among them.
+    /// Logs how many lines were withheld before they reached this log, and adds the script errors among them to the
+    /// counters.
     func report(withheld count: Int, errors unseen: Int = 0) {
         counters.add(unseen, to: \.scriptErrors)
         if count > 0 { logger.warning("\(count) lines of the page's console were withheld: over the limit per second") }
     }
 
-    /// Whether a report of withheld lines is due within a second.
+    /// Whether a report about withheld lines is due within a second.
     var hasWithheld: Bool { limiter.withLock { $0.withheld > 0 } }
 
     private func write(_ level: Logger.Level, _ text: String) {
@@ -56,8 +57,8 @@ final class PageLog: Sendable {
     }
 }
 
-/// Escapes text from a page for a single log line, and truncates the text to 4 KiB. Control characters, line and
-/// paragraph separators, and bidirectional formatting characters become `\u{...}`.
+/// Escapes text from a page so that it fits on a single log line, and truncates it to 4 KiB. Control characters, line
+/// and paragraph separators, and bidirectional formatting characters become `\u{...}`.
 enum PageLogText {
     static let maximumLength = 4_096
 

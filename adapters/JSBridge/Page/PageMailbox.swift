@@ -3,10 +3,10 @@ import DequeModule
 import SignalboxCore
 import Synchronization
 
-/// A queue of messages from the program to a page. It lives as long as the engine, and holds messages between runs.
+/// Queues messages from the program to a page. It lives as long as the engine, and keeps messages between runs.
 final class PageMailbox: PagePort {
     private struct State {
-        /// The current run of the page, if any.
+        /// The page's current run, if any.
         var reader: (any MailboxReader)?
         var title: String?
         var isRunning = false
@@ -17,7 +17,7 @@ final class PageMailbox: PagePort {
         var delivered: Set<UInt64> = []
     }
 
-    /// The title that the page has until a run replaces it.
+    /// The page's title until a run replaces it.
     private let configuredTitle: String?
     private let bound: Int
     private let callers: AnswerTable
@@ -25,8 +25,8 @@ final class PageMailbox: PagePort {
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - title: The title of the page.
-    ///   - bound: The maximum number of queued messages, and the maximum number of unanswered calls.
+    ///   - title: The page's title.
+    ///   - bound: The maximum number of queued messages, and also the maximum number of unanswered calls.
     init(title: String?, bound: Int, limits: MessageLimits) {
         configuredTitle = title
         self.bound = bound
@@ -63,7 +63,7 @@ final class PageMailbox: PagePort {
             guard !state.isClosed else { throw .closed }
             guard state.messages.count < bound else { throw .full }
             state.messages.append(message)
-            // The reader takes all messages at once, so it needs to be notified only of the first.
+            // The reader takes all messages at once, so only the first one needs a notification.
             return state.messages.count == 1 ? state.reader : nil
         }
         reader?.messagesArrived()
@@ -82,9 +82,9 @@ final class PageMailbox: PagePort {
 
     // MARK: - Called by the page
 
-    /// Begins a run of the page, unless another run is active.
+    /// Begins a run of the page.
     ///
-    /// - Returns: Whether the run may proceed, because no other run was active.
+    /// - Returns: `true` if the run may proceed; `false` if another run is active.
     func begin() -> Bool {
         state.withLock { state in
             guard !state.isRunning else { return false }
@@ -94,19 +94,20 @@ final class PageMailbox: PagePort {
         }
     }
 
-    /// Registers the reader, and notifies it if messages already wait.
+    /// Registers the reader, and notifies it if messages are already waiting.
     func attach(_ reader: any MailboxReader) {
         let (isClosed, hasMessages) = state.withLock { state in
             state.reader = reader
             return (state.isClosed, !state.messages.isEmpty)
         }
-        // A sender notifies the reader only of the first waiting message, which may have come before the reader.
+        // A sender notifies the reader only about the first waiting message, which may have arrived before the reader
+        // did.
         if hasMessages { reader.messagesArrived() }
         if isClosed { reader.close() }
     }
 
     /// Removes the reader and fails the calls that it has taken. Messages that it has not taken wait for the next page.
-    /// After a failure, waiting calls fail too, and the mailbox is closed until the next run.
+    /// If the run failed, waiting calls fail as well, and the mailbox stays closed until the next run.
     func detach(_ reader: any MailboxReader, hasFailed: Bool) {
         let failed = state.withLock { state -> [UInt64] in
             guard state.reader === reader else { return [] }
@@ -121,7 +122,7 @@ final class PageMailbox: PagePort {
         for number in failed { finish(number, .failure(.closed)) }
     }
 
-    /// Fails the calls that were taken by a document that is gone. Another document may follow it.
+    /// Fails the calls taken by a document that is gone. Another document may follow.
     func endDelivered() {
         for number in state.withLock({ PageMailbox.takeDelivered(&$0) }) { finish(number, .failure(.closed)) }
     }
@@ -131,12 +132,12 @@ final class PageMailbox: PagePort {
         return Array(state.delivered)
     }
 
-    /// Sets the title that the page has until its run ends.
+    /// Sets the page's title until its run ends.
     func setTitle(_ title: String?) {
         state.withLock { $0.title = title }
     }
 
-    /// Ends the run, so that the next one may begin.
+    /// Ends the run, so that the next one can begin.
     func end() {
         state.withLock { $0.isRunning = false }
     }
@@ -145,7 +146,7 @@ final class PageMailbox: PagePort {
     ///
     /// - Parameters:
     ///   - count: The maximum number of messages.
-    ///   - bytes: The maximum total size of their bodies. The first message is taken even if it is larger.
+    ///   - bytes: The maximum total size of the messages' bodies. The first message is taken even if it is larger.
     func takeMessages(atMost count: Int = .max, bytes: Int = .max) -> [PageMessage] {
         state.withLock { state in
             let taken = state.messages.take(atMost: count, bytes: bytes) { $0.body.count }
@@ -154,7 +155,7 @@ final class PageMailbox: PagePort {
         }
     }
 
-    /// Whether no message waits and no caller waits for an answer.
+    /// Whether no message is waiting and no caller is waiting for an answer.
     var isIdle: Bool { callers.isEmpty && state.withLock { $0.messages.isEmpty } }
 
     /// Resumes a caller with a result. This method has no effect if the call has already finished.
@@ -162,14 +163,14 @@ final class PageMailbox: PagePort {
         callers.finish(number, result)
     }
 
-    /// Removes a call whose caller no longer waits.
+    /// Removes a call whose caller is no longer waiting.
     private func ended(_ number: UInt64) {
         let reader = state.withLock { state in
             state.messages.removeAll { $0.number == number }
             state.delivered.remove(number)
             return state.reader
         }
-        // A page that ends when idle may be idle after this call.
+        // A page that ends when it is idle may be idle after this call.
         if callers.isEmpty { reader?.messagesArrived() }
     }
 }
@@ -179,10 +180,10 @@ struct PageMessage: Sendable {
     let action: ActionName
     let id: ActionID?
     let body: Bytes
-    /// The number of the call to answer, or 0 if the message needs no answer.
+    /// The number of the call to answer, or 0 if no answer is needed.
     let number: UInt64
 
-    /// Copies the action and the body, so that a queued message does not keep the memory of its batch alive.
+    /// Copies the action and the body, so that a queued message does not keep its batch's memory alive.
     init(_ action: ActionName, id: ActionID?, body: Bytes, number: UInt64) {
         self.action = action.copied()
         self.id = id?.copied()
@@ -191,9 +192,10 @@ struct PageMessage: Sendable {
     }
 }
 
-/// A running page that takes messages from a ``PageMailbox``. Its methods are called on any thread, and must not block.
+/// A running page that takes messages from a ``PageMailbox``. The methods may be called on any thread and must not
+/// block.
 protocol MailboxReader: AnyObject, Sendable {
-    /// Notifies the page that messages wait, or that no caller waits for an answer any longer.
+    /// Called when messages are waiting, or when no caller is waiting for an answer any longer.
     func messagesArrived()
 
     /// Ends the page immediately.

@@ -2,8 +2,8 @@ import AdapterSupport
 import Logging
 import SignalboxCore
 
-/// A run of a page. It evaluates the scripts, and then serves timers, answers and messages until the page ends. It is
-/// confined to the thread of the page.
+/// Runs a page. It evaluates the scripts, and then handles timers, answers and messages until the page ends. It is
+/// confined to the page's thread.
 final class HeadlessPage {
     private let run: PageRun
     let context: ScriptContext
@@ -12,8 +12,8 @@ final class HeadlessPage {
     private var functions: PageFunctions?
     private var buffer: [CChar] = []
     private var drainRounds = 0
-    /// The maximum number of `drain` rounds after everything else has settled, for a page that calls again in each
-    /// round.
+    /// The maximum number of `drain` rounds after everything else has settled. The limit matters for a page that calls
+    /// again in every round.
     private static let maximumDrainRounds = 100
 
     var configuration: JavaScriptCoreConfiguration { run.parts.configuration }
@@ -44,7 +44,7 @@ final class HeadlessPage {
         }
     }
 
-    /// Serves the page to its end. The page may end with the failure `executionTimeLimit` or `heapLimit` of its run.
+    /// Runs the page until it ends. If a limit is exceeded, the run fails with `executionTimeLimit` or `heapLimit`.
     func serve() {
         for script in configuration.scripts where !mustEnd && !control.isStopping {
             turn { context.evaluate(script.source, name: script.name) }
@@ -75,7 +75,7 @@ final class HeadlessPage {
         if !mustEnd && heap.isOver(context, at: now) { failForMemory() }
     }
 
-    /// Runs JavaScript and the microtasks that it queues.
+    /// Runs JavaScript, including the microtasks that it queues.
     private func turn(_ work: () -> ScriptResult) {
         context.limit.begin()
         control.countTurn()
@@ -92,7 +92,7 @@ final class HeadlessPage {
         if context.limit.wasOverMemory { failForMemory() }
     }
 
-    /// Whether the objects exceed the limit. This is also checked within turns, because a single turn can exhaust the
+    /// Whether the objects exceed the limit. This is also checked during turns, because a single turn can exhaust the
     /// memory.
     private var isOverMemory: Bool {
         heap.scriptRan()
@@ -109,7 +109,7 @@ final class HeadlessPage {
     private func pause() {
         var limit: Duration?
         if let next = [timers.nextDue(), heap.nextCheck].compactMap(\.self).min() { limit = max(.zero, next - .now) }
-        // The page learns soon that its calls were refused, but a page that calls again each time is throttled.
+        // The page soon learns that its calls were refused, but a page that keeps calling is throttled.
         if run.hasRefused { limit = .milliseconds(1) }
         if log.hasWithheld { limit = min(limit ?? .seconds(1), .seconds(1)) }
         control.wake.wait(for: limit)
@@ -129,7 +129,7 @@ final class HeadlessPage {
         return configuration.endsWhenIdle && timers.isEmpty && mailbox.isIdle
     }
 
-    /// Settles the calls of the page and releases its context.
+    /// Settles the page's calls and releases its context.
     private func finish() {
         context.limit.isLastTurn = true
         context.watch(slice: context.limit.slice)
@@ -141,7 +141,8 @@ final class HeadlessPage {
 }
 
 extension HeadlessPage {
-    /// Accepts a message from the script. The script blocks while the batch is full and the intake has no room.
+    /// Accepts a message from the script. While the batch is full and the intake has no room, this method blocks the
+    /// script.
     func post(_ handler: String?, _ json: borrowing ScriptText, number: UInt64, timeout: Double) {
         let limit = configuration.limits.bytes
         if json.length > limit {
@@ -154,23 +155,23 @@ extension HeadlessPage {
         if run.isFull { run.submitAll() }
     }
 
-    /// Finishes a call from the program with the answer of the page.
+    /// Finishes a call from the program with the page's answer.
     func answered(_ number: UInt64, _ kind: String, _ text: consuming ScriptText?) {
         let limit = configuration.limits.bytes
-        // One unit beyond the limit is enough to refuse an answer, because a unit takes at least one byte.
+        // One unit more than the limit is enough to refuse an answer, because a unit takes at least one byte.
         let text = text?.text(atMost: kind == "returned" ? limit + 1 : PageCallError.longestDetail)
         let kind = PageAnswerKind(rawValue: kind)
         mailbox.finish(number, AnswerTable.Answer(kind, text.map { Bytes($0) }, detail: text ?? "", limit: limit))
     }
 
-    /// Ends the script that called a native function, if the page must end immediately.
+    /// If the page must end immediately, ends the script that called a native function.
     func endScriptIfClosing() {
         if control.isClosing && !context.limit.isLastTurn { context.terminateSoon() }
     }
 }
 
-/// A queue of timers, ordered by due time and then by order of registration. It is pure, because the caller passes the
-/// time.
+/// A queue of timers, ordered by due time and then by order of registration. It has no side effects, because the caller
+/// passes the time.
 struct TimerQueue {
     typealias Instant = ContinuousClock.Instant
 
@@ -193,7 +194,7 @@ struct TimerQueue {
         return heap.first?.due
     }
 
-    /// Sets a timer, which replaces one with the same identifier.
+    /// Sets a timer, replacing any timer with the same identifier.
     mutating func schedule(_ id: Int, due: Instant) {
         serial += 1
         live[id] = serial
@@ -206,7 +207,7 @@ struct TimerQueue {
         live[id] = nil
     }
 
-    /// Takes the next timer that is due at `now` and was set no later than `last`. A timer that another timer sets
+    /// Takes the next timer that is due at `now` and was set no later than `last`. A timer that is set by another timer
     /// therefore waits for the next round.
     mutating func take(dueAt now: Instant, setBy last: UInt64) -> Int? {
         dropCancelled()
@@ -216,7 +217,7 @@ struct TimerQueue {
         return first.id
     }
 
-    /// The serial number of the timer that was set last.
+    /// The serial number of the most recently set timer.
     var lastSerial: UInt64 { serial }
 
     private mutating func dropCancelled() {

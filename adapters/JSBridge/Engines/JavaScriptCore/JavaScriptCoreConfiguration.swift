@@ -2,7 +2,7 @@ public import SignalboxCore
 
 /// The scripts and limits of a headless page.
 ///
-/// Set ``process`` to run the scripts in a separate process instead of in the program.
+/// Set ``process`` to run the scripts in a separate process instead of inside the program.
 ///
 /// ```swift
 /// let script = PageScript(name: "page.js", source: "signalbox.on('show', (body) => ({ shown: body.card }))")
@@ -10,48 +10,49 @@ public import SignalboxCore
 /// configuration.executionTimeLimit = .seconds(2)
 /// ```
 public struct JavaScriptCoreConfiguration: Sendable, Hashable {
-    /// The configured source of the arrivals.
+    /// The source name of the messages that the page sends.
     public var source: SourceName
-    /// The scripts, which run in this order in one global scope when the page begins.
+    /// The scripts. When the page starts, they run in this order in one global scope.
     public var scripts: [PageScript]
-    /// The value of ``PageHandle/title``, because a script has no document. The default is `nil`.
+    /// The title that ``PageHandle/title`` returns, because a headless page has no document. The default is `nil`.
     public var title: String?
-    /// Whether the page ends once no timer, call in flight or message to the page remains. The default is `false`.
+    /// Whether the page ends once it has no timers, no calls in flight, and no messages left to receive. The default is
+    /// `false`.
     public var endsWhenIdle = false
-    /// The maximum processor time of one turn. It is above zero and at most 1 h. The default is 10 s.
+    /// The maximum processor time of one turn. Must be above zero and at most 1 h; the default is 10 s.
     ///
-    /// A page that exceeds the limit is closed, but an endless promise chain may use several times as much before that.
-    /// The limit is not enforced on Apple platforms, where the required function is private.
+    /// A page that exceeds the limit is closed, although an endless promise chain may use several times the limit
+    /// before that happens. The limit is not enforced on Apple platforms, where the required function is private.
     public var executionTimeLimit: Duration = .seconds(10)
-    /// The maximum memory of the objects of the scripts, in bytes. It is at least 1 MiB. The default is 256 MiB.
+    /// The maximum memory of the scripts' objects, in bytes. Must be at least 1 MiB; the default is 256 MiB.
     ///
-    /// The memory is checked at most ten times a second, between turns and within them, and a page that stays over the
+    /// The memory is checked between turns and during them, at most ten times a second. A page that stays over the
     /// limit is closed. A single call into the library, such as a sort, is not interrupted. The limit is not enforced
     /// on Apple platforms.
     public var heapLimit = 256 * 1_024 * 1_024
-    /// The maximum number of timers, from 1 to 1,000,000. The default is 1,000. Beyond it, `setTimeout` throws a
-    /// `RangeError`.
+    /// The maximum number of timers, from 1 to 1,000,000. The default is 1,000. When the limit is reached, `setTimeout`
+    /// throws a `RangeError`.
     public var timerLimit = 1_000
-    /// The maximum number of calls and messages from the program that wait for the thread of the page, from 1 to
-    /// 1,000,000. The default is 1,000. Beyond it, a ``PageHandle`` throws `full`.
+    /// The maximum number of calls and messages from the program that can wait for the page's thread, from 1 to
+    /// 1,000,000. The default is 1,000. When the limit is reached, a ``PageHandle`` throws `full`.
     public var messagesToPage = 1_000
-    /// The maximum number of messages that wait in the page for a listener of `signalbox.on`, from 1 to 1,000,000. The
-    /// default is 256. Beyond it, the page logs and drops the oldest message. If that message was a call, the call
-    /// fails.
+    /// The maximum number of messages that can wait in the page for a `signalbox.on` listener, from 1 to 1,000,000. The
+    /// default is 256. When the limit is exceeded, the page logs and drops the oldest message. If that message was a
+    /// call, the call fails.
     public var messagesWithoutListener = 256
-    /// The maximum number of messages in one batch from the page, from 1 to 1,000. The default is 256. While the window
-    /// of the source is full, the script blocks in its `postMessage` or `call`.
+    /// The maximum number of messages in one batch from the page, from 1 to 1,000. The default is 256. While the
+    /// source's window is full, the page's `postMessage` and `call` block the script.
     public var batchMessages = 256
-    /// The limits of one message, in either direction.
+    /// The limits for a single message, in either direction.
     public var limits = MessageLimits()
-    /// The maximum number of `console` lines that are logged per second. It is at least 1. The default is 100. One
-    /// further line reports the number of lines that were withheld.
+    /// The maximum number of `console` lines logged per second. Must be at least 1; the default is 100. One extra line
+    /// reports how many lines were withheld.
     public var consoleLinesPerSecond = 100
 
-    /// The process that runs the scripts, or `nil` to run them in the program itself. The default is `nil`.
+    /// The process that runs the scripts, or `nil` to run them inside the program. The default is `nil`.
     public var process: ScriptProcess?
 
-    /// Creates the configuration of a page with these scripts and default limits.
+    /// Creates a configuration for a page with these scripts and default limits.
     public init(source: SourceName, scripts: [PageScript]) {
         self.source = source
         self.scripts = scripts
@@ -59,9 +60,9 @@ public struct JavaScriptCoreConfiguration: Sendable, Hashable {
 }
 
 extension JavaScriptCoreConfiguration {
-    /// Validates the range of every value.
+    /// Checks that every value is in range.
     ///
-    /// - Throws: ``JSBridgeError`` `invalidConfiguration` for the first invalid value, with its remedy.
+    /// - Throws: ``JSBridgeError`` `invalidConfiguration`, which describes the first invalid value and how to fix it.
     public func validate() throws(JSBridgeError) {
         let check = ConfigurationCheck(source: source)
         let isBounded = executionTimeLimit > .zero && executionTimeLimit <= .seconds(3_600)
@@ -81,15 +82,14 @@ extension JavaScriptCoreConfiguration {
     }
 }
 
-/// A script of a page, with the name that appears in errors.
+/// A script for a page, with the name that is shown in errors.
 public struct PageScript: Sendable, Hashable {
-    /// The name in errors, which have the form `name:line:column`. For a script from a file, it is the path of the
-    /// file.
+    /// The name shown in errors, which have the form `name:line:column`. For a script from a file, use the file's path.
     public let name: String
-    /// The JavaScript text, which runs as a classic script instead of a module.
+    /// The JavaScript text. It runs as a classic script, not as a module.
     public let source: String
 
-    /// Creates a script from text.
+    /// Creates a script from its text.
     public init(name: String, source: String) {
         self.name = name
         self.source = source

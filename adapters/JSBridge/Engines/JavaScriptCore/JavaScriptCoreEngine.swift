@@ -2,8 +2,10 @@ import AdapterSupport
 public import Logging
 public import SignalboxCore
 
-/// An engine for a page without a window. Scripts run in JavaScriptCore with `signalbox`, timers, `console` and
-/// `window.webkit.messageHandlers`, but without a DOM, `fetch`, navigation, modules or other browser features.
+/// Runs a page that has no window, using JavaScriptCore.
+///
+/// The scripts can use `signalbox`, timers, `console` and `window.webkit.messageHandlers`. There is no DOM, `fetch`,
+/// navigation, module support or any other browser feature.
 ///
 /// ```swift
 /// let script = PageScript(name: "page.js", source: "signalbox.on('show', (body) => ({ shown: body.card }))")
@@ -12,18 +14,18 @@ public import SignalboxCore
 /// try supervisor.add(engine)
 /// ```
 ///
-/// One thread per run executes all JavaScript. Each call is answered with its outcome, but messages are neither
-/// acknowledged nor redelivered. While the window of the source is full, the script blocks in its call.
+/// Each run executes all JavaScript on one thread. Every call is answered with its outcome, but messages are neither
+/// acknowledged nor redelivered. While the source's window is full, a call blocks the script.
 ///
-/// The first page of a process takes about 25 MB of resident memory, most of which belongs to the library. Each further
-/// page takes about 2 MB in addition to the objects of its scripts.
+/// The first page in a process takes about 25 MB of resident memory, most of which belongs to the library. Each
+/// additional page takes about 2 MB plus the memory of its scripts' objects.
 public final class JavaScriptCoreEngine: Adapter {
     /// The engine's configuration.
     public let configuration: JavaScriptCoreConfiguration
-    /// The page, which is the same for all runs.
+    /// The page, which stays the same across runs.
     ///
-    /// Messages that are sent between runs wait for the next run in a bounded queue. After ``PageHandle/close()``, the
-    /// page refuses messages until the next run begins.
+    /// Messages sent between runs wait in a bounded queue for the next run. After ``PageHandle/close()``, the page
+    /// refuses messages until the next run begins.
     public let page: PageHandle
     let mailbox: PageMailbox
     private let counters = PageCounters()
@@ -33,14 +35,14 @@ public final class JavaScriptCoreEngine: Adapter {
     /// Creates an engine and validates its configuration.
     ///
     /// - Parameters:
-    ///   - configuration: The scripts and limits of the page.
-    ///   - logger: The destination of script errors, `console` output and reports of dropped messages.
+    ///   - configuration: The page's scripts and limits.
+    ///   - logger: The logger for script errors, `console` output and reports of dropped messages.
     /// - Throws: ``JSBridgeError`` `invalidConfiguration`.
     public convenience init(_ configuration: JavaScriptCoreConfiguration, logger: Logger) throws(JSBridgeError) {
         try self.init(configuration, logger: logger, endProcess: nil)
     }
 
-    /// - Parameter endProcess: A closure that ends the process, for a process that has only this page. It is called
+    /// - Parameter endProcess: A closure that ends the process, for a process that runs only this page. It is called
     ///   when the library fails to end a turn that exceeded its limit.
     init(
         _ configuration: JavaScriptCoreConfiguration,
@@ -59,26 +61,28 @@ public final class JavaScriptCoreEngine: Adapter {
         page = PageHandle(port: mailbox)
     }
 
-    /// The configured source.
+    /// The source name from the configuration.
     public var source: SourceName { configuration.source }
 
-    /// The engine replies to each call, and delivers messages that the program pushes to the page.
+    /// The engine replies to every call, and delivers messages that the program pushes to the page.
     public var features: AdapterFeatures { [.replies, .pushes] }
 
     /// The number of script exceptions and unhandled promise rejections since the engine was created.
     public var scriptErrors: Int { counters.value.scriptErrors }
 
-    /// Runs the scripts, and then timers and answers, until the task is cancelled, the page is closed, or the page is
-    /// idle and ``JavaScriptCoreConfiguration/endsWhenIdle`` is set.
+    /// Runs the scripts, and then handles timers and answers until the page ends.
     ///
-    /// Each run is a new page. When the task is cancelled, the run stops gracefully. New calls are answered `drain`,
-    /// calls in flight get their outcome, and then the page ends. ``PageHandle/close()`` and the limits end the page
-    /// immediately and reject calls in flight with `closed`. In each case, the function returns once everything that
-    /// was submitted has settled.
+    /// The page ends when the task is cancelled, when the page is closed, or when it is idle and
+    /// ``JavaScriptCoreConfiguration/endsWhenIdle`` is set. Each run is a new page.
     ///
-    /// - Throws: ``JSBridgeError`` `alreadyRunning`, `noResources`, `executionTimeLimit` or `heapLimit`. With a
-    ///   separate process, the error may also be `pageFailed`. After `executionTimeLimit`, the thread of the page may
-    ///   remain if its script cannot be ended.
+    /// Cancelling the task stops the run gracefully: new calls are answered with `drain`, calls in flight receive their
+    /// outcomes, and then the page ends. ``PageHandle/close()`` and the limits end the page immediately and reject
+    /// calls in flight with `closed`. In every case, the function returns once everything that was submitted has
+    /// settled.
+    ///
+    /// - Throws: ``JSBridgeError`` `alreadyRunning`, `noResources`, `executionTimeLimit` or `heapLimit`. If the page
+    ///   runs in a separate process, the error can also be `pageFailed`. After `executionTimeLimit`, the page's thread
+    ///   may keep running if its script cannot be ended.
     public func run(into intake: any Intake) async throws {
         guard mailbox.begin() else { throw JSBridgeError.alreadyRunning(source) }
         defer { mailbox.end() }
@@ -91,14 +95,14 @@ public final class JavaScriptCoreEngine: Adapter {
         } catch {
             throw JSBridgeError(.noResources, error.description, source: source)
         }
-        // This task is unstructured, because the watch must continue while the task of the run is cancelled.
+        // This task is unstructured, because it must keep watching while the run's task is cancelled.
         let watch = Task { [configuration, endProcess] in
             let limit = configuration.executionTimeLimit
             if let endProcess {
                 await control.waitForOverrun(limit)
                 if !Task.isCancelled { endProcess(JSBridgeError.overrun(limit, source: configuration.source)) }
             } else if configuration.process == nil {
-                // A separate process has its own watch, and the program can kill it.
+                // A separate process has its own watch, and the program can kill the process.
                 await control.watch(limit)
             }
         }
@@ -113,7 +117,7 @@ public final class JavaScriptCoreEngine: Adapter {
         }
     }
 
-    /// Runs the page. This is the body of the page's thread.
+    /// Runs the page. This is the entry point of the page's thread.
     private func runPage(_ control: PageControl, _ intake: any Intake) throws(JSBridgeError) {
         control.processorTime.begin()
         let parts = PageRun.Parts(

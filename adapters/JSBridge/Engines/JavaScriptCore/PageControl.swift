@@ -2,23 +2,22 @@ import AdapterSupport
 import SignalboxCore
 import Synchronization
 
-/// The control of one run of a headless page, usable from any thread. It also receives the outcomes of the messages of
-/// the page.
+/// Controls one run of a headless page, and receives the outcomes of the page's messages. Safe to use from any thread.
 final class PageControl: SettlementSink, MailboxReader {
     private struct State {
         var settlements: [(token: UInt64, outcome: Outcome)] = []
-        /// The number of arrivals that are submitted and not settled.
+        /// The number of arrivals that have been submitted but not settled.
         var outstanding = 0
         var isDetaching = false
     }
 
-    /// The hand-off between the page's thread and the task of its run.
+    /// The hand-off between the page's thread and the run's task.
     let bridge: ThreadBridge<JSBridgeError>
     /// Whether the page must end immediately.
     private let closing = Atomic(false)
-    /// Whether a turn exceeded its limit and the engine did not end it.
+    /// Whether a turn exceeded its limit and the engine failed to end it.
     private let overrun = Atomic(false)
-    /// The number of turn boundaries, which is odd within a turn.
+    /// The number of times that a turn began or ended, which is odd during a turn.
     private let turns = Atomic(0)
     let processorTime = ThreadTime()
     private let state = Mutex(State())
@@ -29,14 +28,14 @@ final class PageControl: SettlementSink, MailboxReader {
     }
 
     var wake: WakeSignal { bridge.wake }
-    /// Whether the page ends once its calls in flight have their outcomes.
+    /// Whether the page ends once its calls in flight have received their outcomes.
     var isStopping: Bool { bridge.isStopping }
     var isClosing: Bool { closing.load(ordering: .relaxed) }
     var hasOverrun: Bool { overrun.load(ordering: .relaxed) }
 
     // MARK: - Any thread
 
-    /// Requests the immediate end of the page. Calling this method again has no effect.
+    /// Ends the page immediately. Calling this method again has no effect.
     func close() {
         closing.store(true, ordering: .relaxed)
         wake.wake()
@@ -46,7 +45,7 @@ final class PageControl: SettlementSink, MailboxReader {
         wake.wake()
     }
 
-    /// Requests the immediate end of the page, because its turn exceeded the limit.
+    /// Ends the page immediately, because a turn exceeded the limit.
     func endOverrun() {
         overrun.store(true, ordering: .relaxed)
         close()
@@ -77,27 +76,27 @@ final class PageControl: SettlementSink, MailboxReader {
 
     // MARK: - The thread
 
-    /// Takes the outcomes that were received since the last call, in order, in exchange for an empty array.
+    /// Takes the outcomes received since the last call, in order, and leaves an empty array in exchange.
     func exchange(_ settlements: inout [(token: UInt64, outcome: Outcome)]) {
         state.withLock { swap(&$0.settlements, &settlements) }
     }
 
-    /// Adds to the number of unsettled arrivals. A negative count withdraws arrivals that the intake has refused.
+    /// Adds to the number of unsettled arrivals. Use a negative count to subtract arrivals that the intake refused.
     func expect(_ count: Int) {
         state.withLock { $0.outstanding += count }
     }
 
-    /// Counts the beginning or the end of a turn.
+    /// Records that a turn begins or ends.
     func countTurn() {
         turns.wrappingAdd(1, ordering: .relaxed)
     }
 }
 
 extension PageControl {
-    /// Ends the page when a turn exceeds its limit and the engine fails to end the turn.
+    /// Ends the page when a turn exceeds its limit and the engine fails to end that turn.
     ///
     /// The engine misses endless promise chains, because each link enters the engine again. If the page makes no call
-    /// through which it could be ended, its thread is detached.
+    /// during which it could be ended, its thread is detached.
     ///
     /// - Parameter limit: The maximum processor time of a turn. The check runs every `2 * limit`, so a turn may use
     ///   several times as much.
@@ -107,13 +106,13 @@ extension PageControl {
             let time = timeOfTurn(since: &seen)
             guard time > limit * 1.5 else { continue }
             endOverrun()
-            // A long call within the library, such as a regular expression, ends by itself.
+            // A long call inside the library, such as a regular expression, ends by itself.
             if time > limit * 1.5 + max(limit, .seconds(1)) { return detachThread() }
         }
     }
 
-    /// Returns when a turn exceeds the limit by a second, which the library normally prevents, or when the task is
-    /// cancelled.
+    /// Returns when the task is cancelled, or when a turn exceeds the limit by a second, which the library normally
+    /// prevents.
     ///
     /// - Parameter limit: The maximum processor time of a turn. The check runs every tenth of the limit, but at most
     ///   ten times a second.
@@ -124,7 +123,7 @@ extension PageControl {
         }
     }
 
-    /// Returns the processor time that the current turn has used since it was first seen, or zero between turns.
+    /// Returns the processor time that the current turn has used since it was first observed, or zero between turns.
     private func timeOfTurn(since seen: inout (turn: Int, used: Duration)) -> Duration {
         guard let used = processorTime.used else { return .zero }
         let now = turns.load(ordering: .relaxed)

@@ -2,7 +2,7 @@ import AdapterSupport
 import Logging
 import SignalboxCore
 
-/// The functions of bridge.js and headless.js that the thread of the page calls, and the native functions that they
+/// The functions of bridge.js and headless.js that the page's thread calls, and the native functions that those scripts
 /// use.
 struct PageFunctions {
     private let context: ScriptContext
@@ -13,9 +13,9 @@ struct PageFunctions {
     private let fire: ScriptObject
     private let describing: ScriptObject
 
-    /// Sets up the globals of a page.
+    /// Sets up the page's globals.
     ///
-    /// - Throws: `noResources` if there is not enough memory for them.
+    /// - Throws: `noResources` if there is not enough memory.
     init(_ page: HeadlessPage) throws(JSBridgeError) {
         context = page.context
         let natives = PageFunctions.natives(of: page)
@@ -108,7 +108,7 @@ struct PageFunctions {
 }
 
 extension PageFunctions {
-    /// Creates the native functions for bridge.js and headless.js. They run on the thread of the page, inside
+    /// Creates the native functions for bridge.js and headless.js. They are called on the page's thread, from within
     /// JavaScript.
     static func natives(of page: HeadlessPage) -> ScriptObject? {
         let context = page.context
@@ -116,7 +116,7 @@ extension PageFunctions {
         context.set("timerLimit", of: natives, to: .number(Double(page.configuration.timerLimit)))
         let held = Double(page.configuration.messagesWithoutListener)
         context.set("messagesWithoutListener", of: natives, to: .number(held))
-        // The page outlives its context, and therefore it outlives all calls to these functions.
+        // The page outlives its context, so it also outlives every call to these functions.
         addTimers(natives, page)
         addLog(natives, page)
         addMessages(natives, page)
@@ -136,7 +136,7 @@ extension PageFunctions {
         }
     }
 
-    /// The maximum delay in milliseconds, as in browsers. The script has its own bound, but the page can change that
+    /// The maximum delay in milliseconds, as in browsers. The script has its own limit, but the page can change that
     /// one.
     private static let longestDelay = 2_147_483_647.0
 
@@ -147,7 +147,7 @@ extension PageFunctions {
             page.endScriptIfClosing()
         }
         page.context.set("failed", of: natives) { [unowned page] call in
-            // Rejections that the end of the page causes are not script errors.
+            // Rejections caused by the end of the page are not script errors.
             guard !page.context.limit.isLastTurn, let text = call.text(0)?.text(atMost: PageLogText.maximumLength)
             else {
                 return

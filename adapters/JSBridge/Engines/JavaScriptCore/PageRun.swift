@@ -1,10 +1,10 @@
 import AdapterSupport
 import SignalboxCore
 
-/// A run of a headless page in this process or another one. It holds the calls without an outcome, the batch to submit
-/// next, and the failure of the run. It is confined to the thread of the page.
+/// Tracks a run of a headless page, in this process or a separate one. It holds the calls that have no outcome yet, the
+/// next batch to submit, and the run's failure. It is confined to the page's thread.
 final class PageRun {
-    /// The dependencies of a run.
+    /// The objects that a run depends on.
     struct Parts {
         let configuration: JavaScriptCoreConfiguration
         let control: PageControl
@@ -17,17 +17,17 @@ final class PageRun {
     let parts: Parts
     private let origin: Origin
     private var batch: PageBatch
-    /// The arrivals for which the intake had no room.
+    /// The arrivals that the intake had no room for.
     private var waiting: ArraySlice<Arrival> = []
     private var inFlight: Set<UInt64> = []
     private var refused: [UInt64] = []
     private var settlements: [(token: UInt64, outcome: Outcome)] = []
     private var lastHandler: (text: String, envelope: Envelope)?
-    /// Whether messages are accepted. This is `false` in the last turn of the page.
+    /// Whether messages are accepted. This is `false` during the page's last turn.
     var isOpen = true
     private(set) var failure: JSBridgeError?
 
-    /// The size in bytes at which a batch is submitted even if it has fewer messages than the maximum.
+    /// The size in bytes at which a batch is submitted, even if it could hold more messages.
     private static let batchBytes = 1_048_576
 
     private var control: PageControl { parts.control }
@@ -39,21 +39,20 @@ final class PageRun {
         origin = Origin(source: parts.configuration.source, facts: facts)
     }
 
-    /// The number of messages that are submitted or batched and have no outcome yet.
+    /// The number of messages that have been batched or submitted and have no outcome yet.
     var unsettled: Int { inFlight.count }
 
-    /// Whether the page still has to be notified of refused messages.
+    /// Whether the page has yet to be notified of refused messages.
     var hasRefused: Bool { !refused.isEmpty }
 
-    /// Whether the batch must be submitted before the page may send more messages.
+    /// Whether the batch must be submitted before the page can send more messages.
     var isFull: Bool {
         !waiting.isEmpty || batch.count >= parts.configuration.batchMessages || batch.byteCount >= PageRun.batchBytes
     }
 
     // MARK: - Outcomes
 
-    /// Passes on the outcomes that were received since the last call, and `abandoned(drain)` for messages that were
-    /// refused.
+    /// Passes on the outcomes received since the last call, and `abandoned(drain)` for messages that were refused.
     func deliver(_ tell: (UInt64, Outcome) -> Void) {
         let refused = refused
         self.refused = []
@@ -65,14 +64,15 @@ final class PageRun {
 
     // MARK: - Ending
 
-    /// Records the failure that ends the page, unless the page already has one.
+    /// Records the failure that ends the page, unless a failure is already recorded.
     func fail(_ code: JSBridgeError.Code, _ detail: String) {
         if failure == nil { failure = JSBridgeError(code, detail, source: parts.configuration.source) }
     }
 
-    /// Ends the run of a page that takes no more work, and waits until everything that was submitted has settled.
+    /// Ends the run after its page has stopped accepting work, and waits until everything that was submitted has
+    /// settled.
     ///
-    /// - Throws: The failure of the run.
+    /// - Throws: The run's failure.
     func end() throws(JSBridgeError) {
         parts.mailbox.detach(control, hasFailed: failure != nil)
         parts.log.reportWithheld(isLast: true)
@@ -86,10 +86,11 @@ final class PageRun {
 
     // MARK: - Messages
 
-    /// Accepts a message from the page. A number whose earlier message has no outcome yet is ignored.
+    /// Accepts a message from the page. The message is ignored if an earlier message with the same number has no
+    /// outcome yet.
     ///
     /// - Parameters:
-    ///   - handler: The handler to which the message was posted, or `nil` for a standard envelope.
+    ///   - handler: The handler that the message was posted to, or `nil` for a standard envelope.
     ///   - isCut: Whether the bytes are only the beginning of a message that is too long.
     ///   - timeout: The time from the call to its deadline, in milliseconds, or 0 for no deadline.
     func post(_ handler: String?, _ json: UnsafeRawBufferPointer, isCut: Bool, number: UInt64, timeout: Double) {
@@ -113,9 +114,10 @@ final class PageRun {
 
     // MARK: - Submission
 
-    /// Submits as much as the intake has room for, and requests room for the rest. This method never blocks.
+    /// Submits as much as the intake has room for, and asks to be notified when there is room for the remaining
+    /// arrivals. This method never blocks.
     ///
-    /// - Parameter isLast: Whether to refuse the rest instead of waiting for room.
+    /// - Parameter isLast: Whether to refuse the remaining arrivals instead of waiting for room.
     func submit(isLast: Bool = false) {
         if waiting.isEmpty {
             guard batch.count > 0 else { return }
@@ -134,11 +136,11 @@ final class PageRun {
         if isLast || mustRefuse { refuseWaiting() } else { control.bridge.room.want() }
     }
 
-    /// Submits everything. This method blocks the thread, and with it the script, while the intake has no room.
+    /// Submits everything. While the intake has no room, this method blocks the thread and therefore the script.
     func submitAll() {
         submit()
         guard !waiting.isEmpty else { return }
-        // A wake-up that is consumed here may have announced other work.
+        // A wake-up consumed here may have announced other work.
         defer { control.wake.wake() }
         while !waiting.isEmpty {
             if control.bridge.room.answer == .unknown, !mustRefuse { control.wake.wait(for: nil) }
@@ -146,10 +148,10 @@ final class PageRun {
         }
     }
 
-    /// Whether to stop waiting for room, because the intake gives no answer once the run is stopping.
+    /// Whether to stop waiting for room. Once the run is stopping, the intake no longer answers requests for room.
     private var mustRefuse: Bool { control.isStopping || control.isClosing }
 
-    /// Answers the messages that the intake has refused. When the page closes, its end answers them instead.
+    /// Answers the messages that the intake refused. If the page is closing, they are answered when it ends instead.
     private func refuseWaiting() {
         control.expect(-waiting.count)
         for arrival in waiting {

@@ -6,8 +6,7 @@ import CJavaScriptCore
 
 /// A JavaScript global scope with its own heap, confined to one thread.
 ///
-/// The owner must call ``release()``. After that, the texts, kept objects and native functions of the context are
-/// invalid.
+/// The owner must call ``release()``. After that, the context's texts, kept objects and native functions are invalid.
 final class ScriptContext {
     let group: JSContextGroupRef
     let reference: JSGlobalContextRef
@@ -36,7 +35,8 @@ final class ScriptContext {
         watch(slice: limit.slice)
     }
 
-    /// Releases the scope. When this method returns, all finalizers have run and nothing refers to this object.
+    /// Releases the scope. When this method returns, all finalizers have run and nothing refers to this object any
+    /// longer.
     func release() {
         for object in kept { JSValueUnprotect(reference, object) }
         kept = []
@@ -48,7 +48,7 @@ final class ScriptContext {
 
     // MARK: - Calling JavaScript
 
-    /// Runs a script. The errors of the script have its name as `sourceURL`.
+    /// Runs a script. Errors that the script throws have its name as their `sourceURL`.
     func evaluate(_ source: String, name: String) -> ScriptResult {
         let script = ScriptText(source)
         let url = ScriptText(name)
@@ -59,7 +59,7 @@ final class ScriptContext {
 
     /// Calls a function with at most five arguments.
     func call(_ function: ScriptObject, _ arguments: ScriptArgument...) -> ScriptResult {
-        // The arguments are on the stack, because the garbage collector does not scan the storage of an array.
+        // The arguments are kept on the stack, because the garbage collector does not scan an array's storage.
         withUnsafeTemporaryAllocation(of: JSValueRef?.self, capacity: 5) { room in
             var count = 0
             for argument in arguments.prefix(5) {
@@ -79,7 +79,8 @@ final class ScriptContext {
         }
     }
 
-    /// Makes JavaScript callable after its termination, because a termination in a microtask also ends the next call.
+    /// Makes JavaScript callable again after it was ended. Without this, an ending in a microtask would also end the
+    /// next call.
     func clearTermination() {
         if limit.hasEnded { _ = evaluate("0", name: "") }
     }
@@ -109,7 +110,7 @@ final class ScriptContext {
 
     // MARK: - Objects
 
-    /// Keeps the object of a value until the context is released. Returns `nil` if the value is not an object.
+    /// Keeps a value's object until the context is released. Returns `nil` if the value is not an object.
     func keep(_ value: ScriptValue) -> ScriptObject? {
         guard JSValueIsObject(reference, value.reference) else { return nil }
         let object = JSValueToObject(reference, value.reference, nil)
@@ -124,7 +125,7 @@ final class ScriptContext {
         JSObjectMake(reference, nil, nil).flatMap { keep(ScriptValue(reference: $0)) }
     }
 
-    /// Returns a member of an object and keeps it.
+    /// Returns an object's member and keeps it.
     func member(_ name: String, of object: ScriptObject) -> ScriptObject? {
         let name = ScriptText(name)
         let value = JSObjectGetProperty(reference, object.reference, name.reference, nil)
@@ -138,8 +139,8 @@ final class ScriptContext {
 
     /// Adds a member function that calls the program.
     ///
-    /// - Parameter body: A closure that is called on this thread, inside the JavaScript that calls the function. It is
-    ///   released with the context.
+    /// - Parameter body: A closure that is called on this thread, from within JavaScript. It is released with the
+    ///   context.
     func set(_ name: String, of object: ScriptObject, calling body: @escaping (NativeCall) -> Void) {
         let native = NativeFunction(body)
         natives.append(native)
@@ -155,8 +156,8 @@ final class ScriptContext {
     }
 }
 
-/// A function of the program that JavaScript calls. Its JavaScript object points to this object, so the context keeps
-/// this object as long as the function can be called.
+/// A function in the program that JavaScript can call. Its JavaScript object points to this object, so the context
+/// keeps this object as long as the function can be called.
 final class NativeFunction {
     fileprivate let body: (NativeCall) -> Void
 
@@ -164,7 +165,7 @@ final class NativeFunction {
         self.body = body
     }
 
-    /// Creates the class of the JavaScript objects for native functions. The caller must release it.
+    /// Creates the class for the JavaScript objects that represent native functions. The caller must release it.
     static func makeClass() -> JSClassRef? {
         var definition = JSClassDefinition()
         definition.callAsFunction = nativeFunctionCalled
@@ -186,7 +187,7 @@ private func nativeFunctionCalled(
     return JSValueMakeUndefined(context)
 }
 
-/// The arguments of a call from JavaScript to a native function. They are valid only during the call.
+/// The arguments of a call from JavaScript to a native function, valid only during the call.
 struct NativeCall {
     let context: JSContextRef
     let arguments: UnsafeBufferPointer<JSValueRef?>

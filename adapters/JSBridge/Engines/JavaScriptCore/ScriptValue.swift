@@ -6,7 +6,7 @@ import JavaScriptCore
 import CJavaScriptCore
 #endif
 
-/// A JavaScript value. It must stay on the stack of the page's thread, where the garbage collector finds it.
+/// A JavaScript value. It must stay on the stack of the page's thread, where the garbage collector can find it.
 struct ScriptValue {
     let reference: JSValueRef
 }
@@ -28,7 +28,7 @@ enum ScriptArgument {
     case null
     case number(Double)
     case text(String)
-    /// Text in UTF-8 that contains no NUL, such as JSON.
+    /// UTF-8 text without NUL, such as JSON.
     case utf8(Bytes)
     case value(ScriptValue)
     case object(ScriptObject)
@@ -49,7 +49,7 @@ struct ScriptText: ~Copyable {
         reference = JSStringCreateWithCharacters(units, units.count)
     }
 
-    /// Creates a string from UTF-8 that contains no NUL, such as JSON. The `buffer` is temporary storage.
+    /// Creates a string from UTF-8 text without NUL, such as JSON. The `buffer` is used as temporary storage.
     init(_ bytes: Bytes, by buffer: inout [CChar]) {
         buffer.removeAll(keepingCapacity: true)
         bytes.withUnsafeBytes { buffer.append(contentsOf: $0.lazy.map { CChar(bitPattern: $0) }) }
@@ -61,16 +61,17 @@ struct ScriptText: ~Copyable {
         JSStringRelease(reference)
     }
 
-    /// The number of UTF-16 code units. It is at least a third of the UTF-8 length in bytes, and at most that length.
+    /// The number of UTF-16 code units. It is never greater than the UTF-8 length in bytes, and never less than a third
+    /// of it.
     var length: Int { JSStringGetLength(reference) }
 
-    /// Returns the text, in which U+FFFD replaces each unpaired surrogate.
+    /// Returns the text, with each unpaired surrogate replaced by U+FFFD.
     func text(atMost limit: Int = .max) -> String {
         let units = UnsafeBufferPointer(start: JSStringGetCharactersPtr(reference), count: min(length, limit))
         return String(decoding: units, as: UTF16.self)
     }
 
-    /// Calls a closure with the text in UTF-8, or with no bytes if the text contains an unpaired surrogate.
+    /// Calls a closure with the text as UTF-8, or with no bytes if the text contains an unpaired surrogate.
     ///
     /// - Parameter body: A closure that receives the bytes, which are valid only during the call.
     func withUTF8<Result>(in buffer: inout [CChar], _ body: (UnsafeRawBufferPointer) -> Result) -> Result {

@@ -1,7 +1,7 @@
 #if canImport(JavaScriptCore)
 import JavaScriptCore
 
-// The functions that this requires are private on Apple platforms.
+// The functions needed for these limits are private on Apple platforms.
 extension ScriptContext {
     func watch(slice: Double) {}
     func terminateSoon() {}
@@ -13,27 +13,27 @@ extension ScriptContext {
 import CJavaScriptCore
 
 extension ScriptContext {
-    /// Sets the slice of processor time, in seconds, after which the library calls the turn limit.
+    /// Sets how much processor time, in seconds, passes before the library calls the turn limit.
     func watch(slice: Double) {
         // The limit belongs to this context, which is released after the group.
         let pointer = Unmanaged.passUnretained(limit).toOpaque()
         JSContextGroupSetExecutionTimeLimit(group, slice, sliceUsed, pointer)
     }
 
-    /// Makes the library call the turn limit as soon as JavaScript continues. Native functions use this to end their
-    /// caller.
+    /// Makes the library call the turn limit as soon as JavaScript continues. Native functions use this to end the
+    /// script that called them.
     func terminateSoon() {
         watch(slice: 0)
     }
 
-    /// Registers a function that receives the promise and the reason of each rejection that is still unhandled after
-    /// its turn.
+    /// Registers a function that is called for each promise rejection that is still unhandled after its turn. The
+    /// function receives the promise and the reason.
     func callOnRejection(_ function: ScriptObject) {
         JSGlobalContextSetUnhandledRejectionCallback(reference, function.reference, nil)
     }
 
-    /// Returns the memory of the objects, or `nil` if the library does not report it. The cost grows with the number of
-    /// objects.
+    /// Returns the memory that the objects use, or `nil` if the library does not report it. The cost grows with the
+    /// number of objects.
     func memoryInUse() -> ScriptMemory? {
         guard let statistics = JSGetMemoryUsageStatistics(reference),
             let size = number("heapSize", of: statistics), let capacity = number("heapCapacity", of: statistics)
@@ -58,45 +58,44 @@ private func sliceUsed(context: JSContextRef?, pointer: UnsafeMutableRawPointer?
     guard let pointer else { return false }
     let limit = Unmanaged<TurnLimit>.fromOpaque(pointer).takeUnretainedValue()
     if limit.sliceUsed() { return true }
-    // The library calls this function only once for each limit that is set.
+    // The library calls this function only once each time a limit is set.
     JSContextGroupSetExecutionTimeLimit(JSContextGetGroup(context), limit.slice, sliceUsed, pointer)
     return false
 }
 #endif
 
-/// The memory of a page's objects, in bytes.
+/// The memory used by a page's objects, in bytes.
 struct ScriptMemory {
-    /// The memory that includes the reserve of the heap and the objects that were freed since the last collection.
+    /// The memory including the heap's reserve and the objects that were freed since the last collection.
     let sinceCollection: Int
-    /// The memory that the last collection found in use.
+    /// The memory that was in use at the last collection.
     let afterCollection: Int
 }
 
-/// The time and memory limit of a turn, which also records whether JavaScript was ended. It is confined to the thread
-/// of the page.
+/// Limits the time and memory of a turn, and records whether JavaScript was ended. It is confined to the page's thread.
 ///
 /// The engine restarts its own count at each entry, and each microtask is an entry. The library therefore calls this
-/// limit after each slice, and the limit compares the processor time that the thread has used since the turn began.
+/// limit after every slice, and the limit compares the processor time that the thread has used since the turn began.
 final class TurnLimit {
-    /// The length of a slice in seconds. It bounds the delay until a running page ends.
+    /// The length of a slice in seconds, which bounds how long it takes to end a running page.
     let slice: Double
     private let limit: Duration
     private let mustEnd: () -> Bool
     private var began = Duration.zero
-    /// Whether JavaScript was ended since the last ``begin()``.
+    /// Whether JavaScript was ended since the last call to ``begin()``.
     private(set) var hasEnded = false
     /// Whether JavaScript was ended because the turn exceeded the time limit.
     private(set) var wasReached = false
     /// Whether JavaScript was ended because its objects exceeded the memory limit.
     private(set) var wasOverMemory = false
-    /// Returns whether the objects exceed the memory limit. The limit calls this closure between slices.
+    /// Returns whether the objects exceed the memory limit. Called between slices.
     var isOverMemory: () -> Bool = { false }
-    /// Whether this is the last turn of the page, which must run even though the page is ending.
+    /// Whether this is the page's last turn, which must run even though the page is ending.
     var isLastTurn = false
 
     /// - Parameters:
     ///   - limit: The maximum processor time.
-    ///   - mustEnd: A closure that returns whether the page must end. The limit calls it between slices.
+    ///   - mustEnd: A closure that returns whether the page must end. It is called between slices.
     init(_ limit: Duration, mustEnd: @escaping () -> Bool) {
         let seconds = Double(limit.components.seconds) + Double(limit.components.attoseconds) / 1e18
         slice = min(seconds, 0.02)
@@ -122,7 +121,7 @@ final class TurnLimit {
     }
 }
 
-/// A periodic check of the memory of a page. It is confined to the thread of the page.
+/// Checks a page's memory periodically. It is confined to the page's thread.
 struct HeapWatch {
     private let limit: Int
     private var next: ContinuousClock.Instant?
@@ -137,13 +136,13 @@ struct HeapWatch {
         isDue = true
     }
 
-    /// The time of the next check, or `nil` if nothing can have changed.
+    /// When to check next, or `nil` if nothing can have changed.
     var nextCheck: ContinuousClock.Instant? { isDue ? next : nil }
 
-    /// Returns whether the objects exceed the limit after garbage has been freed.
+    /// Returns whether the objects still exceed the limit after garbage has been freed.
     ///
-    /// The check runs at most every 100 ms. Its cost grows with the number of objects, so it runs less often, down to
-    /// once a second, if it would otherwise take more than a fiftieth of the time.
+    /// The check runs at most every 100 ms. Its cost grows with the number of objects. If it would take more than a
+    /// fiftieth of the time, it runs less often, down to once a second.
     mutating func isOver(_ context: ScriptContext, at now: ContinuousClock.Instant) -> Bool {
         guard isDue else { return false }
         guard let due = next else {

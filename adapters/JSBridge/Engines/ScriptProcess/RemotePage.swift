@@ -2,8 +2,8 @@ import AdapterSupport
 import Logging
 import SignalboxCore
 
-/// A run of a page in a separate process, with which it exchanges calls and outcomes. It is confined to the thread of
-/// the page.
+/// Runs a page in a separate process, and exchanges calls and outcomes with that process. It is confined to the page's
+/// thread.
 ///
 /// The process is not trusted. Its data is bounded and parsed again here, and its end is always detected.
 final class RemotePage {
@@ -11,15 +11,15 @@ final class RemotePage {
     private let limits: ScriptProcess
     private let child: ChildProcess
     private var reader: WorkerFrameReader
-    /// Whether the reader may hold complete frames.
+    /// Whether the reader might hold complete frames.
     private var holdsFrames = false
-    /// The bytes to write.
+    /// The bytes that have not been written yet.
     private var pending: [UInt8] = []
     private var hasSentStop = false
     private var hasEnded = false
     private var lastCheck = ContinuousClock.now
 
-    /// The interval between checks of the memory.
+    /// How often the memory is checked.
     private static let checkInterval: Duration = .milliseconds(50)
 
     private var parts: PageRun.Parts { run.parts }
@@ -31,13 +31,13 @@ final class RemotePage {
         self.run = run
         limits = process
         let configuration = run.parts.configuration
-        // The limit of a message, plus space for a name, a sentence, escapes and numbers.
+        // The size limit for a message, plus space for a name, a sentence, escapes and numbers.
         reader = WorkerFrameReader(limit: configuration.limits.bytes + 65_536)
         child = try ChildProcess(process, source: configuration.source)
     }
 
-    /// Serves the page to its end, and then kills the process. The page may end with the failure `executionTimeLimit`,
-    /// `heapLimit` or `pageFailed` of its run.
+    /// Serves the page until it ends, and then kills the process. The run can fail with `executionTimeLimit`,
+    /// `heapLimit` or `pageFailed`.
     func serve() {
         let json = (try? BodyWriter.write(WorkerConfiguration(configuration))) ?? Bytes([])
         pending += WorkerFrame(kind: .begin, texts: [Array(json)]).bytes
@@ -80,12 +80,12 @@ final class RemotePage {
     // MARK: - From the page
 
     private func wait() {
-        // Reading pauses while the program has no room, so that the page blocks in its process.
+        // Reading pauses while the program has no room, which blocks the page in its process.
         let reads = !run.isFull && !holdsFrames
         var entries = [
             pollfd(
-                // The socket is omitted while reading pauses, because poll would report a closed socket at once every
-                // time.
+                // The socket is left out while reading is paused, because poll would keep reporting a closed socket
+                // immediately.
                 fd: reads ? child.socket : -1,
                 events: Int16(POLLIN) | Int16(pending.isEmpty ? 0 : POLLOUT),
                 revents: 0
@@ -107,7 +107,7 @@ final class RemotePage {
         holdsFrames = true
     }
 
-    /// Processes complete frames, until the page has sent as many calls as one batch holds.
+    /// Processes complete frames until the page has sent as many calls as one batch can hold.
     private func takeFrames() {
         do throws(WorkerFrameError) {
             while holdsFrames, !hasEnded, !run.isFull {

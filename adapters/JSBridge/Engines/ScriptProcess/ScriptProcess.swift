@@ -1,15 +1,19 @@
 import AdapterSupport
 import SignalboxCore
 
-/// A separate process for the scripts of a page.
+/// A separate process that runs a page's scripts.
 ///
-/// Use a separate process when the scripts must not be able to exhaust the memory of the program. Inside the program,
-/// the memory of a script is bounded only when the engine checks it, and a single call into the engine, such as sorting
-/// a huge array, can be neither interrupted nor bounded. A process can be killed in all these cases. This happens when
-/// its resident memory exceeds a limit (checked 20 times a second), when its page is closed, or when the program ends.
+/// Use a separate process when the scripts must not be able to exhaust the program's memory. Inside the program, a
+/// script's memory is bounded only when the engine checks it. A single call into the engine, such as sorting a huge
+/// array, can be neither interrupted nor bounded.
 ///
-/// The process inherits only the language, the time zone and the search paths of the environment. It has no files
-/// except standard error, and one socket.
+/// A separate process, in contrast, can be killed at any time. It is killed when:
+/// - its resident memory exceeds a limit, which is checked 20 times a second,
+/// - its page is closed, or
+/// - the program ends.
+///
+/// The process inherits only the language, the time zone and the search paths from the environment. Its only open files
+/// are standard error and one socket.
 ///
 /// ```swift
 /// var process = ScriptProcess(program: "/usr/local/bin/page-worker")
@@ -17,25 +21,25 @@ import SignalboxCore
 /// configuration.process = process
 /// ```
 public struct ScriptProcess: Sendable, Hashable {
-    /// The absolute path of the program, which must call ``ScriptWorker/serve()`` first.
+    /// The program's absolute path. The program must first call ``ScriptWorker/serve()``.
     public var program: String
-    /// The arguments of the program.
+    /// The program's arguments.
     public var arguments: [String]
-    /// The maximum resident memory in bytes. It is at least 64 MiB. The default is 512 MiB.
+    /// The maximum resident memory in bytes. Must be at least 64 MiB; the default is 512 MiB.
     ///
-    /// The library itself takes about 60 MiB. A page whose process exceeds the limit ends with
+    /// The library alone takes about 60 MiB. If the process exceeds the limit, its page ends with
     /// ``JSBridgeError/Code/heapLimit``.
     public var memoryLimit = 512 << 20
 
-    /// Creates the configuration of a process that runs this program.
+    /// Creates a configuration that runs the given program.
     public init(program: String, arguments: [String] = []) {
         self.program = program
         self.arguments = arguments
     }
 }
 
-/// The program's side of the process of a page. It owns the socket, and observes memory and exit. It is confined to the
-/// thread of the page.
+/// The program's side of a page's process. It owns the socket, and watches the process's memory and exit. It is
+/// confined to the page's thread.
 final class ChildProcess {
     /// The environment variables that the process inherits.
     private static let variables = ["PATH", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "TZ"]
@@ -45,7 +49,7 @@ final class ChildProcess {
     private let id: pid_t
     private var status: Int32?
 
-    /// Starts the program with one end of a socket pair as its descriptor 3.
+    /// Starts the program, with one end of a socket pair as descriptor 3.
     ///
     /// - Throws: `noResources` if the system has no socket left or cannot start the program.
     init(_ process: ScriptProcess, source: SourceName) throws(JSBridgeError) {
@@ -92,8 +96,8 @@ final class ChildProcess {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, socket, WorkerSocket.descriptor)
-        // Libraries open some descriptors without O_CLOEXEC. It is no error to close a descriptor that is already
-        // closed.
+        // Some libraries open descriptors without O_CLOEXEC. Closing a descriptor that is already closed is not an
+        // error.
         for descriptor in openDescriptors where descriptor > WorkerSocket.descriptor {
             posix_spawn_file_actions_addclose(&actions, descriptor)
         }
@@ -126,7 +130,7 @@ final class ChildProcess {
         return found
     }
 
-    /// Makes the system kill the page instead of the program when memory runs out.
+    /// Makes the system kill the page's process rather than the program when memory runs out.
     private static func raiseOOMScore(_ id: pid_t) {
         #if os(Linux)
         let file = open("/proc/\(id)/oom_score_adj", O_WRONLY | O_CLOEXEC)
@@ -144,13 +148,13 @@ final class ChildProcess {
         // The socket itself has SO_NOSIGPIPE.
         let flags: Int32 = 0
         #else
-        // Without this flag, SIGPIPE would end this process once the process of the page has ended.
+        // Without this flag, SIGPIPE would end this process once the page's process has ended.
         let flags = Int32(MSG_NOSIGNAL)
         #endif
         return send(socket, bytes.baseAddress, bytes.count, flags)
     }
 
-    /// The resident memory in bytes, or `nil` if it is unknown.
+    /// The process's resident memory in bytes, or `nil` if it is unknown.
     var memory: Int? {
         #if os(Linux)
         let file = open("/proc/\(id)/statm", O_RDONLY | O_CLOEXEC)
@@ -167,7 +171,7 @@ final class ChildProcess {
         #endif
     }
 
-    /// Kills the process unless it has exited, and reaps it.
+    /// Kills the process if it is still running, and reaps it.
     ///
     /// - Returns: A description of how the process ended.
     @discardableResult func end() -> String {
@@ -181,7 +185,7 @@ final class ChildProcess {
         return waitStatus & 0x7F == 0 ? "with status \(waitStatus >> 8 & 0xFF)" : "by signal \(waitStatus & 0x7F)"
     }
 
-    /// Gives a process that has closed its socket a second to exit by itself, and then kills it.
+    /// Waits up to a second for a process that has closed its socket to exit, and then kills it.
     func reap() -> String {
         if status == nil {
             var found: Int32 = 0

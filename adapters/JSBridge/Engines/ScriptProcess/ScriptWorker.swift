@@ -3,7 +3,7 @@ import Logging
 import SignalboxCore
 import Synchronization
 
-/// The entry point of the process of a page. See ``ScriptProcess``.
+/// The entry point of a page's process. See ``ScriptProcess``.
 ///
 /// ```swift
 /// @main
@@ -16,7 +16,7 @@ import Synchronization
 public enum ScriptWorker {
     /// Serves one page over descriptor 3, and exits when the page ends.
     ///
-    /// The program that ``ScriptProcess`` names calls this function first, while no other thread runs.
+    /// Call this function first in the program that ``ScriptProcess`` names, while no other thread is running.
     public static func serve() async -> Never {
         limitResources()
         let socket = WorkerSocket()
@@ -24,7 +24,7 @@ public enum ScriptWorker {
         do throws(SystemResourceError) {
             let thread = try OwnedThread {
                 var page: WorkerPage?
-                // The first frame of the program may hold scripts of any length.
+                // The program's first frame can hold scripts of any length.
                 socket.readAll(limit: 1 << 30) { frame in
                     if let page { return page.take(frame) }
                     let first = WorkerPage(frame, socket)
@@ -48,7 +48,7 @@ public enum ScriptWorker {
         _exit(0)
     }
 
-    /// Limits files and core dumps, because a page needs no files and its memory must not end up in a core file.
+    /// Limits files and core dumps. A page needs no files, and its memory must not end up in a core file.
     private static func limitResources() {
         setLimit(RLIMIT_CORE, to: 0)
         setLimit(RLIMIT_FSIZE, to: 0)
@@ -71,18 +71,19 @@ public enum ScriptWorker {
     #endif
 }
 
-/// The page in its process. Its engine has an intake that sends to the program. It is confined to the reading thread.
+/// The page in its process. It runs an engine whose intake sends to the program. It is confined to the reading thread.
 private struct WorkerPage {
     private let socket: WorkerSocket
     private let intake: WorkerIntake
     private let engine: JavaScriptCoreEngine
-    /// The run of the page. The value of the task is the failure of the run.
+    /// The page's run. The task returns the run's failure, if any.
     let run: Task<JSBridgeError?, Never>
 
-    /// Begins the page with the configuration in the first frame from the program, or ends the process.
+    /// Starts the page with the configuration from the program's first frame. If the page cannot be started, this ends
+    /// the process.
     init(_ frame: WorkerFrame, _ socket: WorkerSocket) {
         let json = Bytes(frame.texts.first ?? [])
-        // The length of the text is also its limit, because the program is trusted.
+        // The text's length also serves as its limit, because the program is trusted.
         let limits = MessageLimits(bytes: max(json.count, 1))
         guard frame.kind == .begin,
             let received = try? Body(json: json, limits: limits).decode(WorkerConfiguration.self)
@@ -140,7 +141,7 @@ private struct WorkerPage {
     }
 }
 
-/// A log handler that sends its lines to the program as frames.
+/// Sends log lines to the program as frames.
 private struct WorkerLog: LogHandler {
     let socket: WorkerSocket
     var metadata: Logger.Metadata = [:]
@@ -163,7 +164,7 @@ private struct WorkerLog: LogHandler {
     }
 }
 
-/// The intake in the process of the page. It accepts all arrivals, because writing blocks until the program has room.
+/// The intake in a page's process. It accepts all arrivals, because writing blocks until the program has room.
 final class WorkerIntake: Intake {
     private let socket: WorkerSocket
     private let sinks = Mutex<[UInt64: any SettlementSink]>([:])
@@ -182,13 +183,13 @@ final class WorkerIntake: Intake {
 
     func room() async throws(SourceClosed) {}
 
-    /// Passes the outcome of a call to its sink.
+    /// Passes a call's outcome to its sink.
     func settled(_ frame: WorkerFrame) {
         guard let sink = sinks.withLock({ $0.removeValue(forKey: frame.number) }) else { return }
         sink.settle(frame.number, frame.outcome)
     }
 
-    /// Encodes the original bytes. The program parses them again, and ignores how this process has read them.
+    /// Encodes the original bytes. The program parses them again and does not rely on how this process read them.
     private static func frame(_ arrival: Arrival) -> WorkerFrame {
         var frame = WorkerFrame(kind: .call, number: arrival.token)
         frame.texts = [Array(arrival.original), []]
@@ -201,10 +202,10 @@ final class WorkerIntake: Intake {
             }
         case .failure(let rejection):
             if let error = rejection.bodyError {
-                // A third text marks a truncated message. The program finds every other error itself.
+                // A third text marks a truncated message. The program detects every other error itself.
                 if error.code == .tooLarge { frame.texts.append([]) }
             } else {
-                // This text is not the name of an action, and neither is that of the handler.
+                // This text is not a valid action name, and neither was the handler's name.
                 frame.texts[1] = Array("?".utf8)
             }
         }
@@ -212,15 +213,15 @@ final class WorkerIntake: Intake {
     }
 }
 
-/// The socket in the process of the page. Writing may block, and with it the script.
+/// The socket in a page's process. Writing can block, which also blocks the script.
 final class WorkerSocket: Sendable {
     /// The socket's descriptor.
     static let descriptor: Int32 = 3
 
     private let writing = Mutex(())
 
-    /// Writes the whole frame. Errors are ignored, because they mean that the program has ended. This method is safe to
-    /// call from any thread.
+    /// Writes a whole frame. Errors are ignored, because they mean that the program has ended. Safe to call from any
+    /// thread.
     func send(_ frame: WorkerFrame) {
         let bytes = frame.bytes
         writing.withLock { _ in

@@ -1,8 +1,8 @@
 import AdapterSupport
 import SignalboxCore
 
-/// A message between the program and the process of a page. It has a kind, two numbers, and up to four texts with their
-/// lengths.
+/// A message between the program and a page's process. It consists of a kind, two numbers, and up to four texts, each
+/// with its length.
 struct WorkerFrame: Equatable {
     enum Kind: UInt8 {
         // From the program.
@@ -13,12 +13,12 @@ struct WorkerFrame: Equatable {
         case answer, log, ended
     }
 
-    /// The number of bytes before the content of a frame, which are its length and its kind.
+    /// The number of bytes before a frame's content: its length and its kind.
     static let headBytes = 5
 
     let kind: Kind
     var number: UInt64 = 0
-    /// A second number, which is a timeout in microseconds or a log level.
+    /// A second number: a timeout in microseconds or a log level.
     var value: UInt64 = 0
     var texts: [[UInt8]] = []
 
@@ -46,9 +46,9 @@ struct WorkerFrame: Equatable {
     }
 }
 
-/// A reader of frames from a stream of bytes. An attacker may control the process that wrote the bytes.
+/// Reads frames from a stream of bytes. The process that wrote the bytes may be controlled by an attacker.
 struct WorkerFrameReader {
-    /// The maximum length of the content of a frame, in bytes.
+    /// The maximum length of a frame's content, in bytes.
     let limit: Int
     private var buffer: [UInt8] = []
     private var start = 0
@@ -67,7 +67,7 @@ struct WorkerFrameReader {
 
     /// Returns the next frame, or `nil` if it is not complete yet.
     ///
-    /// - Throws: ``WorkerFrameError`` if the bytes are not a frame. The reader must not be used afterwards.
+    /// - Throws: ``WorkerFrameError`` if the bytes are not a frame. Do not use the reader after that.
     mutating func next() throws(WorkerFrameError) -> WorkerFrame? {
         guard buffer.count - start >= WorkerFrame.headBytes else { return nil }
         let length = Int(UInt32(truncatingIfNeeded: littleEndian(start, bytes: 4)))
@@ -102,7 +102,7 @@ struct WorkerFrameReader {
     }
 }
 
-/// An error that is thrown for bytes that are not a frame.
+/// An error thrown for bytes that are not a frame.
 struct WorkerFrameError: Error {}
 
 extension [UInt8] {
@@ -111,7 +111,7 @@ extension [UInt8] {
     }
 }
 
-/// The configuration that the process of a page receives.
+/// The configuration that a page's process receives.
 struct WorkerConfiguration: Codable, Equatable {
     struct Script: Codable, Equatable {
         let name: String
@@ -122,7 +122,7 @@ struct WorkerConfiguration: Codable, Equatable {
     let title: String?
     let endsWhenIdle: Bool
     let turnMilliseconds: Int64
-    /// The values of ``numbers``.
+    /// The configured values for the properties in ``numbers``.
     let limits: [Int]
 
     private static let numbers: [any WritableKeyPath<JavaScriptCoreConfiguration, Int> & Sendable] = [
@@ -139,8 +139,8 @@ struct WorkerConfiguration: Codable, Equatable {
         limits = WorkerConfiguration.numbers.map { configuration[keyPath: $0] }
     }
 
-    /// The configuration with which the process runs the page. The name of the source is a placeholder, because only
-    /// the program needs it.
+    /// The configuration that the process uses to run the page. The source name is a placeholder, because only the
+    /// program needs the real one.
     var configuration: JavaScriptCoreConfiguration {
         var configuration = JavaScriptCoreConfiguration(
             source: "page",
@@ -154,12 +154,12 @@ struct WorkerConfiguration: Codable, Equatable {
     }
 }
 
-/// The encoding of outcomes for the process of a page. It contains only the facts that the page receives.
+/// Encodes outcomes for a page's process, including only the facts that the page receives.
 extension WorkerFrame {
-    /// Creates the frame of an outcome.
+    /// Creates a frame for an outcome.
     ///
-    /// The texts of a handled message are `handled` and the reply. Otherwise they are `rejected`, `failed` or
-    /// `abandoned`, followed by the code, the message and the path.
+    /// For a handled message, the texts are `handled` and the reply. For any other outcome, they are `rejected`,
+    /// `failed` or `abandoned`, followed by the code, the message and the path.
     init(settled number: UInt64, _ outcome: Outcome) {
         self.init(kind: .settled, number: number)
         if case .handled(let reply) = outcome {
@@ -170,7 +170,7 @@ extension WorkerFrame {
         }
     }
 
-    /// An outcome with the same result for the page. Texts in any other form count as a failure.
+    /// An outcome that has the same result for the page. Texts in any other form are treated as a failure.
     var outcome: Outcome {
         switch text(0) {
         case "handled": return .handled(reply: texts.count > 1 ? Bytes(texts[1]) : nil)

@@ -3,7 +3,7 @@ import Foundation
 import SignalboxCore
 import WebKit
 
-/// Passes the messages of a script world to a closure. The content controller retains this object, so the closure must
+/// Passes messages from a script world to a closure. The content controller retains this object, so the closure must
 /// not retain the page.
 final class ScriptReceiver: NSObject, WKScriptMessageHandler {
     private let received: @MainActor (WKScriptMessage) -> Void
@@ -48,7 +48,7 @@ final class RawReceiver: NSObject, WKScriptMessageHandlerWithReply {
         }
     }
 
-    /// Returns the JSON of a value, or `nil` for a value that is too deep or has no JSON form, such as a date.
+    /// Returns a value as JSON, or `nil` if the value is nested too deeply or has no JSON form, such as a date.
     private func json(_ body: Any) -> String? {
         guard isShallow(body), JSONSerialization.isValidJSONObject([body]),
             let data = try? JSONSerialization.data(withJSONObject: body, options: .fragmentsAllowed)
@@ -56,8 +56,8 @@ final class RawReceiver: NSObject, WKScriptMessageHandlerWithReply {
         return String(decoding: data, as: UTF8.self)
     }
 
-    /// Returns whether a value is safe for a recursive JSON writer, because a deep value could overflow the stack of
-    /// the writer.
+    /// Returns whether a value is shallow enough for a recursive JSON writer. A deep value could overflow the writer's
+    /// stack.
     private func isShallow(_ body: Any) -> Bool {
         var left: [(value: Any, depth: Int)] = [(body, 1)]
         while let (value, level) = left.popLast() {

@@ -1,8 +1,8 @@
 import SignalboxRoutes
 import Synchronization
 
-/// A queue of commands from the run, the program and the page for a web view on the main actor. One task on that actor
-/// performs them. This type is safe to use from any thread, and its methods never block.
+/// Queues commands from the run, the program and the page for a web view on the main actor, where one task performs
+/// them. Safe to use from any thread. Its methods never block.
 final class PageCommands: WebViewSurface {
     /// A command for the view.
     enum Command: Sendable, Hashable {
@@ -10,19 +10,19 @@ final class PageCommands: WebViewSurface {
         case evaluate
         case load(URLText)
         case reload
-        /// Reloads the page because its process has ended.
+        /// Reloads the page after its process has ended.
         case recover(after: Duration)
         /// Opens a window that the page requested.
         case open(Popup)
-        /// Closes the page. It is the last command.
+        /// Closes the page. This is always the last command.
         case end
     }
 
-    /// A window that a page requests.
+    /// A window that a page asked to open.
     struct Popup: Sendable, Hashable {
-        /// The URL as the engine reports it.
+        /// The URL as reported by the engine.
         let text: String
-        /// The page that requests the window, if it is known.
+        /// The page that asked for the window, if known.
         let page: URLText?
     }
 
@@ -30,7 +30,7 @@ final class PageCommands: WebViewSurface {
         var isEnded = false
         var isStopping = false
         var needsEvaluation = false
-        /// The latest load. It replaces a pending one, which it would stop anyway.
+        /// The most recent load. It replaces a pending load, which it would stop anyway.
         var load: Command?
         var popups: [Popup] = []
         var reader: CheckedContinuation<Command, Never>?
@@ -39,7 +39,7 @@ final class PageCommands: WebViewSurface {
     private let bound: Int
     private let state = Mutex(State())
 
-    /// - Parameter bound: The maximum number of requested windows that wait for a verdict.
+    /// - Parameter bound: The maximum number of requested windows that can wait for a verdict.
     init(bound: Int) {
         self.bound = bound
     }
@@ -52,7 +52,7 @@ final class PageCommands: WebViewSurface {
         add { $0.isEnded = true }
     }
 
-    /// Begins the graceful end, after which nothing more is loaded.
+    /// Begins the graceful end. Nothing more is loaded after that.
     func stop() {
         state.withLock { $0.isStopping = true }
     }
@@ -60,7 +60,7 @@ final class PageCommands: WebViewSurface {
     /// Whether loading has stopped.
     var isStopping: Bool { state.withLock { $0.isStopping || $0.isEnded } }
 
-    /// - Parameter command: A load, a reload or a recovery. It replaces a pending one.
+    /// - Parameter command: A load, a reload or a recovery. It replaces the pending one, if any.
     func load(_ command: Command) {
         add { $0.load = command }
     }

@@ -8,7 +8,7 @@ public import SignalboxRoutes
 import Synchronization
 public import WebKit
 
-/// An engine for a page in a `WKWebView` on Apple platforms. It is the counterpart of `WebKitGTKEngine` on Linux.
+/// Runs a page in a `WKWebView` on Apple platforms. This is the counterpart of `WebKitGTKEngine` on Linux.
 ///
 /// ```swift
 /// let page = try BridgeConfigurator().build(url: URLText("https://shop.example/"))
@@ -16,26 +16,28 @@ public import WebKit
 /// try supervisor.add(engine)
 /// ```
 ///
-/// The view lives on the main actor, which must not be blocked, so a command-line program has to run a main loop. The
-/// engine trusts a message only if it comes through a separate script world, from the main frame, and if the script and
-/// the frame report the same origin. Any other call of a handler has an unknown origin and is denied, unless a rule
+/// The view lives on the main actor, which must not be blocked. A command-line program therefore has to run a main
+/// loop.
+///
+/// The engine trusts a message only if it comes from the main frame through a separate script world, and if the script
+/// and the frame report the same origin. Any other handler call has an unknown origin and is denied, unless a rule
 /// explicitly allows such calls.
 ///
 /// This engine is compiled on Linux against a WebKit stub and is untested at run time. `docs/wkwebview.md` describes
 /// its limits.
 public final class WKWebViewEngine: Adapter {
-    /// An observer of navigation requests.
+    /// A closure that observes navigation requests.
     ///
-    /// The engine calls the observer on the task that requests the verdict, so the observer must not block. The request
-    /// is `nil` if the text is not a URL.
+    /// The observer is called on the task that requests the verdict, so it must not block. The request is `nil` if the
+    /// text is not a URL.
     public typealias NavigationObserver = @Sendable (NavigationRequest?, NavigationVerdict) -> Void
 
     /// The engine's configuration.
     public var configuration: WebViewConfiguration { host.configuration }
-    /// The page, which is the same for all runs. Messages wait in a bounded queue until a page has the bridge.
+    /// The page, which stays the same across runs. Messages wait in a bounded queue until a page has the bridge.
     public var page: PageHandle { host.page }
     private let host: WebViewHost
-    /// The commands of the current run.
+    /// The current run's commands.
     private let commands = Mutex<PageCommands?>(nil)
     @MainActor private var storedView: WKWebView?
     @MainActor private var currentPage: WebViewPage?
@@ -44,8 +46,8 @@ public final class WKWebViewEngine: Adapter {
     ///
     /// - Parameters:
     ///   - configuration: The page and its limits.
-    ///   - logger: The destination of script errors, page failures and reports of dropped messages.
-    ///   - navigations: An observer of each navigation request.
+    ///   - logger: The logger for script errors, page failures and reports of dropped messages.
+    ///   - navigations: A closure that observes each navigation request.
     /// - Throws: ``JSBridgeError`` `invalidConfiguration`.
     public init(
         _ configuration: WebViewConfiguration,
@@ -55,10 +57,10 @@ public final class WKWebViewEngine: Adapter {
         host = try WebViewHost(configuration, engine: "WKWebView", logger: logger, navigations: navigations)
     }
 
-    /// The configured source.
+    /// The source name from the configuration.
     public var source: SourceName { configuration.source }
 
-    /// The engine replies to each call, delivers messages that the program pushes, and asks for a verdict on each
+    /// The engine replies to every call, delivers messages that the program pushes, and asks for a verdict on every
     /// navigation.
     public var features: AdapterFeatures { [.replies, .pushes, .navigates] }
 
@@ -68,10 +70,10 @@ public final class WKWebViewEngine: Adapter {
     /// The number of uncaught script errors since the engine was created.
     public var scriptErrors: Int { host.counters.value.scriptErrors }
 
-    /// The view, which is the same for all runs and has the configured size.
+    /// The view. It stays the same across runs and has the configured size.
     ///
-    /// The program adds the view to a view hierarchy. While the engine runs, it owns the delegates and the content
-    /// controller of the view. Website data stays in memory as long as the engine exists.
+    /// Add the view to your view hierarchy. While the engine runs, it owns the view's delegates and content controller.
+    /// Website data stays in memory for as long as the engine exists.
     @MainActor public var view: WKWebView {
         if let storedView { return storedView }
         let (width, height) = configuration.display.size
@@ -83,15 +85,16 @@ public final class WKWebViewEngine: Adapter {
         return view
     }
 
-    /// Loads the URL of the configuration and serves the page until the task is cancelled, the page is closed, or the
-    /// page fails.
+    /// Loads the configured URL and serves the page until the task is cancelled, the page is closed, or the page fails.
     ///
-    /// When the task is cancelled, the run stops gracefully. New calls are answered `drain`, calls in flight get their
-    /// outcome, nothing more is loaded, and then the page ends. ``PageHandle/close()`` ends the page immediately. In
-    /// each case, the function returns once everything that was submitted has settled, and the view is empty.
+    /// Cancelling the task stops the run gracefully: new calls are answered with `drain`, calls in flight receive their
+    /// outcomes, nothing more is loaded, and then the page ends. ``PageHandle/close()`` ends the page immediately. In
+    /// every case, the function returns once everything that was submitted has settled and the view is empty.
     ///
-    /// - Throws: ``JSBridgeError``. The code is `alreadyRunning`, or `pageFailed` if the process of the page ended or
-    ///   the first page failed to load, more often in a row than ``WebViewConfiguration/reloads``.
+    /// - Throws: ``JSBridgeError`` with one of these codes:
+    ///   - `alreadyRunning` if another run is active.
+    ///   - `pageFailed` if the page failed more often in a row than ``WebViewConfiguration/reloads``. A failure means
+    ///     that the page's process ended, or that the first page could not be loaded.
     public func run(into intake: any Intake) async throws {
         guard host.mailbox.begin() else { throw JSBridgeError.alreadyRunning(source) }
         defer { host.mailbox.end() }
@@ -101,7 +104,7 @@ public final class WKWebViewEngine: Adapter {
         let run = WebViewRun(host, intake: intake, surface: commands)
         self.commands.withLock { $0 = commands }
         defer { self.commands.withLock { $0 = nil } }
-        // This task is unstructured, because it must continue while the task of the run is cancelled.
+        // This task is unstructured, because it must continue while the run's task is cancelled.
         let service = Task { await servePage(run, commands) }
         let result = await withTaskCancellationHandler {
             await outcome(of: run)
@@ -129,24 +132,24 @@ public final class WKWebViewEngine: Adapter {
 
     // MARK: - Requests from the program
 
-    /// Reloads the current or last page from its server. The new request is subject to the navigation chain.
+    /// Reloads the current page, or the last one, from its server. The new request is subject to the navigation chain.
     ///
-    /// This method returns immediately. It has no effect without a run.
+    /// This method returns immediately. It has no effect if the engine is not running.
     public func reload() {
         commands.withLock { $0 }?.load(.reload)
     }
 
     /// Replaces the current page if the navigation chain allows the URL.
     ///
-    /// This method returns immediately. It has no effect without a run.
+    /// This method returns immediately. It has no effect if the engine is not running.
     public func load(_ url: URLText) {
         commands.withLock { $0 }?.load(.load(url))
     }
 
     /// Captures an image of the page.
     ///
-    /// - Returns: A PNG (ISO/IEC 15948) that has the size of the view, in pixels of its screen.
-    /// - Throws: ``JSBridgeError``. The code is `notRunning`, or `snapshotFailed` if WebKit returned no image.
+    /// - Returns: A PNG image (ISO/IEC 15948) with the size of the view in screen pixels.
+    /// - Throws: ``JSBridgeError`` `notRunning`, or `snapshotFailed` if WebKit returned no image.
     public func snapshot() async throws(JSBridgeError) -> [UInt8] {
         guard let page = await currentPage else { throw notRunning }
         guard let picture = await page.takeSnapshot() else {
@@ -155,10 +158,10 @@ public final class WKWebViewEngine: Adapter {
         return picture
     }
 
-    /// Evaluates a script in the page's own world, for tests and examples that drive a page.
+    /// Evaluates a script in the page's own world. For tests and examples that drive a page.
     ///
-    /// - Returns: The value of the script as text.
-    /// - Throws: The error from WebKit, or ``JSBridgeError`` `notRunning` if there is no page.
+    /// - Returns: The script's value as text.
+    /// - Throws: The error reported by WebKit, or ``JSBridgeError`` `notRunning` if there is no page.
     package func evaluate(_ script: String) async throws -> String {
         guard let page = await currentPage else { throw notRunning }
         return try await page.evaluate(script)

@@ -4,8 +4,8 @@ import NavigationChain
 import SignalboxRoutes
 import WebKit
 
-/// Requests navigation verdicts and applies them. Each delegate method returns its answer, so each request gets exactly
-/// one.
+/// Requests navigation verdicts and applies them. Each request is answered exactly once, because the delegate methods
+/// return their answers.
 extension WebViewPage: WKNavigationDelegate {
     func webView(
         _ webView: WKWebView,
@@ -13,7 +13,7 @@ extension WebViewPage: WKNavigationDelegate {
     ) async -> WKNavigationActionPolicy {
         guard let text = navigationAction.request.url?.absoluteString else { return .cancel }
         guard let target = navigationAction.targetFrame else {
-            // The URL of a new window needs a verdict and is shown in this view, because there is no second view.
+            // A new window's URL needs a verdict and is then shown in this view, because there is no second view.
             requestNewWindow(text)
             return .cancel
         }
@@ -63,16 +63,16 @@ extension WebViewPage: WKNavigationDelegate {
         host.counters.add(to: \.navigationsUndecided)
     }
 
-    /// Requests a verdict and returns whether to load the text. This method also performs any other consequence of the
-    /// verdict.
+    /// Requests a verdict, and returns whether the text may be loaded. This method also carries out everything else
+    /// that the verdict implies.
     private func mayLoad(_ text: String, kind: NavigationKind, frame: FrameRole) async -> Bool {
         guard let verdict = await verdict(about: text, kind: kind, frame: frame, page: url) else { return false }
         guard verdict.policy == .allow, kind != .download, let url = verdict.url else {
             host.reportRefused(verdict, hasPage: self.url != nil)
             return false
         }
-        // Only the URL of the verdict may load. The text of the engine must therefore be in normal form, or be replaced
-        // by it.
+        // Only the verdict's URL may load. The engine's text must therefore be in normal form, or be replaced by the
+        // normal form.
         guard url.text == text else {
             if frame == .main, kind != .form { load(normalForm: url) }
             return false
@@ -80,7 +80,7 @@ extension WebViewPage: WKNavigationDelegate {
         return true
     }
 
-    /// Opens a new window of a page in this view. The load is subject to the navigation chain like any other.
+    /// Opens a page's new window in this view. The load is subject to the navigation chain, like any other.
     func open(_ popup: PageCommands.Popup) async {
         guard let verdict = await verdict(about: popup.text, kind: .newWindow, frame: .main, page: popup.page) else {
             return
@@ -113,7 +113,7 @@ extension WebViewPage: WKNavigationDelegate {
 }
 
 extension WebViewPage: WKUIDelegate {
-    /// Handles a window that a script requests. Links that open windows have been checked before.
+    /// Handles a script's request for a window. Links that open windows were already checked.
     func webView(
         _ webView: WKWebView,
         createWebViewWith configuration: WKWebViewConfiguration,

@@ -12,7 +12,7 @@ import UIKit
 import AppKit
 #endif
 
-/// The view during a run. It performs the commands of the run, and reports the events of the view to the run.
+/// Drives the view during a run. It performs the run's commands, and reports the view's events to the run.
 @MainActor final class WebViewPage: NSObject {
     private let view: WKWebView
     private let run: WebViewRun
@@ -20,9 +20,9 @@ import AppKit
     var host: WebViewHost { run.host }
     private let world = WKContentWorld.world(name: WebViewScripts.world)
     private var reloadPolicy: CrashReloadPolicy
-    /// The page that was committed last. Later navigations have it as their requesting page.
+    /// The page that was committed last. It is the requesting page for later navigations.
     private(set) var url: URLText?
-    /// The last URL that was loaded in place of a text that was not in normal form.
+    /// The last URL that was loaded to replace a text that was not in normal form.
     private var replacement: URLText?
     /// Whether a reload of the page is scheduled.
     private var isRecovering = false
@@ -61,7 +61,7 @@ import AppKit
     private func begin() {
         let page = WebViewScripts(host.configuration)
         let controller = view.configuration.userContentController
-        // The engine has exclusive use of the view while it runs, because scripts or handlers of another user could
+        // The engine needs exclusive use of the view while it runs, because someone else's scripts or handlers could
         // reach the page.
         controller.removeAllUserScripts()
         controller.removeAllScriptMessageHandlers()
@@ -80,7 +80,7 @@ import AppKit
     }
 
     private func add(_ scripts: WebViewScripts, to controller: WKUserContentController) {
-        // The relay comes first, because it receives the messages of the page's script.
+        // The relay comes first, because it receives the messages from the page's script.
         controller.addUserScript(script(scripts.relay, .atDocumentStart, in: world))
         controller.addUserScript(script(scripts.page, .atDocumentStart, in: .page))
         if let zoom = scripts.zoom { controller.addUserScript(script(zoom, .atDocumentEnd, in: world)) }
@@ -118,8 +118,8 @@ import AppKit
         evaluateScripts()
     }
 
-    /// Receives a text from the private world, if the text is from the main frame and claims the origin that WebKit
-    /// reports.
+    /// Receives a text from the private world. The text is accepted only if it comes from the main frame and claims the
+    /// origin that WebKit reports.
     private func received(_ message: WKScriptMessage) {
         guard isOpen, let text = message.body as? String else { return }
         let (claim, origin) = (ClaimedOrigin(in: text), message.frameInfo.securityOrigin)
@@ -148,7 +148,7 @@ import AppKit
         view.load(URLRequest(url: url))
     }
 
-    /// Loads the normal form of an allowed URL in place of the engine's text.
+    /// Loads the normal form of an allowed URL instead of the engine's text.
     ///
     /// This happens only once per URL. If the engine changes the normal form again, nothing is loaded.
     func load(normalForm url: URLText) {
@@ -157,7 +157,7 @@ import AppKit
         load(url.text)
     }
 
-    /// Sends a new request, so that form data is not sent again.
+    /// Sends a new request, so that form data is not submitted again.
     private func reload() {
         load((url ?? host.configuration.page.url).text)
     }
@@ -202,7 +202,7 @@ import AppKit
 
     func failed(_ error: any Error) {
         let error = error as NSError
-        // Loads that were stopped or refused are not failures of the page.
+        // A load that was stopped or refused is not a failure of the page.
         let isStopped = error.domain == NSURLErrorDomain && error.code == NSURLErrorCancelled
         let isRefused = error.domain == "WebKitErrorDomain" && error.code == 102
         guard isOpen, !isStopped, !isRefused else { return }
@@ -213,7 +213,7 @@ import AppKit
 }
 
 extension WebViewPage {
-    /// Returns an image of the view as PNG, or `nil` if WebKit returns no image.
+    /// Returns a PNG image of the view, or `nil` if WebKit returns no image.
     func takeSnapshot() async -> [UInt8]? {
         await withCheckedContinuation { waiting in
             view.takeSnapshot(with: nil) { image, _ in
@@ -232,7 +232,7 @@ extension WebViewPage {
     }
     #endif
 
-    /// Returns the value of a script in the page's own world, as text.
+    /// Evaluates a script in the page's own world, and returns its value as text.
     func evaluate(_ script: String) async throws -> String {
         let result = await withCheckedContinuation { waiting in
             view.evaluateJavaScript(script, in: nil, in: .page) { result in

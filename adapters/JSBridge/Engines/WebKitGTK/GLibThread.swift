@@ -3,22 +3,22 @@ import AdapterSupport
 import CWebKitGTK
 import Synchronization
 
-/// The thread of a process that runs GTK and all web views. There is only one, because GTK is confined to one thread.
-/// The first view starts it, and it lives as long as the process.
+/// The thread that runs GTK and all web views in a process. There is only one, because GTK is confined to a single
+/// thread. It starts with the first view and lives as long as the process.
 @globalActor
 actor GLibThread {
-    /// An error that prevents the thread or the display from opening.
+    /// An error that prevents the thread from starting or the display from opening.
     struct StartError: Error {
         let code: JSBridgeError.Code
         let detail: String
 
         static let noThread = StartError(code: .noResources, detail: "the system cannot create a thread")
-        /// Another part of the process, such as a GTK program, runs the default main context of GLib.
+        /// Another part of the process, such as a GTK program, runs GLib's default main context.
         static let contextTaken = StartError(
             code: .noResources,
             detail: "another part of the program runs GLib's main loop; a web view needs exclusive use of it"
         )
-        /// GTK finds no display.
+        /// GTK cannot find a display.
         static let noDisplay = StartError(
             code: .noDisplay,
             detail: "there is no display: run the program in a graphical session, or with a virtual display: "
@@ -27,7 +27,7 @@ actor GLibThread {
     }
 
     static let shared = GLibThread()
-    /// The start of the thread, or `nil` before the first attempt and after a failed one.
+    /// The attempt to start the thread, or `nil` before the first attempt and after a failed one.
     private static let started = Mutex<Promise<StartError?>?>(nil)
     private static let executor = GLibExecutor()
     @GLibThread private static var isPrepared = false
@@ -44,17 +44,17 @@ actor GLibThread {
     /// Whether the current thread is the GLib thread.
     static var isCurrent: Bool { executor.isCurrent }
 
-    /// Runs the closure on the thread, after the work that already waits.
+    /// Runs a closure on the thread, after any work that is already waiting.
     static func post(_ work: @escaping @GLibThread @Sendable () -> Void) {
         executor.post { assumeIsolated { work() } }
     }
 
-    /// Runs a closure for a callback of the library, which runs on the thread without static isolation.
+    /// Runs a closure inside a callback from the library, which is on the thread but has no static isolation.
     ///
     /// - Precondition: The current thread is the GLib thread.
     static func assumeIsolated<Value: Sendable>(_ work: @GLibThread () -> Value) -> Value {
         shared.preconditionIsolated()
-        // As in `MainActor.assumeIsolated`, the types differ only in their isolation, which has been checked.
+        // As in `MainActor.assumeIsolated`, the types differ only in their isolation, which has just been checked.
         return withoutActuallyEscaping(work) { unsafeBitCast($0, to: (() -> Value).self)() }
     }
 
@@ -80,27 +80,27 @@ actor GLibThread {
         g_main_loop_run(g_main_loop_new(nil, 0))
     }
 
-    /// Fails a start. Another start may follow it.
+    /// Makes an attempt to start the thread fail. Another attempt may follow.
     private static func end(_ start: Promise<StartError?>, _ error: StartError) {
         started.withLock { $0 = nil }
         start.set(error)
     }
 
-    /// Opens the display. This function may be called again after it has failed. Every other GTK function exits the
-    /// process if there is no display.
+    /// Opens the display. This function may be called again after a failure. Without a display, every other GTK
+    /// function would exit the process.
     @GLibThread
     private static func openDisplay() -> Bool {
         if !isPrepared {
             isPrepared = true
-            // Otherwise GTK would change how C functions in the whole process read and write numbers.
+            // Without this, GTK would change how C functions in the whole process read and write numbers.
             gtk_disable_setlocale()
         }
         return gtk_init_check(nil, nil) != 0
     }
 }
 
-/// An executor of jobs on the thread of GLib's default main context. It runs the jobs in order, between the events of
-/// the library.
+/// Executes jobs on the thread that runs GLib's default main context. The jobs run in order, between the library's
+/// events.
 final class GLibExecutor: SerialExecutor {
     private enum Work {
         case job(UnownedJob)
@@ -113,7 +113,7 @@ final class GLibExecutor: SerialExecutor {
         add(.job(UnownedJob(job)))
     }
 
-    /// Runs the closure after the work that already waits.
+    /// Runs a closure after any work that is already waiting.
     func post(_ call: @escaping @Sendable () -> Void) {
         add(.call(call))
     }
@@ -131,13 +131,13 @@ final class GLibExecutor: SerialExecutor {
             return waiting.count == 1
         }
         guard isFirst else { return }
-        // This pointer stays valid, because the only executor of the process is never released.
+        // This pointer stays valid, because the process has only one executor, which is never released.
         let executor = Unmanaged.passUnretained(self).toOpaque()
         g_idle_add_full(G_PRIORITY_DEFAULT, runWaitingWork, executor, nil)
     }
 
-    /// Runs the work that waits. Work that is added meanwhile waits for the next iteration of the loop, so that events
-    /// of the library also run.
+    /// Runs the work that is waiting. Work added in the meantime waits for the loop's next iteration, so that the
+    /// library's events are processed as well.
     fileprivate func runWaiting() {
         let works = waiting.withLock { waiting in
             defer { waiting = [] }
@@ -158,7 +158,8 @@ private func runWaitingWork(_ executor: gpointer?) -> gboolean {
     return 0
 }
 
-/// A timer on the GLib thread, single or repeating. It retains itself until it is stopped or has fired once.
+/// A single or repeating timer on the GLib thread. It retains itself until it is stopped or, if it does not repeat, has
+/// fired.
 @GLibThread
 final class GLibTimer {
     private let work: @GLibThread () -> Void
@@ -166,8 +167,8 @@ final class GLibTimer {
     private var source: guint = 0
 
     /// - Parameters:
-    ///   - time: The delay, which is rounded up to milliseconds and is at most one day.
-    ///   - work: A closure that must not retain the owner of the timer.
+    ///   - time: The delay. It is rounded up to milliseconds and limited to one day.
+    ///   - work: A closure to call. It must not retain the timer's owner.
     init(after time: Duration, repeats: Bool = false, _ work: @escaping @GLibThread () -> Void) {
         self.work = work
         self.repeats = repeats

@@ -2,9 +2,10 @@
 import CWebKitGTK
 import Synchronization
 
-/// A strong reference to a reference-counted object of the C libraries. Only its holder calls functions on the object.
+/// Holds a strong reference to a reference-counted object from the C libraries. Only the holder calls functions on the
+/// object.
 final class ForeignReference: @unchecked Sendable {
-    // Reference counting is atomic in these libraries, and the object is otherwise used only on the GLib thread.
+    // These libraries count references atomically, and the object is otherwise used only on the GLib thread.
     let pointer: UnsafeMutableRawPointer
     private let release: @Sendable (UnsafeMutableRawPointer) -> Void
 
@@ -32,12 +33,12 @@ final class ForeignReference: @unchecked Sendable {
     }
 }
 
-/// Connects C functions to signals of the library's objects.
+/// Connects C functions to signals from the library's objects.
 enum Signal {
     /// - Parameters:
-    ///   - handler: A C function that has exactly the type of the signal, converted with `unsafeBitCast`.
-    ///   - receiver: The last argument of the function. It is not retained, so call ``disconnect(_:from:)`` before
-    ///     releasing it.
+    ///   - handler: A C function, converted with `unsafeBitCast`. Its type must match the signal exactly.
+    ///   - receiver: The function's last argument. It is not retained, so call ``disconnect(_:from:)`` before releasing
+    ///     it.
     static func connect(
         _ name: String,
         of object: UnsafeMutableRawPointer,
@@ -48,26 +49,26 @@ enum Signal {
         g_signal_connect_data(object, name, handler, receiver, nil, GConnectFlags(rawValue: 0))
     }
 
-    /// Disconnects all signals of the object from this receiver.
+    /// Disconnects this receiver from all signals of the object.
     static func disconnect(_ receiver: AnyObject, from object: UnsafeMutableRawPointer) {
         let receiver = Unmanaged.passUnretained(receiver).toOpaque()
         g_signal_handlers_disconnect_matched(object, G_SIGNAL_MATCH_DATA, 0, 0, nil, nil, receiver)
     }
 }
 
-/// The number of live objects of each kind, for tests that detect leaks. This type is safe to use from any thread.
+/// Counts the live objects of each kind, for tests that detect leaks. Safe to use from any thread.
 struct OpenObjects: Sendable, Hashable {
     private static let counts = Mutex(OpenObjects())
 
-    /// The web views of the library.
+    /// The library's web views.
     var views = 0
-    /// Policy requests that await an answer.
+    /// Policy requests that are waiting for an answer.
     var policyRequests = 0
-    /// Promises of pages that await an answer.
+    /// Promises in pages that are waiting for an answer.
     var replies = 0
-    /// Results of scripts and snapshots that the library has not reported.
+    /// Results of scripts and snapshots that the library has not reported yet.
     var callbacks = 0
-    /// Pages of running engines.
+    /// The pages of running engines.
     var pages = 0
 
     /// The current counts.

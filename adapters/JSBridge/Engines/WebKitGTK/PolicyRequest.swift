@@ -2,22 +2,22 @@
 import CWebKitGTK
 import NavigationChain
 
-/// A request from the library for a decision about one URL. It is answered exactly once. If it is released without an
-/// answer, it is refused, because the library would otherwise load the URL.
+/// A request from the library for a decision about one URL. It is answered exactly once. A request that is released
+/// without an answer is refused, because the library would otherwise load the URL.
 @GLibThread
 final class PolicyRequest {
     /// An answer to the request.
     enum Answer { case load, refuse }
 
-    /// The URL as the library reports it.
+    /// The URL as reported by the library.
     let text: String
     let kind: NavigationKind
     let frame: FrameRole
     /// A `WebKitPolicyDecision`.
     private var decision: ForeignReference?
 
-    /// - Parameter decision: The `WebKitPolicyDecision`, or `nil` if the library already has its answer. That is so for
-    ///   a window that a script opens, which never opens regardless of the answer.
+    /// - Parameter decision: The `WebKitPolicyDecision`, or `nil` if the library already has its answer. This is the
+    ///   case for a window opened by a script, which never opens whatever the answer is.
     init(_ decision: ForeignReference?, _ reading: Reading) {
         self.decision = decision
         text = reading.text
@@ -30,7 +30,7 @@ final class PolicyRequest {
         answer(.refuse)
     }
 
-    /// Answers the request. This method has no effect if the request already has an answer.
+    /// Answers the request. This method has no effect if the request has already been answered.
     func answer(_ answer: Answer) {
         guard let decision else { return }
         self.decision = nil
@@ -44,7 +44,7 @@ final class PolicyRequest {
 }
 
 extension PolicyRequest {
-    /// The contents of a policy decision, as read from the objects of the library.
+    /// The contents of a policy decision, as read from the library's objects.
     struct Reading: Sendable {
         let text: String
         let kind: NavigationKind
@@ -52,7 +52,7 @@ extension PolicyRequest {
         /// Whether no verdict is needed, because the navigation already has one and its content can be shown.
         var isSettled = false
 
-        /// - Returns: `nil` for a type of decision that these headers do not define.
+        /// - Returns: `nil` if these headers do not define the type of decision.
         init?(_ decision: UnsafeMutablePointer<WebKitPolicyDecision>, _ type: WebKitPolicyDecisionType) {
             let pointer = UnsafeMutableRawPointer(decision)
             switch type {
@@ -70,7 +70,7 @@ extension PolicyRequest {
         /// - Parameter action: A `WebKitNavigationAction`.
         init(_ action: OpaquePointer, opensWindow: Bool) {
             text = Reading.text(of: webkit_navigation_action_get_request(action))
-            // The library does not report the requesting frame, but a page never has this URL.
+            // The library does not report the requesting frame, but a page itself never has this URL.
             frame = text == "about:srcdoc" ? .sub : .unknown
             if opensWindow {
                 kind = .newWindow

@@ -6,7 +6,7 @@ public import SignalboxCore
 public import SignalboxRoutes
 import Synchronization
 
-/// An engine for a page in a web view of WebKitGTK, in a window or off-screen.
+/// Runs a page in a WebKitGTK web view, in a window or off-screen.
 ///
 /// ```swift
 /// let page = try BridgeConfigurator().build(url: URLText("https://shop.example/"))
@@ -14,42 +14,41 @@ import Synchronization
 /// try supervisor.add(engine)
 /// ```
 ///
-/// The origins of the configuration's page get the bridge. Calls through the bridge have an origin and are answered
-/// with their outcome. Any other call of a handler, such as one from a frame or from a page of another origin, has an
-/// unknown origin, which is never allowed by a rule that names an origin. The chain of the configuration decides which
-/// URLs load.
+/// Pages from the configured origins have the bridge. Calls through the bridge have an origin and are answered with
+/// their outcome. Any other handler call, such as one from a frame or from a page of a different origin, has an unknown
+/// origin. A rule that names an origin never allows such a call. The configured chain decides which URLs load.
 ///
-/// All views of a process share one thread, which the first view starts, so a program that runs GTK itself cannot have
-/// a view. Each run has its own web process and its own storage, which is deleted when the run ends. GTK ends the
-/// program if the connection to the display is lost.
+/// All views in a process share one thread, which starts with the first view. A program that runs GTK itself therefore
+/// cannot have a view. Each run has its own web process and its own storage, which is deleted when the run ends. GTK
+/// ends the program if the connection to the display is lost.
 public final class WebKitGTKEngine: Adapter {
-    /// An observer of navigation requests.
+    /// A closure that observes navigation requests.
     ///
-    /// The engine calls the observer on the task that requests the verdict, so the observer must not block. The request
-    /// is `nil` if the text is not a URL.
+    /// The observer is called on the task that requests the verdict, so it must not block. The request is `nil` if the
+    /// text is not a URL.
     public typealias NavigationObserver = @Sendable (NavigationRequest?, NavigationVerdict) -> Void
 
     /// The engine's configuration.
     public var configuration: WebViewConfiguration { host.configuration }
-    /// The sandbox mode of the process of the page.
+    /// How the page's process is sandboxed.
     public let sandbox: WebKitGTKSandbox
-    /// The page, which is the same for all runs.
+    /// The page, which stays the same across runs.
     ///
-    /// Messages that are sent between runs wait for the next run in a bounded queue. After ``PageHandle/close()``, the
-    /// page refuses messages until the next run begins.
+    /// Messages sent between runs wait in a bounded queue for the next run. After ``PageHandle/close()``, the page
+    /// refuses messages until the next run begins.
     public var page: PageHandle { host.page }
     private let host: WebViewHost
     private let current = Mutex<WebKitPage?>(nil)
-    /// The page of the current run, if any.
+    /// The current run's page, if any.
     var running: WebKitPage? { current.withLock { $0 } }
 
     /// Creates an engine and validates its configuration.
     ///
     /// - Parameters:
     ///   - configuration: The page and its limits.
-    ///   - sandbox: The sandbox mode of the process of the page.
-    ///   - logger: The destination of script errors, process failures and refused requests of the page.
-    ///   - navigations: An observer of each navigation request.
+    ///   - sandbox: How to sandbox the page's process.
+    ///   - logger: The logger for the page's script errors, process failures and refused requests.
+    ///   - navigations: A closure that observes each navigation request.
     /// - Throws: ``JSBridgeError`` `invalidConfiguration`.
     public init(
         _ configuration: WebViewConfiguration,
@@ -61,14 +60,14 @@ public final class WebKitGTKEngine: Adapter {
         self.sandbox = sandbox
     }
 
-    /// The configured source.
+    /// The source name from the configuration.
     public var source: SourceName { configuration.source }
 
-    /// The engine replies to each call, delivers messages that the program pushes, and asks for a verdict before a URL
+    /// The engine replies to every call, delivers messages that the program pushes, and asks for a verdict before a URL
     /// loads.
     public var features: AdapterFeatures { [.replies, .pushes, .navigates] }
 
-    /// The number of uncaught errors in the scripts of the page since the engine was created.
+    /// The number of uncaught errors in the page's scripts since the engine was created.
     public var scriptErrors: Int { host.counters.value.scriptErrors }
 
     /// The failures counted since the engine was created.
@@ -76,14 +75,16 @@ public final class WebKitGTKEngine: Adapter {
 
     /// Shows the page until the task is cancelled, the page or its window is closed, or the page fails too often.
     ///
-    /// Each run is a new view. When the task is cancelled, the run stops gracefully. New calls are answered `drain`, or
-    /// `closed` once nothing is in flight. Calls in flight get their outcome, nothing more is loaded, and then the page
-    /// ends. ``PageHandle/close()`` ends the page immediately. In each case, the function returns once everything that
-    /// was submitted has settled.
+    /// Each run is a new view. Cancelling the task stops the run gracefully: new calls are answered with `drain`, or
+    /// with `closed` once nothing is in flight. Calls in flight receive their outcomes, nothing more is loaded, and
+    /// then the page ends. ``PageHandle/close()`` ends the page immediately. In every case, the function returns once
+    /// everything that was submitted has settled.
     ///
-    /// - Throws: ``JSBridgeError``. The code is `alreadyRunning`, `noDisplay` or `noSandbox`. It is `noResources` if
-    ///   the system has no thread left or another part of the program runs GTK. It is `pageFailed` if the process of
-    ///   the page ended or the first page failed to load, more often in a row than ``WebViewConfiguration/reloads``.
+    /// - Throws: ``JSBridgeError`` with one of these codes:
+    ///   - `alreadyRunning`, `noDisplay` or `noSandbox`.
+    ///   - `noResources` if the system has no thread left or another part of the program runs GTK.
+    ///   - `pageFailed` if the page failed more often in a row than ``WebViewConfiguration/reloads``. A failure means
+    ///     that the page's process ended, or that the first page could not be loaded.
     public func run(into intake: any Intake) async throws {
         guard host.mailbox.begin() else { throw JSBridgeError.alreadyRunning(source) }
         defer { host.mailbox.end() }
@@ -123,9 +124,9 @@ public final class WebKitGTKEngine: Adapter {
 }
 
 extension WebKitGTKEngine {
-    /// Reloads the current or last page from its server. The new request is subject to the navigation chain.
+    /// Reloads the current page, or the last one, from its server. The new request is subject to the navigation chain.
     ///
-    /// This method returns immediately. It has no effect without a run.
+    /// This method returns immediately. It has no effect if the engine is not running.
     public func reload() {
         guard let page = running else { return }
         GLibThread.post { page.reload() }
@@ -133,7 +134,7 @@ extension WebKitGTKEngine {
 
     /// Replaces the current page if the navigation chain allows the URL.
     ///
-    /// This method returns immediately. It has no effect without a run.
+    /// This method returns immediately. It has no effect if the engine is not running.
     public func load(_ url: URLText) {
         guard let page = running else { return }
         GLibThread.post { page.load(url.text) }
@@ -141,9 +142,8 @@ extension WebKitGTKEngine {
 
     /// Captures an image of the page.
     ///
-    /// - Returns: A PNG (ISO/IEC 15948) that has the size of the display.
-    /// - Throws: ``JSBridgeError``. The code is `notRunning`, or `snapshotFailed` if there is no image or the run ends
-    ///   first.
+    /// - Returns: A PNG image (ISO/IEC 15948) with the size of the display.
+    /// - Throws: ``JSBridgeError`` `notRunning`, or `snapshotFailed` if there is no image or the run ends first.
     public func snapshot() async throws(JSBridgeError) -> [UInt8] {
         guard let page = running else {
             throw JSBridgeError(.notRunning, "no page is running; call run(into:) before snapshot()", source: source)
@@ -154,10 +154,10 @@ extension WebKitGTKEngine {
         return picture
     }
 
-    /// Evaluates a script in the page's own world, for tests and examples that drive a page.
+    /// Evaluates a script in the page's own world. For tests and examples that drive a page.
     ///
-    /// - Returns: The value of the script as text.
-    /// - Throws: The error of the script as text, or ``JSBridgeError`` `notRunning` if there is no page.
+    /// - Returns: The script's value as text.
+    /// - Throws: The script's error as text, or ``JSBridgeError`` `notRunning` if there is no page.
     package func evaluate(_ script: String) async throws -> String {
         guard let page = running else {
             throw JSBridgeError(.notRunning, "no page is running; call run(into:) before evaluate(_:)", source: source)

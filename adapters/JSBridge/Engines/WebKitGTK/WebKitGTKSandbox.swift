@@ -1,27 +1,26 @@
 #if WebKitGTK
 import CWebKitGTK
 
-/// The sandbox mode of the processes that run pages.
+/// How the processes that run pages are sandboxed.
 ///
-/// In the sandbox, which bubblewrap provides, a process has no files except the libraries, no access to other
-/// processes, and no network except through the network process of the library.
+/// The sandbox is provided by bubblewrap. Inside it, a process has no files except the libraries, no access to other
+/// processes, and no network except through the library's network process.
 public enum WebKitGTKSandbox: Sendable, Hashable {
-    /// Sandboxes the processes if the system allows it. Otherwise, the engine logs a warning with the reason.
+    /// Sandboxes the processes if the system allows it. If it does not, the engine logs a warning with the reason.
     case whereAllowed
     /// Requires a sandbox. If the system does not allow one, the run ends with ``JSBridgeError`` `noSandbox`.
     case required
-    /// Disables the sandbox, and logs a warning. Use this mode only for trusted pages.
+    /// Disables the sandbox and logs a warning. Use this only for trusted pages.
     case off
 }
 
-/// A test whether the system can sandbox the processes of pages. It runs first, because the library exits the process
-/// if it has to use a sandbox and cannot.
+/// Tests whether the system can sandbox the pages' processes. The test runs first, because the library exits the
+/// process if it is asked to use a sandbox and cannot.
 @GLibThread
 enum SandboxProbe {
     private static var known: String??
 
-    /// Returns the reason why no sandbox is available, or `nil` if there is one. The first call takes tens of
-    /// milliseconds.
+    /// Returns why no sandbox is available, or `nil` if there is one. The first call takes tens of milliseconds.
     static func problem() -> String? {
         if let known { return known }
         let found = probe()
@@ -45,7 +44,7 @@ enum SandboxProbe {
         return runBubblewrap()
     }
 
-    /// Runs the same command as the library's own check.
+    /// Runs the same command that the library uses for its check.
     private static func runBubblewrap() -> String? {
         var (output, errors): (UnsafeMutablePointer<gchar>?, UnsafeMutablePointer<gchar>?)
         var status: gint = 0

@@ -5,13 +5,13 @@ import NavigationChain
 import SignalboxRoutes
 import Synchronization
 
-/// The page of one run, with its view, its policy requests and its reloads. The last thing that it does is to notify
-/// the run of its end.
+/// The page of one run, with its view, policy requests and reloads. The last thing that it does is notify the run that
+/// it has ended.
 @GLibThread
 final class WebKitPage: WebViewSurface {
     let host: WebViewHost
     private let isSandboxed: Bool
-    /// The requests that the task of the run answers. Requests beyond the bound are refused.
+    /// The policy requests for the run's task to answer. Requests beyond the bound are refused.
     nonisolated let policyRequests: AsyncStream<PolicyRequest>
     let requestContinuation: AsyncStream<PolicyRequest>.Continuation
     private(set) var view: WebKitView?
@@ -23,7 +23,7 @@ final class WebKitPage: WebViewSurface {
     var liveness: Liveness
     var processesEnded = 0
     var rawRateLimit = RawRateLimit()
-    /// Whether there is a process whose responsiveness can be checked.
+    /// Whether there is a process that can be checked for responsiveness.
     var hasProcess = true
     private var livenessTimer: GLibTimer?
     private var open: [ObjectIdentifier: PolicyRequest] = [:]
@@ -31,7 +31,7 @@ final class WebKitPage: WebViewSurface {
     private var lastWaiter: UInt64 = 0
     private let isAwake = Atomic(false)
 
-    /// - Parameter isSandboxed: Whether the process of the page is sandboxed.
+    /// - Parameter isSandboxed: Whether the page's process is sandboxed.
     init(_ host: WebViewHost, isSandboxed: Bool) {
         self.host = host
         self.isSandboxed = isSandboxed
@@ -73,7 +73,7 @@ final class WebKitPage: WebViewSurface {
         guard let run, let view else { return }
         while let script = run.nextScript() {
             view.evaluate(script, world: WebViewScripts.world) { [weak self, processesEnded] _ in
-                // The run has already discarded the scripts of a process that has ended.
+                // The run has already discarded the scripts of a process that ended.
                 guard let self, let run = self.run, self.processesEnded == processesEnded else { return }
                 self.liveness.responded()
                 run.scriptDone()
@@ -98,7 +98,7 @@ final class WebKitPage: WebViewSurface {
 
     // MARK: - Policy requests
 
-    /// Adds a request for a verdict about a navigation. Requests beyond the bound are refused.
+    /// Adds a request for a verdict on a navigation. Requests beyond the bound are refused.
     func policyRequested(_ request: PolicyRequest) {
         open[ObjectIdentifier(request)] = request
         switch requestContinuation.yield(request) {
@@ -124,11 +124,11 @@ final class WebKitPage: WebViewSurface {
 
     // MARK: - Callbacks
 
-    /// Waits for a callback of the library or for the end of the page.
+    /// Waits until the library calls back or the page ends.
     ///
     /// - Parameters:
-    ///   - ended: The result if the page ends first.
-    ///   - begin: A closure that starts the operation and calls its argument once.
+    ///   - ended: The result to return if the page ends first.
+    ///   - begin: A closure that starts the operation, and calls its argument once.
     func wait<Value: Sendable>(
         ended: Value,
         _ begin: (WebKitView, @escaping @GLibThread (Value) -> Void) -> Void
@@ -146,12 +146,12 @@ final class WebKitPage: WebViewSurface {
     }
 }
 
-/// The events of the view.
+/// Handles the view's events.
 extension WebKitPage {
-    /// Records that a document with this URL was committed in place of the previous one.
+    /// Records that a document with this URL was committed and replaces the previous one.
     func committed(_ url: String) {
         view?.openRawHandlers()
-        // The library shows the empty document when it has nothing else to show.
+        // The library shows this empty document when it has nothing else to show.
         if url != "about:blank" { current = url }
         hasProcess = true
         liveness.responded()
@@ -159,9 +159,9 @@ extension WebKitPage {
         run?.committed()
     }
 
-    /// Records that a load in the main frame has failed. The frame keeps its document.
+    /// Records that a load in the main frame failed. The frame keeps its document.
     ///
-    /// - Parameter isRefusal: Whether the load was refused or another load replaced it.
+    /// - Parameter isRefusal: Whether the load was refused or replaced by another load.
     func loadFailed(_ message: String, isRefusal: Bool) {
         // A refused load is not a failure of the page.
         guard !isRefusal else { return }
@@ -170,17 +170,17 @@ extension WebKitPage {
         if current == nil { scheduleReload("the first page cannot be loaded: \(line)") }
     }
 
-    /// Receives a text that was posted in the private world.
+    /// Receives a text posted in the private world.
     func received(_ text: String) {
         liveness.responded()
         run?.received(text)
     }
 
-    /// Receives a value that was posted in the page's world.
+    /// Receives a value posted in the page's world.
     func receivedRaw(_ post: RawPost, _ reply: RawReply) {
         guard let run else { return }
         if !rawRateLimit.take(post.json?.utf8.count ?? 0, in: post.time, at: .now) {
-            // This call is posted, because handlers must not be closed within one of their signals.
+            // This call is posted, because a handler must not be closed during one of its signals.
             GLibThread.post { self.view?.closeRawHandlers() }
             let text =
                 "a frame or a page of another origin posts too much to handlers; they no longer accept its messages"
@@ -189,13 +189,13 @@ extension WebKitPage {
         run.receivedRaw(post.handler, post.json) { answer in GLibThread.post { reply.settle(answer) } }
     }
 
-    /// Passes on the title of the document, which has changed.
+    /// Passes on the document's new title.
     func titleChanged(_ title: String?) {
         run?.titleChanged(title)
         showTitle()
     }
 
-    /// Records the end of the page's process and schedules a reload.
+    /// Records that the page's process ended, and schedules a reload.
     func processEnded(_ reason: String) {
         hasProcess = false
         processesEnded += 1
@@ -205,7 +205,7 @@ extension WebKitPage {
         scheduleReload("the page's process ended: \(reason)")
     }
 
-    /// Records a dialog, which blocks the page until the user answers.
+    /// Records that a dialog is blocking the page until the user answers.
     func dialogOpened() {
         liveness.waitForUser()
     }
@@ -215,12 +215,12 @@ extension WebKitPage {
         host.page.close()
     }
 
-    /// Logs a request of the page that was denied, because pages are never granted such a request.
+    /// Logs that a request from the page was denied. Pages are never granted such requests.
     func denied(_ request: String) {
         host.log.writeLimited(.info, request, "the page requested \(request), which was denied")
     }
 
-    /// Sets the title of the window to that of the page.
+    /// Sets the window's title to the page's title.
     func showTitle() {
         view?.setTitle(host.page.title ?? "")
     }
@@ -234,12 +234,12 @@ extension WebKitPage {
         reloadTimer = GLibTimer(after: wait) { [weak self] in self?.reload() }
     }
 
-    /// Loads the current or last page from its server.
+    /// Loads the current page, or the last one, from its server.
     func reload() {
         load(current ?? host.configuration.page.url.text)
     }
 
-    /// Loads a page and cancels a scheduled reload.
+    /// Loads a page and cancels any scheduled reload.
     func load(_ url: String) {
         reloadTimer?.stop()
         reloadTimer = nil
@@ -248,7 +248,7 @@ extension WebKitPage {
         view?.load(url)
     }
 
-    /// Checks whether the process responds, and ends the process after the time limit.
+    /// Checks whether the process responds, and ends the process if the time limit has passed.
     func checkLiveness() {
         guard hasProcess, let view else { return }
         switch liveness.check(at: .now) {
@@ -267,8 +267,8 @@ extension WebKitPage {
 }
 
 extension WebKitPage {
-    /// Answers the policy requests of the library concurrently until the page or the task ends, and then refuses the
-    /// rest.
+    /// Answers the library's policy requests concurrently until the page or the task ends. After that, refuses all
+    /// remaining requests.
     nonisolated func answerPolicyRequests() async {
         await withDiscardingTaskGroup { group in
             for await request in policyRequests {
@@ -279,7 +279,7 @@ extension WebKitPage {
         await finishRequests()
     }
 
-    /// Answers a request outside the thread of the library, because handlers and observers of the chain may take time.
+    /// Answers a request away from the library's thread, because the chain's handlers and observers may take time.
     nonisolated private func answer(_ request: PolicyRequest) async {
         let page = await currentURL
         let verdict = await host.gate.decide(request.text, kind: request.kind, frame: request.frame, page: page)
@@ -292,7 +292,7 @@ extension WebKitPage {
         switch (verdict.policy, request.kind) {
         case (.allow, .newWindow):
             answer(request, .refuse)
-            // The load is subject to the navigation chain like any other.
+            // The load is subject to the navigation chain, like any other.
             if let url = host.windowURL(of: verdict) { view?.load(url.text) }
         case (.cancel, _), (.download, _), (.allow, .download):
             host.reportRefused(verdict, hasPage: current != nil)

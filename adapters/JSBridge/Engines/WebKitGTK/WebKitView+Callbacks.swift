@@ -1,12 +1,12 @@
 #if WebKitGTK
 import CWebKitGTK
 
-/// An error of a script that returned no value.
+/// An error from a script that returned no value.
 struct ScriptError: Error, CustomStringConvertible {
     let description: String
 }
 
-/// A pending result of the library, which calls back once. If the view is closed first, the result is discarded.
+/// A pending result from the library, which calls back once. If the view is closed first, the result is discarded.
 @GLibThread
 private final class Callback<Value: Sendable> {
     private weak var view: WebKitView?
@@ -22,10 +22,10 @@ private final class Callback<Value: Sendable> {
         OpenObjects.add(-1, to: \.callbacks)
     }
 
-    /// Passes the result of the library to the callback that is the receiver of a C function.
+    /// Passes the library's result to the callback that was registered as the receiver of a C function.
     ///
     /// - Parameters:
-    ///   - missing: The value to use if the library passes no result.
+    ///   - missing: The value to use if the library provides no result.
     ///   - read: A closure that reads the value from the view and the result.
     nonisolated static func finish(
         _ source: UnsafeMutablePointer<GObject>?,
@@ -46,7 +46,7 @@ private final class Callback<Value: Sendable> {
 }
 
 extension WebKitView {
-    /// Evaluates a script in the main frame of the document that is current when the script runs.
+    /// Evaluates a script in the main frame. It runs in the document that is current at that time.
     ///
     /// - Parameters:
     ///   - world: The script world, or `nil` for the page's own world.
@@ -76,8 +76,8 @@ extension WebKitView {
 
     /// Captures an image of the view.
     ///
-    /// - Parameter end: A closure that receives a PNG (ISO/IEC 15948) or `nil`. It is not called if the view is closed
-    ///   first.
+    /// - Parameter end: A closure that receives a PNG image (ISO/IEC 15948) or `nil`. It is not called if the view is
+    ///   closed first.
     func takeSnapshot(_ end: @escaping @GLibThread ([UInt8]?) -> Void) {
         let box = Unmanaged.passRetained(Callback(self, end)).toOpaque()
         webkit_web_view_get_snapshot(

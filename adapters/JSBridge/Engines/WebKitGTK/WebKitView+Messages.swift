@@ -2,7 +2,7 @@
 import CWebKitGTK
 
 extension WebKitView {
-    /// Registers handlers and injects scripts before the first page.
+    /// Registers handlers and injects scripts. Call this method before the first page loads.
     func add(_ scripts: WebViewScripts) {
         connectMessages()
         webkit_user_content_manager_register_script_message_handler_in_world(
@@ -11,7 +11,7 @@ extension WebKitView {
             WebViewScripts.world
         )
         openRawHandlers()
-        // The library would treat an empty list as every page.
+        // The library would treat an empty list as matching every page.
         let patterns = scripts.patterns.isEmpty ? ["signalbox-none://none/"] : scripts.patterns
         inject(scripts.relay, world: WebViewScripts.world, patterns: patterns)
         inject(scripts.page, world: nil, patterns: patterns)
@@ -67,7 +67,7 @@ private typealias MessageHandler = @Sendable @convention(c) (Manager?, OpaquePoi
 private typealias RawMessageHandler =
     @Sendable @convention(c) (Manager?, UnsafeMutablePointer<JSCValue>?, OpaquePointer?, gpointer?) -> gboolean
 
-/// Receives a text of the private world. The bridge posts no values of another type.
+/// Receives a text from the private world. The bridge never posts a value of a different type.
 private let messageReceived: MessageHandler = { _, result, receiver in
     guard let result, let value = webkit_javascript_result_get_js_value(result), jsc_value_is_string(value) != 0,
         let text = jsc_value_to_string(value)
@@ -96,7 +96,8 @@ private let rawMessageReceived: RawMessageHandler = { _, value, reply, receiver 
     return 1
 }
 
-/// A handler in the page's world. This object holds the name, because the signal of the library does not report it.
+/// A handler in the page's world. This object holds the handler's name, because the library's signal does not report
+/// it.
 @GLibThread
 final class RawHandler {
     let name: String
@@ -108,16 +109,17 @@ final class RawHandler {
     }
 }
 
-/// A message that was posted in the page's world, in any frame.
+/// A message posted in the page's world, in any frame.
 struct RawPost: Sendable {
     let handler: String
     /// The value, or `nil` for `undefined`.
     let json: String?
-    /// The processor time that was spent to read the value.
+    /// The processor time spent reading the value.
     let time: Duration
 }
 
-/// The promise of a call from the page's world. It is settled exactly once, and rejected if it is released before that.
+/// The promise for a call from the page's world. It is settled exactly once. If it is released without being settled,
+/// it is rejected.
 @GLibThread
 final class RawReply {
     private var reply: ForeignReference?
@@ -136,7 +138,7 @@ final class RawReply {
         settle(.error("the page is gone"))
     }
 
-    /// Settles the promise. This method has no effect if the promise is already settled.
+    /// Settles the promise. This method has no effect if the promise has already been settled.
     func settle(_ answer: RawAnswer) {
         guard let reply else { return }
         self.reply = nil

@@ -1,7 +1,7 @@
 #if WebKitGTK
 import CWebKitGTK
 
-/// A signal handler whose second argument is the request. It returns whether it has handled the request.
+/// A signal handler that takes the request as its second argument, and returns whether it handled the request.
 private typealias RequestHandler =
     @Sendable @convention(c) (UnsafeMutablePointer<WebKitWebView>?, OpaquePointer?, gpointer?) -> gboolean
 
@@ -9,8 +9,8 @@ private typealias DownloadHandler =
     @Sendable @convention(c) (UnsafeMutablePointer<WebKitWebContext>?, OpaquePointer?, gpointer?) -> Void
 
 extension WebKitView {
-    /// Refuses requests that pages are never granted. Without a window, it also refuses those that only a user could
-    /// answer.
+    /// Refuses requests that are never granted to pages. Without a window, it also refuses requests that only a user
+    /// could answer.
     func connectPermissionRequests() {
         // This signal covers camera, microphone, location, notifications, third-party cookies, pointer lock and similar
         // permissions.
@@ -47,7 +47,7 @@ extension WebKitView {
     }
 }
 
-/// Notifies the page that a request was denied. Returns 1, which keeps the library from handling the request.
+/// Notifies the page that a request was denied. Returns 1, so that the library does not handle the request.
 private func deny(_ request: String, _ receiver: gpointer?) -> gboolean {
     WebKitView.withPage(receiver) { $0.denied(request) }
     return 1
@@ -74,13 +74,13 @@ private let dialogRequested: RequestHandler = { _, dialog, receiver in
     return deny("a dialog", receiver)
 }
 
-/// Notifies the page. Returns 0, which lets the library show the dialog.
+/// Notifies the page about the dialog. Returns 0, so that the library shows it.
 private let dialogOpened: RequestHandler = { _, _, receiver in
     WebKitView.withPage(receiver) { $0.dialogOpened() }
     return 0
 }
 
-/// Cancels every download, regardless of its cause.
+/// Cancels every download, whatever its cause.
 private let downloadStarted: DownloadHandler = { _, download, receiver in
     guard let download else { return }
     webkit_download_cancel(UnsafeMutablePointer(download))

@@ -1,7 +1,8 @@
 #if WebKitGTK
 import CWebKitGTK
 
-/// A web view with its own window, context, content manager and settings. Its storage is deleted with the view.
+/// A web view with its own window, context, content manager and settings. Its storage is deleted when the view is
+/// closed.
 ///
 /// The owner must call ``close()`` before releasing the view.
 @GLibThread
@@ -13,12 +14,12 @@ final class WebKitView {
     let isOffscreen: Bool
     private(set) var rawHandlers: [RawHandler] = []
     var areRawHandlersOpen = false
-    /// The page to notify of the events of the view. The page must not close the view during such a notification.
+    /// The page to notify about the view's events. The page must not close the view during such a notification.
     private(set) weak var page: WebKitPage?
     private(set) var isClosed = false
 
-    /// - Parameter isSandboxed: Whether the processes of pages are sandboxed. If the system cannot do so, the library
-    ///   ends this process.
+    /// - Parameter isSandboxed: Whether pages run in sandboxed processes. If the system cannot sandbox them, the
+    ///   library ends this process.
     init(_ configuration: WebViewConfiguration, isSandboxed: Bool, page: WebKitPage) {
         self.page = page
         context = WebKitView.makeContext(isSandboxed: isSandboxed)
@@ -42,26 +43,26 @@ final class WebKitView {
         webkit_web_view_load_uri(view, url)
     }
 
-    /// Terminates the process of the page, which results in ``WebKitPage/processEnded(_:)``.
+    /// Terminates the page's process. The view then calls ``WebKitPage/processEnded(_:)``.
     func terminateProcess() {
         guard !isClosed else { return }
         webkit_web_view_terminate_web_process(view)
     }
 
-    /// Sets the title of the window.
+    /// Sets the window's title.
     func setTitle(_ title: String) {
         guard !isClosed, !isOffscreen else { return }
         gtk_window_set_title(UnsafeMutableRawPointer(window).assumingMemoryBound(to: GtkWindow.self), title)
     }
 
-    /// Closes the page and releases all objects. The page gets no notification afterwards. Calling this method again
-    /// has no effect.
+    /// Closes the page and releases all objects. The page is not notified of anything after that. Calling this method
+    /// again has no effect.
     func close() {
         guard !isClosed else { return }
         isClosed = true
         disconnectSignals()
         webkit_user_content_manager_remove_all_scripts(manager)
-        // This call destroys the view as well, and with it the process of the page.
+        // This call also destroys the view, and with it the page's process.
         gtk_widget_destroy(window)
         g_object_unref(view)
         g_object_unref(manager)
@@ -144,8 +145,7 @@ private typealias DeletionHandler =
     @Sendable @convention(c) (UnsafeMutablePointer<GtkWidget>?, gpointer?, gpointer?) -> gboolean
 
 extension WebKitView {
-    /// Calls a closure with the page of the view that is the receiver of a signal. Does nothing if the view or the page
-    /// is gone.
+    /// Calls a closure with the page of the view that received a signal. Does nothing if the view or the page is gone.
     nonisolated static func withPage(_ receiver: gpointer?, _ body: @GLibThread (WebKitPage) -> Void) {
         guard let receiver else { return }
         let view = Unmanaged<WebKitView>.fromOpaque(receiver).takeUnretainedValue()
@@ -211,8 +211,8 @@ private let decidePolicy: PolicyHandler = { _, decision, type, receiver in
     return 1
 }
 
-/// Handles a script's request for a window. The library requests no policy decision in this case. The script gets no
-/// window, and no information about the page that loads instead.
+/// Handles a script's request for a window. In this case, the library does not ask for a policy decision. The script
+/// receives neither a window nor any information about the page that loads instead.
 private let createView: CreationHandler = { _, action, receiver in
     guard let action else { return nil }
     let reading = PolicyRequest.Reading(action, opensWindow: true)

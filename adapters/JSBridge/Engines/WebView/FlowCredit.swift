@@ -1,7 +1,7 @@
-/// The credit with which a page may send. It is pure.
+/// Tracks how many messages a page may still send. It has no side effects.
 ///
-/// The unused credit and the messages without an outcome together never exceed the capacity. Messages of an earlier
-/// document count until they have their outcomes, but the unused credit of that document does not count.
+/// The unused credit and the messages without an outcome together never exceed the capacity. Messages from an earlier
+/// document still use up capacity until they have their outcomes, but that document's unused credit does not.
 struct FlowCredit {
     /// A number of messages, and the number of UTF-16 code units in their JSON.
     struct Amount: Hashable, Sendable {
@@ -19,11 +19,11 @@ struct FlowCredit {
         }
     }
 
-    /// The maximum of unused credit and outstanding messages together.
+    /// The limit for unused credit and outstanding messages together.
     let capacity: Amount
-    /// The messages of all documents that have no outcome.
+    /// The messages from all documents that have no outcome yet.
     private(set) var outstanding = Amount.none
-    /// The total credit that the document was granted since it began.
+    /// The total credit granted to the document since it began.
     private(set) var granted = Amount.none
     private var used = Amount.none
 
@@ -31,15 +31,15 @@ struct FlowCredit {
         self.capacity = capacity
     }
 
-    /// Resets the grant, because a document begins or has ended.
+    /// Resets the grant when a document begins or has ended.
     mutating func begin() {
         granted = .none
         used = .none
     }
 
-    /// Counts a message of the document.
+    /// Records that the document sent a message.
     ///
-    /// - Returns: Whether the document had credit for the message. Without credit, nothing is counted.
+    /// - Returns: Whether the document had credit for the message. If not, nothing is recorded.
     mutating func take(units: Int) -> Bool {
         let message = Amount(messages: 1, units: units)
         let left = granted - used
@@ -49,15 +49,15 @@ struct FlowCredit {
         return true
     }
 
-    /// Releases the credit of a message that has its outcome.
+    /// Releases the credit for a message that has received its outcome.
     mutating func release(units: Int) {
         outstanding = outstanding - Amount(messages: 1, units: units)
     }
 
     /// Whether to send a grant to the document even if there is nothing else to send.
     ///
-    /// This is so if a quarter of the capacity is free. It is also so if no message is outstanding and any capacity is
-    /// free, because a large message may need the whole capacity.
+    /// A grant is due if a quarter of the capacity is free. It is also due if no message is outstanding and any
+    /// capacity is free, because a large message may need the whole capacity.
     var isGrantDue: Bool {
         let free = free
         if outstanding.messages == 0 { return free.messages > 0 || free.units > 0 }
@@ -66,7 +66,7 @@ struct FlowCredit {
 
     /// Grants all free capacity.
     ///
-    /// - Returns: The total credit that the document was granted since it began.
+    /// - Returns: The total credit granted to the document since it began.
     mutating func grant() -> Amount {
         granted = granted + free
         return granted

@@ -1,9 +1,9 @@
 import AdapterSupport
 import SignalboxCore
 
-/// A check whether a page responds within a time limit. It is pure, because the caller passes the time.
+/// Checks whether a page responds within a time limit. It has no side effects, because the caller passes the time.
 struct Liveness {
-    /// The next action of the caller.
+    /// What the caller must do next.
     enum Step { case ping, wait, terminate }
 
     private let limit: Duration
@@ -15,7 +15,7 @@ struct Liveness {
         self.limit = limit
     }
 
-    /// The interval between checks. With it, an unresponsive page is ended within 125 % of the limit.
+    /// The interval between checks. It ensures that an unresponsive page is ended within 125 % of the limit.
     var interval: Duration { min(limit / 8, .seconds(5)) }
 
     /// Returns the next step.
@@ -28,7 +28,7 @@ struct Liveness {
         return now - pingedAt >= limit ? .terminate : .wait
     }
 
-    /// Suspends the check while a dialog blocks the page, until the page responds again.
+    /// Suspends the check while a dialog blocks the page. The check resumes when the page responds again.
     mutating func waitForUser() {
         waitsForUser = true
     }
@@ -40,9 +40,9 @@ struct Liveness {
     }
 }
 
-/// A policy for reloading a page whose process ended. It is pure, because the caller passes the time.
+/// Decides whether to reload a page whose process ended. It has no side effects, because the caller passes the time.
 struct CrashReloadPolicy {
-    /// The lifetime of a page after which earlier failures are forgotten.
+    /// How long a page must live before earlier failures are forgotten.
     static let resetAfter = Duration.seconds(60)
 
     private let source: SourceName
@@ -58,15 +58,15 @@ struct CrashReloadPolicy {
         backoff = ReconnectBackoff(first: min(.seconds(1), cap), cap: cap, slow: cap...cap)
     }
 
-    /// Records a committed load. Repeated calls for the same process have no effect.
+    /// Records that a load was committed. Repeated calls for the same process have no effect.
     mutating func loadCommitted(at now: ContinuousClock.Instant) {
         if began == nil { began = now }
     }
 
-    /// Records that the process of the page ended, or that its first page failed to load.
+    /// Records that the page's process ended, or that its first page failed to load.
     ///
-    /// - Parameter jitter: A random position from 0 to 1 in the range of the wait.
-    /// - Returns: The wait before the page is reloaded, or `nil` after too many failures in a row.
+    /// - Parameter jitter: A random number from 0 to 1 that selects the delay within its range.
+    /// - Returns: The delay before the page is reloaded, or `nil` after too many failures in a row.
     mutating func failed(at now: ContinuousClock.Instant, jitter: Double) -> Duration? {
         if let began, now - began >= CrashReloadPolicy.resetAfter {
             consecutiveFailures = 0
@@ -78,7 +78,7 @@ struct CrashReloadPolicy {
         return backoff.next(isConfigurationError: false, jitter: jitter)
     }
 
-    /// Returns the error of a page that failed too often in a row.
+    /// Returns the error for a page that failed too often in a row.
     ///
     /// - Parameter reason: The last failure.
     func error(_ reason: String) -> JSBridgeError {
@@ -87,13 +87,13 @@ struct CrashReloadPolicy {
     }
 }
 
-/// The progress of a page's graceful end, after all messages of the page have their outcomes.
+/// Tracks a page's graceful end, once all of the page's messages have their outcomes.
 struct GracefulClose {
-    /// The maximum number of rounds for a page that calls again on each `drain`.
+    /// The maximum number of rounds, for a page that calls again on every `drain`.
     private static let maximumRounds = 100
 
     private(set) var hasBegun = false
-    /// Whether the page was notified of its end. After that, the page settles its calls by itself.
+    /// Whether the page was notified of its end. After that, the page settles its calls itself.
     private(set) var hasEnded = false
     private var rounds = 0
 
@@ -107,7 +107,7 @@ struct GracefulClose {
         hasEnded = true
     }
 
-    /// Counts another script that delivers outcomes.
+    /// Records another script that delivers outcomes.
     mutating func countRound() {
         if hasBegun { rounds += 1 }
     }

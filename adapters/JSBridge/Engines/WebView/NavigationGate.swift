@@ -2,8 +2,8 @@ import NavigationChain
 import SignalboxRoutes
 import Synchronization
 
-/// The gate between a web view and its navigation chain. It returns exactly one verdict per request before a deadline,
-/// and bounds the number of concurrent requests. It is safe to use from any thread.
+/// Requests verdicts from a navigation chain for a web view. Each request receives exactly one verdict before a
+/// deadline, and the number of concurrent requests is bounded. Safe to use from any thread.
 final class NavigationGate: Sendable {
     /// An observer of requests and their verdicts. The request is `nil` if the text is not a URL.
     typealias Observer = @Sendable (NavigationRequest?, NavigationVerdict) -> Void
@@ -18,7 +18,7 @@ final class NavigationGate: Sendable {
 
     /// - Parameters:
     ///   - observer: A closure that is called on the requesting task before the verdict is returned.
-    ///   - clock: The clock that measures the deadline.
+    ///   - clock: The clock used to measure the deadline.
     init(
         _ configuration: WebViewConfiguration,
         counters: PageCounters,
@@ -33,13 +33,13 @@ final class NavigationGate: Sendable {
         self.observer = observer
     }
 
-    /// Returns the verdict on a URL. The caller must open only the `url` of the verdict.
+    /// Returns the verdict on a URL. The caller must only open the verdict's `url`.
     ///
-    /// If the task is cancelled, it immediately gets a verdict that cancels the navigation.
+    /// If the task is cancelled, the method immediately returns a verdict that cancels the navigation.
     ///
     /// - Parameters:
-    ///   - text: The URL as the engine reports it.
-    ///   - page: The requesting page, if there is one.
+    ///   - text: The URL as reported by the engine.
+    ///   - page: The page that made the request, if there is one.
     func decide(_ text: String, kind: NavigationKind, frame: FrameRole, page: URLText?) async -> NavigationVerdict {
         let url: URLText
         do throws(URLTextError) {
@@ -69,7 +69,7 @@ final class NavigationGate: Sendable {
     private enum Race {
         case decided(NavigationVerdict)
         case late
-        /// The request was cancelled. The chain is cancelled too, and answers immediately.
+        /// The request was cancelled. The chain is cancelled as well and answers immediately.
         case notTimed
     }
 
@@ -96,8 +96,8 @@ final class NavigationGate: Sendable {
     }
 }
 
-/// Returns whether a response is a download. Every disposition except `inline` is (RFC 6266, section 4.2), and
-/// libraries download such a response without asking.
+/// Returns whether a response is a download. Any disposition other than `inline` makes it one (RFC 6266, section 4.2),
+/// and the library downloads such a response without asking.
 ///
 /// - Parameter disposition: The value of the `Content-Disposition` header, if there is one.
 func isAttachment(_ disposition: String?) -> Bool {

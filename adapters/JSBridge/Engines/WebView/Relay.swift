@@ -2,13 +2,14 @@ import AdapterSupport
 import SignalboxCore
 import SignalboxRoutes
 
-/// A parser of the texts that relay.js posts. A text is a line with the token and the origin of the document, followed
-/// by records of three lines each.
+/// Parses the texts that relay.js posts. A text consists of a line with the document's token and origin, followed by
+/// records of three lines each.
 ///
-/// An attacker may control the process that sent the text. The reader inspects each byte once and stores nothing.
+/// The process that sent the text may be controlled by an attacker. The reader inspects each byte once and stores
+/// nothing.
 struct RelayReader {
     private let bytes: UnsafeRawBufferPointer
-    /// The start of the next line, which is greater than the byte count at the end.
+    /// The position of the next line. At the end of the text, it is greater than the byte count.
     private var next = 0
     private var line = 0
 
@@ -16,7 +17,7 @@ struct RelayReader {
     static let tokenLength = 16
     /// The maximum length of an origin, in bytes. A host has at most 253 bytes, and schemes are short.
     static let longestOrigin = 512
-    /// The maximum length of the first line of a record, in bytes.
+    /// The maximum length of a record's first line, in bytes.
     static let longestHead = 128
 
     /// - Parameter bytes: The text, which must outlive the reader.
@@ -90,7 +91,7 @@ struct RelayReader {
         return start..<end
     }
 
-    /// Returns the ASCII fields of the next line, of which there is at least one.
+    /// Returns the ASCII fields of the next line. There is always at least one.
     private mutating func fields(atMost limit: Int) throws(RelayTextError) -> [String] {
         guard let range = nextLine(), range.count <= limit else { throw invalid("expected a short line") }
         let text = UnsafeRawBufferPointer(rebasing: bytes[range])
@@ -98,7 +99,7 @@ struct RelayReader {
         return text.split(separator: 0x20, omittingEmptySubsequences: false).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Parses a JavaScript integer of at most 16 digits.
+    /// Parses a JavaScript integer with at most 16 digits.
     private static func number(_ text: String) -> UInt64? {
         guard (1...16).contains(text.utf8.count), text.utf8.allSatisfy(\.isDigit) else { return nil }
         return UInt64(text)
@@ -124,36 +125,37 @@ extension UInt8 {
     }
 }
 
-/// A record of a relay.js text. Ranges are byte positions in the text. The range of a JSON string includes the quotes.
+/// A record in a text from relay.js. Ranges are byte positions in that text. The range of a JSON string includes its
+/// quotes.
 enum RelayRecord: Hashable {
-    /// The first record of a document.
+    /// A document's first record.
     case hello
     /// A message.
     case call(RelayCall)
-    /// The answer to a call. For `returned`, the text is JSON and may be empty. Otherwise, it is a JSON string.
+    /// The answer to a call. For `returned`, the text is JSON or empty. For any other kind, it is a JSON string.
     case answer(number: UInt64, PageAnswerKind, text: Range<Int>)
     /// A warning, as a JSON string.
     case warn(Range<Int>)
     /// A script error, as a JSON string.
     case error(Range<Int>)
-    /// The number of calls that the page rejected because too many waited.
+    /// The number of calls that the page rejected because too many were waiting.
     case full(Int)
-    /// The number of withheld lines and the number of script errors among them.
+    /// The number of withheld lines, and how many of them were script errors.
     case withheld(lines: Int, errors: Int)
 }
 
-/// A record of a message.
+/// A message from the page.
 struct RelayCall: Hashable {
     let number: UInt64
     /// The time within which the message must start, in milliseconds from the call, or 0 for no limit.
     let timeout: Double
-    /// The length of the JSON before it was truncated, in UTF-16 code units.
+    /// The length of the JSON before truncation, in UTF-16 code units.
     let units: Int
     let handler: Range<Int>
     let json: Range<Int>
 }
 
-/// An error in a text that relay.js never posts.
+/// An error thrown for a text that relay.js would never post.
 struct RelayTextError: Error, Hashable, CustomStringConvertible {
     /// The line number, counted from 1.
     let line: Int
@@ -162,15 +164,15 @@ struct RelayTextError: Error, Hashable, CustomStringConvertible {
     var description: String { "line \(line): \(detail)" }
 }
 
-/// The origin that a text from the private world claims, to compare with the origin of the frame that the engine
-/// reports.
+/// The origin that a text from the private world claims. It is compared with the frame's origin as reported by the
+/// engine.
 struct ClaimedOrigin {
-    /// The maximum number of bytes searched in the first line. It is longer than a token with the longest origin.
+    /// The maximum number of bytes to search in the first line. It leaves room for a token and the longest origin.
     private static let longestLine = URLText.maximumLength + 64
 
     private let origin: WebOrigin?
 
-    /// - Parameter text: A text whose first line contains a token, a space, and the origin.
+    /// - Parameter text: A text whose first line consists of a token, a space, and the origin.
     init(in text: String) {
         let line = text.utf8.prefix(ClaimedOrigin.longestLine).prefix { $0 != UInt8(ascii: "\n") }
         guard let space = line.firstIndex(of: UInt8(ascii: " ")) else {
@@ -180,12 +182,12 @@ struct ClaimedOrigin {
         origin = try? WebOrigin(String(Substring(line[line.index(after: space)...])))
     }
 
-    /// Returns whether this is the origin of the frame. An opaque origin equals no other.
+    /// Returns whether this is the frame's origin. An opaque origin matches no other origin.
     ///
     /// - Parameters:
-    ///   - scheme: The scheme of the frame, which is empty if the origin of the frame is opaque.
-    ///   - host: The host of the frame. An IPv6 address may have brackets.
-    ///   - port: The port of the frame, or 0 for the default port of the scheme.
+    ///   - scheme: The frame's scheme. It is empty if the frame's origin is opaque.
+    ///   - host: The frame's host. An IPv6 address may be in brackets.
+    ///   - port: The frame's port, or 0 for the scheme's default port.
     func matches(scheme: String, host: String, port: Int) -> Bool {
         let needsBrackets = host.utf8.contains(UInt8(ascii: ":")) && host.utf8.first != UInt8(ascii: "[")
         let authority = (needsBrackets ? "[\(host)]" : host) + (port == 0 ? "" : ":\(port)")
@@ -195,25 +197,25 @@ struct ClaimedOrigin {
 }
 
 extension UnsafeRawBufferPointer {
-    /// The length of this UTF-8 text in UTF-16 code units, as JavaScript counts it.
+    /// The length of this UTF-8 text in UTF-16 code units, which is how JavaScript measures it.
     var utf16Length: Int {
         reduce(into: 0) { count, byte in
-            // Only the first byte of a character counts. A character of four bytes has two units.
+            // Only a character's first byte adds to the length. A character of four bytes has two units.
             if byte & 0xC0 != 0x80 { count += byte >= 0xF0 ? 2 : 1 }
         }
     }
 }
 
-/// A builder of the scripts that the program evaluates in the private world.
+/// Builds the scripts that the program evaluates in the private world.
 ///
-/// Each script is one call of relay.js with pieces for the page, which form a JSON array within a string literal. No
-/// content of a piece can end the array or the literal.
+/// Each script is a single call to relay.js with pieces for the page. The pieces form a JSON array inside a string
+/// literal. Nothing inside a piece can end the array or the literal.
 struct RelayScript {
     private var json = JSONText()
 
     /// The number of pieces.
     private(set) var count = 0
-    /// The size of the pieces, in bytes.
+    /// The total size of the pieces, in bytes.
     var byteCount: Int { json.bytes.count }
 
     /// Adds the JSON reply to a message.
@@ -224,7 +226,7 @@ struct RelayScript {
         end()
     }
 
-    /// Adds the refusal of a message.
+    /// Adds the refusal of a message, with its error.
     mutating func add(_ refusal: ErrorReply, of number: UInt64) {
         begin("refuse")
         add(number)
@@ -242,7 +244,7 @@ struct RelayScript {
         end()
     }
 
-    /// Adds the end of the page, after which all its calls settle with `closed`, including later ones.
+    /// Adds the end of the page. After it, all of the page's calls settle with `closed`, including later ones.
     mutating func addClose(_ message: String) {
         begin("close")
         add(message)
@@ -252,14 +254,14 @@ struct RelayScript {
     /// Returns the script.
     ///
     /// - Parameters:
-    ///   - token: The token of the document for which the script is. Other documents ignore the script.
-    ///   - grant: The total credit of the document.
+    ///   - token: The token of the document that the script is meant for. Other documents ignore the script.
+    ///   - grant: The document's total credit.
     ///   - answers: The total number of calls from the program that the document has received.
     func text(to token: String, grant: FlowCredit.Amount, answers: Int) -> String {
         var text = Array("signalboxRelay('\(token)',\(grant.messages),\(grant.units),\(answers),'[".utf8)
         text.reserveCapacity(text.count + byteCount * 5 / 4)
         for byte in json.bytes {
-            // These characters of JSON have a meaning in the literal. JSONText escapes the line ends.
+            // These JSON characters have a special meaning in the literal. JSONText already escapes line ends.
             if byte == UInt8(ascii: "\\") || byte == UInt8(ascii: "'") { text.append(UInt8(ascii: "\\")) }
             text.append(byte)
         }

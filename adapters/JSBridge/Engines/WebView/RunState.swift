@@ -1,15 +1,16 @@
 import DequeModule
 import SignalboxCore
 
-/// The state machine of a web view's run. It is pure, and returns the actions to perform as ``WebViewEffects``.
+/// The state machine for a web view's run. It has no side effects, and returns the actions to perform as
+/// ``WebViewEffects``.
 struct RunState: Sendable {
     enum Life { case open, stopping, over }
 
-    /// A request to the task of the run.
+    /// A request for the run's task.
     enum Event: Sendable {
-        /// Waits until the intake has room.
+        /// Wait until the intake has room.
         case roomWanted
-        /// Starts the time limit for the page's graceful end.
+        /// Start the time limit for the page's graceful end.
         case gracefulClose
         /// Everything has settled and the surface has ended.
         case over
@@ -19,27 +20,27 @@ struct RunState: Sendable {
     struct Document {
         let token: String
         let origin: Origin
-        /// The ordinal of the document in the run.
+        /// The document's ordinal within the run.
         let serial: Int
         /// The number of calls from the program that the document has received.
         var calls = 0
     }
 
-    /// A message without an outcome.
+    /// A message that has no outcome yet.
     enum Call {
         case page(number: UInt64, document: Int, units: Int)
         case raw(WebViewEffects.Reply)
-        /// A call whose caller has gone.
+        /// A call whose caller is gone.
         case gone
     }
 
-    /// A notification for the document other than a message from the program.
+    /// A notification for the document, other than a message from the program.
     enum Piece {
         case outcome(number: UInt64, Outcome, units: Int)
         case close
     }
 
-    /// The maximum number of raw calls without an outcome.
+    /// The maximum number of raw calls that have no outcome yet.
     static let maximumRawCalls = 64
 
     var life = Life.open
@@ -51,7 +52,8 @@ struct RunState: Sendable {
     private var lastToken: UInt64 = 0
     private var rawCalls = 0
 
-    /// The batches to submit after `rest`, which the intake has refused once. The tokens of all of them are in `calls`.
+    /// The batches to submit after `rest`, which the intake has refused once. The tokens of all these arrivals are in
+    /// `calls`.
     var batches = Deque<[Arrival]>()
     var rest: [Arrival] = []
     var isSubmitting = false
@@ -62,12 +64,12 @@ struct RunState: Sendable {
     var scripts = 0
     var hasMessages = false
     var needsWake = false
-    /// Whether the surface was woken and has not yet found that no script is left.
+    /// Whether the surface was woken and has not yet found that there are no more scripts.
     var isAwake = false
 
     var gracefulClose = GracefulClose()
     var hasSurfaceEnded = false
-    /// The events that the task of the run has not taken.
+    /// The events that the run's task has not taken yet.
     private var events = Deque<Event>()
     var waiter: CheckedContinuation<Event, Never>?
 
@@ -104,12 +106,12 @@ struct RunState: Sendable {
 
     enum CallAdmission {
         case taken(token: UInt64, Origin)
-        /// The page already gets an answer, or it needs none.
+        /// The page is already being answered, or needs no answer.
         case settled
         case beyondCredit
     }
 
-    /// Admits a message of the document.
+    /// Admits a message from the document.
     mutating func admit(_ number: UInt64, units: Int) -> CallAdmission {
         guard let document, life != .over, !gracefulClose.hasEnded else { return .settled }
         guard credit.take(units: units) else { return .beyondCredit }
@@ -128,7 +130,7 @@ struct RunState: Sendable {
         case full
     }
 
-    /// Admits a call whose frame is unknown.
+    /// Admits a call from an unknown frame.
     mutating func admitRaw(_ reply: @escaping WebViewEffects.Reply) -> RawCallAdmission {
         guard life == .open else { return .refused(.abandoned(life == .over ? .stop : .drain)) }
         guard rawCalls < RunState.maximumRawCalls else { return .full }
@@ -138,7 +140,8 @@ struct RunState: Sendable {
         return .taken(token: lastToken)
     }
 
-    /// Settles a message with its outcome. Unknown tokens are ignored, because a sink may be called too often.
+    /// Settles a message with its outcome. Unknown tokens are ignored, because a sink may be called more often than
+    /// necessary.
     mutating func settle(_ token: UInt64, _ outcome: Outcome, _ effects: inout WebViewEffects) {
         switch calls.removeValue(forKey: token) {
         case .page(let number, document?.serial, let units):
@@ -160,13 +163,13 @@ struct RunState: Sendable {
 
     // MARK: - Submission
 
-    /// Appends arrivals to submit after those already waiting.
+    /// Adds arrivals to submit, after those that are already waiting.
     mutating func submit(_ arrivals: [Arrival], _ effects: inout WebViewEffects) {
         guard !arrivals.isEmpty else { return }
         if life == .open { batches.append(arrivals) } else { refuse(arrivals[...], &effects) }
     }
 
-    /// Takes the batch to submit next. There is no other batch to take until ``submitted(_:_:_:)``.
+    /// Takes the batch to submit next. No other batch can be taken until ``submitted(_:_:_:)`` is called.
     mutating func takeBatch() -> [Arrival]? {
         guard !isSubmitting, !isWaitingForRoom else { return nil }
         let next = rest.isEmpty ? batches.popFirst() : rest
@@ -175,7 +178,7 @@ struct RunState: Sendable {
         return next
     }
 
-    /// Records the number of arrivals of the batch that the intake accepted.
+    /// Records how many of the batch's arrivals the intake accepted.
     mutating func submitted(_ batch: [Arrival], _ taken: Int, _ effects: inout WebViewEffects) {
         isSubmitting = false
         guard taken < batch.count else { return }
@@ -185,32 +188,32 @@ struct RunState: Sendable {
         events.append(.roomWanted)
     }
 
-    /// Settles arrivals that were not submitted as `drain`.
+    /// Settles arrivals that were not submitted, as `drain`.
     mutating func refuse(_ arrivals: ArraySlice<Arrival>, _ effects: inout WebViewEffects) {
         for arrival in arrivals { settle(arrival.token, .abandoned(.drain), &effects) }
     }
 }
 
 extension RunState {
-    /// The maximum number of scripts in progress. With it, an unresponsive page fills the mailbox instead of the
-    /// memory.
+    /// The maximum number of scripts in progress. Because of this limit, an unresponsive page fills the mailbox instead
+    /// of the memory.
     static let maximumScripts = 4
-    /// The maximum number of pieces in a script, and the size in bytes after which a script takes no more.
+    /// The maximum number of pieces in a script, and the size in bytes at which a script takes no more pieces.
     static let scriptPieces = 256
     static let scriptBytes = 1_048_576
 
-    /// The notifications that begin a script, and whether messages from the program may follow them.
+    /// The notifications at the beginning of a script, and whether messages from the program may follow them.
     struct Beginning {
         let pieces: [Piece]
         let includesMessages: Bool
     }
 
-    /// The result of writing a script.
+    /// The result of composing a script.
     enum Script {
         case given(to: String, grant: FlowCredit.Amount, answers: Int)
         /// The script would be empty.
         case none
-        /// New work arrived while the script was written.
+        /// New work arrived while the script was being composed.
         case again
     }
 
@@ -228,12 +231,12 @@ extension RunState {
         for piece in taken {
             if case .outcome(_, _, let units) = piece { credit.release(units: units) }
         }
-        // The script counts from here, because the pieces taken are not delivered until the script is done.
+        // The script counts as in progress from here on, because the pieces taken are not delivered until it is done.
         scripts += 1
         return Beginning(pieces: taken, includesMessages: !gracefulClose.hasBegun)
     }
 
-    /// Ends a script of `count` pieces. The document has to answer `calls` of them.
+    /// Completes a script that has `count` pieces, of which the document has to answer `calls`.
     mutating func endScript(pieces count: Int, calls: Int) -> Script {
         guard life != .over, var document else {
             scripts = max(0, scripts - 1)
@@ -253,7 +256,7 @@ extension RunState {
     }
 
     mutating func scriptDone() {
-        // The process whose scripts were counted may have ended, so the count may already be zero.
+        // The process that was running these scripts may have ended, so the number may already be zero.
         scripts = max(0, scripts - 1)
         if document != nil { needsWake = true }
     }
@@ -291,7 +294,7 @@ extension RunState {
         effects.endsSurface = true
     }
 
-    /// Derives the effects that follow from any change.
+    /// Adds the effects that follow from any change.
     mutating func conclude(_ effects: inout WebViewEffects) {
         if life == .stopping && calls.isEmpty && !isSubmitting { closeGracefully(&effects) }
         if needsWake && !isAwake && life != .over {
@@ -305,7 +308,7 @@ extension RunState {
         }
     }
 
-    /// Delivers every outcome and then `close` to the page, and ends the run after that.
+    /// Delivers every outcome and then `close` to the page. After that, ends the run.
     private mutating func closeGracefully(_ effects: inout WebViewEffects) {
         if gracefulClose.begin() { events.append(.gracefulClose) }
         let isDrained = pieces.isEmpty && scripts == 0
@@ -315,25 +318,25 @@ extension RunState {
         notify(.close)
     }
 
-    /// Takes the next event for the task of the run.
+    /// Takes the next event for the run's task.
     mutating func takeEvent() -> Event? {
         if life == .over && hasSurfaceEnded && calls.isEmpty && !isSubmitting { return .over }
         return events.popFirst()
     }
 }
 
-/// The actions that a change of a ``RunState`` requires. They are performed outside its lock.
+/// The actions that a ``RunState`` change requires. They are performed outside its lock.
 struct WebViewEffects: Sendable {
     typealias Reply = @Sendable (RawAnswer) -> Void
 
-    /// Whether to wake the surface for scripts.
+    /// Whether to wake the surface because there are scripts to evaluate.
     var wakes = false
     /// Whether to end the surface.
     var endsSurface = false
-    /// Whether a document ended that has not answered its calls.
+    /// Whether a document ended without answering its calls.
     var losesDocument = false
     /// The raw calls to settle.
     var answers: [(reply: Reply, answer: RawAnswer)] = []
-    /// The next event and the task that waits for it.
+    /// The next event and the task waiting for it.
     var event: (waiter: CheckedContinuation<RunState.Event, Never>, event: RunState.Event)?
 }

@@ -8,50 +8,51 @@ public import SignalboxCore
 /// configuration.display = .window(width: 1_280, height: 800)
 /// ```
 public struct WebViewConfiguration: Sendable {
-    /// The configured source of the arrivals.
+    /// The source name of the messages that the page sends.
     public var source: SourceName
-    /// The first page, and what it and the pages after it are permitted to do.
+    /// The first page, and what it and later pages are allowed to do.
     public var page: BridgeConfiguration
-    /// The display of the view. By default, the view is off-screen and has 1,024 by 768 pixels.
+    /// How the view is displayed. By default, it is off-screen and measures 1,024 by 768 pixels.
     public var display = WebViewDisplay.offscreen(width: 1_024, height: 768)
-    /// The deadline of a navigation verdict. It is above zero and at most 1 h. The default is 10 s. A navigation
+    /// The maximum time for a navigation verdict. Must be above zero and at most 1 h; the default is 10 s. A navigation
     /// without a verdict does not load.
     public var navigationDeadline: Duration = .seconds(10)
-    /// The maximum number of navigations that wait for verdicts, from 1 to 10,000. The default is 100. Further
+    /// The maximum number of navigations that can wait for a verdict, from 1 to 10,000. The default is 100. Any further
     /// navigations are cancelled.
     public var navigationsWaiting = 100
-    /// The maximum number of messages from the page that have no outcome, from 1 to 100,000. The default is 1,000.
-    /// Further messages wait in the page.
+    /// The maximum number of messages from the page that can be without an outcome, from 1 to 100,000. The default is
+    /// 1,000. Any further messages wait in the page.
     public var messagesInFlight = 1_000
-    /// The maximum total size of these messages. It is at least the limit of one message. The default is 16 MiB. The
-    /// page counts a UTF-16 code unit as one byte, so text other than ASCII may have up to three times as many bytes.
+    /// The maximum total size of the messages from the page that have no outcome yet, in bytes. Must be at least the
+    /// size limit for a single message; the default is 16 MiB. The page counts each UTF-16 code unit as one byte, so
+    /// non-ASCII text can take up to three times as many bytes.
     public var bytesInFlight = 16 * 1_024 * 1_024
-    /// The maximum number of messages that wait in the page for earlier ones, from 1 to 1,000,000. The default is
-    /// 10,000. The page rejects a call beyond it with `full`, and the engine counts such calls.
+    /// The maximum number of messages that can wait in the page for earlier ones, from 1 to 1,000,000. The default is
+    /// 10,000. Beyond that, the page rejects calls with `full`, and the engine counts them.
     public var messagesWaitingInPage = 10_000
-    /// The maximum number of calls and messages from the program that wait for the page, from 1 to 1,000,000. The
-    /// default is 1,000. Beyond it, a ``PageHandle`` throws `full`.
+    /// The maximum number of calls and messages from the program that can wait for the page, from 1 to 1,000,000. The
+    /// default is 1,000. When the limit is reached, a ``PageHandle`` throws `full`.
     public var messagesToPage = 1_000
-    /// The maximum number of messages that wait in the page for a listener of `signalbox.on`, from 1 to 1,000,000. The
-    /// default is 256. Beyond it, the page logs and drops the oldest message. If that message was a call, the call
-    /// fails.
+    /// The maximum number of messages that can wait in the page for a `signalbox.on` listener, from 1 to 1,000,000. The
+    /// default is 256. When the limit is exceeded, the page logs and drops the oldest message. If that message was a
+    /// call, the call fails.
     public var messagesWithoutListener = 256
-    /// The time after which the process of an unresponsive page is ended. It is at least 1 s. The default is 30 s.
+    /// How long a page can be unresponsive before its process is ended. Must be at least 1 s; the default is 30 s.
     public var unresponsiveLimit: Duration = .seconds(30)
-    /// The maximum number of reloads in a row after the process of the page ends, from 0 to 1,000. The default is 5.
+    /// The maximum number of reloads in a row after the page's process ends, from 0 to 1,000. The default is 5.
     ///
-    /// When they are used up, the run ends with ``JSBridgeError`` `pageFailed`. A page that lives a minute resets the
-    /// count.
+    /// When no reloads are left, the run ends with ``JSBridgeError`` `pageFailed`. A page that lives for a minute
+    /// resets the count.
     public var reloads = 5
-    /// The maximum wait before a reload. It is above zero and at most 1 h. The default is 30 s. The first wait is at
-    /// most 1 s.
+    /// The maximum delay before a reload. Must be above zero and at most 1 h; the default is 30 s. The first delay is
+    /// at most 1 s.
     public var reloadCap: Duration = .seconds(30)
-    /// The limits of one message, in either direction.
+    /// The limits for a single message, in either direction.
     public var limits = MessageLimits()
-    /// The maximum number of script errors that are logged per second. It is at least 1. The default is 100. One
-    /// further line reports the number of lines that were withheld.
+    /// The maximum number of script errors logged per second. Must be at least 1; the default is 100. One extra line
+    /// reports how many lines were withheld.
     public var consoleLinesPerSecond = 100
-    /// The time limit of the graceful end of a page. Only tests change it.
+    /// The time limit for a page's graceful end. Only tests change it.
     var gracefulCloseTimeout: Duration = .seconds(2)
 
     /// Creates a configuration with default limits.
@@ -62,9 +63,9 @@ public struct WebViewConfiguration: Sendable {
 }
 
 extension WebViewConfiguration {
-    /// Validates the range of every value.
+    /// Checks that every value is in range.
     ///
-    /// - Throws: ``JSBridgeError`` `invalidConfiguration` for the first invalid value, with its remedy.
+    /// - Throws: ``JSBridgeError`` `invalidConfiguration`, which describes the first invalid value and how to fix it.
     public func validate() throws(JSBridgeError) {
         let check = ConfigurationCheck(source: source)
         let (width, height) = display.size
@@ -89,11 +90,11 @@ extension WebViewConfiguration {
     }
 }
 
-/// The display of a web view.
+/// How a web view is displayed.
 public enum WebViewDisplay: Sendable, Hashable {
-    /// The page has no display and is drawn only for snapshots. Width and height are in pixels, from 1 to 16,384.
+    /// The page is not displayed, and is drawn only for snapshots. Width and height are in pixels, from 1 to 16,384.
     case offscreen(width: Int, height: Int)
-    /// The page has a separate window with its title. Width and height are in pixels, from 1 to 16,384.
+    /// The page has a window that shows the page's title. Width and height are in pixels, from 1 to 16,384.
     case window(width: Int, height: Int)
 
     /// The width and height in pixels.

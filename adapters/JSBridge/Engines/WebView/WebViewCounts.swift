@@ -1,28 +1,28 @@
 import Synchronization
 
-/// The failures that a web view has counted since it was created. None of them reached a plugin.
+/// Counts a web view's failures since the view was created. None of these failures reached a plugin.
 ///
-/// Use these counts to monitor the pages of an engine.
+/// Use the counts to monitor an engine's pages.
 public struct WebViewCounts: Sendable, Hashable {
-    /// Processes of pages that ended by themselves, or that were ended because they were unresponsive.
+    /// Page processes that ended by themselves, or that were ended because they were unresponsive.
     public var processesEnded = 0
-    /// Uncaught errors in the scripts of the page.
+    /// Uncaught errors in the page's scripts.
     public var scriptErrors = 0
-    /// Calls that the page rejected with `full` because too many messages waited in the page.
+    /// Calls that the page rejected with `full` because too many messages were waiting in the page.
     public var callsFullInPage = 0
-    /// Handler calls outside the bridge that were rejected, because too many such calls had no outcome.
+    /// Handler calls outside the bridge that were rejected because too many of them had no outcome yet.
     public var rawCallsRefused = 0
-    /// Texts from the process of the page that the bridge never sends. Each text was read up to its first error.
+    /// Texts from the page's process that the bridge would never send. Each text was read up to its first error.
     public var malformedTexts = 0
     /// Texts that arrived after their document had ended.
     public var lateTexts = 0
-    /// Navigation requests that got no verdict, because of the deadline or the limit. Nothing was loaded for them.
+    /// Navigation requests that received no verdict, because of the deadline or the limit. Nothing was loaded for them.
     public var navigationsUndecided = 0
 
     init() {}
 }
 
-/// The counters of an engine for all its runs. They are safe to use from any thread.
+/// Counts an engine's failures across all its runs. Safe to use from any thread.
 final class PageCounters: Sendable {
     private let counts = Mutex(WebViewCounts())
 

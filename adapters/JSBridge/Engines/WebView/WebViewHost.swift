@@ -4,24 +4,24 @@ import NavigationChain
 import SignalboxCore
 import SignalboxRoutes
 
-/// The parts of a web view's engine that all runs of the engine share.
+/// The parts of a web view engine that all of its runs share.
 struct WebViewHost: Sendable {
     let configuration: WebViewConfiguration
-    /// The name in ``ScriptFacts/engine``.
+    /// The engine's name in ``ScriptFacts/engine``.
     let engine: String
     let mailbox: PageMailbox
     let page: PageHandle
     let gate: NavigationGate
     let counters = PageCounters()
     let log: AdapterLog
-    /// The log of the scripts of the page.
+    /// The log for the page's scripts.
     let scriptLog: PageLog
 
-    /// Validates the configuration and creates the parts.
+    /// Validates the configuration and creates the shared parts.
     ///
     /// - Parameters:
-    ///   - engine: The name in the facts of messages from the page.
-    ///   - navigations: An observer of each navigation request.
+    ///   - engine: The name to report in the facts of messages from the page.
+    ///   - navigations: A closure that observes each navigation request.
     /// - Throws: ``JSBridgeError`` `invalidConfiguration`.
     init(
         _ configuration: WebViewConfiguration,
@@ -49,11 +49,11 @@ struct WebViewHost: Sendable {
     }
 }
 
-/// The consequences of navigation verdicts whose URL no engine loads.
+/// Handles navigation verdicts whose URL no engine loads.
 extension WebViewHost {
     /// Logs a verdict that refuses a download or the first page. Other refusals are expected, so they are not logged.
     ///
-    /// - Parameter hasPage: Whether a page has been committed.
+    /// - Parameter hasPage: Whether a page has already been committed.
     func reportRefused(_ verdict: NavigationVerdict, hasPage: Bool) {
         if verdict.policy != .cancel {
             let line = "a download was refused, because this engine has no downloads: \(verdict)"
@@ -63,8 +63,8 @@ extension WebViewHost {
         }
     }
 
-    /// Returns the URL of an allowed window, which the engine loads in its only view. Returns `nil` if the URL must not
-    /// be opened in a window.
+    /// Returns the URL of an allowed new window, which the engine loads in its only view. Returns `nil` if the URL must
+    /// not be opened in a window.
     func windowURL(of verdict: NavigationVerdict) -> URLText? {
         guard let url = verdict.url, url.scheme == "http" || url.scheme == "https" else {
             let line = "a new window was not opened, because only http and https are loaded: \(verdict)"

@@ -2,9 +2,9 @@ import AdapterSupport
 import Logging
 import SignalboxCore
 
-/// Receives the texts and calls of the page, on the thread of the engine.
+/// Receives the page's texts and calls on the engine's thread.
 extension WebViewRun {
-    /// Receives a text that relay.js posted. The text must come from the private world.
+    /// Receives a text posted by relay.js. The text must come from the private world.
     func received(_ text: String) {
         var text = text
         var batch = PageBatch(limits: host.configuration.limits, pool: pool)
@@ -20,10 +20,10 @@ extension WebViewRun {
         submit(batch.take())
     }
 
-    /// Receives a handler call from the page's world. The library does not report the calling frame.
+    /// Receives a handler call from the page's world. The library does not report which frame made the call.
     ///
     /// - Parameters:
-    ///   - handler: The name of the handler.
+    ///   - handler: The handler's name.
     ///   - json: The value, or `nil` for `undefined`.
     ///   - reply: A closure that is called once, on any thread and possibly before this method returns. It must not
     ///     block.
@@ -88,7 +88,7 @@ extension WebViewRun {
         }
     }
 
-    /// - Returns: Whether the document may send the record.
+    /// - Returns: Whether the document is allowed to send the record.
     private func take(_ record: RelayRecord, of bytes: UnsafeRawBufferPointer, into batch: inout PageBatch) -> Bool {
         switch record {
         case .hello: break
@@ -132,7 +132,7 @@ extension WebViewRun {
         return .success(envelope)
     }
 
-    /// Finishes a call from the program with the answer of the page.
+    /// Finishes a call from the program with the page's answer.
     private func answered(_ number: UInt64, _ kind: PageAnswerKind, _ text: Bytes) {
         let answer = AnswerTable.Answer(
             kind,
@@ -145,7 +145,7 @@ extension WebViewRun {
 }
 
 extension RelayRecord {
-    /// Returns the text of a JSON string. Returns a placeholder for any other value, because a page can post anything.
+    /// Returns the text of a JSON string, or a placeholder for any other value, because a page can post anything.
     fileprivate static func text(_ json: Slice<UnsafeRawBufferPointer>) -> String {
         let limits = MessageLimits(bytes: longestText)
         let text =
@@ -153,21 +153,21 @@ extension RelayRecord {
         return text ?? "[not a text]"
     }
 
-    /// The maximum length in bytes. relay.js permits 8,000 units, and each may be an escape of six bytes, or three
-    /// bytes.
+    /// The maximum length in bytes. relay.js permits 8,000 units, each of which takes up to six bytes as an escape or
+    /// three bytes otherwise.
     private static let longestText = 65_536
 }
 
-/// The result that settles the promise of a raw call.
+/// How to settle the promise of a raw call.
 enum RawAnswer: Sendable, Hashable {
     /// Resolves the promise with this JSON.
     case reply(String)
-    /// Rejects the promise with an error of this text: a code, a colon and a sentence.
+    /// Rejects the promise with an error that has this text: a code, a colon and a sentence.
     case error(String)
 }
 
 extension RawAnswer {
-    /// The page ends before the call has an outcome.
+    /// The page ended before the call had an outcome.
     static let closed = RawAnswer.error("closed: the page is closing")
 
     /// Creates the answer for an outcome.
@@ -181,18 +181,18 @@ extension RawAnswer {
     }
 }
 
-/// A limit on posts outside the bridge. It is pure, because the caller passes the time.
+/// Limits posts outside the bridge. It has no side effects, because the caller passes the time.
 ///
-/// The library accepts all such messages, of any number and size, on the thread that all views share.
+/// The library accepts any number of such messages, of any size, on the thread that all views share.
 struct RawRateLimit {
     /// The maximum number of messages per second.
     static let messages = 1_000
-    /// The maximum size of the JSON of the messages per second, in bytes. The message that exceeds it is the last one
+    /// The maximum size of the messages' JSON per second, in bytes. The message that exceeds it is the last one
     /// accepted.
     static let bytes = 16 * 1_024 * 1_024
 
-    /// The maximum processor time that is spent per second to read the messages. The library uses about as much before
-    /// it delivers a message.
+    /// The maximum processor time per second spent reading the messages. The library uses about as much before it
+    /// delivers a message.
     static let time = Duration.milliseconds(100)
 
     private var began: ContinuousClock.Instant?
@@ -200,12 +200,12 @@ struct RawRateLimit {
     private var size = 0
     private var spent = Duration.zero
 
-    /// Counts a message.
+    /// Records a message.
     ///
     /// - Parameters:
     ///   - bytes: The length of the JSON.
-    ///   - time: The processor time that was spent to read the message.
-    /// - Returns: Whether more messages may follow in this second.
+    ///   - time: The processor time spent reading the message.
+    /// - Returns: Whether more messages may follow within this second.
     mutating func take(_ bytes: Int, in time: Duration, at now: ContinuousClock.Instant) -> Bool {
         if began.map({ now - $0 >= .seconds(1) }) ?? true {
             began = now

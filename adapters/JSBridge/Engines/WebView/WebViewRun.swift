@@ -3,7 +3,8 @@ import SignalboxCore
 import SignalboxRoutes
 import Synchronization
 
-/// A run of a web view for any library. It handles incoming and outgoing messages, documents, and the end of the page.
+/// Serves a run of a web view, for any web view library. It handles incoming and outgoing messages, documents, and the
+/// end of the page.
 ///
 /// An engine creates its surface and the run, starts loading, and awaits ``serve()``. That method returns once
 /// everything that was submitted has settled and the surface has ended.
@@ -11,9 +12,9 @@ final class WebViewRun: SettlementSink, MailboxReader {
     let host: WebViewHost
     private let intake: any Intake
     private let surface: any WebViewSurface
-    /// The origins of pages that have the bridge, by their text.
+    /// The origins of pages that have the bridge, keyed by their text.
     let origins: [String: Origin]
-    /// The origin of raw calls.
+    /// The origin reported for raw calls.
     let unknownOrigin: Origin
     let envelopes: [String: Envelope]
     let pool = ArrivalPool()
@@ -36,7 +37,7 @@ final class WebViewRun: SettlementSink, MailboxReader {
         state = Mutex(RunState(configuration))
     }
 
-    /// Changes the state and performs the resulting effects.
+    /// Changes the state and then performs the resulting effects.
     func change<Result: Sendable>(_ body: (inout RunState, inout WebViewEffects) -> Result) -> Result {
         let (result, effects) = state.withLock { state in
             var effects = WebViewEffects()
@@ -58,7 +59,7 @@ final class WebViewRun: SettlementSink, MailboxReader {
 
     // MARK: - Serving
 
-    /// Serves the page to its end. Call this method once. If its task is cancelled, it calls ``stop()``.
+    /// Serves the page until it ends. Call this method only once. If its task is cancelled, it calls ``stop()``.
     ///
     /// - Throws: The error that was passed to ``fail(_:)``.
     func serve() async throws(JSBridgeError) {
@@ -105,13 +106,13 @@ final class WebViewRun: SettlementSink, MailboxReader {
 
     // MARK: - Any thread
 
-    /// Begins the graceful end. New messages are answered `drain`, the others get their outcome, and then the surface
-    /// ends.
+    /// Begins the graceful end. New messages are answered with `drain`, earlier ones receive their outcomes, and then
+    /// the surface ends.
     func stop() {
         change { state, effects in state.stop(&effects) }
     }
 
-    /// Ends the page immediately. Outcomes of messages that were already submitted are discarded.
+    /// Ends the page immediately. Outcomes for messages that were already submitted are discarded.
     func close() {
         change { state, effects in state.end(nil, &effects) }
     }
@@ -121,7 +122,7 @@ final class WebViewRun: SettlementSink, MailboxReader {
         change { state, effects in state.end(error, &effects) }
     }
 
-    /// Records the end of the surface. See ``WebViewSurface/end()``.
+    /// Records that the surface has ended. See ``WebViewSurface/end()``.
     func surfaceEnded() {
         change { state, _ in state.hasSurfaceEnded = true }
     }
@@ -138,7 +139,7 @@ final class WebViewRun: SettlementSink, MailboxReader {
         change { state, effects in state.settle(token, outcome, &effects) }
     }
 
-    /// Submits the batches for which the intake has room, in order. This method is safe to call from any thread.
+    /// Submits batches in order for as long as the intake has room. Safe to call from any thread.
     func submit() {
         while let batch = change({ state, _ in state.takeBatch() }) {
             let taken = intake.take(batch, to: self)
@@ -147,19 +148,19 @@ final class WebViewRun: SettlementSink, MailboxReader {
     }
 }
 
-/// The methods that the engine calls on its thread for the events and scripts of the page.
+/// Methods that the engine calls on its thread when the page or one of its scripts reports something.
 extension WebViewRun {
-    /// Records a load that was committed in the main frame, which ends the document before it.
+    /// Records that a load was committed in the main frame, which ends the previous document.
     ///
-    /// Call this method before passing any text of the new document to ``received(_:)``. The signals of the library
-    /// have this order.
+    /// Call this method before passing any text from the new document to ``received(_:)``. The library emits its
+    /// signals in this order.
     func committed() {
         change { state, effects in state.loseDocument(&effects) }
     }
 
-    /// Returns the next script to evaluate in the private world of the main frame.
+    /// Returns the next script to evaluate in the main frame's private world.
     ///
-    /// Call ``scriptDone()`` for each script after it was evaluated or has failed.
+    /// After each script was evaluated or has failed, call ``scriptDone()``.
     func nextScript() -> String? {
         while let beginning = change({ state, _ in state.beginScript() }) {
             var script = RelayScript()
@@ -178,7 +179,7 @@ extension WebViewRun {
 
     /// Adds messages from the program.
     ///
-    /// - Returns: The number of calls among them.
+    /// - Returns: How many of the messages are calls.
     private func addMessages(into script: inout RelayScript) -> Int {
         let room = RunState.scriptPieces - script.count
         let bytes = RunState.scriptBytes - script.byteCount
@@ -188,12 +189,12 @@ extension WebViewRun {
         return messages.count { $0.number != 0 }
     }
 
-    /// Records the end of a script, whether it succeeded or failed.
+    /// Records that a script has succeeded or failed.
     func scriptDone() {
         change { state, _ in state.scriptDone() }
     }
 
-    /// Records the end of the page's process, which ends every script in progress.
+    /// Records that the page's process has ended, and with it every script in progress.
     func processEnded() {
         host.counters.add(to: \.processesEnded)
         change { state, effects in
@@ -202,7 +203,7 @@ extension WebViewRun {
         }
     }
 
-    /// Sets the title of the page from that of the document. `nil` and an empty title restore the configured one.
+    /// Sets the page's title to the document's title. `nil` or an empty title restores the configured title.
     func titleChanged(_ title: String?) {
         let page = host.configuration.page
         guard page.overridesTitle else { return }
@@ -224,18 +225,18 @@ extension RelayScript {
     }
 }
 
-/// The view of a ``WebViewRun``. An engine creates it, and the thread of the engine owns it.
+/// The view that a ``WebViewRun`` uses. An engine creates it, and the engine's thread owns it.
 ///
-/// Both methods may be called from any thread, even within a call of the run. They must not block, and they must not
-/// call the run before they return. They pass the request to the thread of the engine instead.
+/// Both methods may be called from any thread, even during a call to the run. They must not block, and they must not
+/// call the run before they return. Instead, they pass the request on to the engine's thread.
 protocol WebViewSurface: AnyObject, Sendable {
-    /// Announces scripts. The surface then calls ``WebViewRun/nextScript()`` until that returns `nil`, and evaluates
-    /// each script.
+    /// Called when there are scripts to evaluate. The surface then calls ``WebViewRun/nextScript()`` until it returns
+    /// `nil`, and evaluates each script.
     func wake()
 
-    /// Closes the page, because the run ends. The run calls this method once.
+    /// Closes the page because the run is ending. The run calls this method once.
     ///
-    /// The surface calls ``WebViewRun/surfaceEnded()`` after all its other calls of the run, including those for
-    /// scripts in progress, and then releases the run.
+    /// The surface first makes all its other calls to the run, including those for scripts in progress. It then calls
+    /// ``WebViewRun/surfaceEnded()`` and releases the run.
     func end()
 }

@@ -1,26 +1,26 @@
 import SignalboxCore
 import SignalboxRoutes
 
-/// The scripts that a web view injects. Only the names, origins and numbers in them come from outside the library.
+/// The scripts that a web view injects. Only their names, origins and numbers come from outside the library.
 struct WebViewScripts: Sendable {
     /// The name of the private script world.
     static let world = "signalbox"
     /// The name of the only handler in the private world.
     static let handler = "signalbox"
 
-    /// The script that runs at document start in the private world of the main frame. If the engine supports patterns,
-    /// the script runs only for ``patterns``. The script also checks the origin itself.
+    /// The script that runs at document start in the main frame's private world. If the engine supports patterns, the
+    /// script runs only for ``patterns``. The script also checks the origin itself.
     let relay: String
-    /// The script that runs at document start in the page world of the main frame. If the engine supports patterns, the
+    /// The script that runs at document start in the main frame's page world. If the engine supports patterns, the
     /// script runs only for ``patterns``. The script also checks the origin itself.
     let page: String
-    /// The script that runs at document end in the private world of the main frame, on every page, or `nil` if pages
-    /// may zoom.
+    /// The script that runs at document end in the main frame's private world, on every page. It is `nil` if pages may
+    /// zoom.
     let zoom: String?
-    /// The URL patterns of pages that have the bridge, such as `https://app.example/*`. The patterns of WebKit have no
-    /// ports.
+    /// The URL patterns of pages that have the bridge, such as `https://app.example/*`. WebKit's patterns cannot
+    /// contain ports.
     let patterns: [String]
-    /// The names of the handlers with replies in the page's world. See ``WebViewRun/receivedRaw(_:_:reply:)``.
+    /// The names of the handlers that reply in the page's world. See ``WebViewRun/receivedRaw(_:_:reply:)``.
     let rawHandlers: [String]
 
     init(_ configuration: WebViewConfiguration) {
@@ -48,8 +48,8 @@ struct WebViewScripts: Sendable {
         zoom = page.disablesZoom ? WebViewScripts.keepScale : nil
     }
 
-    /// The script of ``zoom``. It reads members through `Document.prototype`, because a named element shadows those of
-    /// `document` (HTML, 3.1.6).
+    /// The script for ``zoom``. It reads members through `Document.prototype`, because a named element shadows the
+    /// members of `document` (HTML, 3.1.6).
     static let keepScale = """
         (function () {
         'use strict';
@@ -71,23 +71,23 @@ struct WebViewScripts: Sendable {
         return text
     }
 
-    /// Returns the texts as an array of string literals. JSON can be used here because it is also JavaScript.
+    /// Returns the texts as an array of string literals. JSON works here because it is also JavaScript.
     private static func list(_ texts: [String]) -> String {
         "[\(texts.map(JSONText.quoted).joined(separator: ","))]"
     }
 }
 
-/// A script that reports possible changes of a page's title, at most ten times a second.
+/// A script that reports when a page's title may have changed, at most ten times a second.
 ///
-/// The script is needed because `WKWebView` reports changes only to observers of the Objective-C runtime. The engine
-/// supplies the title itself, because a page can replace the properties of its document.
+/// The script is needed because `WKWebView` reports title changes only to observers that use the Objective-C runtime.
+/// The engine reads the title itself, because a page can replace its document's properties.
 enum TitleScript {
-    /// A script world used only by this script.
+    /// A script world that only this script uses.
     static let world = "signalbox.title"
     /// The name of the handler that the script calls.
     static let handler = "title"
 
-    /// The text of the script. It runs at document end, in the main frame only, on every page.
+    /// The script's text. It runs at document end, on every page but only in the main frame.
     static let text = """
         (function () {
         'use strict';
