@@ -1,4 +1,4 @@
-/// A handler in a chain. The name and the deadline of the handler are read once, so they cannot change later.
+/// A handler in a chain. The handler's name and deadline are read once, so they cannot change later.
 struct ChainLink: Sendable {
     private enum Form {
         case synchronous(any SyncNavigationHandler)
@@ -34,7 +34,7 @@ struct ChainLink: Sendable {
 
     /// Calls the handler, unless the task is already cancelled.
     ///
-    /// - Parameter limit: The deadline of the chain, which applies if the handler has none.
+    /// - Parameter limit: The chain's deadline, which applies if the handler has none.
     nonisolated(nonsending) func answer(
         to request: NavigationRequest,
         within limit: Duration,
@@ -50,7 +50,7 @@ struct ChainLink: Sendable {
         }
     }
 
-    /// Returns the decision of the verdict if the answer of the handler ends the chain.
+    /// Returns the verdict's decision if the handler's answer ends the chain.
     func decision(for answer: NavigationAnswer, within limit: Duration) -> NavigationDecision? {
         switch answer {
         case .passed: nil
@@ -88,7 +88,7 @@ struct ChainLink: Sendable {
     }
 }
 
-/// A call of a handler that may suspend. The call always produces an answer by the deadline.
+/// A call to a handler that may suspend. The call always produces an answer by the deadline.
 struct HandlerCall: Sendable {
     let handler: any NavigationHandler
     let calls: HandlerCalls
@@ -98,8 +98,8 @@ struct HandlerCall: Sendable {
     /// Calls the handler in a task and returns its answer, or `timedOut` if the deadline passes first.
     ///
     /// The two tasks are unstructured, because a task group would wait for a handler that ignores cancellation. Both
-    /// yield to a stream, which buffers the first answer and drops later ones. The stream ends when the waiting task is
-    /// cancelled.
+    /// tasks yield to a stream, which buffers the first answer and drops later ones. The stream ends if the waiting
+    /// task is cancelled.
     nonisolated(nonsending) func answer(to request: NavigationRequest) async -> NavigationAnswer {
         guard await calls.begin() else {
             return .failed("\(NavigationRouter.maximumCalls) of its calls have not returned")
@@ -114,7 +114,7 @@ struct HandlerCall: Sendable {
             continuation.yield(answer)
         }
         let timer = Task { [clock, deadline] in
-            // The sleep throws an error when it is cancelled after an answer. If the clock fails otherwise, the wait
+            // The sleep throws if it is cancelled after an answer. If the clock fails for any other reason, the wait
             // ends too.
             try? await clock.sleep(for: deadline)
             if !Task.isCancelled { continuation.yield(.timedOut) }
@@ -138,13 +138,13 @@ struct HandlerCall: Sendable {
     }
 }
 
-/// The number of calls of one handler that have not returned. All derived chains share this count.
+/// Counts the calls to one handler that have not returned. All derived chains share this count.
 actor HandlerCalls {
     private var running = 0
 
-    /// Counts a call, unless the maximum number of calls is running.
+    /// Counts a call, unless the maximum number of calls is already running.
     ///
-    /// - Returns: `false` when the maximum number of calls is running.
+    /// - Returns: `false` if the maximum number of calls is already running.
     func begin() -> Bool {
         guard running < NavigationRouter.maximumCalls else { return false }
         running += 1

@@ -1,10 +1,10 @@
 public import SignalboxRoutes
 
-/// A handler that opens links to foreign hosts in the user's browser and cancels the navigation.
+/// Opens links to foreign hosts in the user's browser and cancels the navigation.
 ///
-/// The handler opens `http` and `https` URLs whose hosts are not listed. It handles links that do not come from a sub
-/// frame, and new windows that any frame requests. It passes on all other loads, including frames and redirects. If a
-/// chain must not show foreign pages, add a handler that decides about those loads after this one.
+/// The handler opens `http` and `https` URLs whose hosts are not listed. It handles links, except those in sub frames,
+/// and new windows requested by any frame. It passes on all other loads, including frames and redirects. If a chain
+/// must not show foreign pages, add a handler after this one that decides about those loads.
 public struct ExternalBrowserHandler: NavigationHandler {
     /// The name in verdicts and logs.
     public let name: String
@@ -14,11 +14,11 @@ public struct ExternalBrowserHandler: NavigationHandler {
     /// Creates a handler for all hosts except the listed ones.
     ///
     /// - Parameters:
-    ///   - ownHosts: The hosts of the application, on any port. As in ``HostHandler``, write `shop.example` or
+    ///   - ownHosts: The application's hosts, on any port. As in ``HostHandler``, write `shop.example` or
     ///     `*.shop.example`.
     ///   - name: The name in verdicts and logs.
-    ///   - opener: A closure that opens the URL in the browser within the deadline of the handler. If the closure
-    ///     throws an error, the navigation is cancelled too.
+    ///   - opener: Opens the URL in the browser within the handler's deadline. If the closure throws an error, the
+    ///     navigation is cancelled too.
     /// - Throws: ``NavigationChainError`` with the code `invalidHost`.
     public init(
         ownHosts: [String],
@@ -30,12 +30,12 @@ public struct ExternalBrowserHandler: NavigationHandler {
         self.opener = opener
     }
 
-    /// Returns whether the request is a link or a new window for a page of a foreign host.
+    /// Returns whether the request is a link or a new window that leads to a page on a foreign host.
     public func concerns(_ request: NavigationRequest) -> Bool {
         leavesThePage(request) && request.url.webHost.map { !ownHosts.contains($0) } ?? false
     }
 
-    /// Cancels if the browser opened the URL.
+    /// Cancels the navigation if the URL was opened in the browser.
     public func decide(_ request: NavigationRequest) async throws -> NavigationDecision? {
         guard concerns(request), let host = request.url.webHost else { return nil }
         try await opener(request.url)

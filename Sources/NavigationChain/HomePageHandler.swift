@@ -1,10 +1,10 @@
 public import SignalboxRoutes
 
-/// A handler that performs an action instead of loading the home page of a site, and cancels the navigation.
+/// Performs an action instead of loading a site's home page, and cancels the navigation.
 ///
-/// Use it to return to the start screen of an application when a page links to the home page. The home page is the URL
-/// with the origin of the site and the path `/`, without a query or fragment, because `/?p=42` and `/#/cart` are other
-/// pages on many sites. The handler ignores sub frames.
+/// Use it to return to an application's start screen when a page links to the home page. The home page is the URL with
+/// the site's origin and the path `/`, without a query or fragment. On many sites, `/?p=42` and `/#/cart` are different
+/// pages. The handler ignores sub frames.
 public struct HomePageHandler: NavigationHandler {
     /// The name in verdicts and logs.
     public let name: String
@@ -19,10 +19,10 @@ public struct HomePageHandler: NavigationHandler {
     ///   - kinds: The kinds of navigation to handle. Pages that the application loads itself are
     ///     ``NavigationKind/other``.
     ///   - name: The name in verdicts and logs.
-    ///   - open: The action to perform within the deadline of the handler. If it throws an error, the navigation is
+    ///   - open: The action to perform within the handler's deadline. If it throws an error, the navigation is
     ///     cancelled too.
-    /// - Throws: ``NavigationChainError`` with the code `invalidHome` when `home` is not the root of an `http` or
-    ///   `https` site.
+    /// - Throws: ``NavigationChainError`` with the code `invalidHome` if `home` is not the root of an `http` or `https`
+    ///   site.
     public init(
         home: URLText,
         kinds: Set<NavigationKind> = NavigationKind.followed,
@@ -44,7 +44,7 @@ public struct HomePageHandler: NavigationHandler {
         request.frame != .sub && kinds.contains(request.kind) && request.url.isRoot && request.url.origin == home.origin
     }
 
-    /// Cancels if the request is for the home page and the action succeeded.
+    /// Cancels the navigation if the request is for the home page and the action succeeded.
     public func decide(_ request: NavigationRequest) async throws -> NavigationDecision? {
         guard concerns(request) else { return nil }
         try await open()

@@ -1,7 +1,6 @@
 import SignalboxRoutes
 
-/// A handler that decides about the pages of listed hosts and passes on all others. Use it as an allowlist or a
-/// blocklist.
+/// Decides about pages on the listed hosts and passes on all others. Use it as an allowlist or a blocklist.
 ///
 /// The handler decides about `http` and `https` in every frame, and treats both schemes alike. To exclude `http`, put a
 /// ``SchemeHandler`` before it.
@@ -12,17 +11,17 @@ public struct HostHandler: SyncNavigationHandler {
     private let ports: HostPorts
     private let decision: NavigationDecision
 
-    /// Creates a handler with a list of hosts and the decision about them.
+    /// Creates a handler with a list of hosts and the decision to make about them.
     ///
     /// - Parameters:
-    ///   - hosts: From 1 to 1,000 hosts in ASCII form. Letter case is ignored. `shop.example` is only that host, and
-    ///     `*.shop.example` is every host below it, but not the host itself. An IPv4 address, or an IPv6 address in
-    ///     brackets, is a host too. The handler does not know public suffixes, so `*.example` matches every host below
+    ///   - hosts: Between 1 and 1,000 hosts in ASCII form. Letter case is ignored. `shop.example` is only that host.
+    ///     `*.shop.example` is every host below it, but not the host itself. You can also list an IPv4 address, or an
+    ///     IPv6 address in brackets. The handler does not know public suffixes, so `*.example` matches every host below
     ///     `example`.
-    ///   - ports: The ports of the hosts to include.
+    ///   - ports: Which ports to include.
     ///   - decision: The decision about the listed hosts. For a blocklist, pass `.cancel` and leave `ports` unchanged.
     ///   - name: The name in verdicts and logs.
-    /// - Throws: ``NavigationChainError`` with the code `invalidHost` for a host with a scheme, a port, a path or
+    /// - Throws: ``NavigationChainError`` with the code `invalidHost` if a host includes a scheme, a port, a path or
     ///   non-ASCII characters.
     public init(
         hosts: [String],
@@ -36,14 +35,14 @@ public struct HostHandler: SyncNavigationHandler {
         self.decision = decision
     }
 
-    /// Returns the decision for a listed host, and `nil` for any other.
+    /// Returns the decision for a listed host, or `nil` for any other host.
     public func decide(_ request: NavigationRequest) -> NavigationDecision? {
         guard let host = request.url.webHost, hosts.contains(host), ports.contain(request.url) else { return nil }
         return decision
     }
 }
 
-/// The ports of a listed host that a ``HostHandler`` includes.
+/// The ports that a ``HostHandler`` includes for each listed host.
 public struct HostPorts: Sendable, Hashable {
     private enum Rule: Sendable, Hashable {
         case any, standard
@@ -53,10 +52,10 @@ public struct HostPorts: Sendable, Hashable {
 
     /// All ports.
     public static let any = HostPorts(rule: .any)
-    /// The default port of the scheme, which is 443 for `https` and 80 for `http`.
+    /// The scheme's default port: 443 for `https` and 80 for `http`.
     public static let standard = HostPorts(rule: .standard)
 
-    /// Returns only the given ports. The default port is included only if it is listed.
+    /// Includes only the given ports. The default port is included only if you list it.
     public static func only(_ ports: Set<UInt16>) -> HostPorts {
         HostPorts(rule: .only(ports))
     }
@@ -70,7 +69,8 @@ public struct HostPorts: Sendable, Hashable {
     }
 }
 
-/// A validated list of hosts from a program or configuration, with single hosts and all hosts below a parent.
+/// A validated list of hosts from a program or configuration. Each entry is a single host, or stands for all hosts
+/// below a parent.
 struct HostNames: Sendable {
     /// The maximum number of hosts in a list.
     static let maximumCount = 1_000
@@ -86,7 +86,8 @@ struct HostNames: Sendable {
 
     /// Creates a list.
     ///
-    /// - Parameter texts: Hosts such as `shop.example`, addresses, or `*.shop.example` for any host below that host.
+    /// - Parameter texts: Hosts such as `shop.example`, addresses, or `*.shop.example` for any host below
+    ///   `shop.example`.
     /// - Throws: ``NavigationChainError`` with the code `invalidHost`.
     init(_ texts: [String], handler: String) throws(NavigationChainError) {
         guard !texts.isEmpty, texts.count <= HostNames.maximumCount else {
@@ -101,12 +102,13 @@ struct HostNames: Sendable {
         }
     }
 
-    /// Returns whether the host of a URL is listed or is below a listed parent. Only whole labels are compared.
+    /// Returns whether a URL's host is listed or is below a listed parent. Only whole labels are compared.
     func contains(_ host: String) -> Bool {
         if hosts.contains(host) { return true }
         if let address = HostNames.mapped(host) { return hosts.contains(address) }
         guard !parents.isEmpty else { return false }
-        // No listed name is longer, so earlier bytes cannot match. This limit bounds the work for an overlong host.
+        // No listed name is longer than this, so earlier bytes cannot match. The limit bounds the work for an overlong
+        // host.
         var rest = host.utf8.suffix(HostNames.maximumLength + 1)
         while let dot = rest.firstIndex(of: UInt8(ascii: ".")) {
             rest = rest[rest.index(after: dot)...]
@@ -130,8 +132,8 @@ struct HostNames: Sendable {
         }
     }
 
-    /// Returns the IPv4 address in an IPv4-mapped IPv6 address (RFC 4291, section 2.5.5.2), because both reach the same
-    /// machine.
+    /// Returns the IPv4 address in an IPv4-mapped IPv6 address (RFC 4291, section 2.5.5.2). Both addresses reach the
+    /// same machine.
     private static func mapped(_ host: String) -> String? {
         let start = "[::ffff:".utf8
         guard host.utf8.starts(with: start) else { return nil }
@@ -141,7 +143,7 @@ struct HostNames: Sendable {
         return pieces.flatMap { [$0 >> 8, $0 & 0xFF] }.map(String.init).joined(separator: ".")
     }
 
-    /// Returns the host in the form that URLs have. `URLText` decides whether the host is valid.
+    /// Returns the host as it appears in URLs. `URLText` decides whether the host is valid.
     private static func read(_ name: String) throws(HostError) -> String {
         let isBracketed = name.utf8.first == UInt8(ascii: "[") && name.utf8.last == UInt8(ascii: "]")
         guard isBracketed || !name.utf8.contains(UInt8(ascii: ":")), !name.utf8.contains(where: "/?#@\\".utf8.contains)
@@ -164,6 +166,6 @@ struct HostNames: Sendable {
 }
 
 extension URLText {
-    /// The host of a web page, or `nil` for every scheme except `http` and `https`.
+    /// The host of a web page, or `nil` if the scheme is not `http` or `https`.
     var webHost: String? { scheme == "https" || scheme == "http" ? host : nil }
 }

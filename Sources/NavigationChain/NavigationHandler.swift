@@ -1,15 +1,15 @@
-/// A link of a chain that decides about some requests and passes on the others.
+/// A link in a chain that decides about some requests and passes on the others.
 ///
 /// Conform a `struct`, an `actor` or a class. Calls may overlap and may run on any thread. If a handler never suspends,
-/// conform to ``SyncNavigationHandler`` instead, which needs no task.
+/// conform to ``SyncNavigationHandler`` instead, which does not need a task.
 public protocol NavigationHandler: Sendable {
-    /// The name in verdicts and logs, which also identifies the handler when the chain is changed.
+    /// The name in verdicts and logs. Also identifies the handler when you change the chain.
     ///
-    /// A name has at least one character and at most ``NavigationRouter/maximumNameLength`` bytes, and contains no
-    /// control characters. It is read once, when the chain is built.
+    /// A name must have between 1 and ``NavigationRouter/maximumNameLength`` bytes, and must not contain control
+    /// characters. It is read once, when the chain is built.
     nonisolated var name: String { get }
 
-    /// The deadline of the handler, or `nil` for the deadline of the chain. The default is `nil`.
+    /// The handler's deadline, or `nil` to use the chain's deadline. The default is `nil`.
     ///
     /// The deadline must be more than zero and at most ``NavigationRouter/maximumDeadline``. It is read once, when the
     /// chain is built.
@@ -17,22 +17,22 @@ public protocol NavigationHandler: Sendable {
 
     /// Returns whether the handler may decide about the request. The default implementation returns `true`.
     ///
-    /// The chain calls this method synchronously on the caller's thread, so it must return quickly. If it returns
-    /// `false`, the chain passes the request on and saves the two tasks that a call to ``decide(_:)`` needs.
+    /// Called synchronously on the caller's thread, so it must return quickly. If it returns `false`, the chain passes
+    /// the request on without the two tasks that a call to ``decide(_:)`` needs.
     nonisolated func concerns(_ request: NavigationRequest) -> Bool
 
     /// Decides about the request, or passes it on.
     ///
-    /// The task is cancelled when the deadline passes or the caller is cancelled. The verdict does not wait for the
-    /// call to return, but a call that never returns keeps its task. See ``NavigationRouter/maximumCalls``.
+    /// The task is cancelled if the deadline passes or the caller is cancelled. The verdict does not wait for the call
+    /// to return, but a call that never returns keeps its task. See ``NavigationRouter/maximumCalls``.
     ///
     /// - Returns: The decision, or `nil` to pass the request on.
-    /// - Throws: Any error. The verdict is then to cancel, with a description of the error.
+    /// - Throws: Any error. The navigation is then cancelled, and the verdict contains a description of the error.
     func decide(_ request: NavigationRequest) async throws -> NavigationDecision?
 }
 
 extension NavigationHandler {
-    /// Always `nil`, so that the deadline of the chain applies.
+    /// Always `nil`, so that the chain's deadline applies.
     public nonisolated var deadline: Duration? { nil }
 
     /// Always `true`.
@@ -57,11 +57,11 @@ public protocol SyncNavigationHandler: NavigationHandler {
     /// Decides about the request, or passes it on.
     ///
     /// - Returns: The decision, or `nil` to pass the request on.
-    /// - Throws: Any error. The verdict is then to cancel, with a description of the error.
+    /// - Throws: Any error. The navigation is then cancelled, and the verdict contains a description of the error.
     func decide(_ request: NavigationRequest) throws -> NavigationDecision?
 }
 
-/// A handler with a deadline that replaces the deadline of the chain.
+/// Gives a handler a deadline that overrides the chain's deadline.
 struct DeadlineHandler: NavigationHandler {
     let base: any NavigationHandler
     let deadline: Duration?
@@ -76,21 +76,21 @@ struct DeadlineHandler: NavigationHandler {
 }
 
 extension NavigationHandler {
-    /// Returns this handler with a deadline that overrides the deadline of the chain. Use it for a handler that is
-    /// slower than the others, for example because it queries a server.
+    /// Returns this handler with a deadline that overrides the chain's deadline. Use this for a handler that is slower
+    /// than the others, for example because it queries a server.
     ///
-    /// - Parameter deadline: A deadline of more than zero and at most ``NavigationRouter/maximumDeadline``. The chain
-    ///   validates it.
+    /// - Parameter deadline: The deadline, which must be more than zero and at most
+    ///   ``NavigationRouter/maximumDeadline``. It is validated when the chain is built.
     public func answering(within deadline: Duration) -> some NavigationHandler {
         DeadlineHandler(base: self, deadline: deadline)
     }
 }
 
-/// The decision of a handler or of a chain's fallback, with its reason.
+/// The decision of a handler, or of a chain's fallback, with its reason.
 public struct NavigationDecision: Sendable, Hashable {
     /// The policy to apply.
     public let policy: NavigationPolicy
-    /// The reason, which is meant for a log and not visible to any page.
+    /// The reason for the decision. It is meant for a log and is not visible to any page.
     ///
     /// The reason may have any length, but ``NavigationVerdict/description`` truncates it.
     public let reason: String
@@ -106,7 +106,7 @@ public struct NavigationDecision: Sendable, Hashable {
         NavigationDecision(.allow, reason: reason)
     }
 
-    /// Returns a decision to load nothing. Use it also if something else was done instead, such as opening a screen.
+    /// Returns a decision to load nothing. Use this also if you did something else instead, such as opening a screen.
     public static func cancel(_ reason: String) -> NavigationDecision {
         NavigationDecision(.cancel, reason: reason)
     }
@@ -122,7 +122,7 @@ extension NavigationDecision: CustomStringConvertible {
     public var description: String { "\(policy): \(NavigationLogText.line(reason))" }
 }
 
-/// The actions that an engine can take for a navigation.
+/// What an engine can do with a navigation.
 public enum NavigationPolicy: String, Sendable, Hashable, CaseIterable {
     /// Load and show the URL.
     case allow

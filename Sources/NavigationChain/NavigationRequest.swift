@@ -4,15 +4,15 @@ public import SignalboxRoutes
 public struct NavigationRequest: Sendable, Hashable {
     /// The URL to load. The engine must open `URLText.text` and nothing else.
     public let url: URLText
-    /// The cause of the navigation, as far as the engine reports it.
+    /// The cause of the navigation, if the engine reports it.
     public let kind: NavigationKind
-    /// The frame that navigates, as far as the engine reports it.
+    /// The frame that navigates, if the engine reports it.
     public let frame: FrameRole
     /// The page that requests the URL, or `nil` if the engine does not report a page, as for a first load.
     public let page: URLText?
 
-    /// Creates a request from the data of an engine. If the engine does not report a value, pass it as unknown and do
-    /// not guess.
+    /// Creates a request from what an engine reports. If the engine does not report a value, do not guess: pass the
+    /// value that means "unknown".
     public init(url: URLText, kind: NavigationKind, frame: FrameRole, page: URLText? = nil) {
         self.url = url
         self.kind = kind
@@ -35,19 +35,19 @@ public enum NavigationKind: String, Sendable, Hashable, CaseIterable {
     case newWindow
     /// The content will be stored instead of shown.
     case download
-    /// The engine does not report the cause, or the cause has no other case, as for the first load of a page.
+    /// Any other cause, such as the first load of a page, or a cause that the engine does not report.
     case other
 }
 
 extension NavigationKind {
-    /// The kinds that lead the user from one page to another: ``link``, ``redirect`` and ``newWindow``.
+    /// The kinds that lead the user from one page to the next: ``link``, ``redirect`` and ``newWindow``.
     ///
-    /// The default for ``PathHandler`` and ``HomePageHandler``. The set excludes ``form``, because the input of the
-    /// form would be lost, and ``other``, because an application loads its own pages with that kind.
+    /// This is the default for ``PathHandler`` and ``HomePageHandler``. The set excludes ``form``, because the form's
+    /// input would be lost, and ``other``, because an application loads its own pages with that kind.
     public static let followed: Set<NavigationKind> = [.link, .redirect, .newWindow]
 }
 
-/// The role of the frame that navigates, as far as the engine reports it.
+/// The role of the frame that navigates, if the engine reports it.
 public enum FrameRole: String, Sendable, Hashable, CaseIterable {
     /// The page itself.
     case main

@@ -1,6 +1,6 @@
 public import SignalboxRoutes
 
-/// A chain of handlers that decides whether a page may load a URL.
+/// Decides whether a page may load a URL, by asking a chain of handlers.
 ///
 /// The chain calls its handlers in order, and the first decision wins. If no handler decides, the fallback applies:
 ///
@@ -13,8 +13,8 @@ public import SignalboxRoutes
 /// print(verdict.policy)  // allow
 /// ```
 ///
-/// A chain is immutable. Each change returns a new chain, so you can derive the chain for one kind of page from
-/// another. Any number of decisions may run concurrently and on any thread.
+/// A chain is immutable. Each change returns a new chain, so you can derive the chain for one kind of page from the
+/// chain for a different kind. Any number of decisions may run concurrently and on any thread.
 public struct NavigationRouter: Sendable {
     /// The maximum number of handlers in a chain.
     public static let maximumHandlers = 100
@@ -22,13 +22,13 @@ public struct NavigationRouter: Sendable {
     public static let maximumNameLength = 128
     /// The maximum deadline: one hour.
     public static let maximumDeadline: Duration = .seconds(3_600)
-    /// The maximum number of concurrent calls of one handler in a chain.
+    /// The maximum number of concurrent calls to one handler in a chain.
     ///
-    /// A handler that ignores cancellation adds one call for each request, and a page can make many requests. Beyond
-    /// this number, the verdict is to cancel, and the handler is not called.
+    /// A handler that ignores cancellation adds one call for each request, and a page can make many requests. Once this
+    /// many calls are running, the handler is not called, and the navigation is cancelled.
     ///
-    /// Derived chains share the count, except for a handler that was inserted again. Chains that are built separately
-    /// do not share it, so derive the chains of all pages from one chain.
+    /// Derived chains share the count, except for a handler that is inserted again. Chains that are built separately do
+    /// not share it, so derive the chains for all pages from one chain.
     public static let maximumCalls = 1_000
 
     static let callerIsCancelled = "the caller was cancelled"
@@ -40,7 +40,7 @@ public struct NavigationRouter: Sendable {
     let clock: any Clock<Duration>
     let links: [ChainLink]
 
-    /// Creates a chain of the handlers, in order.
+    /// Creates a chain with the given handlers, in order.
     ///
     /// - Parameters:
     ///   - handlers: At most ``maximumHandlers`` handlers with unique names.
@@ -61,7 +61,7 @@ public struct NavigationRouter: Sendable {
         try self.init(links, fallback: fallback, handlerDeadline: handlerDeadline, clock: clock)
     }
 
-    /// Creates a chain of the handlers that the closure lists, in order.
+    /// Creates a chain with the handlers listed in the closure, in order.
     ///
     /// - Throws: An error from the closure or from ``init(_:fallback:handlerDeadline:clock:)``.
     public init(
@@ -100,9 +100,9 @@ public struct NavigationRouter: Sendable {
 extension NavigationRouter {
     /// Returns the verdict for a request.
     ///
-    /// This method always returns a verdict. If a handler throws an error or misses its deadline, the verdict is to
-    /// cancel. If the calling task is cancelled, the task of the current handler is cancelled too, and the verdict is
-    /// to cancel, without delay.
+    /// This method always returns a verdict. If a handler throws an error or misses its deadline, the navigation is
+    /// cancelled. If the calling task is cancelled, the current handler's task is cancelled too, and this method
+    /// returns without delay with a verdict that cancels the navigation.
     nonisolated(nonsending) public func decide(_ request: NavigationRequest) async -> NavigationVerdict {
         var trace: [NavigationStep] = []
         for link in links {
@@ -121,8 +121,8 @@ extension NavigationRouter {
 
     /// Returns the verdict for a URL as an engine reports it.
     ///
-    /// If `URLText` rejects the text, the verdict is to cancel with the reason of that error, and no handler is called.
-    /// Open the ``NavigationVerdict/url`` of the verdict and not the original text.
+    /// If `URLText` rejects the text, no handler is called, and the navigation is cancelled with the reason given by
+    /// that error. Open the verdict's ``NavigationVerdict/url`` and not the original text.
     nonisolated(nonsending) public func decide(
         _ text: String,
         kind: NavigationKind,
@@ -140,7 +140,7 @@ extension NavigationRouter {
 
 // Each method returns a new chain with the same fallback, deadline and clock, and throws like its initializer.
 extension NavigationRouter {
-    /// Returns this chain with another handler before the handler `name`.
+    /// Returns this chain with a handler inserted before the handler `name`.
     ///
     /// - Throws: ``NavigationChainError`` with the code `unknownName` if there is no such handler.
     public func inserting(
@@ -150,7 +150,7 @@ extension NavigationRouter {
         try inserting(handler, at: position(of: name))
     }
 
-    /// Returns this chain with another handler after the handler `name`.
+    /// Returns this chain with a handler inserted after the handler `name`.
     ///
     /// - Throws: ``NavigationChainError`` with the code `unknownName` if there is no such handler.
     public func inserting(
@@ -160,7 +160,7 @@ extension NavigationRouter {
         try inserting(handler, at: position(of: name) + 1)
     }
 
-    /// Returns this chain with another handler at a position, from 0 (first) to the number of handlers (last).
+    /// Returns this chain with a handler inserted at a position, from 0 (first) to the number of handlers (last).
     ///
     /// - Throws: ``NavigationChainError`` with the code `invalidPosition` if the position is out of range.
     public func inserting(_ handler: any NavigationHandler, at position: Int) throws(NavigationChainError)
@@ -178,7 +178,7 @@ extension NavigationRouter {
         return try with(links)
     }
 
-    /// Returns this chain with another handler at its end, before the fallback.
+    /// Returns this chain with a handler added at the end, before the fallback.
     ///
     /// - Throws: ``NavigationChainError`` for an invalid or duplicate name, an invalid deadline, or too many handlers.
     public func appending(_ handler: any NavigationHandler) throws(NavigationChainError) -> NavigationRouter {
@@ -194,7 +194,7 @@ extension NavigationRouter {
         return try with(links)
     }
 
-    /// Returns this chain with the handler `name` replaced by another.
+    /// Returns this chain with the handler `name` replaced.
     ///
     /// - Throws: ``NavigationChainError`` with the code `unknownName` if there is no such handler.
     public func replacing(
@@ -206,7 +206,7 @@ extension NavigationRouter {
         return try with(links)
     }
 
-    /// Returns this chain with its handlers in another order.
+    /// Returns this chain with its handlers in a different order.
     ///
     /// - Parameter names: Each name in ``handlerNames`` exactly once.
     /// - Throws: ``NavigationChainError`` with the code `unknownName` for a name that is not in the chain, or
@@ -242,7 +242,7 @@ extension NavigationRouter {
     }
 }
 
-/// A result builder for the handlers of a ``NavigationRouter``. It supports `if`, `switch` and `for`.
+/// Builds the list of handlers for a ``NavigationRouter``. You can use `if`, `switch` and `for`.
 @resultBuilder
 public enum NavigationChainBuilder {
     /// Returns one handler.
@@ -251,67 +251,69 @@ public enum NavigationChainBuilder {
     /// Returns several handlers, in order.
     public static func buildExpression(_ handlers: [any NavigationHandler]) -> [any NavigationHandler] { handlers }
 
-    /// Returns the handlers of all expressions, in order.
+    /// Returns the handlers from all expressions, in order.
     public static func buildBlock(_ parts: [any NavigationHandler]...) -> [any NavigationHandler] {
         parts.flatMap { $0 }
     }
 
-    /// Returns the handlers of an `if`, or an empty array if the condition is false.
+    /// Returns the handlers from an `if`, or an empty array if the condition is false.
     public static func buildOptional(_ part: [any NavigationHandler]?) -> [any NavigationHandler] { part ?? [] }
 
-    /// Returns the handlers of the first branch.
+    /// Returns the handlers from the first branch.
     public static func buildEither(first part: [any NavigationHandler]) -> [any NavigationHandler] { part }
 
-    /// Returns the handlers of the second branch.
+    /// Returns the handlers from the second branch.
     public static func buildEither(second part: [any NavigationHandler]) -> [any NavigationHandler] { part }
 
-    /// Returns the handlers of each loop iteration, in order.
+    /// Returns the handlers from each loop iteration, in order.
     public static func buildArray(_ parts: [[any NavigationHandler]]) -> [any NavigationHandler] {
         parts.flatMap { $0 }
     }
 
-    /// Returns the handlers of an `if #available`.
+    /// Returns the handlers from an `if #available`.
     public static func buildLimitedAvailability(_ part: [any NavigationHandler]) -> [any NavigationHandler] { part }
 }
 
-/// An error in building a chain or a handler. The program or its configuration causes it, never a URL.
+/// An error that occurs when a chain or a handler is built. It is caused by the program or its configuration, never by
+/// a URL.
 public struct NavigationChainError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error. Later versions may add more.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
-        /// The name of a handler is empty, too long or reserved, or contains control characters.
+        /// A handler's name is empty, too long or reserved, or contains control characters.
         public static let invalidName = Code(description: "invalidName")
         /// Two handlers have the same name.
         public static let duplicateName = Code(description: "duplicateName")
-        /// The chain has no handler of this name.
+        /// The chain has no handler with this name.
         public static let unknownName = Code(description: "unknownName")
         /// The chain has more than ``NavigationRouter/maximumHandlers`` handlers.
         public static let tooManyHandlers = Code(description: "tooManyHandlers")
         /// A position is out of range.
         public static let invalidPosition = Code(description: "invalidPosition")
-        /// An order does not contain the name of each handler exactly once.
+        /// An order does not list each handler's name exactly once.
         public static let invalidOrder = Code(description: "invalidOrder")
-        /// A deadline is not more than zero, or it exceeds ``NavigationRouter/maximumDeadline``.
+        /// A deadline is zero, negative, or more than ``NavigationRouter/maximumDeadline``.
         public static let invalidDeadline = Code(description: "invalidDeadline")
         /// A text is not a scheme, or the list of schemes is empty.
         public static let invalidScheme = Code(description: "invalidScheme")
-        /// A list of harmless schemes contains one that runs script, reads files or opens other programs.
+        /// A list of harmless schemes contains one that can run script, read files or open other programs.
         public static let dangerousScheme = Code(description: "dangerousScheme")
         /// A text is not a host, or the number of hosts is out of range.
         public static let invalidHost = Code(description: "invalidHost")
-        /// A pattern is malformed, conflicts with another, or lacks a host, or the number of patterns is out of range.
+        /// The number of patterns is out of range, or a pattern is malformed, lacks a host, or conflicts with a
+        /// different pattern.
         public static let invalidPattern = Code(description: "invalidPattern")
         /// A home page is not the root of a site.
         public static let invalidHome = Code(description: "invalidHome")
 
-        /// The name of the code in logs, such as `duplicateName`.
+        /// The code's name in logs, such as `duplicateName`.
         public let description: String
     }
 
     /// The kind of error.
     public let code: Code
-    /// The name of the handler that the error concerns, or an empty string if it concerns the whole chain.
+    /// The name of the handler that caused the error, or an empty string if the error concerns the whole chain.
     public let handler: String
-    /// A sentence that describes the error and its remedy.
+    /// A sentence that describes the error and how to fix it.
     public let detail: String
 
     init(_ code: Code, _ detail: String, handler: String = "") {
@@ -320,7 +322,7 @@ public struct NavigationChainError: Error, Sendable, Hashable, CustomStringConve
         self.detail = detail
     }
 
-    /// The name of the handler and the detail, in one line.
+    /// The handler's name and the detail, in one line.
     public var description: String {
         let about = handler.isEmpty ? "navigation chain" : "navigation handler \(NavigationLogText.line(handler))"
         return "\(about): \(NavigationLogText.line(detail))"

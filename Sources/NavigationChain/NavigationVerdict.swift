@@ -1,36 +1,35 @@
 public import SignalboxRoutes
 
-/// The decision of a chain about one URL, with the name of the decider and the answers of all handlers that were
-/// called.
+/// A chain's decision about one URL. It also says who decided, and lists the answers of all handlers that were called.
 ///
 /// Apply the ``policy`` and open the ``url``. The other properties explain the decision.
 public struct NavigationVerdict: Sendable, Hashable {
-    /// The decider if no handler decided, so that the fallback of the chain applies.
+    /// The decider if no handler decided, so the chain's fallback applies.
     public static let byFallback = "fallback"
-    /// The decider if `URLText` rejects the text as a URL. In this case, no handler was called.
+    /// The decider if `URLText` rejected the text as a URL. In this case, no handler was called.
     public static let byURL = "url"
     /// The decider if the calling task was cancelled.
     public static let byCaller = "caller"
 
     /// The decision and its reason.
     public let decision: NavigationDecision
-    /// The name of the handler that decided, failed or timed out. If there is no such handler, the decider is one of
-    /// the reserved names ``byFallback``, ``byURL`` and ``byCaller``.
+    /// The name of the handler that decided, failed or timed out. If there is no such handler, this is one of the
+    /// reserved names ``byFallback``, ``byURL`` and ``byCaller``.
     public let decider: String
-    /// The handlers that were called, in order and up to the decider, with their answers. For a text that is not a URL,
-    /// the trace is a single step with the name ``byURL`` and the reason.
+    /// The handlers that were called and their answers, in order, up to and including the decider. If the text is not a
+    /// URL, the trace is a single step with the name ``byURL`` and the reason.
     public let trace: [NavigationStep]
-    /// The URL in the form to open, or `nil` when the text is not a URL.
+    /// The URL to open, or `nil` if the text is not a URL.
     public let url: URLText?
     /// The URL in normal form, or the text as given if it is not a URL.
     ///
-    /// The text as given may have any length and any characters. The text may contain secrets, which ``description``
-    /// omits for the most part.
+    /// The text as given may have any length and contain any characters. It may contain secrets, which ``description``
+    /// mostly omits.
     public let text: String
 
-    /// The policy of the decision.
+    /// The decision's policy.
     public var policy: NavigationPolicy { decision.policy }
-    /// The reason of the decision, for a log.
+    /// The reason for the decision, to be written to a log.
     public var reason: String { decision.reason }
 
     package init(
@@ -58,8 +57,8 @@ public struct NavigationVerdict: Sendable, Hashable {
 extension NavigationVerdict: CustomStringConvertible {
     /// The verdict in one line for a log: the policy, the URL, the decider, the reason and the trace.
     ///
-    /// Control characters are escaped and long texts are truncated. The line shows a URL only up to its query or
-    /// fragment, and it does not show a text that is not a URL, because the rest may contain a secret. The complete
+    /// Control characters are escaped, and long texts are truncated. A URL is shown only up to its query or fragment,
+    /// because the rest may contain a secret. For the same reason, a text that is not a URL is not shown. The complete
     /// text is in ``text``.
     public var description: String {
         let steps = trace.map(\.description).joined(separator: ", ")
@@ -73,11 +72,11 @@ extension NavigationVerdict: CustomStringConvertible {
     }
 }
 
-/// A step of a decision, which consists of the name of a handler and its answer.
+/// One step toward a decision: a handler's name and its answer.
 public struct NavigationStep: Sendable, Hashable {
     /// The name of the handler.
     public let name: String
-    /// The answer of the handler.
+    /// The handler's answer.
     public let answer: NavigationAnswer
 }
 
@@ -86,24 +85,23 @@ extension NavigationStep: CustomStringConvertible {
     public var description: String { "\(NavigationLogText.line(name)) \(answer)" }
 }
 
-/// The result of the call of one handler.
+/// The result of calling one handler.
 public enum NavigationAnswer: Sendable, Hashable {
     /// The handler passed the request on.
     case passed
     /// The handler decided, so no later handler was called.
     case decided(NavigationDecision)
-    /// The handler threw an error, which is given by its type and description, or could not be called. The verdict is
-    /// to cancel.
+    /// The handler could not be called, or it threw an error. The text describes what happened; for an error, it
+    /// contains the error's type and description. The navigation is cancelled.
     case failed(String)
-    /// The handler missed its deadline. The verdict is to cancel, and a later answer is ignored.
+    /// The handler missed its deadline. The navigation is cancelled, and a later answer is ignored.
     case timedOut
-    /// The caller was cancelled before the handler was called or had answered. The verdict is to cancel.
+    /// The caller was cancelled before the handler was called or had answered. The navigation is cancelled.
     case abandoned
 }
 
 extension NavigationAnswer: CustomStringConvertible {
-    /// The name of the answer in logs and JSON, such as `passed`. It does not contain the text of a decision or an
-    /// error.
+    /// The answer's name in logs and JSON, such as `passed`. Does not contain the text of a decision or an error.
     public var description: String {
         switch self {
         case .passed: "passed"
@@ -129,10 +127,10 @@ extension NavigationAnswer {
 
 /// Makes untrusted text safe for use in one log line.
 enum NavigationLogText {
-    /// The maximum number of Unicode scalars that a line shows of one text.
+    /// The maximum number of Unicode scalars to show from one text.
     static let maximumLength = 512
 
-    /// Returns the text truncated after ``maximumLength`` scalars. Control characters, line and paragraph separators,
+    /// Returns the text, truncated after ``maximumLength`` scalars. Control characters, line and paragraph separators,
     /// and directional marks are replaced with `\u{...}`.
     static func line(_ text: String) -> String {
         var line = ""

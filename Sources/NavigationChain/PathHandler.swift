@@ -1,9 +1,9 @@
 public import SignalboxRoutes
 
-/// A handler that opens matching URLs natively and cancels the navigation.
+/// Opens matching URLs natively and cancels the navigation.
 ///
-/// Use it to show a screen of the application in place of a page, such as the screen of a product. The handler ignores
-/// sub frames and kinds of navigation that are not listed.
+/// Use it to show one of the application's screens in place of a page, such as a product screen. The handler ignores
+/// sub frames and any kind of navigation that is not listed.
 public struct PathHandler: NavigationHandler {
     /// The maximum number of patterns in a handler.
     public static let maximumPatterns = 1_000
@@ -11,24 +11,25 @@ public struct PathHandler: NavigationHandler {
     /// The name in verdicts and logs.
     public let name: String
     private let table: RouteTable<Void>
-    /// The hosts, or `nil` when the patterns contain the hosts.
+    /// The hosts, or `nil` if the patterns contain the hosts.
     private let hosts: HostNames?
     private let kinds: Set<NavigationKind>
     private let open: @Sendable (NavigationRequest, RouteCaptures) async throws -> Void
 
-    /// Creates a handler for the URLs that match at least one pattern.
+    /// Creates a handler for URLs that match at least one pattern.
     ///
     /// - Parameters:
     ///   - name: The name in verdicts and logs.
-    ///   - patterns: The texts of 1 to ``maximumPatterns`` `URLPattern`s. With `hosts`, each pattern begins with a
-    ///     slash. Without `hosts`, each pattern begins with a scheme, such as `https://shop.example/product/{id:int}`.
+    ///   - patterns: The texts of `URLPattern`s, from 1 to ``maximumPatterns``. If you pass `hosts`, each pattern must
+    ///     begin with a slash. Otherwise, each pattern must begin with a scheme, as in
+    ///     `https://shop.example/product/{id:int}`.
     ///   - hosts: The hosts whose `http` and `https` pages the patterns match, on any port. As in ``HostHandler``,
     ///     write `shop.example` or `*.shop.example`.
     ///   - kinds: The kinds of navigation to handle. Pages that the application loads itself are
     ///     ``NavigationKind/other``.
-    ///   - open: A closure that opens the screen within the deadline of the handler. It receives the captures of the
-    ///     host, the path and the query. The navigation is cancelled too if the closure throws an error, or if the
-    ///     query is malformed or repeats a captured item.
+    ///   - open: Opens the screen within the handler's deadline. It receives the captures from the host, the path and
+    ///     the query. The navigation is cancelled too if the closure throws an error, or if the query is malformed or
+    ///     repeats a captured item.
     /// - Throws: ``NavigationChainError`` with the code `invalidPattern` or `invalidHost`.
     public init(
         name: String,
@@ -50,7 +51,7 @@ public struct PathHandler: NavigationHandler {
         request.frame != .sub && kinds.contains(request.kind) && isListedHost(request.url)
     }
 
-    /// Cancels if a pattern matches and the screen was opened.
+    /// Cancels the navigation if a pattern matches and the screen was opened.
     public func decide(_ request: NavigationRequest) async throws -> NavigationDecision? {
         guard concerns(request), let match = table.match(request.url) else { return nil }
         let query = try match.pattern.queryValues(of: request.url)

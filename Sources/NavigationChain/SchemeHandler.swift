@@ -1,11 +1,10 @@
 import SignalboxRoutes
 
-/// A handler that cancels every scheme that is not listed, and passes on the listed ones. Put it at the head of a
-/// chain.
+/// Cancels every scheme that is not listed, and passes on the listed ones. Put it at the start of a chain.
 ///
-/// Pages load `about:blank` and `about:srcdoc` into their own frames. The handler allows these URLs in a sub frame or
-/// an unknown frame without being listed, except for a new window or a download. In the main frame, they require
-/// `about` in one of the lists.
+/// Pages load `about:blank` and `about:srcdoc` into their own frames. In a sub frame or an unknown frame, the handler
+/// allows these URLs even if they are not listed, except for a new window or a download. In the main frame, they are
+/// cancelled unless `about` is listed as a dangerous scheme.
 public struct SchemeHandler: SyncNavigationHandler {
     /// The name in verdicts and logs.
     public let name: String
@@ -16,7 +15,7 @@ public struct SchemeHandler: SyncNavigationHandler {
     ///
     /// - Parameters:
     ///   - schemes: Schemes such as `https`, without the colon. Letter case is ignored.
-    ///   - dangerous: Further schemes, which may run script, read files or open other programs: `about`, `blob`,
+    ///   - dangerous: More schemes to allow, which may run script, read files or open other programs: `about`, `blob`,
     ///     `data`, `file`, `intent`, `javascript` and others. To prevent accidents, `schemes` must not contain them.
     ///   - name: The name in verdicts and logs.
     /// - Throws: ``NavigationChainError`` with the code `invalidScheme`, or `dangerousScheme` if `schemes` contains a
@@ -31,7 +30,7 @@ public struct SchemeHandler: SyncNavigationHandler {
         self.dangerous = try SchemeNames(dangerous, mayBeDangerous: true, handler: name)
     }
 
-    /// Allows the empty documents of sub frames, passes on URLs with listed schemes, and cancels all others.
+    /// Allows the empty documents in sub frames, passes on URLs with listed schemes, and cancels all others.
     public func decide(_ request: NavigationRequest) -> NavigationDecision? {
         if mayBeFrame(request), request.url.isFrameDocument {
             return .allow("about:\(request.url.path), which a page loads into its own frame")
@@ -47,7 +46,7 @@ public struct SchemeHandler: SyncNavigationHandler {
 
 extension URLText {
     /// Whether the URL is `about:blank` with any query and fragment, or `about:srcdoc` with any fragment, as defined by
-    /// the [HTML standard](https://html.spec.whatwg.org/multipage/urls-and-fetching.html) of the WHATWG.
+    /// the WHATWG's [HTML standard](https://html.spec.whatwg.org/multipage/urls-and-fetching.html).
     fileprivate var isFrameDocument: Bool {
         guard scheme == "about", hasOpaquePath else { return false }
         return path == "blank" || path == "srcdoc" && query == nil
@@ -56,7 +55,7 @@ extension URLText {
 
 /// A validated list of schemes from a program or configuration.
 struct SchemeNames: Sendable {
-    /// The schemes that run script, read files, show content of the page itself, or open other programs.
+    /// The schemes that can run script, read files, show the page's own content, or open other programs.
     static let dangerous: Set<String> = [
         "about", "android-app", "applewebdata", "blob", "chrome", "chrome-extension", "chrome-search",
         "chrome-untrusted",
@@ -72,8 +71,8 @@ struct SchemeNames: Sendable {
 
     /// Creates a list.
     ///
-    /// - Throws: ``NavigationChainError`` with the code `invalidScheme`, or `dangerousScheme` for a scheme in
-    ///   ``dangerous`` unless `mayBeDangerous` is `true`.
+    /// - Throws: ``NavigationChainError`` with the code `invalidScheme`, or `dangerousScheme` if a scheme is in
+    ///   ``dangerous`` and `mayBeDangerous` is `false`.
     init(_ texts: [String], mayBeDangerous: Bool = false, handler: String) throws(NavigationChainError) {
         for text in texts {
             guard SchemeNames.isScheme(text) else {

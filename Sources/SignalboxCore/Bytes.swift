@@ -1,8 +1,8 @@
 /// An immutable sequence of bytes.
 ///
-/// The bytes are either a range of the memory that the messages of a batch share, or an allocation that belongs to this
-/// value alone. Copying a `Bytes` copies only a reference. Because a range keeps its whole batch alive, call
-/// ``copied()`` for bytes that you store for longer than the call of a plugin.
+/// The bytes are either a range of the memory shared by the messages of a batch, or an allocation that belongs to this
+/// value alone. Copying a `Bytes` copies only a reference. A range keeps its whole batch alive, so call ``copied()`` on
+/// bytes that you keep after the call to a plugin has returned.
 public struct Bytes: Sendable {
     package let storage: BatchStorage
     package let start: UInt32
@@ -21,12 +21,12 @@ public struct Bytes: Sendable {
         self.init(storage: BatchStorage(buffers: BatchBuffers(bytes: bytes)), start: 0, length: UInt32(bytes.count))
     }
 
-    /// Creates a value from the UTF-8 representation of a string, which is copied.
+    /// Creates a value by copying a string's UTF-8 bytes.
     public init(_ text: String) {
         self.init(Array(text.utf8))
     }
 
-    /// Returns the same content in an allocation that does not keep the batch alive.
+    /// Returns the same bytes in a separate allocation that does not keep the batch alive.
     public func copied() -> Bytes {
         Bytes(Array(self))
     }
@@ -41,7 +41,7 @@ public struct Bytes: Sendable {
         }
     }
 
-    /// The bytes as text, or `nil` when they are not valid UTF-8.
+    /// The bytes as text, or `nil` if they are not valid UTF-8.
     public var text: String? {
         String(validating: self, as: UTF8.self)
     }
@@ -84,8 +84,8 @@ extension Bytes: Hashable {
     }
 }
 
-/// Compares short byte sequences a word at a time. The core compares the action and member names of every message with
-/// it.
+/// Compares short byte sequences a word at a time. The core uses this to compare the action and member names in every
+/// message.
 package enum ByteComparison {
     /// Returns whether both buffers hold the same bytes.
     @inlinable
@@ -109,9 +109,9 @@ package enum ByteComparison {
 
 /// A 64-bit hash with a random seed, so that senders cannot predict its values.
 ///
-/// The algorithm follows wyhash (Wang Yi, 2019), which reads a word at a time, multiplies two words to 128 bits and
-/// folds the halves together. The supervisor uses this hash to recognize messages that it has already received. It is
-/// not a cryptographic hash.
+/// The algorithm follows wyhash (Wang Yi, 2019): it reads a word at a time, multiplies two words to 128 bits and folds
+/// the halves together. The supervisor uses this hash to recognize messages that it has already received. It is not a
+/// cryptographic hash.
 package struct SeededHash: Sendable {
     private let first: UInt64
     private let second: UInt64
@@ -128,7 +128,7 @@ package struct SeededHash: Sendable {
     ///
     /// - Parameters:
     ///   - bytes: The bytes to hash. Their count is part of the hash.
-    ///   - seed: The hash of the preceding piece, when several pieces are hashed in sequence.
+    ///   - seed: The hash of the preceding piece, if several pieces are hashed in sequence.
     package func value(of bytes: UnsafeRawBufferPointer, after seed: UInt64 = 0) -> UInt64 {
         var state = SeededHash.fold(seed ^ first, UInt64(bytes.count) ^ second)
         var position = 0

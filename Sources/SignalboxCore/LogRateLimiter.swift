@@ -1,6 +1,6 @@
-/// A limit on the number of log lines per interval, which counts the lines that it withholds.
+/// Limits the number of log lines per interval, and counts the lines that it withholds.
 ///
-/// The limiter reads no clock, so the caller passes the time.
+/// The limiter does not read a clock, so the caller passes the time.
 package struct LogRateLimiter: Sendable {
     private let lines: Int
     private let interval: Duration
@@ -8,10 +8,10 @@ package struct LogRateLimiter: Sendable {
     private var start: Duration?
     private var used = 0
 
-    /// The number of lines that were withheld and not yet reported.
+    /// The number of lines that were withheld but not yet reported.
     package private(set) var withheld = 0
 
-    /// Creates a limiter that admits a number of lines in each interval.
+    /// Creates a limiter that admits a limited number of lines in each interval.
     ///
     /// - Parameters:
     ///   - lines: The maximum number of lines in an interval.
@@ -21,7 +21,7 @@ package struct LogRateLimiter: Sendable {
         self.interval = interval
     }
 
-    /// Returns the number of lines withheld since the last admitted line, or `nil` when this line has to be withheld.
+    /// Returns the number of lines withheld since the last admitted line, or `nil` if this line must be withheld too.
     package mutating func admit(at now: Duration) -> Int? {
         if hasPassed(at: now) {
             start = now
@@ -35,7 +35,8 @@ package struct LogRateLimiter: Sendable {
         return takeWithheld()
     }
 
-    /// Returns and resets the number of withheld lines. Call this to report them when no further line is admitted.
+    /// Returns the number of withheld lines and resets it. Call this to report withheld lines when no further line is
+    /// admitted.
     ///
     /// - Parameter now: The current time. The result is 0 until the interval has passed. Pass `nil` for the last
     ///   report.

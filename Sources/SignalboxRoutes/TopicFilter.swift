@@ -1,22 +1,28 @@
-/// The topic filter of a subscription, as in MQTT 5.0, section 4.7.
+/// The topic filter of a subscription (MQTT 5.0, section 4.7).
 ///
-/// A filter consists of levels separated by `/`. The level `+` matches any one level, even an empty one. The level `#`
-/// matches all remaining levels, so `a/#` also matches `a`. A filter that begins with a wildcard matches no topic that
-/// begins with `$`. A shared subscription, `$share/NAME/FILTER` (section 4.8.2), matches like `FILTER`.
+/// A filter consists of levels separated by `/`:
+///
+/// - The level `+` matches any one level, even an empty one.
+/// - The level `#` matches all remaining levels, so `a/#` also matches `a`.
+/// - A filter that begins with a wildcard does not match topics that begin with `$`.
+/// - A shared subscription, `$share/NAME/FILTER` (section 4.8.2), matches like `FILTER`.
 ///
 /// Filters and topics are compared byte by byte, so case matters. Two filters are equal if they have the same bytes.
 /// Different filters may match the same topics.
 public struct TopicFilter: Sendable, Hashable {
     private let bytes: ByteText
 
-    /// The filter as given, which is also the form to send to a broker.
+    /// The filter as given, which is also the text to send to a broker.
     public var text: String { bytes.text }
     private let filter: [UInt8]
 
     /// Creates a filter from a configuration or a client. The cost is linear in the length of the text.
     ///
-    /// - Throws: ``TopicError`` when the text is empty, is too long or contains U+0000, when a wildcard shares its
-    ///   level with other characters, when a `#` is not last, or when `$share/` lacks a name or a filter.
+    /// - Throws: ``TopicError`` in any of these cases:
+    ///   - The text is empty, is too long or contains U+0000.
+    ///   - A wildcard shares its level with other characters.
+    ///   - A `#` is not last.
+    ///   - `$share/` is not followed by a name and a filter.
     public init(_ text: String) throws(TopicError) {
         try TopicGrammar.checkLength(text.utf8)
         let content = Array(text.utf8)
@@ -26,11 +32,10 @@ public struct TopicFilter: Sendable, Hashable {
         filter = Array(content[start...])
     }
 
-    /// Whether the subscription is shared. A broker distributes the messages of a shared subscription among several
-    /// clients.
+    /// Whether the subscription is shared. A broker distributes a shared subscription's messages among several clients.
     public var isShared: Bool { filter.count < text.utf8.count }
 
-    /// Returns whether a message published to `topic` reaches a subscriber of this filter.
+    /// Returns whether a subscriber with this filter receives messages published to `topic`.
     ///
     /// The cost is linear in the lengths of the filter and the topic.
     public func matches(_ topic: TopicName) -> Bool {
@@ -38,9 +43,9 @@ public struct TopicFilter: Sendable, Hashable {
         return found ?? TopicWalk.matches(filter, topic.text.utf8)
     }
 
-    /// Returns whether a message published to `topic` reaches a subscriber of this filter.
+    /// Returns whether a subscriber with this filter receives messages published to `topic`.
     ///
-    /// - Returns: `false` also for a text that is not a topic name. To get the reason, create a ``TopicName``.
+    /// - Returns: `false` also if the text is not a topic name. To get the reason, create a ``TopicName``.
     public func matches(_ topic: String) -> Bool {
         guard let name = try? TopicName(topic) else { return false }
         return matches(name)
@@ -54,10 +59,9 @@ extension TopicFilter: CustomStringConvertible {
 
 /// Matches a valid filter against a valid topic in one pass from left to right.
 ///
-/// The methods are generic over the bytes, so that tests can count the reads.
+/// The methods are generic over the bytes, so that tests can count how often they are read.
 package enum TopicWalk {
-    /// Returns whether the filter matches. The method reads each byte of either side at most three times and stores
-    /// nothing.
+    /// Returns whether the filter matches. Reads each byte on either side at most three times and stores nothing.
     package static func matches(_ filter: some Collection<UInt8>, _ topic: some Collection<UInt8>) -> Bool {
         if let first = filter.first, TopicGrammar.isWildcard(first), topic.first == TopicGrammar.dollar { return false }
         var expected = filter.startIndex

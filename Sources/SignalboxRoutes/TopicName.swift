@@ -1,6 +1,6 @@
-/// The topic of a published message, which has no wildcards (MQTT 5.0, section 4.7).
+/// The topic of a published message. It contains no wildcards (MQTT 5.0, section 4.7).
 ///
-/// Topics are compared byte by byte, so the composed and the decomposed form of `é` are different topics.
+/// Topics are compared byte by byte, so the composed and decomposed forms of `é` are different topics.
 public struct TopicName: Sendable, Hashable {
     /// The maximum length of a topic name, filter or pattern in UTF-8 bytes.
     public static let maximumLength = 65_535
@@ -12,7 +12,7 @@ public struct TopicName: Sendable, Hashable {
 
     /// Creates a topic from a broker's message or a configuration. The cost is linear in the length of the text.
     ///
-    /// - Throws: ``TopicError`` when the text is empty, is too long, or contains `+`, `#` or U+0000.
+    /// - Throws: ``TopicError`` if the text is empty, is too long, or contains `+`, `#` or U+0000.
     public init(_ text: String) throws(TopicError) {
         var text = text
         text.makeContiguousUTF8()
@@ -32,7 +32,7 @@ extension TopicName: CustomStringConvertible {
     public var description: String { text }
 }
 
-/// The grammar that topic names, filters and patterns share.
+/// The grammar shared by topic names, filters and patterns.
 enum TopicGrammar {
     static let separator = UInt8(ascii: "/")
     static let dollar = UInt8(ascii: "$")
@@ -49,10 +49,10 @@ enum TopicGrammar {
         if bytes.count > TopicName.maximumLength { throw TopicError(.tooLong, at: TopicName.maximumLength) }
     }
 
-    /// Returns the position after `$share/NAME/`, where the filter of a shared subscription begins, or 0 for other
-    /// filters.
+    /// Returns the position after `$share/NAME/`, where a shared subscription's filter begins. For other filters,
+    /// returns 0.
     ///
-    /// A level `$share` without a slash after it is an ordinary level.
+    /// If `$share` is not followed by a slash, it is an ordinary level.
     static func filterStart(in bytes: [UInt8]) throws(TopicError) -> Int {
         guard bytes.starts(with: sharePrefix.utf8) else { return 0 }
         let nameStart = sharePrefix.utf8.count
@@ -79,7 +79,7 @@ enum TopicGrammar {
     }
 }
 
-/// The reason why a text is not a topic name, topic filter or topic pattern, with its position.
+/// Explains why a text is not a topic name, topic filter or topic pattern, and gives the position of the error.
 ///
 /// The description never contains the text, which may be untrusted.
 public struct TopicError: Error, Sendable, Hashable, CustomStringConvertible {
@@ -112,14 +112,15 @@ public struct TopicError: Error, Sendable, Hashable, CustomStringConvertible {
             "captureNotAlone",
             "a capture {name} must be a whole level, and { and } have no other use"
         )
-        /// A capture's name is not `[A-Za-z][A-Za-z0-9_]*` of at most ``TopicPattern/maximumNameLength`` bytes.
+        /// A capture's name does not match `[A-Za-z][A-Za-z0-9_]*` or has more than ``TopicPattern/maximumNameLength``
+        /// bytes.
         public static let invalidCaptureName = Reason(
             "invalidCaptureName",
             "a capture's name must be [A-Za-z][A-Za-z0-9_]*, at most \(TopicPattern.maximumNameLength) bytes"
         )
         /// The text after the colon in a capture is not `int` or `uuid`.
         public static let unknownKind = Reason("unknownKind", "the kinds of a capture are {name:int} and {name:uuid}")
-        /// Two captures of the pattern have the same name.
+        /// Two captures in the pattern have the same name.
         public static let duplicateCapture = Reason("duplicateCapture", "capture names must be unique")
         /// The pattern has more than ``TopicPattern/maximumCaptures`` captures.
         public static let tooManyCaptures = Reason(
@@ -129,7 +130,7 @@ public struct TopicError: Error, Sendable, Hashable, CustomStringConvertible {
         /// A `{name...}` is followed by another level.
         public static let restNotLast = Reason("restNotLast", "{name...} must be the last level")
 
-        /// The name of the reason in logs and JSON, such as `wildcardNotAlone`.
+        /// The reason's name in logs and JSON, such as `wildcardNotAlone`.
         public let description: String
         fileprivate let sentence: String
 
@@ -149,6 +150,6 @@ public struct TopicError: Error, Sendable, Hashable, CustomStringConvertible {
         self.offset = offset
     }
 
-    /// The rule that the text violates, and the position.
+    /// The rule that the text violates, with the position.
     public var description: String { "\(reason.sentence) (at byte \(offset))" }
 }

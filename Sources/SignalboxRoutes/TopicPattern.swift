@@ -1,4 +1,4 @@
-/// A topic filter whose levels may have names, such as `push/{device}/{action}`.
+/// A topic filter whose levels can have names, such as `push/{device}/{action}`.
 ///
 /// Use a pattern to subscribe to topics and to read parts of each topic as values:
 ///
@@ -15,11 +15,12 @@
 ///   captures the same empty text in `a` and in `a/`.
 /// - `+`, `#` and `$share/NAME/` have the same meaning as in a ``TopicFilter``.
 ///
-/// A name matches `[A-Za-z][A-Za-z0-9_]*` and is unique in the pattern. Braces have no other use.
+/// A name matches `[A-Za-z][A-Za-z0-9_]*` and is unique in the pattern. Braces cannot be used for anything else.
 ///
-/// Brokers do not support the kinds of captures. The subscription contains `+` in place of such a capture, so the
-/// broker also delivers messages on topics that the pattern does not match. Two patterns are equal if they have the
-/// same bytes.
+/// Brokers do not know about capture kinds. The subscription contains `+` in place of a capture with a kind, so the
+/// broker also delivers messages on topics that the pattern does not match.
+///
+/// Two patterns are equal if they have the same bytes.
 public struct TopicPattern: Sendable, Hashable {
     /// The maximum number of captures in a pattern.
     public static let maximumCaptures = URLPattern.maximumCaptures
@@ -30,15 +31,15 @@ public struct TopicPattern: Sendable, Hashable {
 
     /// The pattern as given.
     public var text: String { bytes.text }
-    /// The filter to subscribe to, which is the pattern with `+` and `#` in place of its captures. The filter matches
-    /// every topic that the pattern matches, and further topics if a capture has a kind.
+    /// The filter to subscribe to: the pattern with its captures replaced by `+` and `#`. The filter matches every
+    /// topic that the pattern matches. If a capture has a kind, the filter also matches other topics.
     public let filter: TopicFilter
     package let slots: [TopicSlot]
 
     /// Creates a pattern from a configuration. A pattern has at most ``TopicName/maximumLength`` bytes.
     ///
-    /// - Throws: ``TopicError`` when a capture or the resulting filter is malformed, or when a limit is exceeded. The
-    ///   offset of the error refers to the pattern.
+    /// - Throws: ``TopicError`` if a capture or the resulting filter is malformed, or if a limit is exceeded. The
+    ///   error's offset refers to the pattern.
     public init(_ text: String) throws(TopicError) {
         try TopicGrammar.checkLength(text.utf8)
         var compiler = TopicPatternCompiler()
@@ -53,11 +54,11 @@ public struct TopicPattern: Sendable, Hashable {
     /// The names of the captures, from left to right.
     public var captureNames: [String] { slots.map(\.name) }
 
-    /// Returns the captures of a topic that matches the pattern's filter and the kinds of its captures.
+    /// Returns a topic's captures if it matches the pattern's filter and the kinds of its captures.
     ///
     /// The cost is linear in the lengths of the pattern and the topic.
     ///
-    /// - Returns: `nil` when the topic does not match, and an empty collection when the pattern has no captures.
+    /// - Returns: `nil` if the topic does not match. If the pattern has no captures, the collection is empty.
     public func match(_ topic: TopicName) -> RouteCaptures? {
         guard filter.matches(topic) else { return nil }
         var captures: [RouteCapture] = []
@@ -77,9 +78,9 @@ public struct TopicPattern: Sendable, Hashable {
         return RouteCaptures(captures)
     }
 
-    /// Returns the captures of a topic given as text.
+    /// Returns the captures from a topic given as text.
     ///
-    /// - Returns: `nil` when the topic does not match or the text is not a topic name.
+    /// - Returns: `nil` if the topic does not match or the text is not a topic name.
     public func match(_ topic: String) -> RouteCaptures? {
         guard let name = try? TopicName(topic) else { return nil }
         return match(name)
@@ -104,7 +105,7 @@ struct TopicPatternCompiler {
     private var level = 0
     private var offset = 0
     private var restOffset: Int?
-    /// The start of each level in both texts. Errors occur in the filter and are reported at their position in the
+    /// The start of each level in both texts. Used to convert an error's position in the filter to its position in the
     /// pattern.
     private var starts: [(filter: Int, pattern: Int)] = []
 
@@ -160,11 +161,11 @@ struct TopicPatternCompiler {
     }
 }
 
-/// The position of a capture in a pattern.
+/// Where a capture is in a pattern.
 package struct TopicSlot: Sendable, Hashable {
     package let name: String
-    /// The level in the topic, counted from 0. The levels of `$share/NAME` are not counted.
+    /// The level in the topic, counted from 0, without the levels of `$share/NAME`.
     package let level: Int
-    /// The kind of the capture. A capture of the kind `rest` extends from this level to the end.
+    /// The capture's kind. A capture of kind `rest` extends from this level to the end.
     package let kind: CaptureKind
 }

@@ -1,6 +1,6 @@
 /// A message as an adapter submits it: its origin, its original bytes, and the result of parsing them.
 ///
-/// A message that cannot be parsed is an arrival too, so that it is counted and ends in an outcome like any other.
+/// A message that cannot be parsed is also an arrival, so it is counted and has an outcome like any other message.
 /// Adapters build arrivals with an ``ArrivalBatch``. An arrival is a 16-byte value that refers to its batch and keeps
 /// the batch alive.
 public struct Arrival: Sendable {
@@ -9,10 +9,10 @@ public struct Arrival: Sendable {
 
     package var record: ArrivalRecord { storage.records[Int(index)] }
 
-    /// The number by which the adapter identifies the arrival. Signalbox returns it when the arrival is settled.
+    /// The number the adapter uses to identify the arrival. Signalbox passes it back when the arrival is settled.
     public var token: UInt64 { storage.records[Int(index)].token }
 
-    /// The source and its facts.
+    /// The source, and the facts that the adapter established about the sender.
     public var origin: Origin { storage.tables.origins[Int(storage.records[Int(index)].origin)] }
 
     /// The original message, which is kept for the dead letter.
@@ -24,7 +24,7 @@ public struct Arrival: Sendable {
     /// The size of ``original`` in bytes.
     public var originalLength: Int { Int(storage.records[Int(index)].originalLength) }
 
-    /// A channel to the sender of the arrival, or `nil` when the source cannot send unsolicited messages.
+    /// A channel to the sender, or `nil` if the source cannot send unsolicited messages.
     public var sender: (any Sender)? {
         let position = record.sender
         return position == ArrivalRecord.none ? nil : storage.tables.senders[Int(position)]
@@ -33,7 +33,7 @@ public struct Arrival: Sendable {
     /// The wall-clock time at which the adapter received the message.
     public var receivedAt: WallTime { record.receivedAt }
 
-    /// The envelope by which the message was parsed, even if the parser rejected the message.
+    /// The envelope used to parse the message, even if parsing failed.
     public var envelope: EnvelopeKind { storage.records[Int(index)].envelope }
 
     /// The action, or the reason why the message is not an action.
@@ -43,18 +43,17 @@ public struct Arrival: Sendable {
         return .success(Action(arrival: self))
     }
 
-    /// Whether ``reading`` is an action. This property is cheaper than ``reading``, because it does not create the
-    /// action.
+    /// Whether ``reading`` is an action. Cheaper than ``reading``, because the action is not created.
     package var isReadable: Bool { storage.records[Int(index)].rejection == ArrivalRecord.none }
 
-    /// Returns whether two arrivals belong to the same batch and have the same origin. The method retains nothing.
+    /// Returns whether two arrivals belong to the same batch and have the same origin. Does not retain anything.
     package func hasOrigin(of other: Arrival) -> Bool {
         storage === other.storage
             && storage.records[Int(index)].origin == storage.records[Int(other.index)].origin
     }
 
-    /// Returns the end of the run of readable arrivals that share the batch, the origin and the name of the first
-    /// arrival in `range`, so that a routing decision for the first arrival applies to all of them.
+    /// Returns the end of the run of readable arrivals that have the same batch, origin and name as the first arrival
+    /// in `range`. A routing decision for the first arrival applies to the whole run.
     ///
     /// - Precondition: `range` is not empty, and its first arrival is readable.
     package static func endOfMatchingRun(_ arrivals: [Arrival], in range: Range<Int>) -> Int {
@@ -84,23 +83,24 @@ public struct Arrival: Sendable {
     /// Whether the action has a deadline. Reading this property does not create the action.
     package var hasDeadline: Bool { storage.records[Int(index)].deadline != ArrivalRecord.none }
 
-    /// The action of an arrival that is known to be readable. The caller has checked ``reading`` before.
+    /// The action of a readable arrival. The caller must already have checked ``reading``.
     package var uncheckedAction: Action { Action(arrival: self) }
 }
 
 extension Arrival {
-    /// Returns whether both values are the same arrival of the same batch.
+    /// Returns whether both values refer to the same arrival in the same batch.
     package func isSame(as other: Arrival) -> Bool {
         storage === other.storage && index == other.index
     }
 
-    /// Whether any arrival of the batch has a deadline.
+    /// Whether any arrival in the batch has a deadline.
     package var batchHasDeadlines: Bool { !storage.tables.deadlines.isEmpty }
 
-    /// Whether the sender supplied an id. This property is valid only for a readable arrival.
+    /// Whether the sender supplied an id. Valid only if the arrival is readable.
     package var hasSenderID: Bool { storage.records[Int(index)].idKey != .assigned }
 
-    /// Calls `body` with the bytes of the sender's id, without copying them. Without an id, `body` receives no bytes.
+    /// Calls `body` with the bytes of the sender's id, without copying them. If there is no id, `body` receives no
+    /// bytes.
     package func withIDBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         let start = Int(storage.records[Int(index)].idStart)
         let length = Int(storage.records[Int(index)].idLength)
@@ -112,8 +112,7 @@ extension Arrival {
     /// The `source` attribute of a CloudEvent, or `nil` for other envelopes. The event's id is unique within this
     /// source (CloudEvents 1.0, `id`).
     ///
-    /// The sender sets the attribute, so it says nothing about the origin. This property is valid only for a readable
-    /// arrival.
+    /// The sender sets the attribute, so it says nothing about the origin. Valid only if the arrival is readable.
     package var eventSource: String? {
         let record = storage.records[Int(index)]
         guard record.envelope == .cloudEvents, record.metadata != ArrivalRecord.none else { return nil }
@@ -122,10 +121,10 @@ extension Arrival {
         return event.text(of: event.node(at: source))
     }
 
-    /// Returns a hash of the action's name, the bytes of the body as sent, and the route captures added to the body.
+    /// Returns a hash of the action's name, the body's bytes as sent, and the route captures added to the body.
     ///
-    /// Facts, times and other metadata are not part of the hash. The order of the captures does not affect it either:
-    /// capture names are unique, and the query items of a link may be in any order.
+    /// Facts, times and other metadata are not hashed. The order of the captures does not change the hash: capture
+    /// names are unique, and a link may list its query items in any order.
     package func contentHash(_ hash: SeededHash) -> UInt64 {
         let node = Int(storage.records[Int(index)].body)
         let name = withNameBytes { hash.value(of: $0) }
@@ -137,7 +136,7 @@ extension Arrival {
         }
     }
 
-    /// Returns the sum of the hashes of the captures, which are stored before an object's own members.
+    /// Returns the sum of the captures' hashes. The captures are stored before the object's other members.
     private static func captures(
         of object: Int,
         _ nodes: UnsafeBufferPointer<BodyNode>,
@@ -151,7 +150,8 @@ extension Arrival {
         while nodes[key + 1].is(.routeText) {
             let name = hash.value(of: bytes[nodes[key].extent])
             sum &+= hash.value(of: bytes[nodes[key + 1].extent], after: name)
-            // The last capture leads to the sender's members, which are stored elsewhere, or to the end of the object.
+            // After the last capture, `next` leads to the sender's members, which are stored elsewhere, or to the end
+            // of the object.
             let next = Int(nodes[key + 1].next)
             guard next == key + 2, next != end else { break }
             key = next
@@ -161,7 +161,7 @@ extension Arrival {
 }
 
 extension BodyNode {
-    /// The range of the value in the bytes of the batch. The range of a string includes its quotes.
+    /// The range of the value in the batch's bytes. For a string, the range includes the quotes.
     fileprivate var extent: Range<Int> { self.is(.string) ? firstByte..<end + 1 : Int(start)..<end }
 }
 

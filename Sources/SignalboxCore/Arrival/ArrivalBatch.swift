@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A builder for arrivals, which every adapter uses to submit messages.
+/// Builds the arrivals that an adapter submits.
 ///
 /// An adapter appends messages as it receives them, and then takes the arrivals to submit them together:
 ///
@@ -10,7 +10,7 @@ import Synchronization
 /// let accepted = intake.submit(batch.take(), to: sink)
 /// ```
 ///
-/// The arrivals of a batch share one byte buffer and one index instead of allocating memory separately. Use a batch
+/// The arrivals in a batch share one byte buffer and one index instead of allocating memory separately. Use a batch
 /// from one thread only.
 public struct ArrivalBatch: ~Copyable {
     private let pool: ArrivalPool
@@ -23,9 +23,9 @@ public struct ArrivalBatch: ~Copyable {
     /// Creates an empty batch.
     ///
     /// - Parameters:
-    ///   - pool: The pool that supplies the buffers. They return to the pool when the last value that refers to the
-    ///     batch is released.
-    ///   - limits: The limits for one message.
+    ///   - pool: The pool that supplies the buffers. The buffers return to the pool when the last value that refers to
+    ///     the batch is released.
+    ///   - limits: The limits for each message.
     public init(pool: ArrivalPool, limits: MessageLimits = MessageLimits()) {
         self.pool = pool
         self.limits = limits
@@ -43,13 +43,13 @@ public struct ArrivalBatch: ~Copyable {
     ///
     /// - Parameters:
     ///   - original: The bytes of the message, which are copied before the call returns.
-    ///   - token: The number by which the adapter identifies the arrival when it is settled.
-    ///   - origin: The source and its facts.
-    ///   - sender: A channel to the sender of the message, if there is one.
+    ///   - token: The number the adapter uses to identify the arrival when it is settled.
+    ///   - origin: The source, and the facts about the sender.
+    ///   - sender: A channel to the sender, if there is one.
     ///   - receivedAt: The time at which the adapter received the message.
-    ///   - deadline: The time by which the call has to begin, if the sender set one.
+    ///   - deadline: The latest time at which the call may begin, if the sender set one.
     ///   - envelope: The rules for finding the name, the id and the body.
-    ///   - payload: The kind of payload when a route names the action. Envelopes are always JSON.
+    ///   - payload: The kind of payload if a route names the action. Other envelopes are always JSON.
     /// - Precondition: The batch stays below 4 GiB.
     public mutating func append(
         _ original: UnsafeRawBufferPointer,
@@ -81,7 +81,7 @@ public struct ArrivalBatch: ~Copyable {
         buffers.records.append(record)
     }
 
-    /// Appends a message that the adapter itself could not read, so that it is counted and rejected like any other.
+    /// Appends a message that the adapter itself could not read. The message is counted and rejected like any other.
     public mutating func append(
         rejected rejection: Outcome.Rejection,
         original: UnsafeRawBufferPointer,
@@ -110,7 +110,7 @@ public struct ArrivalBatch: ~Copyable {
         return record
     }
 
-    /// Returns the arrivals appended since the last call, in order. The batch is empty afterwards and can be reused.
+    /// Returns the arrivals appended since the last call, in order. The batch is then empty and can be reused.
     public mutating func take() -> [Arrival] {
         let count = buffers.records.count
         guard count > 0 else { return [] }
@@ -126,20 +126,20 @@ public struct ArrivalBatch: ~Copyable {
     }
 }
 
-/// A pool that reuses the buffers of released batches, so that a steady stream of messages allocates no memory.
+/// Reuses the buffers of released batches, so that a steady stream of messages allocates no memory.
 ///
-/// The pool keeps at most `maximumKept` sets of buffers. It frees all others, and every set that is larger than
-/// `maximumBytes`. A pool is safe to use from any thread.
+/// The pool keeps at most `maximumKept` sets of buffers, and no set larger than `maximumBytes`. It frees the rest. Safe
+/// to use from any thread.
 public final class ArrivalPool: Sendable {
     private let kept = Mutex<[BatchBuffers]>([])
     private let maximumKept: Int
     private let maximumBytes: Int
 
-    /// Creates a pool without buffers.
+    /// Creates an empty pool.
     ///
     /// - Parameters:
-    ///   - maximumKept: The maximum number of buffer sets to keep, at least 0.
-    ///   - maximumBytes: The size of the largest set to keep, in bytes of memory.
+    ///   - maximumKept: The maximum number of buffer sets to keep. Must be at least 0.
+    ///   - maximumBytes: The memory size in bytes of the largest buffer set to keep.
     public init(maximumKept: Int = 4, maximumBytes: Int = 4 * 1024 * 1024) {
         self.maximumKept = maximumKept
         self.maximumBytes = maximumBytes

@@ -3,16 +3,17 @@ import Synchronization
 /// The storage that ``Bytes``, ``Body``, ``ActionName``, ``ActionID`` and ``Arrival`` refer to.
 ///
 /// The storage is immutable, so threads share it without a lock. Its buffers return to their pool when the last
-/// reference is released. To keep a few bytes for longer without the whole batch, copy them with ``Bytes/copied()``.
+/// reference is released. To keep a few bytes longer without keeping the whole batch, copy them with
+/// ``Bytes/copied()``.
 @usableFromInline
 package final class BatchStorage: Sendable {
     @usableFromInline package let bytes: [UInt8]
     @usableFromInline package let nodes: [BodyNode]
     package let records: [ArrivalRecord]
     package let tables: ArrivalTables
-    /// The member that the next search is expected to look for: the position of the object in the high half, and the
-    /// position of the name in the low half. Every value that is ever stored is correct for its object, so concurrent
-    /// stores may overwrite each other.
+    /// The member that the next search is likely to look for. The high half is the position of the object, and the low
+    /// half is the position of the name. Every stored value is correct for its object, so concurrent stores may
+    /// overwrite each other.
     private let expectation = Atomic<UInt64>(0)
     private let pool: ArrivalPool?
 
@@ -30,7 +31,7 @@ package final class BatchStorage: Sendable {
 }
 
 extension BatchStorage {
-    /// Returns the position of the name after the last member found, if that member belongs to `object`.
+    /// Returns the position of the name that follows the last member found, if that member belongs to `object`.
     func expectedKey(of object: UInt32) -> UInt32? {
         let (owner, key) = expectation.load(ordering: .relaxed).quotientAndRemainder(dividingBy: 1 << 32)
         return owner == object && key > 0 ? UInt32(key) : nil
@@ -46,10 +47,10 @@ extension BatchStorage {
 
 /// The buffers of a batch under construction: message bytes, parser nodes, and one record per arrival.
 package struct BatchBuffers: Sendable {
-    /// The original messages. Each one is followed by the data copied for it: unescaped names and route texts.
+    /// The original messages. Each message is followed by the data copied for it: unescaped names and route texts.
     package private(set) var bytes: [UInt8] = []
-    /// The nodes, of which the first ``nodeCount`` are in use. The array keeps its full count, so that the parser
-    /// writes in place.
+    /// The nodes. Only the first ``nodeCount`` are in use. The array keeps its full count so that the parser can write
+    /// in place.
     private(set) var nodes: [BodyNode] = []
     private(set) var nodeCount = 0
     package var records: [ArrivalRecord] = []
@@ -59,14 +60,14 @@ package struct BatchBuffers: Sendable {
             + records.capacity * MemoryLayout<ArrivalRecord>.stride
     }
 
-    /// Removes the content and keeps the memory.
+    /// Removes the content but keeps the memory.
     mutating func clear() {
         bytes.removeAll(keepingCapacity: true)
         records.removeAll(keepingCapacity: true)
         nodeCount = 0
     }
 
-    /// The state that the buffers return to when a message cannot be parsed.
+    /// The state to which the buffers return if a message cannot be parsed.
     struct Mark {
         fileprivate let bytes: Int
         fileprivate let nodes: Int
@@ -117,7 +118,7 @@ package struct BatchBuffers: Sendable {
         change(&nodes[position])
     }
 
-    /// Parses all bytes from `start` as one JSON text.
+    /// Parses the bytes from `start` to the end as one JSON text.
     ///
     /// - Returns: The position of the root node.
     /// - Throws: ``BodyError`` with an offset from `start`.
@@ -147,8 +148,8 @@ package struct BatchBuffers: Sendable {
 }
 
 extension BatchBuffers {
-    /// Returns the first eight bytes of a node, with the first byte in the low bits. A shorter text is padded with
-    /// zeros.
+    /// Returns the first eight bytes of the node's text, with the first byte in the low bits. A shorter text is padded
+    /// with zeros.
     @inline(__always)
     func word(at node: BodyNode) -> UInt64 {
         bytes.withUnsafeBufferPointer { ByteScan($0, end: $0.count).word(Int(node.start)) }
@@ -166,7 +167,8 @@ extension BatchBuffers {
         bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[range])) }
     }
 
-    /// Returns the range of a string's unescaped content. A string with escapes is copied to the end of the bytes.
+    /// Returns the range of a string's unescaped content. If the string has escapes, its unescaped content is appended
+    /// to the bytes first.
     mutating func plainRange(of node: BodyNode) -> Range<Int> {
         guard node.has(BodyNode.escaped) else { return Int(node.start)..<node.end }
         return append(text(of: node))
@@ -223,15 +225,15 @@ extension ArrivalRecord {
     }
 }
 
-/// The values that several arrivals of a batch share, or that only few arrivals have.
+/// The values that are shared by several arrivals in a batch, and the values that few arrivals have.
 package struct ArrivalTables: Sendable {
     package var origins: [Origin] = []
     package private(set) var senders: [any Sender] = []
-    /// The identity of the last sender, or `nil` if that sender is a value type, which has no identity.
+    /// The identity of the last sender. It is `nil` if that sender is a value type, which has no identity.
     private var lastSender: SenderIdentity?
     package var deadlines: [ContinuousClock.Instant] = []
     package var rejections: [Outcome.Rejection] = []
-    /// A random number for each ``ArrivalBatch``, so that assigned ids differ between runs of a program.
+    /// A random number for each ``ArrivalBatch``, so that assigned ids differ each time a program runs.
     package var idPrefix: UInt64 = 0
     /// The number of arrivals appended to the ``ArrivalBatch`` before this batch.
     package var firstSerial: UInt64 = 0
@@ -270,15 +272,15 @@ extension ArrivalTables {
     }
 }
 
-/// The identity of a sender object. It is compared for every arrival, and a cast to `AnyObject` would cost more than
-/// parsing the message.
+/// The identity of a sender object. Identities are compared for every arrival, and a cast to `AnyObject` would cost
+/// more than parsing the message.
 ///
-/// The identity is valid only while the object is retained, because another object may reuse its memory.
+/// An identity is valid only while the object is retained, because a different object may reuse the memory.
 struct SenderIdentity {
     private let type: ObjectIdentifier
     private let reference: UInt
 
-    /// Creates the identity of an object, or `nil` for a value type, which has no identity.
+    /// Creates the identity of an object. Returns `nil` for a value type, which has no identity.
     init?(_ sender: any Sender) {
         let type = Swift.type(of: sender)
         guard type is AnyClass else { return nil }

@@ -1,7 +1,8 @@
 /// The body of an action, which is JSON, text or bytes.
 ///
 /// Signalbox validates and indexes the body when the message arrives, and decodes values only when you ask for them. A
-/// plugin usually receives its body decoded, as its `Info`. Use ``decode(_:)`` to read the body as another type.
+/// plugin usually receives its body already decoded, as its `Info`. Use ``decode(_:)`` to read the body as a different
+/// type.
 public struct Body: Sendable {
     @usableFromInline let storage: BatchStorage
     @usableFromInline let node: UInt32
@@ -10,8 +11,8 @@ public struct Body: Sendable {
     ///
     /// You can call this method any number of times and from any thread.
     ///
-    /// - Throws: ``BodyError`` with a path that begins with `body`. If the decoding of the type throws another error,
-    ///   that error becomes `invalidValue`.
+    /// - Throws: ``BodyError`` with a path that begins with `body`. If the type's `init(from:)` throws any other error,
+    ///   it is reported as `invalidValue`.
     @inlinable
     public func decode<Value: Decodable>(_ type: Value.Type) throws(BodyError) -> Value {
         let decoder = BodyDecoder(storage: storage, node: node)
@@ -24,12 +25,12 @@ public struct Body: Sendable {
 }
 
 extension Body {
-    /// Creates a body from JSON that does not belong to an arrival, such as a reply or a test's input.
+    /// Creates a body from JSON that does not belong to an arrival, such as a reply or test input.
     ///
     /// - Parameters:
     ///   - json: One JSON text (RFC 8259). The bytes are copied.
     ///   - limits: The limits to enforce.
-    /// - Throws: ``BodyError`` with offsets from the first byte.
+    /// - Throws: ``BodyError`` with an offset from the first byte.
     public init(json: Bytes, limits: MessageLimits = MessageLimits()) throws(BodyError) {
         guard json.count <= limits.bytes else {
             throw BodyError(.tooLarge, detail: "expected at most \(limits.bytes) bytes")
@@ -37,7 +38,7 @@ extension Body {
         var buffers = BatchBuffers()
         _ = json.withUnsafeBytes { buffers.append($0) }
         let root = try buffers.parse(from: 0, depth: limits.depth)
-        // The whole text counts as one message, so that decoding errors have offsets too.
+        // The whole text is recorded as one message, so that decoding errors also have offsets.
         var record = ArrivalRecord(token: 0, receivedAt: WallTime(seconds: 0), origin: ArrivalRecord.none)
         record.originalLength = UInt32(json.count)
         buffers.records.append(record)
@@ -48,7 +49,7 @@ extension Body {
 extension Body {
     /// The body as compact JSON, for records and logs.
     ///
-    /// A JSON body keeps its content and order and includes the captures of the route. Text becomes a string, and bytes
+    /// A JSON body keeps its content and order, and includes the route captures. Text becomes a string, and bytes
     /// become a base64 string (RFC 4648 section 4).
     public var json: Bytes {
         var text = JSONText()
@@ -63,7 +64,7 @@ extension Body {
 }
 
 extension BodyView {
-    /// Writes the value recursively. The depth limit of the parser bounds the recursion.
+    /// Writes the value recursively. The parser's depth limit bounds the recursion.
     fileprivate func write(to text: inout JSONText) {
         let node = node
         switch node.kind {
@@ -89,17 +90,17 @@ extension BodyView {
     }
 }
 
-/// The limits for one message. A message that exceeds a limit is rejected as `malformed`, and its original bytes are
+/// The limits for each message. A message that exceeds a limit is rejected as `malformed`, and its original bytes are
 /// kept in the dead letter.
 public struct MessageLimits: Sendable, Hashable {
-    /// The maximum size of a message in bytes. The valid range is 1 to 2^30. The default is 65,536.
+    /// The maximum size of a message in bytes. Must be between 1 and 2^30; the default is 65,536.
     public var bytes: Int
-    /// The maximum number of arrays and objects that are open at once. The valid range is 1 to 512. The default is 64.
+    /// The maximum number of arrays and objects that can be open at once. Must be between 1 and 512; the default is 64.
     public var depth: Int
 
-    /// Creates limits for the size and the nesting of a message.
+    /// Creates limits for the size and nesting of a message.
     ///
-    /// - Precondition: Both values are in their ranges.
+    /// - Precondition: Both values are in their valid ranges.
     public init(bytes: Int = 65_536, depth: Int = 64) {
         precondition((1...1 << 30).contains(bytes), "a message limit is 1 to 2^30 bytes")
         precondition((1...512).contains(depth), "a depth limit is 1 to 512")
@@ -108,7 +109,7 @@ public struct MessageLimits: Sendable, Hashable {
     }
 }
 
-/// The way in which the bytes of a message become a body. An empty payload becomes `null` for every kind.
+/// How the bytes of a message become a body. An empty payload of any kind becomes `null`.
 public enum PayloadKind: String, Sendable, Hashable, CaseIterable {
     /// JSON, parsed strictly according to RFC 8259.
     case json
@@ -118,15 +119,15 @@ public enum PayloadKind: String, Sendable, Hashable, CaseIterable {
     case bytes
 }
 
-/// A body as it was received. Use it as the `Info` of a plugin that forwards or stores messages, because it always
-/// decodes.
+/// A body exactly as it was received. Decoding it always succeeds, so use it as the `Info` of a plugin that forwards or
+/// stores messages.
 public struct RawBody: Sendable, Hashable {
-    /// The bytes of the body within the message, without route captures. They are empty when the message has no body.
+    /// The bytes of the body within the message, without route captures. Empty if the message has no body.
     public let bytes: Bytes
     /// The kind of the payload.
     public let kind: PayloadKind
 
-    /// Creates a body in code, for tests of plugins.
+    /// Creates a body in code, for testing plugins.
     ///
     /// - Parameters:
     ///   - bytes: The bytes of the body.
@@ -140,7 +141,7 @@ public struct RawBody: Sendable, Hashable {
 extension RawBody: Decodable {
     /// Decodes the body as received.
     ///
-    /// - Throws: `DecodingError` when the decoder does not belong to a ``Body``.
+    /// - Throws: `DecodingError` if the decoder does not belong to a ``Body``.
     public init(from decoder: any Decoder) throws {
         guard let decoder = decoder as? BodyDecoder else {
             throw DecodingError.notABody(RawBody.self, decoder.codingPath)
@@ -167,9 +168,9 @@ extension BodyDecoder {
 }
 
 extension Bytes: Decodable {
-    /// Decodes a payload of bytes unchanged. JSON values do not decode as `Bytes`.
+    /// Decodes a payload of bytes unchanged. JSON values cannot be decoded as `Bytes`.
     ///
-    /// - Throws: ``BodyError`` for another kind of body, or `DecodingError` when the decoder does not belong to a
+    /// - Throws: ``BodyError`` for any other kind of body, or `DecodingError` if the decoder does not belong to a
     ///   ``Body``.
     public init(from decoder: any Decoder) throws {
         guard let decoder = decoder as? BodyDecoder else {

@@ -1,4 +1,4 @@
-/// A decoder for one value of a body. It retains the storage of the batch, so a copy may outlive the call to
+/// Decodes one value from a body. The decoder retains the batch's storage, so a copy may outlive the call to
 /// `init(from:)`.
 @usableFromInline
 struct BodyDecoder: Decoder {
@@ -28,7 +28,8 @@ struct BodyDecoder: Decoder {
         return UnkeyedBody(view)
     }
 
-    /// Whether the value is a string, a number or route text, which ``value(_:)`` decodes without a container.
+    /// Whether the value is a string, a number or route text. Such a value is decoded by ``value(_:)``, without a
+    /// container.
     @usableFromInline var isPlain: Bool {
         switch view.node.kind {
         case .string, .number, .routeText: true
@@ -41,7 +42,7 @@ struct BodyDecoder: Decoder {
         BodyError.from(error, in: view)
     }
 
-    /// Decodes a value of any type. The most frequent types are decoded without a container.
+    /// Decodes a value of any type. The most common types are decoded without a container.
     @usableFromInline
     func value<Value: Decodable>(_ type: Value.Type) throws -> Value {
         if type == String.self { return BodyDecoder.same(try view.string()) }
@@ -58,7 +59,8 @@ struct BodyDecoder: Decoder {
         return same(decoder) as BodyDecoder
     }
 
-    /// Returns `known` as `Value`, which must be its type. A dynamic cast would cost more than the decoding itself.
+    /// Returns `known` as `Value`, which must already be its type. A dynamic cast would cost more than the decoding
+    /// itself.
     @inlinable
     @inline(__always)
     static func same<Known, Value>(_ known: Known) -> Value {

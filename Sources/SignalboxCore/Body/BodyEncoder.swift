@@ -6,15 +6,15 @@ public enum BodyWriter {
     /// names.
     ///
     /// The bytes depend only on what `encode(to:)` writes, not on the order in which it writes members. Integers are
-    /// written in full. Floating-point numbers have the shortest form that parses to the same value.
+    /// written in full. Floating-point numbers are written in the shortest form that parses to the same value.
     ///
     /// - Parameters:
     ///   - value: The value to encode with its `encode(to:)`.
-    ///   - depth: The maximum number of arrays and objects that are open at once, from 1 to 512.
-    /// - Throws: ``BodyError`` with a path that begins with `reply`. The code is `nonfiniteNumber`, `tooDeep`, or
-    ///   `invalidValue` for any error that the encoding of the type throws. A `BodyError` that the encoding throws is
-    ///   rethrown unchanged.
-    /// - Precondition: `depth` is in its range.
+    ///   - depth: The maximum number of arrays and objects that can be open at once, from 1 to 512.
+    /// - Throws: ``BodyError`` with a path that begins with `reply`. The code is `nonfiniteNumber` or `tooDeep`. If
+    ///   `encode(to:)` throws a `BodyError`, it is rethrown unchanged. Any other error that it throws is reported as
+    ///   `invalidValue`.
+    /// - Precondition: `depth` is between 1 and 512.
     public static func write(_ value: some Encodable, depth: Int = 64) throws(BodyError) -> Bytes {
         precondition((1...512).contains(depth), "a depth limit is 1 to 512")
         let root = EncodedNode()
@@ -33,7 +33,7 @@ public enum BodyWriter {
     }
 }
 
-/// An encoder for one value and its node.
+/// Encodes one value into its node.
 struct BodyEncoder: Encoder {
     let node: EncodedNode
     let position: EncodingPosition
@@ -89,7 +89,7 @@ extension BodyEncoder: SingleValueEncodingContainer {
     func encode<Value: Encodable>(_ value: Value) throws { try write(value) }
 }
 
-/// An encoding container for an object's members.
+/// A container for encoding the members of an object.
 struct KeyedWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let node: EncodedNode
     let position: EncodingPosition
@@ -123,7 +123,7 @@ struct KeyedWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws { try member(key).write(value) }
 }
 
-/// An encoding container for an array's elements.
+/// A container for encoding the elements of an array.
 struct UnkeyedWriter: UnkeyedEncodingContainer {
     let node: EncodedNode
     let position: EncodingPosition
@@ -161,8 +161,8 @@ final class EncodingPosition {
     private let key: (any CodingKey)?
     /// The number of open arrays and objects.
     private let depth: Int
-    /// The number of enclosing calls of `encode(to:)`. A value that encodes itself opens no container, so only this
-    /// number grows.
+    /// The number of nested calls to `encode(to:)`. A value that encodes itself opens no container, so only this number
+    /// grows.
     private let calls: Int
     private let limit: Int
 
@@ -189,13 +189,13 @@ final class EncodingPosition {
         EncodingPosition(limit: limit, parent: self, key: key, depth: depth + 1, calls: calls)
     }
 
-    /// Returns the position inside a call of `encode(to:)`.
+    /// Returns the position inside a nested call to `encode(to:)`.
     func calling() throws(BodyError) -> EncodingPosition {
         guard calls < limit * 4 else { throw error(.tooDeep, "expected a value of finite depth") }
         return EncodingPosition(limit: limit, parent: self, depth: depth, calls: calls + 1)
     }
 
-    /// Throws if the position is too deep. This check runs for every value that is written inside a container.
+    /// Throws an error if the position is too deep. Called for every value written inside a container.
     func checkDepth() throws(BodyError) {
         guard depth <= limit else { throw error(.tooDeep, "expected at most \(limit) levels") }
     }
@@ -205,7 +205,7 @@ final class EncodingPosition {
     }
 }
 
-/// A JSON value under construction. The containers of a value share one node, so all of them add to the same value.
+/// A JSON value under construction. All containers for a value share one node, so they all add to the same value.
 final class EncodedNode {
     enum Content {
         case nothing
@@ -216,10 +216,10 @@ final class EncodedNode {
     }
 
     private var content = Content.nothing
-    /// The elements of an array, whose names are empty, or the members of an object in the order of their encoding.
+    /// The elements of an array, with empty names, or the members of an object in the order they were encoded.
     private var parts: [(name: String, node: EncodedNode)] = []
 
-    /// The number of elements of an array.
+    /// The number of elements in an array.
     var count: Int { if case .array = content { parts.count } else { 0 } }
 
     /// Replaces the value with one that has no parts.
@@ -255,7 +255,7 @@ final class EncodedNode {
     /// Writes the value recursively.
     ///
     /// - Parameter depth: The number of arrays and objects that may still be opened.
-    /// - Throws: `tooDeep` when the value opens more of them.
+    /// - Throws: `tooDeep` if the value opens more than `depth` arrays and objects at once.
     func write(to text: inout JSONText, depth: Int) throws(BodyError) {
         switch content {
         case .nothing: text.append(literal: "{}")
@@ -276,7 +276,7 @@ final class EncodedNode {
         return depth - 1
     }
 
-    /// Writes the members sorted by name. Of several members with the same name, the last one wins.
+    /// Writes the members sorted by name. If several members have the same name, the last one wins.
     private func writeMembers(to text: inout JSONText, depth: Int) throws(BodyError) {
         let order = parts.indices.sorted { left, right in
             let (one, other) = (parts[left].name.utf8, parts[right].name.utf8)

@@ -1,28 +1,28 @@
-/// An error in the bytes of a message or in a body, with its location.
+/// An error in a message or a body, with its location.
 ///
-/// The error contains member names and positions but none of the values of the message, so you can log it or send it as
-/// a reply.
+/// The error contains member names and positions but none of the message's values, so you can log it or send it as a
+/// reply.
 public struct BodyError: Error, Sendable, Hashable {
     /// The kind of error.
     public let code: Code
-    /// The path to the value, such as `body.items[3].name`. It is empty when the error concerns the whole message.
+    /// The path to the value, such as `body.items[3].name`. Empty if the error concerns the whole message.
     ///
-    /// The path shows a member name that consists of up to 64 ASCII letters, digits, `_` and `-`, and replaces any
-    /// other name with `?`. A path also ends in `?` when the search for the value stopped after 1,000 members or
+    /// A member name appears in the path if it consists of up to 64 ASCII letters, digits, `_` and `-`. Any other name
+    /// is replaced with `?`. The path also ends in `?` if the search for the value stopped after 1,000 members or
     /// elements.
     public let path: String
-    /// The byte offset in the original message, if it is known.
+    /// The byte offset in the original message, if known.
     public let offset: Int?
-    /// A description of what was expected. It may be empty.
+    /// A description of what was expected. May be empty.
     public let detail: String
 
-    /// Creates an error. Throw one from a type that validates its own values.
+    /// Creates an error. Use this in a type that validates its values while decoding.
     ///
     /// - Parameters:
     ///   - code: The kind of error.
     ///   - path: The path to the value, such as `body.amount`.
-    ///   - offset: The byte offset in the original message, if it is known.
-    ///   - detail: A description of what was expected, without content of the message.
+    ///   - offset: The byte offset in the original message, if known.
+    ///   - detail: A description of what was expected, without any content from the message.
     public init(_ code: Code, path: String = "", offset: Int? = nil, detail: String = "") {
         self.code = code
         self.path = path
@@ -58,25 +58,25 @@ extension BodyError {
         /// More arrays and objects are open at once than ``MessageLimits/depth`` allows, or a reply is nested too
         /// deeply.
         public static let tooDeep = Code(name: .tooDeep)
-        /// RFC 8259 does not allow a byte at its position. A byte order mark causes this error too.
+        /// The text contains a byte that RFC 8259 does not allow at that position. Also used for a byte order mark.
         public static let invalidSyntax = Code(name: .invalidSyntax)
         /// The message ends before the JSON text does.
         public static let unexpectedEnd = Code(name: .unexpectedEnd)
         /// The bytes are not valid UTF-8 (RFC 3629).
         public static let invalidUTF8 = Code(name: .invalidUTF8)
-        /// A backslash precedes a character that RFC 8259 section 7 does not allow there.
+        /// A backslash is followed by a character that RFC 8259 section 7 does not allow there.
         public static let invalidEscape = Code(name: .invalidEscape)
-        /// An escape encodes half of a surrogate pair.
+        /// An escape encodes only half of a surrogate pair.
         public static let loneSurrogate = Code(name: .loneSurrogate)
         /// A string contains an unescaped character below U+0020.
         public static let controlCharacter = Code(name: .controlCharacter)
-        /// Two members of one object have names that are equal as `String`s.
+        /// Two members of the same object have names that are equal as `String`s.
         public static let duplicateKey = Code(name: .duplicateKey)
-        /// The value has a different JSON type than requested.
+        /// The value's JSON type differs from the requested type.
         public static let typeMismatch = Code(name: .typeMismatch)
-        /// An object lacks a requested member.
+        /// The object lacks a requested member.
         public static let missingMember = Code(name: .missingMember)
-        /// The value is `null`, or the array has ended, where a value is required.
+        /// A value is required, but it is `null` or the array has ended.
         public static let valueMissing = Code(name: .valueMissing)
         /// The value has the right JSON type, but the Swift type rejects it.
         public static let invalidValue = Code(name: .invalidValue)
@@ -96,7 +96,7 @@ extension BodyError {
     }
 }
 
-/// An error of the parser before it becomes a ``BodyError``. The type is trivial, so throwing an error allocates
+/// An error from the parser before it is converted to a ``BodyError``. The type is trivial, so throwing it allocates
 /// nothing.
 struct BodyParserError: Error {
     let code: BodyError.Code

@@ -1,5 +1,5 @@
 extension Body {
-    /// Returns the value at a path of member names in nested objects, or `nil` if the body has no such member.
+    /// Follows member names through nested objects and returns the value at the end, or `nil` if a member is missing.
     package func member(at path: [String]) -> Body? {
         var view = BodyView(storage: storage, root: node, position: node)
         for name in path {

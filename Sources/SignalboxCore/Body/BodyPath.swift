@@ -20,7 +20,7 @@ extension BodyView {
     private static let maximumSkipped = 1_000
 
     /// The path from the root to this value. Decoding does not track paths, so the path is found by walking the index.
-    /// The last component is `?` when the search reaches its limit.
+    /// The last component is `?` if the search reaches its limit.
     var codingPath: [any CodingKey] {
         var path: [any CodingKey] = []
         var current = at(root)
@@ -60,7 +60,7 @@ extension BodyView {
         (BodyCodingKey(stringValue: text(of: node(at: key))), key + 1)
     }
 
-    /// Whether the elements of the array contain no other values, so that the index of an element is a difference of
+    /// Whether the array's elements contain no other values. If so, an element's index is the difference between two
     /// positions.
     private var isFlat: Bool { node.next - position - 1 == node.count }
 
@@ -84,7 +84,7 @@ enum BodyPath {
         }
     }
 
-    /// Returns the name if it is safe to show, or `?` otherwise, because senders choose the names of some members.
+    /// Returns the name if it is safe to show, or `?` otherwise. Some member names are chosen by the sender.
     static func shown(_ name: String) -> String {
         let isName =
             (1...64).contains(name.utf8.count)
@@ -96,7 +96,7 @@ enum BodyPath {
 }
 
 extension BodyView {
-    /// Returns an error at this position, or at `key` below it.
+    /// Returns an error located at this position, or at the member `key` of this value.
     @inline(never)
     func error(_ code: BodyError.Code, _ detail: String = "", key: (any CodingKey)? = nil) -> BodyError {
         var path = codingPath
@@ -104,7 +104,7 @@ extension BodyView {
         return BodyError(code, path: BodyPath.text(path), offset: offset, detail: detail)
     }
 
-    /// Returns a `typeMismatch` error, or a `valueMissing` error when the value is null.
+    /// Returns a `typeMismatch` error, or a `valueMissing` error if the value is null.
     @inline(never)
     func mismatch(_ expected: String) -> BodyError {
         let found = node.kind
@@ -112,9 +112,9 @@ extension BodyView {
         return error(.typeMismatch, "expected \(expected), found \(found.words)")
     }
 
-    /// The offset of the first byte of the value in its message, or `nil` when the value is not part of the message.
+    /// The offset of the value's first byte in its message, or `nil` if the value is not part of the message.
     private var offset: Int? {
-        // An empty value has no position. A string always has one, because it has its quotes.
+        // An empty value has no position, except a string, which always has its quotes.
         guard node.length > 0 || node.is(.string) else { return nil }
         let start = node.firstByte
         var (low, high) = (0, storage.records.count)
@@ -147,8 +147,8 @@ extension BodyNode.Kind {
 }
 
 extension BodyError {
-    /// Converts an error that the decoding of a type has thrown. The message of that error is omitted, because it may
-    /// quote the body.
+    /// Converts an error thrown while decoding a type. The error's own message is omitted, because it may quote the
+    /// body.
     static func from(_ error: any Error, in view: BodyView) -> BodyError {
         switch error {
         case let error as BodyError: error

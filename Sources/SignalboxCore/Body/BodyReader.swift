@@ -1,12 +1,12 @@
-/// A reader for the members of one object, or for one value. See ``BodyReadable`` for an example.
+/// Reads the members of one object, or a single value. See ``BodyReadable`` for an example.
 ///
-/// Each read by name searches the object once. Integers must be exact. The text of a route converts to other types, but
-/// a JSON string never does. The `...IfPresent` methods return `nil` when a member is absent or null. A reader is valid
+/// Each read by name searches the object once. Integers must be exact. Route text is converted to the requested type,
+/// but a JSON string is not. The `...IfPresent` methods return `nil` if a member is absent or null. A reader is valid
 /// only during the call that receives it.
 public struct BodyReader: ~Copyable {
     let view: BodyView
 
-    /// Returns whether the object has a member with this name, even if the value of the member is null.
+    /// Returns whether the object has a member with this name, even if the member's value is null.
     public func has(_ name: StaticString) -> Bool {
         find(name) != nil
     }
@@ -16,7 +16,7 @@ public struct BodyReader: ~Copyable {
         try view.integer(Int.self, at: try position(name))
     }
 
-    /// Returns a member as an integer of a type with at most 64 bits.
+    /// Returns a member as an integer type of at most 64 bits.
     public func integer<Integer: FixedWidthInteger>(
         _ name: StaticString,
         as type: Integer.Type
@@ -34,8 +34,7 @@ public struct BodyReader: ~Copyable {
         try member(name).bool()
     }
 
-    /// Returns a member as a number. The method throws an error for an integer literal that `Double` cannot represent
-    /// exactly.
+    /// Returns a member as a number. Throws an error for an integer literal that `Double` cannot represent exactly.
     public func double(_ name: StaticString) throws(BodyError) -> Double {
         try member(name).double()
     }
@@ -45,7 +44,7 @@ public struct BodyReader: ~Copyable {
         try member(name).decoded(type)
     }
 
-    /// Reads a member that is an object by calling `read` with a reader for that object.
+    /// Reads a member that is an object. Calls `read` with a reader for that object.
     public func object<Value>(
         _ name: StaticString,
         _ read: (borrowing BodyReader) throws(BodyError) -> Value
@@ -55,7 +54,7 @@ public struct BodyReader: ~Copyable {
         return try read(BodyReader(view: found))
     }
 
-    /// Reads a member that is an array by calling `read` with a reader for each element.
+    /// Reads a member that is an array. Calls `read` with a reader for each element.
     public func array<Element>(
         _ name: StaticString,
         _ read: (borrowing BodyReader) throws(BodyError) -> Element
@@ -63,7 +62,7 @@ public struct BodyReader: ~Copyable {
         try member(name).elements(read)
     }
 
-    /// Returns the error to throw when a type rejects the value of a member.
+    /// Returns an error to throw if your type rejects a member's value.
     ///
     /// - Parameters:
     ///   - name: The name of the invalid member.
@@ -116,27 +115,27 @@ extension BodyReader {
         self.init(view: decoder.view)
     }
 
-    /// Returns a member as an integer, or `nil`.
+    /// Returns a member as an integer, or `nil` if it is absent or null.
     public func intIfPresent(_ name: StaticString) throws(BodyError) -> Int? {
         try present(name)?.integer(Int.self)
     }
 
-    /// Returns a member as text, or `nil`.
+    /// Returns a member as text, or `nil` if it is absent or null.
     public func stringIfPresent(_ name: StaticString) throws(BodyError) -> String? {
         try present(name)?.string()
     }
 
-    /// Returns a member as a boolean, or `nil`.
+    /// Returns a member as a boolean, or `nil` if it is absent or null.
     public func boolIfPresent(_ name: StaticString) throws(BodyError) -> Bool? {
         try present(name)?.bool()
     }
 
-    /// Returns a member as a number, or `nil`.
+    /// Returns a member as a number, or `nil` if it is absent or null.
     public func doubleIfPresent(_ name: StaticString) throws(BodyError) -> Double? {
         try present(name)?.double()
     }
 
-    /// Decodes a member as any decodable type, or returns `nil`.
+    /// Decodes a member as any decodable type, or returns `nil` if it is absent or null.
     public func valueIfPresent<Value: Decodable>(
         _ name: StaticString,
         as type: Value.Type
@@ -144,7 +143,7 @@ extension BodyReader {
         try present(name)?.decoded(type)
     }
 
-    /// Reads a member that is an object by calling `read`, or returns `nil`.
+    /// Reads a member that is an object by calling `read`, or returns `nil` if it is absent or null.
     public func objectIfPresent<Value>(
         _ name: StaticString,
         _ read: (borrowing BodyReader) throws(BodyError) -> Value
@@ -153,7 +152,7 @@ extension BodyReader {
         return try object(name, read)
     }
 
-    /// Reads a member that is an array by calling `read` for each element, or returns `nil`.
+    /// Reads a member that is an array by calling `read` for each element, or returns `nil` if it is absent or null.
     public func arrayIfPresent<Element>(
         _ name: StaticString,
         _ read: (borrowing BodyReader) throws(BodyError) -> Element
@@ -191,7 +190,7 @@ extension BodyReader {
     /// Decodes the value itself as any decodable type.
     public func value<Value: Decodable>(as type: Value.Type) throws(BodyError) -> Value { try view.decoded(type) }
 
-    /// Reads the value itself, which is an array, by calling `read` for each element.
+    /// Reads the value itself as an array. Calls `read` with a reader for each element.
     public func array<Element>(
         _ read: (borrowing BodyReader) throws(BodyError) -> Element
     ) throws(BodyError) -> [Element] {
@@ -221,7 +220,7 @@ extension BodyView {
     }
 }
 
-/// An `Info` that reads its members by hand, which is two to three times as fast as synthesized decoding.
+/// An `Info` type that reads its members by hand, which is two to three times as fast as synthesized decoding.
 ///
 /// ```swift
 /// struct Payment: BodyReadable {
@@ -234,19 +233,20 @@ extension BodyView {
 ///     }
 /// }
 /// ```
-/// Use it for the bodies of frequent messages. The type works wherever a `Decodable` does, including as a part of a
-/// type with synthesized decoding.
+/// Use it for messages that arrive frequently. The type works wherever a `Decodable` does, including as part of a type
+/// with synthesized decoding.
 public protocol BodyReadable: Decodable {
-    /// Creates a value from the object or other value that `body` refers to.
+    /// Creates a value by reading `body`.
     ///
-    /// - Throws: An error from `body`, or an error that the type itself throws, such as ``BodyReader/invalid(_:_:)``.
+    /// - Throws: An error thrown by `body`, or an error that the type itself creates, for example with
+    ///   ``BodyReader/invalid(_:_:)``.
     init(reading body: borrowing BodyReader) throws(BodyError)
 }
 
 extension BodyReadable {
     /// Decodes the value with ``init(reading:)``.
     ///
-    /// - Throws: ``BodyError``, or `DecodingError` when the decoder does not belong to a ``Body``.
+    /// - Throws: ``BodyError``, or `DecodingError` if the decoder does not belong to a ``Body``.
     @inlinable
     public init(from decoder: any Decoder) throws {
         guard let body = BodyDecoder.found(in: decoder) else {

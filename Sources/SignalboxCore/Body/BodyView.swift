@@ -1,5 +1,4 @@
-/// A position in a body, which consists of the storage of the batch, the root of the body and a node. The view retains
-/// the storage.
+/// A position in a body: the batch's storage, the body's root, and a node. The view retains the storage.
 @usableFromInline
 struct BodyView: Sendable {
     let storage: BatchStorage
@@ -19,7 +18,7 @@ struct BodyView: Sendable {
 
     var isNull: Bool { node.is(.null) }
 
-    /// Calls `body` with a scan over all bytes of the batch.
+    /// Calls `body` with a scan over all bytes in the batch.
     @inline(__always)
     func withText<Result, Failure: Error>(_ body: (ByteScan) throws(Failure) -> Result) throws(Failure) -> Result {
         try storage.bytes.withUnsafeBufferPointer { bytes throws(Failure) in
@@ -33,7 +32,7 @@ struct BodyView: Sendable {
         withText { $0.string(at: Int(node.start), length: Int(node.length), flags: node.bits) }
     }
 
-    /// Returns the text of a literal as the sender wrote it.
+    /// Returns the text of a literal exactly as the sender wrote it.
     func literal(of node: BodyNode) -> String {
         withText { $0.string(at: Int(node.start), length: Int(node.length), flags: 0) }
     }
@@ -46,11 +45,11 @@ extension BodyView {
         node.count < BodyView.manyMembers ? memberOfFew(name) : memberOfMany(name)
     }
 
-    /// The number of members from which the search expects that a caller reads the members in order.
+    /// The number of members from which an object is expected to be read in order.
     private static let manyMembers: UInt32 = 65
 
-    /// Reading all members by name, as a dictionary does, would be quadratic in their number. With the expected member,
-    /// a read in the order of the members needs only one comparison.
+    /// Reading every member by name, as a dictionary does, would be quadratic in the number of members. If the members
+    /// are read in order, the expected member is found with a single comparison.
     @inline(never)
     private func memberOfMany(_ name: String) -> UInt32? {
         if let expected = storage.expectedKey(of: position) {
@@ -74,11 +73,11 @@ extension BodyView {
 
     struct Search {
         let position: UInt32?
-        /// Whether the comparison of bytes is conclusive. If it is not, the names have to be compared as `String`s.
+        /// Whether comparing bytes was conclusive. If not, the names must be compared as `String`s.
         let isSettled: Bool
     }
 
-    /// Searches by bytes. The result is conclusive when the name and all names of the object are plain ASCII.
+    /// Searches by comparing bytes. The result is conclusive if the name and all names in the object are plain ASCII.
     @inline(__always)
     func member(_ name: UnsafeBufferPointer<UInt8>) -> Search {
         guard let base = name.baseAddress else { return Search(position: nil, isSettled: false) }

@@ -1,7 +1,7 @@
 /// Parses one JSON text (RFC 8259) in a single pass and writes its index to a tape.
 ///
-/// The parser does not recurse. Instead, the node of an open container stores the position and the count of its parent
-/// until the container closes.
+/// The parser does not recurse. Instead, while a container is open, its node stores the position and count of its
+/// parent.
 struct BodyParser {
     private let text: ByteScan
     private let tape: NodeTape
@@ -11,8 +11,8 @@ struct BodyParser {
     /// The innermost open container, or -1.
     private var open = -1
     private var isObject = false
-    /// The number of members or elements of the open container. ``unusualKey`` is set if its keys have to be compared
-    /// as `String`s.
+    /// The number of members or elements in the open container. ``unusualKey`` is set if the keys must be compared as
+    /// `String`s.
     private var members: UInt32 = 0
     private var depth = 0
 
@@ -21,8 +21,9 @@ struct BodyParser {
     /// Parses the bytes from `start` to the end of `text` as one JSON text.
     ///
     /// - Parameters:
-    ///   - tape: The destination of the nodes, from position `used`. See ``NodeTape/maximumNodes(length:depth:)``.
-    /// - Returns: The number of nodes on the tape afterwards. The root is the node at `used`.
+    ///   - tape: The tape to write nodes to, beginning at position `used`. See
+    ///     ``NodeTape/maximumNodes(length:depth:)``.
+    /// - Returns: The number of nodes on the tape after parsing. The root is the node at `used`.
     static func parse(
         _ text: ByteScan,
         from start: Int,
@@ -66,9 +67,9 @@ struct BodyParser {
         }
     }
 
-    /// Closes the containers that are finished, up to a comma or the end of the text.
+    /// Closes containers that are complete, stopping at a comma or the end of the text.
     ///
-    /// - Returns: Whether the text ended.
+    /// - Returns: Whether the end of the text was reached.
     @inline(__always)
     private mutating func finishContainers() throws(BodyParserError) -> Bool {
         while open >= 0 {
@@ -192,11 +193,12 @@ struct BodyParser {
     }
 }
 
-/// Rejects a closing object in which two names are equal as `String`s. The error reports the later name.
+/// Rejects an object in which two names are equal as `String`s. Checked when the object closes; the error reports the
+/// later name.
 ///
-/// In the common case, a 64-bit filter shows that all names differ. The fallbacks have bounded costs: few keys are
-/// compared in pairs, and many keys are entered in a table. If crafted keys crowd the table, or if a name is not plain
-/// ASCII, the names go into a `Set` of `String`s, whose hash seed senders do not know.
+/// Usually, a 64-bit filter shows that all names differ. If it does not, the fallbacks have bounded costs: a few keys
+/// are compared in pairs, and many keys are entered in a table. If crafted keys crowd the table, or if a name is not
+/// plain ASCII, the names go into a `Set` of `String`s, whose hash seed senders do not know.
 struct KeyCheck {
     let text: ByteScan
     let tape: NodeTape
@@ -260,7 +262,7 @@ struct KeyCheck {
 
     /// Compares the keys in a hash table.
     ///
-    /// - Returns: Whether the check is complete. The result is `false` if crafted keys crowd the table.
+    /// - Returns: `true` if the check is complete, or `false` if crafted keys crowd the table.
     private func compareInTable() throws(BodyParserError) -> Bool {
         var bits = 6
         while 1 << bits < count * 2 { bits += 1 }

@@ -3,7 +3,7 @@ struct ByteScan {
     let base: UnsafePointer<UInt8>
     let end: Int
 
-    /// Creates a scan of a buffer, which must outlive it.
+    /// Creates a scan over a buffer. The buffer must outlive the scan.
     ///
     /// - Precondition: `end` is at most the buffer's count.
     init(_ buffer: UnsafeBufferPointer<UInt8>, end: Int) {
@@ -26,7 +26,7 @@ struct ByteScan {
         return UInt64(littleEndian: UnsafeRawPointer(base + index).loadUnaligned(as: UInt64.self))
     }
 
-    /// Returns the remaining bytes when fewer than eight are left, using overlapping loads within the buffer.
+    /// Returns the remaining bytes if fewer than eight are left, using overlapping loads within the buffer.
     @inline(__always)
     private func lastWord(_ index: Int) -> UInt64 {
         let rest = end &- index
@@ -44,7 +44,7 @@ struct ByteScan {
         return UInt64(byte(index)) | UInt64(byte(index &+ 1)) << 8 | UInt64(byte(index &+ 2)) << 16
     }
 
-    /// Returns whether the `length` bytes at two positions are equal.
+    /// Returns whether the `length` bytes at each of the two positions are equal.
     func same(_ left: Int, _ right: Int, length: Int) -> Bool {
         var offset = 0
         while offset &+ 8 <= length {
@@ -57,19 +57,19 @@ struct ByteScan {
     }
 }
 
-/// The end of a scanned string, with its properties.
+/// Describes a scanned string: where it ends, its flags and its hash.
 struct StringRun {
     /// The position of the closing quote.
     let end: Int
-    /// The flags ``BodyNode/escaped`` and ``BodyNode/beyondASCII`` that apply to the string.
+    /// The flags that apply to the string: ``BodyNode/escaped`` and ``BodyNode/beyondASCII``.
     let flags: UInt32
-    /// The hash of the content, which is valid only for a key without flags.
+    /// The hash of the content. Valid only for a key without flags.
     let hash: UInt32
 }
 
 extension ByteScan {
     /// Marks the high bit of each byte that is a quote, a backslash, below 0x20 or above 0x7F. Only the lowest mark is
-    /// exact, because borrows propagate upward and may set higher marks falsely.
+    /// reliable, because borrows propagate upward and may set higher marks falsely.
     @inline(__always)
     static func special(_ word: UInt64) -> UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101
@@ -79,7 +79,7 @@ extension ByteScan {
         return (quotes | backslashes | controls | word) & (ones &* 0x80)
     }
 
-    /// Scans the content of a string from the byte after the opening quote.
+    /// Scans a string's content, from the byte after the opening quote.
     @inline(__always)
     func string(from start: Int) throws(BodyParserError) -> StringRun {
         let index = plainEnd(start)
@@ -87,7 +87,7 @@ extension ByteScan {
         return try specialString(from: index)
     }
 
-    /// Scans and hashes the name of a member from the byte after the opening quote.
+    /// Scans and hashes a member's name, from the byte after the opening quote.
     @inline(__always)
     func key(from start: Int) throws(BodyParserError) -> StringRun {
         var index = start
@@ -116,7 +116,7 @@ extension ByteScan {
         return product ^ (product >> 29)
     }
 
-    /// Returns the first position from `start` that is not plain ASCII text.
+    /// Returns the first position at or after `start` that is not plain ASCII text.
     @inline(__always)
     private func plainEnd(_ start: Int) -> Int {
         var index = start
@@ -153,7 +153,7 @@ extension ByteScan {
 extension ByteScan {
     /// Parses the escape whose backslash is at `index` (RFC 8259 section 7).
     ///
-    /// - Returns: The scalar value of the character, and the position after the escape or surrogate pair.
+    /// - Returns: The Unicode scalar value, and the position after the escape or surrogate pair.
     func escape(at index: Int) throws(BodyParserError) -> (scalar: UInt32, end: Int) {
         let letter = byte(index &+ 1)
         if letter == UInt8(ascii: "u") { return try unicodeEscape(at: index) }
@@ -214,7 +214,7 @@ extension ByteScan {
 }
 
 extension ByteScan {
-    /// Returns the text of a string that was scanned before. Its escapes are resolved.
+    /// Returns the text of a previously scanned string, with its escapes resolved.
     @inline(__always)
     func string(at start: Int, length: Int, flags: UInt32) -> String {
         precondition(start >= 0 && length >= 0 && start &+ length <= end, "a string lies within its buffer")
@@ -236,7 +236,7 @@ extension ByteScan {
         }
     }
 
-    /// Calls `emit` with each byte of a string that was scanned before, up to `length` bytes. The escapes are resolved.
+    /// Calls `emit` with each byte of a previously scanned string of `length` bytes, with its escapes resolved.
     func unescape(at start: Int, length: Int, emit: (UInt8) -> Void) {
         var index = start
         while index < start + length {

@@ -1,4 +1,4 @@
-/// A keyed decoding container over the members of an object.
+/// A container for decoding the members of an object.
 struct KeyedBody<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let view: BodyView
 
@@ -26,7 +26,7 @@ struct KeyedBody<Key: CodingKey>: KeyedDecodingContainerProtocol {
     @inline(never)
     private func missing(_ key: Key) -> BodyError { view.error(.missingMember, key: key) }
 
-    /// Returns the member, or `nil` when the member is absent or null.
+    /// Returns the member, or `nil` if it is absent or null.
     @inline(__always)
     func present(_ key: Key) -> BodyView? {
         guard let position = view.member(key.stringValue) else { return nil }
@@ -56,7 +56,7 @@ struct KeyedBody<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
 }
 
-// One method serves all integer types. It is inlined into the methods of the container, which are generic over the key.
+// One method serves all integer types. It is inlined into the container's methods, which are generic over the key.
 extension KeyedBody {
     func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try member(key).bool() }
     func decode(_ type: String.Type, forKey key: Key) throws -> String { try view.string(at: try position(key)) }
@@ -71,8 +71,8 @@ extension KeyedBody {
     }
 }
 
-// Each of these methods searches once, where the defaults of the standard library search three times. The standard
-// library prefers those defaults to a generic method, so each integer type needs a method.
+// Each of these methods searches once, whereas the standard library's defaults search three times. The standard library
+// prefers those defaults to a generic method, so each integer type needs its own method.
 extension KeyedBody {
     func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? { try present(key)?.bool() }
     func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? { try present(key)?.string() }
@@ -94,7 +94,7 @@ extension KeyedBody {
     }
 }
 
-/// An unkeyed decoding container over the elements of an array.
+/// A container for decoding the elements of an array.
 struct UnkeyedBody: UnkeyedDecodingContainer {
     private let view: BodyView
     private var element: UInt32
@@ -117,7 +117,7 @@ struct UnkeyedBody: UnkeyedDecodingContainer {
 
     var isAtEnd: Bool { element == end }
 
-    /// Returns the current element. A read that fails does not advance to the next element.
+    /// Returns the current element. A failed read does not advance to the next element.
     private func current() throws(BodyError) -> BodyView {
         guard element != end else {
             throw view.error(.valueMissing, "expected another element", key: BodyCodingKey(intValue: currentIndex))

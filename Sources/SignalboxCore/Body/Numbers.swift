@@ -17,7 +17,7 @@ extension BodyView {
     @inline(__always)
     func string() throws(BodyError) -> String { try string(at: position) }
 
-    /// Returns the string at `index`. A view is created only for an error, because a view retains the storage.
+    /// Returns the string at `index`. A view is created only to report an error, because a view retains the storage.
     @inline(__always)
     func string(at index: UInt32) throws(BodyError) -> String {
         let node = node(at: index)
@@ -25,8 +25,7 @@ extension BodyView {
         return text(of: node)
     }
 
-    /// Returns an exact integer from a number without fraction and exponent, or from the text of a route that spells
-    /// one.
+    /// Returns an exact integer, from a number without a fraction or exponent, or from route text that spells one.
     @inline(__always)
     func integer<Integer: FixedWidthInteger>(_ type: Integer.Type) throws(BodyError) -> Integer {
         try integer(type, at: position)
@@ -83,12 +82,12 @@ extension BodyView {
         }
     }
 
-    /// Returns the flags of a route's text if the whole text is one JSON number, or `nil` otherwise.
+    /// Returns the flags of a route text if the whole text is one JSON number, or `nil` otherwise.
     func routeNumberFlags() -> UInt32? {
         let node = node
         return storage.bytes.withUnsafeBufferPointer { bytes in
-            // The bytes after the text belong to another capture or message, so they must not be read as part of the
-            // number.
+            // The bytes after the text belong to a different capture or message, so they must not be read as part of
+            // the number.
             let text = ByteScan(bytes, end: node.end)
             guard let number = try? text.number(from: Int(node.start)), number.end == node.end else { return nil }
             return number.flags
@@ -97,7 +96,7 @@ extension BodyView {
 }
 
 extension ByteScan {
-    /// Returns the value of decimal digits, or `nil` when the value does not fit in 64 bits.
+    /// Returns the value of the decimal digits, or `nil` if it does not fit in 64 bits.
     @inline(__always)
     func decimal(from start: Int, to end: Int) -> UInt64? {
         var value: UInt64 = 0
@@ -116,9 +115,10 @@ extension ByteScan {
 }
 
 extension BodyView {
-    /// Returns the value as a floating-point number, also if it is the text of a route. An integer literal must be
-    /// exactly representable. A number with a fraction or an exponent is rounded to the nearest value. A number beyond
-    /// the finite range is an error.
+    /// Returns the value as a floating-point number. Route text is converted too.
+    ///
+    /// An integer literal must be exactly representable. A number with a fraction or exponent is rounded to the nearest
+    /// value. A number beyond the finite range is an error.
     func double() throws(BodyError) -> Double {
         let flags = try numberFlags()
         let node = node
@@ -141,8 +141,8 @@ extension BodyView {
         }
     }
 
-    /// Returns the quotient of two exact numbers, because a quotient is rounded only once (W. D. Clinger, "How to Read
-    /// Floating Point Numbers Accurately").
+    /// Returns the quotient of two exact numbers. A quotient is rounded only once (W. D. Clinger, "How to Read Floating
+    /// Point Numbers Accurately").
     private func fastDouble(_ node: BodyNode, _ flags: UInt32) -> Double? {
         guard flags & BodyNode.exponent == 0, node.length <= 17 else { return nil }
         let isNegative = flags & BodyNode.negative != 0
@@ -192,8 +192,8 @@ extension BodyView {
 extension ByteScan {
     /// Scans the number that begins at `start` (RFC 8259 section 6) without computing its value.
     ///
-    /// - Returns: The position after the number, and those of the flags ``BodyNode/negative``, ``BodyNode/fraction``
-    ///   and ``BodyNode/exponent`` that apply.
+    /// - Returns: The position after the number, and the flags that apply: ``BodyNode/negative``, ``BodyNode/fraction``
+    ///   and ``BodyNode/exponent``.
     @inline(__always)
     func number(from start: Int) throws(BodyParserError) -> (end: Int, flags: UInt32) {
         var index = start
@@ -232,10 +232,10 @@ extension ByteScan {
     }
 }
 
-/// Computes the number of bits from the highest to the lowest set bit of an integer literal.
+/// Computes how many bits an integer literal spans, from its highest to its lowest set bit.
 enum IntegerWidth {
-    /// Returns the number of bits. The cost is quadratic in the digits, so the caller first checks that the literal is
-    /// in the range of the floating-point type, which limits it to 309 digits.
+    /// Returns the number of bits. The cost is quadratic in the number of digits, so the caller must first check that
+    /// the literal is in the floating-point type's range, which limits it to 309 digits.
     static func significantBits(of text: ByteScan, from start: Int, to end: Int) -> Int {
         var limbs: [UInt32] = []
         for index in start..<end {

@@ -7,20 +7,23 @@
 /// let rule: AccessRule = .any([.source("push"), .source("chat")])
 /// ```
 ///
-/// A rule depends only on the origin. The core has no rules about the facts of an adapter, because these belong to the
-/// module of the adapter.
+/// A rule depends only on the origin. The core has no rules about an adapter's facts. Those belong to the adapter's
+/// module.
 ///
-/// A rule allows an ``UntrustedOrigin`` only if it names that origin. The rule ``source(_:)`` names its source. A rule
-/// that ``init(_:naming:permits:)`` creates names every origin that it permits. A rule that ``any(_:)`` or ``all(_:)``
-/// returns names what any of its parts names. A rule that ``not(_:)`` returns names no origin.
+/// A rule allows an ``UntrustedOrigin`` only if it names that origin:
+///
+/// - ``source(_:)`` names its source.
+/// - ``init(_:naming:permits:)`` names every origin that it permits.
+/// - ``any(_:)`` and ``all(_:)`` name every origin that one of their parts names.
+/// - ``not(_:)`` names no origin.
 public struct AccessRule: Sendable, CustomStringConvertible {
     /// A description of the rule for errors and explanations.
     public let description: String
     private let form: Form
 
     private indirect enum Form: Sendable {
-        /// The closure returns whether the rule permits an origin. The flag states whether the rule names what it
-        /// permits.
+        /// The closure returns whether the rule permits an origin. The flag says whether the rule names the origins
+        /// that it permits.
         case own(@Sendable (Origin) -> Bool, byName: Bool)
         case any([AccessRule])
         case all([AccessRule])
@@ -34,27 +37,28 @@ public struct AccessRule: Sendable, CustomStringConvertible {
 
     /// Creates a rule about origins of any kind.
     ///
-    /// Such a rule names no origin, because a closure may permit an origin or merely exclude others. Therefore the rule
-    /// alone never allows an ``UntrustedOrigin``. To narrow a rule that names such an origin, combine the two inside
+    /// Such a rule names no origin, because a closure may permit an origin or merely exclude others. It therefore never
+    /// allows an ``UntrustedOrigin`` by itself. To narrow a rule that names such an origin, combine both rules with
     /// ``all(_:)``. To allow untrusted origins, use ``init(_:naming:permits:)`` instead.
     ///
     /// - Parameters:
     ///   - description: A description of the rule, such as `lines of orders.txt`.
-    ///   - permits: A closure that is called often and on any thread. Its result must depend only on the origin.
+    ///   - permits: Called frequently, on any thread. The result must depend only on the origin.
     public init(_ description: String, permits: @escaping @Sendable (Origin) -> Bool) {
         self.init(description, .own(permits, byName: false))
     }
 
-    /// Creates a rule about the facts of one adapter.
+    /// Creates a rule about the facts from one adapter.
     ///
-    /// The rule names what it permits, even an ``UntrustedOrigin``. It never allows origins with facts of another type.
+    /// The rule names what it permits, even an ``UntrustedOrigin``. It never allows origins with a different type of
+    /// facts.
     ///
     /// - Parameters:
     ///   - description: A description of the rule, such as `link of scheme myapp`.
     ///   - facts: The type of the facts.
-    ///   - permits: A closure that is called with the source and the facts of an origin, often and on any thread. Its
-    ///     result must depend only on these two. Because the rule can allow an untrusted origin, the closure must check
-    ///     the facts that the trust is based on.
+    ///   - permits: Called frequently, on any thread, with an origin's source and facts. The result must depend only on
+    ///     these two. Because the rule can allow an untrusted origin, the closure must check the facts on which the
+    ///     trust is based.
     public init<Facts: OriginFacts>(
         _ description: String,
         naming facts: Facts.Type,
@@ -82,7 +86,7 @@ public struct AccessRule: Sendable, CustomStringConvertible {
 
     /// Returns whether the rule allows an origin.
     ///
-    /// - Parameter byName: Whether to allow only what the rule names.
+    /// - Parameter byName: `true` to allow only what the rule names.
     private func allows(_ origin: Origin, byName: Bool) -> Bool {
         switch form {
         case .own(let permits, let isByName): (isByName || !byName) && permits(origin)
@@ -94,17 +98,18 @@ public struct AccessRule: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Returns a rule that allows every arrival from one configured source.
+    /// Returns a rule that allows every arrival from a configured source.
     public static func source(_ name: SourceName) -> AccessRule {
         named("source \(name)") { $0.source == name }
     }
 
-    /// Returns a rule that allows an origin if at least one of `rules` allows it. An empty list allows no origin.
+    /// Returns a rule that allows an origin if at least one of `rules` allows it. If `rules` is empty, no origin is
+    /// allowed.
     public static func any(_ rules: [AccessRule]) -> AccessRule {
         AccessRule("any of (\(list(rules)))", .any(rules))
     }
 
-    /// Returns a rule that allows an origin if all of `rules` allow it. An empty list allows no origin.
+    /// Returns a rule that allows an origin if all of `rules` allow it. If `rules` is empty, no origin is allowed.
     ///
     /// The rule allows an ``UntrustedOrigin`` if at least one of the rules names it and no other rule excludes it.
     public static func all(_ rules: [AccessRule]) -> AccessRule {
@@ -113,8 +118,8 @@ public struct AccessRule: Sendable, CustomStringConvertible {
 
     /// Returns a rule that allows an origin if `rule` does not allow it.
     ///
-    /// The returned rule names no origin, so it never allows an ``UntrustedOrigin``. To allow such an origin except
-    /// where `rule` holds, put the returned rule and one that names the origin in ``all(_:)``.
+    /// The returned rule names no origin, so it never allows an ``UntrustedOrigin``. To allow an untrusted origin
+    /// unless `rule` holds, use ``all(_:)`` to combine the returned rule with a rule that names the origin.
     public static func not(_ rule: AccessRule) -> AccessRule {
         AccessRule("not (\(rule))", .not(rule))
     }
@@ -125,15 +130,15 @@ public struct AccessRule: Sendable, CustomStringConvertible {
 }
 
 extension AccessRule {
-    /// Creates a rule about the facts of one adapter, optionally limited to one source.
+    /// Creates a rule about the facts from one adapter, optionally limited to one source.
     ///
-    /// The rule names what it permits, as ``init(_:naming:permits:)`` does. If there is a required source, the
-    /// description includes it.
+    /// The rule names what it permits, as ``init(_:naming:permits:)`` does. If a source is required, the description
+    /// includes it.
     ///
     /// - Parameters:
     ///   - description: A description of the rule, without its source.
     ///   - facts: The type of the facts.
-    ///   - source: The required source, or `nil` for every source with such facts.
+    ///   - source: The required source, or `nil` to accept any source with such facts.
     ///   - permits: A closure that checks the facts.
     package init<Facts: OriginFacts>(
         _ description: String,
@@ -148,18 +153,19 @@ extension AccessRule {
     }
 }
 
-/// The decision of an access rule about one origin, with the part of the rule that decided.
+/// An access rule's decision about an origin, with the part of the rule that decided.
 ///
 /// Use it to explain to an operator why a plugin was or was not called.
 public struct AccessDecision: Sendable, Hashable, Encodable, CustomStringConvertible {
     /// Whether an arrival from the origin may call the plugin.
     public let isAllowed: Bool
-    /// The description of the part of the rule that decided.
+    /// A description of the part of the rule that decided.
     ///
-    /// For `any`, this is the first part that allows the origin. For `all`, it is the first part that denies it. If no
-    /// single part decided, for example because no part allows the origin, it is the composed rule itself.
+    /// For `any`, this is the first part that allows the origin. For `all`, it is the first part that denies the
+    /// origin. If no single part decided, for example because no part allows the origin, it is the composed rule
+    /// itself.
     public let decidedBy: String
-    /// Whether access was denied only because the origin is an ``UntrustedOrigin`` that ``decidedBy`` does not name.
+    /// Whether access was denied only because the origin is an ``UntrustedOrigin`` and ``decidedBy`` does not name it.
     public let lacksName: Bool
 
     /// The decision in one sentence, such as `refused by source push`.
@@ -171,15 +177,15 @@ public struct AccessDecision: Sendable, Hashable, Encodable, CustomStringConvert
 }
 
 extension AccessRule {
-    /// Returns the decision of ``allows(_:)`` with its reason. This method is slower than ``allows(_:)``, so use it for
-    /// explanations only.
+    /// Returns the same decision as ``allows(_:)``, with its reason. Slower than ``allows(_:)``, so use it only for
+    /// explanations.
     public func decision(for origin: Origin) -> AccessDecision {
         decision(for: origin, byName: origin.mustBeNamed)
     }
 
     /// Returns the decision about an origin.
     ///
-    /// - Parameter byName: Whether to allow only what the rule names.
+    /// - Parameter byName: `true` to allow only what the rule names.
     private func decision(for origin: Origin, byName: Bool) -> AccessDecision {
         switch form {
         case .any(let rules) where rules.count == 1, .all(let rules) where rules.count == 1:

@@ -1,4 +1,4 @@
-/// The common form of a message from any source: a name to route by, an id, an origin and a body.
+/// A message from any source, in a common form: a name to route by, an id, an origin and a body.
 ///
 /// An action is a small immutable value that refers to its batch. Its body is decoded only when a plugin asks for it.
 public struct Action: Sendable {
@@ -6,13 +6,13 @@ public struct Action: Sendable {
     private var storage: BatchStorage { arrival.storage }
     private var record: ArrivalRecord { arrival.record }
 
-    /// The name by which the action is routed.
+    /// The name used to route the action.
     public var name: ActionName {
         let record = record
         return ActionName(unchecked: Bytes(storage: storage, start: record.nameStart, length: record.nameLength))
     }
 
-    /// The id that the sender supplied, or an assigned id if the sender supplied none.
+    /// The id supplied by the sender, or an assigned id if there was none.
     public var id: ActionID {
         let record = record
         guard record.idKey == .assigned else {
@@ -21,10 +21,10 @@ public struct Action: Sendable {
         return storage.tables.assignedID(at: arrival.index)
     }
 
-    /// The form in which the sender supplied the id, so that a reply can use the same form.
+    /// How the sender supplied the id, so that a reply can use the same form.
     public var idKey: IDKey { record.idKey }
 
-    /// The source and its facts.
+    /// The source, and the facts about the sender.
     public var origin: Origin { arrival.origin }
 
     /// The body from which the plugin's `Info` is decoded.
@@ -32,13 +32,13 @@ public struct Action: Sendable {
 
     /// The `aps` object of an APNs payload (`alert`, `badge`, `content-available`), or `nil` for other envelopes.
     ///
-    /// The paths of errors begin with `body`, which here stands for `aps`.
+    /// If decoding fails, the error's path begins with `body`, which here stands for `aps`.
     public var aps: Body? { metadata(of: .apns) }
 
     /// The attributes of a CloudEvent (`source`, `type`, `time`, extensions), or `nil` for other envelopes.
     ///
-    /// The sender sets the attributes, so base trust on ``origin`` alone. The paths of errors begin with `body`, which
-    /// here stands for the event.
+    /// The sender sets the attributes, so rely on ``origin`` alone for trust. If decoding fails, the error's path
+    /// begins with `body`, which here stands for the event.
     public var cloudEventAttributes: Body? { metadata(of: .cloudEvents) }
 
     private func metadata(of envelope: EnvelopeKind) -> Body? {
@@ -50,14 +50,14 @@ public struct Action: Sendable {
     /// The wall-clock time at which the adapter received the message.
     public var receivedAt: WallTime { record.receivedAt }
 
-    /// The time by which the call has to begin, or `nil` when the sender set no limit.
+    /// The latest time at which the call may begin, or `nil` if the sender set no limit.
     public var deadline: ContinuousClock.Instant? {
         let position = record.deadline
         return position == ArrivalRecord.none ? nil : storage.tables.deadlines[Int(position)]
     }
 }
 
-/// The id of an action within its source, which is either supplied by the sender or assigned by Signalbox.
+/// An action's id within its source, either supplied by the sender or assigned by Signalbox.
 ///
 /// An id is any text of 1 to 128 UTF-8 bytes and may include control characters. Escape the text before you display it,
 /// and never use it as a file name.
@@ -73,14 +73,14 @@ public struct ActionID: Sendable, Hashable {
 
     /// Creates an id in code.
     ///
-    /// - Returns: `nil` when the text is empty or longer than ``maximumLength`` bytes.
+    /// - Returns: `nil` if the text is empty or longer than ``maximumLength`` bytes.
     public init?(_ text: String) {
         guard (1...ActionID.maximumLength).contains(text.utf8.count) else { return nil }
         bytes = Bytes(text)
     }
 
-    /// Returns the same id in an allocation that does not keep the batch alive. Use it for an id that outlives its
-    /// batch.
+    /// Returns the same id in a separate allocation that does not keep the batch alive. Use this for an id that
+    /// outlives its batch.
     public func copied() -> ActionID {
         ActionID(unchecked: bytes.copied())
     }
@@ -94,16 +94,16 @@ extension ActionID: CustomStringConvertible {
     public var description: String { text }
 }
 
-/// The form in which the id of an action was supplied. Later versions may add more.
+/// How an action's id was supplied. Later versions may add more cases.
 public struct IDKey: Sendable, Hashable, CustomStringConvertible {
     private enum Code: UInt8 { case assigned, id, uuid }
     private let code: Code
 
     /// The sender supplied no id, so Signalbox assigned one.
     public static let assigned = IDKey(code: .assigned)
-    /// The sender supplied the member `id`, or a route captured it.
+    /// The sender supplied a member named `id`, or a route captured the id.
     public static let id = IDKey(code: .id)
-    /// The sender supplied the member `uuid`, an alternative name for `id`.
+    /// The sender supplied a member named `uuid`, an alternative name for `id`.
     public static let uuid = IDKey(code: .uuid)
 
     /// `assigned`, `id` or `uuid`.
@@ -112,10 +112,10 @@ public struct IDKey: Sendable, Hashable, CustomStringConvertible {
 
 /// A point in calendar time: seconds and nanoseconds since 1970-01-01T00:00:00Z.
 ///
-/// Use it for records, not for timers, because the wall clock of a system can jump. An adapter reads the clock when it
-/// receives a message. The core never reads it.
+/// Use it for records, not for timers, because a system's wall clock can jump. An adapter reads the clock when it
+/// receives a message; the core never reads it.
 public struct WallTime: Sendable, Hashable, Comparable {
-    /// The whole seconds since 1970, which are negative before that year.
+    /// The number of whole seconds since 1970. Negative for earlier times.
     public let seconds: Int64
     /// The fraction of a second in nanoseconds, from 0 to 999,999,999.
     public let nanoseconds: UInt32

@@ -1,30 +1,30 @@
 import Synchronization
 
-/// A source of messages, which converts each message into an arrival.
+/// Receives messages from a source and converts each one into an arrival.
 ///
-/// Conform a type to this protocol to connect another transport to a supervisor. An adapter depends on no plugin and no
-/// supervisor. The conformance suite of `SignalboxTesting` checks that an adapter fulfils this contract.
+/// Conform a type to this protocol to connect a new transport to a supervisor. An adapter does not depend on any plugin
+/// or supervisor. The conformance suite in `SignalboxTesting` checks that an adapter fulfils this contract.
 public protocol Adapter: Sendable {
-    /// The configured source of the arrivals.
+    /// The configured source that the arrivals come from.
     var source: SourceName { get }
 
-    /// The capabilities of this kind of source.
+    /// What this kind of source can do.
     var features: AdapterFeatures { get }
 
     /// Receives messages until the task is cancelled.
     ///
-    /// The cancellation requests a graceful stop. The adapter then stops reading, waits until the sink has received
-    /// every outcome, sends the acknowledgements and returns. The supervisor bounds this wait.
+    /// Cancellation requests a graceful stop. The adapter then stops reading, waits until the sink has received every
+    /// outcome, sends the acknowledgements and returns. The supervisor limits how long it waits for this.
     ///
     /// If ``Intake/submit(_:to:)`` accepts only part of a batch, the adapter stops reading until ``Intake/room()``
     /// returns. If `room()` throws an error, the adapter stops gracefully.
     ///
-    /// - Throws: An error that makes further work pointless. After a lost connection, the adapter reconnects instead of
-    ///   throwing.
+    /// - Throws: An error if the adapter cannot continue. A lost connection is not such an error: the adapter
+    ///   reconnects instead of throwing.
     func run(into intake: any Intake) async throws
 }
 
-/// The capabilities of a kind of source, which the supervisor and the conformance suite read.
+/// The capabilities of a kind of source, as read by the supervisor and the conformance suite.
 public struct AdapterFeatures: OptionSet, Sendable, Hashable {
     /// The bits of the set, with one bit for each feature.
     public let rawValue: UInt32
@@ -40,69 +40,69 @@ public struct AdapterFeatures: OptionSet, Sendable, Hashable {
     public static let replies = AdapterFeatures(rawValue: 1 << 0)
     /// The program can send unsolicited messages through ``Arrival/sender``.
     public static let pushes = AdapterFeatures(rawValue: 1 << 1)
-    /// The source redelivers messages that are not acknowledged, so the ack deadline limits how long an arrival is
-    /// held.
+    /// The source redelivers messages that are not acknowledged. The ack deadline therefore limits how long an arrival
+    /// is held.
     public static let redelivers = AdapterFeatures(rawValue: 1 << 2)
-    /// A navigation chain can decide about the navigations of the source.
+    /// A navigation chain can decide about the source's navigations.
     public static let navigates = AdapterFeatures(rawValue: 1 << 3)
     /// A sender's id identifies one message within the whole source, so a repeated id means a redelivery.
     ///
-    /// An adapter does not set this feature if each page or connection numbers messages independently.
+    /// An adapter must not set this feature if each page or connection numbers its messages independently.
     public static let stableIDs = AdapterFeatures(rawValue: 1 << 4)
 }
 
-/// The interface through which an adapter submits arrivals to the supervisor.
+/// Accepts arrivals from an adapter on behalf of the supervisor.
 ///
-/// The arrivals of a source are handled first in, first out within each lane.
+/// Within each lane, a source's arrivals are handled first in, first out.
 public protocol Intake: Sendable {
-    /// Accepts arrivals from the front of `batch`, as many as the window of the source has room for.
+    /// Accepts arrivals from the front of `batch`, as many as fit in the source's window.
     ///
     /// This method never blocks and can be called from any thread. Accepted arrivals wait in the window until the
     /// supervisor opens. Each accepted arrival is settled exactly once through `sink`. The caller keeps the arrivals
     /// that were not accepted and submits them again later.
     ///
-    /// - Returns: The number of arrivals accepted, from 0 to `batch.count`. It is always 0 once the supervisor drains.
+    /// - Returns: The number of arrivals accepted, from 0 to `batch.count`. Always 0 once the supervisor has started to
+    ///   drain.
     func submit(_ batch: [Arrival], to sink: any SettlementSink) -> Int
 
     /// Suspends until a quarter of the window is free. Call this after ``submit(_:to:)`` has accepted only part of a
     /// batch.
     ///
-    /// The cancellation of the task does not end the wait. Instead, the supervisor closes the intake when it stops an
-    /// adapter.
+    /// Cancelling the task does not end the wait. Instead, the supervisor closes the intake when it stops an adapter.
     ///
-    /// - Throws: ``SourceClosed`` when the supervisor accepts no more arrivals, because it drains or has stopped.
+    /// - Throws: ``SourceClosed`` if the supervisor accepts no more arrivals, because it is draining or has stopped.
     func room() async throws(SourceClosed)
 }
 
-/// An error that the intake throws when it accepts no more arrivals, because the supervisor drains or has stopped.
+/// Thrown by an intake when the supervisor accepts no more arrivals, because it is draining or has stopped.
 public struct SourceClosed: Error, Sendable, Hashable {
     /// Creates the error. An intake throws it once the intake is closed.
     public init() {}
 }
 
-/// The object with which an adapter receives the outcomes of its arrivals.
+/// Receives the outcomes of an adapter's arrivals.
 ///
 /// Both methods may be called on any thread, in any order between arrivals, and from inside ``Intake/submit(_:to:)``.
 /// An implementation must not block and must not call `submit`.
 public protocol SettlementSink: AnyObject, Sendable {
-    /// Signals that Signalbox has custody of an arrival, so that the adapter may acknowledge the message.
+    /// Called when Signalbox has taken custody of an arrival, so the adapter may acknowledge the message.
     ///
-    /// Signalbox has custody when the arrival is journaled, or when the arrival is settled if there is no journal. This
-    /// method is called at most once per token, before ``settle(_:_:)``, and never for an abandoned arrival.
+    /// Signalbox has custody once the arrival is journaled or, if there is no journal, once it is settled. This method
+    /// is called at most once per token, before ``settle(_:_:)``, and never for an abandoned arrival.
     func mayAcknowledge(_ token: UInt64)
 
-    /// Delivers the outcome of an arrival. Signalbox calls this method exactly once for each accepted arrival.
+    /// Delivers the outcome of an arrival. Called exactly once for each accepted arrival.
     func settle(_ token: UInt64, _ outcome: Outcome)
 }
 
 extension Intake {
-    /// Submits a batch and waits for all outcomes. This method is a convenience for tests and command-line tools.
+    /// Submits a batch and waits for all outcomes. A convenience for tests and command-line tools.
     ///
     /// A plugin must not await a delivery to itself, because its lane would wait for itself until the timeout.
     ///
-    /// - Precondition: The tokens of the batch are unique.
-    /// - Returns: The outcomes in the order of `batch`. The outcome is `abandoned(drain)` for an arrival that the
-    ///   intake did not accept.
+    /// - Precondition: The tokens in the batch are unique.
+    /// - Returns: The outcomes, in the order of `batch`. If the intake did not accept an arrival, its outcome is
+    ///   `abandoned(drain)`.
     public func deliver(_ batch: [Arrival]) async -> [Outcome] {
         let collector = OutcomeCollector()
         var taken = 0
@@ -116,7 +116,7 @@ extension Intake {
     }
 }
 
-/// Collects the outcomes of one delivered batch until all of its accepted arrivals are settled.
+/// Collects the outcomes of a delivered batch until all accepted arrivals are settled.
 package final class OutcomeCollector: SettlementSink {
     private struct State {
         var outcomes: [UInt64: Outcome] = [:]

@@ -1,4 +1,4 @@
-/// The name by which an action is routed to a plugin.
+/// The name that routes an action to a plugin.
 ///
 /// A name matches `[A-Za-z][A-Za-z0-9._-]*` in ASCII and has at most 64 bytes. Names that begin with `signalbox.` are
 /// reserved for Signalbox, so a message with such a name is rejected.
@@ -15,7 +15,7 @@ public struct ActionName: Sendable, Hashable {
     /// Creates a name from external input or a configuration. In code, you can write the name as a string literal
     /// instead.
     ///
-    /// - Throws: ``NameError`` when the text does not match the grammar or begins with `signalbox.`.
+    /// - Throws: ``NameError`` if the text does not match the grammar or begins with `signalbox.`.
     public init(_ text: String) throws(NameError) {
         let bytes = Bytes(text)
         if let problem = bytes.withUnsafeBytes({ ActionName.problem(in: $0) }) {
@@ -32,8 +32,8 @@ public struct ActionName: Sendable, Hashable {
     /// The name as text.
     public var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// Returns the same name in an allocation that does not keep the batch alive. Use it for a name that outlives its
-    /// batch.
+    /// Returns the same name in a separate allocation that does not keep the batch alive. Use this for a name that
+    /// outlives its batch.
     public func copied() -> ActionName {
         ActionName(unchecked: bytes.copied())
     }
@@ -64,7 +64,7 @@ extension UInt8 {
 extension ActionName: ExpressibleByStringLiteral {
     /// Creates a name from a literal.
     ///
-    /// - Precondition: The literal is a valid name. Any other literal is a programming error and traps.
+    /// - Precondition: The literal is a valid name. An invalid literal is a programming error and traps.
     public init(stringLiteral text: String) {
         do {
             try self.init(text)
@@ -79,8 +79,8 @@ extension ActionName: CustomStringConvertible {
     public var description: String { text }
 }
 
-/// The name of a configured source, such as `push` or `chat`. Limits, ordering, deduplication and metrics apply per
-/// source.
+/// The name of a configured source, such as `push` or `chat`. Limits, ordering, deduplication and metrics apply to each
+/// source separately.
 ///
 /// The grammar is the same as for ``ActionName``: `[A-Za-z][A-Za-z0-9._-]*` in ASCII, with at most 64 bytes.
 public struct SourceName: Sendable, Hashable, CustomStringConvertible {
@@ -89,7 +89,7 @@ public struct SourceName: Sendable, Hashable, CustomStringConvertible {
 
     /// Creates a name from a configuration. In code, you can write the name as a string literal instead.
     ///
-    /// - Throws: ``NameError`` when the text does not match the grammar or begins with the reserved prefix.
+    /// - Throws: ``NameError`` if the text does not match the grammar or begins with the reserved prefix.
     public init(_ text: String) throws(NameError) {
         _ = try ActionName(text)
         self.text = text
@@ -102,13 +102,13 @@ public struct SourceName: Sendable, Hashable, CustomStringConvertible {
 extension SourceName: ExpressibleByStringLiteral {
     /// Creates a name from a literal.
     ///
-    /// - Precondition: The literal is a valid name. Any other literal is a programming error and traps.
+    /// - Precondition: The literal is a valid name. An invalid literal is a programming error and traps.
     public init(stringLiteral text: String) {
         self.text = ActionName(stringLiteral: text).text
     }
 }
 
-/// The reason why a text is not a valid ``ActionName`` or ``SourceName``. Later versions may add more.
+/// Explains why a text is not a valid ``ActionName`` or ``SourceName``. Later versions may add more reasons.
 public struct NameError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The text is empty.
     public static let empty = NameError(description: "a name cannot be empty")
@@ -118,9 +118,9 @@ public struct NameError: Error, Sendable, Hashable, CustomStringConvertible {
     public static let invalidCharacter = NameError(
         description: "a name is ASCII: a letter, then letters, digits, '.', '_' or '-'"
     )
-    /// The text begins with `signalbox.`, which is reserved for the names that Signalbox defines.
+    /// The text begins with `signalbox.`, which is reserved for names that Signalbox defines.
     public static let reserved = NameError(description: "names that begin with 'signalbox.' are reserved")
 
-    /// A description of the error, with the expected form of a name.
+    /// A description of the error, including what a name must look like.
     public let description: String
 }

@@ -1,18 +1,18 @@
-/// The result of an arrival.
+/// How an arrival ended.
 ///
 /// Every accepted arrival has exactly one outcome, even if its message could not be parsed. An adapter receives the
 /// outcome through its ``SettlementSink`` and replies to the sender accordingly.
 public enum Outcome: Sendable, Hashable {
-    /// The plugin succeeded. `reply` is its reply as JSON, or `nil` if the plugin returned no reply.
+    /// The plugin succeeded. `reply` is its reply as JSON, or `nil` if it returned no reply.
     case handled(reply: Bytes?)
     /// The plugin was not called.
     case rejected(Rejection)
     /// The plugin threw an error or timed out.
     case failed(Failure)
-    /// Signalbox released the arrival undecided. The message is not acknowledged and may be redelivered.
+    /// Signalbox released the arrival without a decision. The message is not acknowledged and may be redelivered.
     case abandoned(Abandonment)
 
-    /// The name of the outcome in logs and JSON: `handled`, `rejected`, `failed` or `abandoned`.
+    /// The outcome's name in logs and JSON: `handled`, `rejected`, `failed` or `abandoned`.
     public var name: String {
         switch self {
         case .handled: "handled"
@@ -22,8 +22,8 @@ public enum Outcome: Sendable, Hashable {
         }
     }
 
-    /// The code of the outcome in replies, logs and JSON. It is `handled`, or a reason such as `unknownAction`,
-    /// `timeout` or `drain`.
+    /// The outcome's code in replies, logs and JSON: either `handled`, or a reason such as `unknownAction`, `timeout`
+    /// or `drain`.
     public var code: String {
         switch self {
         case .handled: name
@@ -51,26 +51,27 @@ extension Outcome {
             public static let unknownAction = Reason(code: .unknownAction)
             /// The plugin's access rule does not allow this origin.
             public static let sourceNotAllowed = Reason(code: .sourceNotAllowed)
-            /// The body does not decode as the plugin's `Info`.
+            /// The body could not be decoded as the plugin's `Info`.
             public static let invalidBody = Reason(code: .invalidBody)
-            /// The deadline of the action passed before the call could begin.
+            /// The action's deadline passed before the call could begin.
             public static let expired = Reason(code: .expired)
-            /// The plugin cannot be called, because an earlier call that has not returned stalls its lane, or because
-            /// its circuit breaker is open.
+            /// The plugin cannot be called, either because its circuit breaker is open or because its lane is stalled
+            /// by an earlier call that has not returned.
             public static let unavailable = Reason(code: .unavailable)
-            /// The same source already used the id for an action with different content.
+            /// The same source has already used this id for an action with different content.
             public static let idConflict = Reason(code: .idConflict)
-            /// A plugin waits for an action that only its own lane could handle, and that plugin occupies the lane.
+            /// A plugin is waiting for an action that only its own lane could handle, but that plugin is occupying the
+            /// lane.
             public static let reentrant = Reason(code: .reentrant)
-            /// The source exceeds its rate limit.
+            /// The source exceeded its rate limit.
             public static let overloaded = Reason(code: .overloaded)
-            /// The message was delivered as often as the limit permits, and the process died each time while handling
+            /// The message was delivered as often as the limit permits, and each time the process died while handling
             /// it.
             public static let deliveryLimit = Reason(code: .deliveryLimit)
 
             private init(code: Code) { self.code = code }
 
-            /// Returns `nil` when no reason has this name.
+            /// Returns `nil` if no reason has this name.
             package init?(_ name: String) {
                 guard let code = Code(rawValue: name) else { return nil }
                 self.code = code
@@ -82,32 +83,33 @@ extension Outcome {
 
         /// The kind of rejection.
         public let reason: Reason
-        /// A description of the error and its location, without content of the message.
+        /// A description of the error and its location, without any content from the message.
         public let detail: String
-        /// The error in the bytes or the body, if they caused the rejection.
+        /// The error in the message's bytes or body, if this caused the rejection.
         public let bodyError: BodyError?
 
         /// Creates a rejection.
         ///
         /// - Parameters:
         ///   - reason: The kind of rejection.
-        ///   - detail: A description of the error, without content of the message.
+        ///   - detail: A description of the error, without any content from the message.
         public init(_ reason: Reason, detail: String) {
             self.reason = reason
             self.detail = detail
             bodyError = nil
         }
 
-        /// Creates a rejection that another process reported.
+        /// Creates a rejection reported by a different process.
         ///
-        /// - Parameter path: The path to the error in the body. It is empty if the body did not cause the rejection.
+        /// - Parameter path: The path to the error in the body, or an empty string if the body did not cause the
+        ///   rejection.
         package init(_ reason: Reason, detail: String, path: String) {
             self.reason = reason
             self.detail = detail
             bodyError = path.isEmpty ? nil : BodyError(.invalidValue, path: path, offset: nil, detail: detail)
         }
 
-        /// Creates a rejection for an error in the bytes or the body.
+        /// Creates a rejection caused by an error in the message's bytes or body.
         public init(_ reason: Reason, _ error: BodyError) {
             self.reason = reason
             detail = error.description
@@ -140,11 +142,10 @@ extension Outcome {
         public let reason: Reason
         /// A description of the error that the plugin threw, or of the timeout that elapsed.
         public let detail: String
-        /// Whether the same call may succeed later. The error of the plugin determines the value, which is `false` by
-        /// default.
+        /// Whether the same call may succeed later. The plugin's error determines this; the default is `false`.
         public let isRetryable: Bool
-        /// What happens to the action after its last attempt. The error of the plugin determines the value, which is
-        /// `deadLetter` by default.
+        /// What happens to the action after its last attempt. The plugin's error determines this; the default is
+        /// `deadLetter`.
         public let whenExhausted: RetryExhaustion
 
         /// Creates a failure.
@@ -177,7 +178,7 @@ extension Outcome {
     public struct Abandonment: Error, Sendable, Hashable, CustomStringConvertible {
         private enum Code: String { case drain, stop, ackDeadline, givenBack }
         private let code: Code
-        /// A description of the cause. It is empty when the code is sufficient.
+        /// A description of the cause. Empty if the code is sufficient.
         public let detail: String
 
         private init(code: Code, detail: String = "") {
@@ -189,14 +190,14 @@ extension Outcome {
         public static let drain = Abandonment(code: .drain)
         /// The program stopped immediately.
         public static let stop = Abandonment(code: .stop)
-        /// No call, or no further attempt, had started when the ack deadline of the source passed.
+        /// The source's ack deadline passed before a call, or a further attempt, could start.
         public static let ackDeadline = Abandonment(code: .ackDeadline)
-        /// The plugin cannot work at present and requested a redelivery with ``RetryExhaustion/abandon``.
+        /// The plugin currently cannot work and requested a redelivery with ``RetryExhaustion/abandon``.
         ///
         /// - Parameter detail: A description of the failure.
         public static func givenBack(_ detail: String) -> Abandonment { Abandonment(code: .givenBack, detail: detail) }
 
-        /// Returns `nil` when no abandonment has this name.
+        /// Returns `nil` if no abandonment has this name.
         package init?(_ name: String) {
             guard let code = Code(rawValue: name) else { return nil }
             self.init(code: code)
@@ -208,7 +209,7 @@ extension Outcome {
         /// The name, followed by the detail if there is one.
         package var text: String { detail.isEmpty ? description : "\(description): \(detail)" }
 
-        /// The name of the abandonment in logs and JSON.
+        /// The abandonment's name in logs and JSON.
         public var description: String { code.rawValue }
     }
 }

@@ -1,4 +1,4 @@
-/// A handler for one action, which receives the body of the action as a value of its `Info` type.
+/// Handles one kind of action. The action's body is decoded as the plugin's `Info` type before the call.
 ///
 /// ```swift
 /// struct Payment: Decodable, Sendable {
@@ -14,12 +14,12 @@
 /// }
 /// ```
 ///
-/// Conform a `struct`, a `final class` or a `@MainActor` class. By default, the actions of a source are handled one at
-/// a time and in order. If a plugin never suspends, conform to ``SyncPlugin`` instead.
+/// Conform a `struct`, a `final class` or a `@MainActor` class. By default, a source's actions are handled one at a
+/// time and in order. If a plugin never suspends, conform to ``SyncPlugin`` instead.
 public protocol Plugin<Info>: Sendable {
-    /// The type that is decoded from the body before the call. An action whose body does not decode is rejected.
+    /// The type to decode from the body before the call. If decoding fails, the action is rejected.
     associatedtype Info: Decodable & Sendable
-    /// The reply to the sender, which is `Void` or an `Encodable` type that is sent as JSON.
+    /// The reply to the sender: either `Void`, or an `Encodable` type that is sent as JSON.
     associatedtype Reply: Sendable = Void
 
     /// The name of the action that the plugin handles.
@@ -27,18 +27,18 @@ public protocol Plugin<Info>: Sendable {
 
     /// Handles one action.
     ///
-    /// - Throws: Any error. The outcome of the action is then `failed`. Throw a ``RetryableError`` to allow a retry.
+    /// - Throws: Any error. The action's outcome is then `failed`. Throw a ``RetryableError`` to allow a retry.
     func callAsAction(_ info: Info, context: ActionContext) async throws -> Reply
 }
 
 /// A ``Plugin`` that never suspends, which makes its calls faster.
 ///
-/// Use it for short work, such as computing a value or changing memory. The call must return quickly, because it
-/// occupies the thread of its lane.
+/// Use it for short work, such as computing a value or updating data in memory. The call must return quickly, because
+/// it occupies its lane's thread.
 public protocol SyncPlugin<Info>: Sendable {
-    /// The type that is decoded from the body before the call. An action whose body does not decode is rejected.
+    /// The type to decode from the body before the call. If decoding fails, the action is rejected.
     associatedtype Info: Decodable & Sendable
-    /// The reply to the sender, which is `Void` or an `Encodable` type that is sent as JSON.
+    /// The reply to the sender: either `Void`, or an `Encodable` type that is sent as JSON.
     associatedtype Reply: Sendable = Void
 
     /// The name of the action that the plugin handles.
@@ -46,16 +46,17 @@ public protocol SyncPlugin<Info>: Sendable {
 
     /// Handles one action.
     ///
-    /// - Throws: Any error. The outcome of the action is then `failed`.
+    /// - Throws: Any error. The action's outcome is then `failed`.
     func callAsAction(_ info: Info, context: ActionContext) throws -> Reply
 }
 
-/// A plugin that handles many actions at about the cost of one, for example by making them durable with one fsync.
+/// A plugin that can handle many actions for about the cost of one, for example by making them durable with a single
+/// fsync.
 ///
-/// Each call receives those actions of one submitted batch that are for the plugin, in order.
+/// Each call receives, in order, all actions in a submitted batch that are for the plugin.
 public protocol BatchPlugin<Info>: Sendable {
-    /// The type that is decoded from each body. If a body does not decode, only its action is rejected and left out of
-    /// the call.
+    /// The type to decode from each body. If decoding fails, only that action is rejected, and it is left out of the
+    /// call.
     associatedtype Info: Decodable & Sendable
 
     /// The name of the action that the plugin handles.
@@ -63,18 +64,18 @@ public protocol BatchPlugin<Info>: Sendable {
 
     /// Handles the actions together. The timeout applies to the whole call.
     ///
-    /// - Parameter batch: The actions, of which there is at least one.
+    /// - Parameter batch: The actions. There is always at least one.
     /// - Throws: Any error. The outcome of every action in the batch is then `failed`.
     func callAsActions(_ batch: [(info: Info, context: ActionContext)]) async throws
 }
 
-/// The context of a call, which contains the action and everything about the call except the decoded `Info`.
+/// Describes a call to a plugin: the action, and everything else about the call except the decoded `Info`.
 public struct ActionContext: Sendable {
     package let arrival: Arrival
-    /// The object that runs the call. The `Signalbox` module finds the logger of the context through it.
+    /// The object that runs the call. The `Signalbox` module uses it to find the context's logger.
     package let host: (any AnyObject & Sendable)?
 
-    /// The number of the attempt, which is 1 for the first call and higher for retries.
+    /// The attempt's number: 1 for the first call, and higher for retries.
     public let attempt: Int
 
     package init(arrival: Arrival, host: (any AnyObject & Sendable)?, attempt: Int = 1) {
@@ -91,23 +92,22 @@ public struct ActionContext: Sendable {
         Body(storage: arrival.storage, node: arrival.storage.records[Int(arrival.index)].body)
     }
 
-    /// The source and its facts.
+    /// The source, and the facts about the sender.
     public var origin: Origin { arrival.origin }
 
-    /// The id that the sender supplied, or an assigned id if the sender supplied none.
+    /// The id supplied by the sender, or an assigned id if there was none.
     public var id: ActionID { action.id }
 
-    /// The deadline of the action, or `nil` when the sender set no limit.
+    /// The action's deadline, or `nil` if the sender set no limit.
     public var deadline: ContinuousClock.Instant? { action.deadline }
 
-    /// A channel to the sender of the arrival, or `nil` when the source cannot send unsolicited messages.
+    /// A channel to the sender, or `nil` if the source cannot send unsolicited messages.
     public var sender: (any Sender)? { arrival.sender }
 }
 
-/// An error with which a plugin controls whether its call is retried, and what happens to the action otherwise.
+/// Throw this from a plugin to control whether the call is retried, and what happens to the action if it is not.
 ///
-/// Errors of other types are final. After such an error the plugin is not called again, and the message becomes a dead
-/// letter.
+/// Errors of other types are final: the plugin is not called again, and the message becomes a dead letter.
 public protocol RetryableError: Error {
     /// Whether the same call may succeed later, for example after a refused connection.
     var isRetryable: Bool { get }

@@ -1,7 +1,7 @@
-/// The location of a password, token or user name.
+/// Where to find a password, token or user name.
 ///
-/// Use it in the configuration of an adapter, so that the configuration need not contain the value itself. The adapter
-/// reads the value each time it needs it and keeps no copy.
+/// Use it in an adapter's configuration, so that the configuration does not have to contain the value itself. The
+/// adapter reads the value whenever it needs it and keeps no copy.
 public struct Secret: Sendable, Hashable {
     package enum Source: Sendable, Hashable {
         case environment(String)
@@ -19,13 +19,13 @@ public struct Secret: Sendable, Hashable {
         Secret(source: .environment(name))
     }
 
-    /// Returns a reference to a file. Each use reads the file again and removes one newline at its end.
+    /// Returns a reference to a file. The file is read again for each use, and one newline at its end is removed.
     public static func file(_ path: String) -> Secret {
         Secret(source: .file(path))
     }
 
-    /// Returns a value that need not be secret, such as a user name. The value is kept in memory, but no description
-    /// shows it.
+    /// Returns a value that does not have to be secret, such as a user name. The value is kept in memory but never
+    /// appears in descriptions.
     public static func text(_ value: String) -> Secret {
         Secret(source: .text(value))
     }

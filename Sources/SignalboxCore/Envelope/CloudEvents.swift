@@ -17,7 +17,7 @@ extension EnvelopeReader {
         record.metadata = UInt32(root)
     }
 
-    /// Checks the version before everything else, because other versions have other rules.
+    /// Checks the version first, because other versions have different rules.
     private func checkVersion(_ position: Int?, in buffers: borrowing BatchBuffers) throws(BodyError) {
         guard let node = position.map({ buffers.nodes[$0] }), !node.is(.null) else {
             throw BodyError(.missingMember, path: "specversion")
@@ -28,7 +28,7 @@ extension EnvelopeReader {
         }
     }
 
-    /// Returns the body according to the JSON event format, section 3.1.2.
+    /// Returns the body, as defined by the JSON event format, section 3.1.2.
     private func body(of event: CloudEventMembers, in buffers: inout BatchBuffers) throws(BodyError) -> Int {
         if let base64 = event.dataBase64, !buffers.nodes[base64].is(.null) {
             guard event.data == nil else {
@@ -61,15 +61,15 @@ extension EnvelopeReader {
 
 /// The positions of a CloudEvent's members in the index.
 ///
-/// The names and values of attributes are validated (specification, "Context Attributes" and "Type System"). An
-/// attribute that is `null` counts as absent.
+/// Attribute names and values are validated (specification, "Context Attributes" and "Type System"). A `null` attribute
+/// is treated as absent.
 struct CloudEventMembers {
     private(set) var type: Int?
     private(set) var id: Int?
     private(set) var data: Int?
     private(set) var dataBase64: Int?
     private(set) var hasSource = false
-    /// Whether the data is JSON, which is the default for an event without a content type.
+    /// Whether the data is JSON. This is the default for an event without a content type.
     private(set) var dataIsJSON = true
 
     /// Scans the members of the object at `root` once.
@@ -143,7 +143,7 @@ extension CloudEventMembers {
             return text
         }
 
-        /// Accepts the types that an extension attribute may have in JSON: a boolean, a 32-bit integer, or text.
+        /// Checks that an extension attribute has an allowed JSON type: a boolean, a 32-bit integer, or text.
         func checkExtension(in buffers: borrowing BatchBuffers) throws(BodyError) {
             switch node.kind {
             case .true, .false: break
@@ -184,7 +184,7 @@ extension CloudEventMembers {
     }
 }
 
-/// The media type of a `datacontenttype` (RFC 2045 section 5.1). Parameters are ignored.
+/// A media type given in `datacontenttype` (RFC 2045 section 5.1). Parameters are ignored.
 struct MediaType {
     /// Whether the subtype is `json` or ends in `+json`. Letter case is ignored.
     let isJSON: Bool
@@ -209,12 +209,12 @@ struct MediaType {
     private static let separators = Set(#"()<>@,;:\"/[]?="#.utf8)
 }
 
-/// A validator for RFC 3339 timestamps (section 5.6), such as `2018-04-05T17:31:00.5+02:00`.
+/// Validates RFC 3339 timestamps (section 5.6), such as `2018-04-05T17:31:00.5+02:00`.
 enum TimestampText {
     /// Returns whether the text is a timestamp with a valid date and time.
     ///
-    /// Second 60 is valid only in the last minute of a UTC day. Whether a leap second was announced for that day is not
-    /// checked.
+    /// Second 60 is valid only in the last minute of a UTC day. There is no check that a leap second was announced for
+    /// that day.
     static func isTimestamp(_ text: String) -> Bool {
         var rest = Array(text.utf8)[...]
         guard let year = number(4, &rest), take("-", &rest), let month = number(2, &rest), take("-", &rest),

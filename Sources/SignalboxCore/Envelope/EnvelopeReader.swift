@@ -1,12 +1,12 @@
-/// Finds the name, the id and the body of an arrival in the bytes of its message, according to the envelope.
+/// Finds an arrival's name, id and body in the bytes of its message, as its envelope defines.
 struct EnvelopeReader {
-    /// The start of the message, which extends to the end of the bytes.
+    /// The start of the message. The message extends to the end of the bytes.
     let start: Int
     let depth: Int
 
-    /// Parses the message that was appended last.
+    /// Parses the most recently appended message.
     ///
-    /// - Throws: ``BodyError`` with an offset from the first byte of the message.
+    /// - Throws: ``BodyError`` with an offset from the message's first byte.
     @inline(__always)
     func read(
         _ envelope: Envelope,
@@ -89,7 +89,7 @@ struct EnvelopeReader {
         record.setName(action.bytes.withUnsafeBytes { buffers.append($0) }, length: action.bytes.count)
     }
 
-    /// Adds the id and the captures of the route.
+    /// Adds the route's id and captures.
     private func join(_ naming: RouteNaming, in buffers: inout BatchBuffers, into record: inout ArrivalRecord) {
         identify(naming, in: &buffers, into: &record)
         guard !naming.captures.isEmpty else { return }
@@ -135,7 +135,7 @@ struct EnvelopeReader {
 }
 
 extension EnvelopeReader {
-    /// Reads the name of the action.
+    /// Reads the action's name.
     ///
     /// - Parameter member: The member that contains the name in this envelope.
     func readName(
@@ -190,7 +190,7 @@ extension EnvelopeReader {
     }
 }
 
-/// The positions of the members of a standard envelope in the index. The position of an absent member is `nil`.
+/// The positions of a standard envelope's members in the index, or `nil` for absent members.
 struct EnvelopeMembers {
     var action: Int?
     var id: Int?
@@ -236,8 +236,8 @@ struct EnvelopeMembers {
 }
 
 extension EnvelopeReader {
-    /// Parses an APNs payload. The object `aps` is stored separately, and the body is all members except `aps`, the
-    /// name and the id.
+    /// Parses an APNs payload. The object `aps` is stored separately. All other members, except the name and the id,
+    /// become the body.
     func readAPNs(
         from buffers: inout BatchBuffers,
         into record: inout ArrivalRecord
@@ -271,7 +271,7 @@ extension BatchBuffers {
         return nil
     }
 
-    /// Hides members of an object, which are given by the positions of their values.
+    /// Hides an object's members, given the positions of their values.
     mutating func hide(_ values: [Int?], of object: Int) {
         var count = nodes[object].count
         for case let value? in values {

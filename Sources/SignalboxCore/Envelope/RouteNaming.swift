@@ -1,19 +1,19 @@
 /// The result of matching a message against a route, which is a topic pattern or a URL pattern.
 ///
-/// Captures become members of the object that is the body. A capture replaces a member of the same name that the sender
-/// supplied. Its text converts to other types by the rules for the text of URLs and topics.
+/// Captures become members of the body object. If the sender supplied a member with the same name, the
+/// capture replaces it. A capture's text is converted to other types in the same way as other text in URLs and topics.
 public struct RouteNaming: Sendable, Hashable {
-    /// The action, or `nil` when the payload names it, either in the standard envelope or in the chosen
+    /// The action, or `nil` if the payload names it, either in the standard envelope or in the chosen
     /// ``PayloadEnvelope``.
     public let action: ActionName?
-    /// The id, or `nil` when the route contains none.
+    /// The id, or `nil` if the route contains none.
     public let id: ActionID?
-    /// The captures of the topic or URL in order, except `action` and `id`.
+    /// The topic's or URL's captures in order, except `action` and `id`.
     public let captures: [Capture]
 
     /// A named part of a topic or URL.
     public struct Capture: Sendable, Hashable {
-        /// The name of the capture in the pattern.
+        /// The capture's name in the pattern.
         public let name: String
         /// The matched text.
         public let value: String
@@ -34,10 +34,10 @@ public struct RouteNaming: Sendable, Hashable {
 }
 
 extension BatchBuffers {
-    /// Adds the captures of a route to a body.
+    /// Adds a route's captures to a body.
     ///
-    /// The captures are inserted before the members of the object, where a search finds them first, and members of the
-    /// same name are hidden. A null body becomes an object. A body of any other kind is unchanged.
+    /// The captures are inserted before the object's members, where a search finds them first. Members with the same
+    /// names are hidden. A null body becomes an object. A body of any other kind is unchanged.
     ///
     /// - Returns: The position of the new body.
     mutating func join(_ captures: [RouteNaming.Capture], toBodyAt body: Int) -> Int {
@@ -61,7 +61,7 @@ extension BatchBuffers {
         return joined
     }
 
-    /// Pushes the captures as members. Of several captures with the same name, the first one wins.
+    /// Pushes the captures as members. If several captures have the same name, the first one wins.
     ///
     /// - Returns: The number of members pushed.
     private mutating func pushMembers(_ captures: [RouteNaming.Capture]) -> Int {

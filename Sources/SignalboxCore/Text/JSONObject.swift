@@ -1,4 +1,4 @@
-/// A JSON object that is written on one line, member by member, in the order of the calls.
+/// Writes a JSON object on one line, member by member, in the order of the calls.
 package struct JSONObject {
     private var text = JSONText()
 
@@ -13,7 +13,7 @@ package struct JSONObject {
     /// The object as JSON, with a newline at the end.
     package var line: [UInt8] { bytes + [UInt8(ascii: "\n")] }
 
-    /// Adds a string. For `nil`, no member is added.
+    /// Adds a string. If the string is `nil`, no member is added.
     package mutating func add(_ name: String, _ text: String?) {
         guard let text else { return }
         begin(name)
@@ -36,7 +36,7 @@ package struct JSONObject {
         text.append(texts, between: "[", and: "]") { element, text in text.append(string: element) }
     }
 
-    /// Adds an array of objects, each of which the closure writes.
+    /// Adds an array of objects. The closure writes each object.
     package mutating func add<Element>(
         _ name: String,
         objects: [Element],
@@ -50,13 +50,13 @@ package struct JSONObject {
         }
     }
 
-    /// Adds a value as JSON, which must be compact and on one line.
+    /// Adds a JSON value, which must be compact and on one line.
     package mutating func add(_ name: String, json: some Sequence<UInt8>) {
         begin(name)
         text.append(json: json)
     }
 
-    /// Adds an object that the closure writes.
+    /// Adds an object, which the closure writes.
     package mutating func add(_ name: String, object write: (inout JSONObject) -> Void) {
         var object = JSONObject()
         write(&object)

@@ -1,4 +1,4 @@
-/// A builder for compact JSON text. The text stays on one line and cannot control a terminal.
+/// Builds compact JSON text that stays on one line and cannot control a terminal.
 package struct JSONText {
     /// The bytes written.
     package private(set) var bytes: [UInt8] = []
@@ -21,8 +21,7 @@ package struct JSONText {
         bytes.append(contentsOf: json)
     }
 
-    /// Appends a quoted string. Its escapes cover the characters that RFC 8259 requires and those that are unsafe in a
-    /// line.
+    /// Appends a quoted string. Escapes the characters that RFC 8259 requires, and those that are unsafe in a line.
     package mutating func append(string: String) {
         bytes.append(UInt8(ascii: "\""))
         var text = string
@@ -65,7 +64,7 @@ package struct JSONText {
         return String(decoding: json.bytes, as: UTF8.self)
     }
 
-    /// Returns the escape of a character within a string, or `nil` if the character is written as it is.
+    /// Returns the escape for a character within a string, or `nil` if the character needs none.
     package static func escape(_ scalar: Unicode.Scalar) -> String? {
         switch scalar {
         case "\u{8}": return "\\b"

@@ -1,13 +1,13 @@
-/// Makes untrusted text safe for one line of a log or a terminal.
+/// Makes untrusted text safe to show on one line of a log or a terminal.
 package enum LineText {
-    /// Returns the text with an escape in place of each character that is unsafe in a line.
+    /// Returns the text with each character that is unsafe in a line replaced by an escape.
     ///
     /// Backslashes in the text are kept, so the result cannot be parsed back.
     ///
     /// - Parameters:
     ///   - text: Any text.
-    ///   - limit: The maximum number of bytes. An ellipsis replaces what exceeds the limit.
-    ///   - escape: A closure that returns the escape of an unsafe character, such as `\u{1b}`.
+    ///   - limit: The maximum number of bytes. Anything beyond the limit is replaced by an ellipsis.
+    ///   - escape: A closure that returns the escape for an unsafe character, such as `\u{1b}`.
     package static func escaped(
         _ text: String,
         limit: Int = .max,
@@ -39,6 +39,6 @@ extension Unicode.Scalar {
         }
     }
 
-    /// The escape that replaces an unsafe scalar in a line, such as `\u{1b}`.
+    /// The escape to use for an unsafe scalar in a line, such as `\u{1b}`.
     package var lineEscape: String { "\\u{\(String(value, radix: 16))}" }
 }

@@ -1,6 +1,6 @@
 /// Validates UTF-8 text that arrives in pieces (RFC 3629, section 4).
 package struct UTF8Stream {
-    /// The number of bytes that the current character still needs.
+    /// The number of bytes still missing from the current character.
     private var missing = 0
     /// The valid range of the next byte.
     private var low: UInt8 = 0x80
@@ -19,7 +19,8 @@ package struct UTF8Stream {
 
     /// Validates the next piece of the text.
     ///
-    /// - Returns: Whether the bytes so far can begin a text. Do not call this method again after `false`.
+    /// - Returns: Whether the bytes so far can be the beginning of a text. Do not call this method again after it
+    ///   returns `false`.
     package mutating func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var index = 0
         while index < bytes.count {

@@ -1,4 +1,4 @@
-/// A text that is compared byte by byte, because `String` treats composed and decomposed letters as equal.
+/// Text that is compared byte by byte, because `String` treats composed and decomposed letters as equal.
 struct ByteText: Sendable, Hashable {
     let text: String
 
@@ -10,8 +10,7 @@ struct ByteText: Sendable, Hashable {
         left.text.utf8.elementsEqual(right.text.utf8)
     }
 
-    /// Hashes the bytes, followed by 0xFF, so that adjacent texts cannot run together. No UTF-8 text contains this
-    /// byte.
+    /// Hashes the bytes, followed by 0xFF. No UTF-8 text contains this byte, so it separates adjacent texts in a hash.
     func hash(into hasher: inout Hasher) {
         let isDone: Void? = text.utf8.withContiguousStorageIfAvailable { bytes in
             hasher.combine(bytes: UnsafeRawBufferPointer(bytes))

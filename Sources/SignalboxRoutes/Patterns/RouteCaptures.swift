@@ -1,4 +1,4 @@
-/// The captures of a pattern in a URL or topic, from left to right.
+/// The parts of a URL or topic that a pattern captured, from left to right.
 ///
 /// Names are unique, so you can look up a capture by its name:
 ///
@@ -9,7 +9,7 @@
 public struct RouteCaptures: Sendable, Hashable, RandomAccessCollection {
     private let captures: [RouteCapture]
 
-    /// Creates an empty collection, which is also the result of a pattern without captures.
+    /// Creates an empty collection. A pattern without captures also produces an empty collection.
     public init() {
         captures = []
     }
@@ -31,39 +31,41 @@ public struct RouteCaptures: Sendable, Hashable, RandomAccessCollection {
         captures.first { $0.name == name }?.value
     }
 
-    /// Returns the text of a capture as a number.
+    /// Returns a capture's text as a number.
     ///
-    /// The text must match `-?(0|[1-9][0-9]*)`. It is not trimmed, and `-0` is 0. The capture may be of any kind. A
-    /// capture of the kind ``CaptureKind/int`` always has a value on 64-bit platforms.
+    /// The text must match `-?(0|[1-9][0-9]*)`. It is not trimmed, and `-0` is 0. The capture may be of any kind. On
+    /// 64-bit platforms, a capture of kind ``CaptureKind/int`` always has a value.
     ///
-    /// - Returns: `nil` if there is no such capture, if the text does not match, or if the number is out of the range
-    ///   of `Int`.
+    /// - Returns: `nil` if there is no such capture, if the text does not match, or if the number does not fit in an
+    ///   `Int`.
     public func int(_ name: String) -> Int? {
         self[name].flatMap { ScalarText.int64($0.utf8) }.flatMap { Int(exactly: $0) }
     }
 
-    /// Returns the text of a capture as a boolean.
+    /// Returns a capture's text as a boolean.
     ///
     /// The text must be `true` or `false` in lower case. It is not trimmed.
     ///
-    /// - Returns: `nil` if there is no such capture or if it has another text.
+    /// - Returns: `nil` if there is no such capture, or if its text is anything else.
     public func bool(_ name: String) -> Bool? {
         self[name].flatMap { ScalarText.bool($0.utf8) }
     }
 }
 
-/// A named part of a URL or topic, found by a ``URLPattern`` or ``TopicPattern``.
+/// A named part of a URL or topic, captured by a ``URLPattern`` or ``TopicPattern``.
 public struct RouteCapture: Sendable, Hashable {
     /// The name in the pattern's braces.
     public let name: String
-    /// The matched text. The text of a URL is decoded exactly once.
+    /// The matched text. Text from a URL is decoded exactly once.
     ///
-    /// The text is untrusted, because anyone who opens a URL or publishes a message controls it. Text from a URL may
-    /// contain a `/` that was escaped as `%2F`, so it may also contain `../` or begin with `//`. Do not use the text as
-    /// a file name. In a capture of the kind `rest`, every `/` is unescaped in the URL. A level of a topic may be
-    /// empty.
+    /// The text is untrusted, because it is controlled by anyone who opens a URL or publishes a message. Do not use it
+    /// as a file name.
+    ///
+    /// - Text from a URL may contain a `/` that was escaped as `%2F`, so it may also contain `../` or begin with `//`.
+    /// - In a capture of kind `rest`, every `/` was unescaped in the URL.
+    /// - A captured topic level may be empty.
     public var value: String { bytes.text }
-    /// The kind that the pattern requires. The value has the form of this kind.
+    /// The kind required by the pattern. The value always has the form of this kind.
     public let kind: CaptureKind
     private let bytes: ByteText
 
@@ -74,7 +76,7 @@ public struct RouteCapture: Sendable, Hashable {
     }
 }
 
-/// The extent of a capture and the form of its text.
+/// How much text a capture matches, and what form the text must have.
 public struct CaptureKind: Sendable, Hashable, CustomStringConvertible {
     private enum Code: String {
         case text, int, uuid, rest
@@ -83,7 +85,7 @@ public struct CaptureKind: Sendable, Hashable, CustomStringConvertible {
 
     /// `{name}`: any text. In a URL, the text has at least one byte.
     public static let text = CaptureKind(code: .text)
-    /// `{name:int}`: a number of the form `-?(0|[1-9][0-9]*)` within a signed 64-bit integer. `-0` is 0.
+    /// `{name:int}`: a number of the form `-?(0|[1-9][0-9]*)` that fits in a signed 64-bit integer. `-0` is 0.
     public static let int = CaptureKind(code: .int)
     /// `{name:uuid}`: hexadecimal digits in groups of 8, 4, 4, 4 and 12, in either case (RFC 9562, section 4). The
     /// version and the variant are not checked.
@@ -91,7 +93,7 @@ public struct CaptureKind: Sendable, Hashable, CustomStringConvertible {
     /// `{name...}`: all remaining text, which may be empty.
     public static let rest = CaptureKind(code: .rest)
 
-    /// Creates the kind with this name in a pattern. The kinds `text` and `rest` have no name.
+    /// Creates the kind with this name. The kinds `text` and `rest` have no name in a pattern.
     init?(name: some Sequence<UInt8>) {
         guard let kind = [CaptureKind.int, .uuid].first(where: { name.elementsEqual($0.description.utf8) }) else {
             return nil
@@ -103,11 +105,10 @@ public struct CaptureKind: Sendable, Hashable, CustomStringConvertible {
         self.code = code
     }
 
-    /// The name of the kind in logs and JSON, such as `uuid`.
+    /// The kind's name in logs and JSON, such as `uuid`.
     public var description: String { code.rawValue }
 
-    /// Returns whether the text has the form of the kind. The method reads no more than the maximum length of that
-    /// form.
+    /// Returns whether the text has the form of this kind. Reads no more than the maximum length of that form.
     package func accepts(_ text: some Collection<UInt8>) -> Bool {
         switch code {
         case .text, .rest: true
@@ -130,7 +131,7 @@ public struct CaptureKind: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// The content of a capture's braces, which has the same syntax in URLs and topics.
+/// The content of a capture's braces. The syntax is the same for URLs and topics.
 struct CaptureSyntax {
     enum SyntaxError: Error {
         case notAlone, invalidName, unknownKind
@@ -176,15 +177,15 @@ struct CaptureSyntax {
     }
 }
 
-/// Converts the text of a URL or topic to a number or a boolean.
+/// Converts text from a URL or topic to a number or a boolean.
 ///
-/// The text is not trimmed, and no other forms are accepted. The decoding of a capture from a body follows the same
-/// rules.
+/// The text is not trimmed, and no other forms are accepted. The same rules apply when a capture is decoded from a
+/// body.
 package enum ScalarText {
-    /// The maximum length of a signed 64-bit integer in bytes.
+    /// The maximum length in bytes of a signed 64-bit integer as text.
     private static let maximumBytes = 20
 
-    /// Returns the value of `-?(0|[1-9][0-9]*)`, where `-0` is 0. The method reads at most 21 bytes.
+    /// Returns the value of `-?(0|[1-9][0-9]*)`, where `-0` is 0. Reads at most 21 bytes.
     ///
     /// - Returns: `nil` for any other text, and for a value that does not fit in a signed 64-bit integer.
     package static func int64(_ text: some Collection<UInt8>) -> Int64? {
@@ -198,8 +199,7 @@ package enum ScalarText {
             guard byte.isASCIIDigit else { return nil }
             let digit = Int64(byte - UInt8(ascii: "0"))
             let (product, isOver) = value.multipliedReportingOverflow(by: 10)
-            // The sum has the sign of the number from the start, because the smallest number has no positive
-            // counterpart.
+            // The sum has the number's sign from the start, because the smallest integer has no positive counterpart.
             let (sum, isOverToo) = product.addingReportingOverflow(isNegative ? -digit : digit)
             guard !isOver, !isOverToo else { return nil }
             value = sum

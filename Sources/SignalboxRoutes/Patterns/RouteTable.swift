@@ -1,4 +1,4 @@
-/// A compiled table of routes, which finds the most specific pattern for a URL.
+/// Finds the most specific pattern for a URL in a compiled table of routes.
 ///
 /// Use a table to decide which part of a program a link opens:
 ///
@@ -11,25 +11,25 @@
 /// print(match?.value ?? "")  // product
 /// ```
 ///
-/// The order of the routes does not matter. The first difference from left to right decides which pattern is more
-/// specific:
+/// The order in which you list the routes does not matter. Patterns are compared from left to right, and the first
+/// difference decides which one is more specific:
 /// - A pattern with a scheme precedes a path pattern such as `/product/{id}`.
-/// - A literal precedes `{name:int}` and `{name:uuid}`, these precede `{name}`, and that precedes `{name...}`.
+/// - A literal precedes `{name:int}` and `{name:uuid}`, which precede `{name}`, which precedes `{name...}`.
 /// - A pattern that ends precedes a pattern whose rest is empty.
 ///
 /// If these rules do not order two patterns, both match the same URLs, and the table rejects them.
 ///
-/// The cost of a lookup depends on the length of the URL and on the candidate paths through the patterns, not on the
-/// number of other routes. A node that several patterns share is visited once. A segment is read at most once as text
-/// and once for each kind.
+/// The cost of a lookup depends on the URL's length and on the candidate paths through the patterns, not on the number
+/// of other routes. A node shared by several patterns is visited once. A segment is read at most once as text and once
+/// for each kind.
 public struct RouteTable<Value: Sendable>: Sendable {
     private let routes: [(pattern: URLPattern, value: Value)]
     private let trie: RouteTrie
 
     /// Compiles the routes.
     ///
-    /// Two patterns conflict if they differ only in the names of captures, the case of the scheme or host, a trailing
-    /// slash or the query.
+    /// Two patterns conflict if they differ only in capture names, the case of the scheme or host, a trailing slash or
+    /// the query.
     ///
     /// - Throws: ``RoutePatternError`` with the reason ``RoutePatternError/Reason/ambiguous`` and both patterns.
     public init(_ routes: [(pattern: URLPattern, value: Value)]) throws(RoutePatternError) {
@@ -45,7 +45,7 @@ public struct RouteTable<Value: Sendable>: Sendable {
     /// The number of routes.
     public var count: Int { routes.count }
 
-    /// Returns the most specific route for a URL, or `nil` when no pattern matches. The query and the fragment are
+    /// Returns the most specific route for a URL, or `nil` if no pattern matches. The query and the fragment are
     /// ignored.
     public func match(_ url: URLText) -> RouteMatch<Value>? {
         let (number, walk) = search(url)
@@ -54,7 +54,7 @@ public struct RouteTable<Value: Sendable>: Sendable {
         return RouteMatch(pattern: pattern, value: value, captures: pattern.captures(in: walk.pieces))
     }
 
-    /// Returns the number of the route for a URL, together with the walk that found it.
+    /// Returns the number of the route for a URL, along with the walk that found it.
     package func search(_ url: URLText) -> (route: Int?, walk: RouteWalk) {
         let root = RouteRoot(of: url)
         var walk = RouteWalk(trie, URLPieces(url))
@@ -76,8 +76,8 @@ extension RoutePatternError {
 public struct RouteMatch<Value: Sendable>: Sendable {
     /// The most specific matching pattern.
     public let pattern: URLPattern
-    /// The value that the table has for the pattern.
+    /// The value stored in the table for the pattern.
     public let value: Value
-    /// The captures in the host and path of the URL. For the query, call ``URLPattern/queryValues(of:)``.
+    /// The captures in the URL's host and path. To get the captures in the query, call ``URLPattern/queryValues(of:)``.
     public let captures: RouteCaptures
 }

@@ -1,6 +1,6 @@
-/// A trie of the patterns of a table. Patterns that begin with the same host and segments share its nodes.
+/// Stores a table's patterns in a trie. Patterns that begin with the same host and segments share nodes.
 ///
-/// The literals are numbered, so that a segment is looked up once for all nodes.
+/// The literals are numbered, so that each segment has to be looked up only once for all nodes.
 struct RouteTrie: Sendable {
     private struct Step: Hashable {
         let node: UInt32
@@ -10,13 +10,13 @@ struct RouteTrie: Sendable {
     private(set) var nodes: [RouteNode] = []
     private var roots: [RouteRoot: UInt32] = [:]
     private var literals: [ByteText: RouteLiteral] = [:]
-    /// The node after each literal, except for the first occurrence of the literal, which ``RouteLiteral`` stores.
+    /// The node that follows each literal. The first occurrence of each literal is stored in ``RouteLiteral`` instead.
     private var children: [Step: UInt32] = [:]
     private var longestLiteral = 0
 
     func node(of root: RouteRoot) -> UInt32? { roots[root] }
 
-    /// Returns the literal with the text of a segment or host, or `nil` when no pattern contains such a literal.
+    /// Returns the literal that matches the text of a segment or host, or `nil` if no pattern contains it.
     func literal(_ text: String) -> RouteLiteral? {
         text.utf8.count <= longestLiteral ? literals[ByteText(text)] : nil
     }
@@ -25,9 +25,9 @@ struct RouteTrie: Sendable {
         literal.node == node ? literal.child : children[Step(node: node, literal: literal.number)]
     }
 
-    /// Adds a pattern, unless it conflicts with another route.
+    /// Adds a pattern, unless it conflicts with a route that is already in the trie.
     ///
-    /// - Returns: The conflicting route, if there is one. In this case, the pattern is not added.
+    /// - Returns: The conflicting route, or `nil` if the pattern was added.
     mutating func insert(_ pattern: URLPattern, route: UInt32) -> UInt32? {
         var node = self.root(pattern.root)
         for element in pattern.elements {
@@ -87,34 +87,34 @@ struct RouteTrie: Sendable {
     }
 }
 
-/// A node of a ``RouteTrie`` with its possible successors. The type is compact, because a table may have many nodes and
+/// A node in a ``RouteTrie`` and its possible successors. The type is compact, because a table may have many nodes and
 /// each lookup visits different ones.
 struct RouteNode: Sendable {
-    /// Whether a literal follows.
+    /// Whether a literal can come next.
     var hasLiterals = false
     /// The successor nodes.
     var int: UInt32?
     var uuid: UInt32?
     var text: UInt32?
-    /// The route that captures the rest from this node on.
+    /// The route that captures all remaining segments from this node on.
     var rest: UInt32?
     /// The route that ends here.
     var end: UInt32?
 }
 
-/// A literal of at least one pattern in a ``RouteTrie``.
+/// A literal used by at least one pattern in a ``RouteTrie``.
 struct RouteLiteral: Sendable {
     let number: UInt32
-    /// The first node that this literal follows, and the node after it. Most literals occur only there.
+    /// The first node that this literal follows, and the node after the literal. Most literals occur only there.
     let node: UInt32
     let child: UInt32
 }
 
-/// A search for the most specific route of a URL, from left to right with backtracking.
+/// Searches from left to right for the most specific route for a URL, and backtracks when an attempt fails.
 ///
-/// The pending attempts are on a stack with the most specific attempt on top, so there is no recursion. Each node has
-/// one parent and is visited at most once. A segment is compared with literals and with each kind at most once, when
-/// the comparison is first needed.
+/// Pending attempts are kept on a stack with the most specific one on top, so there is no recursion. Each node has one
+/// parent and is visited at most once. A segment is compared with literals, and with each kind, at most once, when the
+/// result is first needed.
 package struct RouteWalk {
     private enum Attempt {
         case node(UInt32, position: Int)
@@ -123,7 +123,7 @@ package struct RouteWalk {
 
     private let trie: RouteTrie
     let pieces: URLPieces
-    /// The pieces from the position of the host on.
+    /// The pieces from the host's position on.
     private var segments: [RouteSegment] = []
     private var attempts: [Attempt] = []
     /// The number of nodes visited.
@@ -139,7 +139,7 @@ package struct RouteWalk {
 
     /// Searches from the root.
     ///
-    /// - Returns: The number of a route, or `nil` when no pattern with that root matches.
+    /// - Returns: The number of a route, or `nil` if no pattern with that root matches.
     mutating func route(from root: RouteRoot) -> Int? {
         guard let start = trie.node(of: root) else { return nil }
         attempts.append(.node(start, position: root.firstPosition))
@@ -153,7 +153,8 @@ package struct RouteWalk {
         return nil
     }
 
-    /// Pushes the possible successors. The least specific one is pushed first, because the last one is tried first.
+    /// Pushes the possible successors. The least specific one is pushed first, because the last one pushed is tried
+    /// first.
     private mutating func visit(_ number: UInt32, at position: Int) -> UInt32? {
         visits += 1
         let node = trie.nodes[Int(number)]
@@ -176,7 +177,7 @@ package struct RouteWalk {
     }
 }
 
-/// The cached properties of one host or segment. Each property is computed at most once, when it is first needed.
+/// Caches what is known about one host or segment. Each property is computed at most once, when it is first needed.
 struct RouteSegment {
     private let position: Int
     private var literal: RouteLiteral??

@@ -10,15 +10,15 @@
 /// | `myapp:product/{id}` | no host and no slash: an opaque path |
 /// | `/product/{id}` | any scheme and host, but no opaque path |
 ///
-/// Each form matches URLs of the same form. Schemes and hosts are compared case-insensitively. Segments are decoded
-/// once and compared byte by byte. `?q={term}` captures an item of the query, which never affects whether the pattern
-/// matches. <doc:Patterns> has the whole grammar.
+/// A pattern matches only URLs of the same form. Schemes and hosts are compared case-insensitively. Segments are
+/// decoded once and compared byte by byte. `?q={term}` captures a query item, but the query never affects whether the
+/// pattern matches. See <doc:Patterns> for the whole grammar.
 ///
 /// Two patterns are equal if they have the same bytes. Different patterns may match the same URLs.
 public struct URLPattern: Sendable, Hashable {
     /// The maximum length of a pattern in UTF-8 bytes.
     public static let maximumLength = 4_096
-    /// The maximum number of captures in a pattern, including those of the query.
+    /// The maximum number of captures in a pattern, including captures in the query.
     public static let maximumCaptures = 64
     /// The maximum length of a capture's name in bytes.
     public static let maximumNameLength = 64
@@ -27,7 +27,7 @@ public struct URLPattern: Sendable, Hashable {
 
     /// The pattern as given.
     public var text: String { bytes.text }
-    /// The captures of the query, from left to right. The array is empty when the pattern has no `?`.
+    /// The captures in the query, from left to right. Empty if the pattern has no `?`.
     public let queryCaptures: [QueryCapture]
     let root: RouteRoot
     let elements: [RouteElement]
@@ -43,7 +43,7 @@ public struct URLPattern: Sendable, Hashable {
         queryCaptures = compiler.queryCaptures
     }
 
-    /// The scheme in lower case, or `nil` when the pattern begins with a slash and matches any scheme.
+    /// The scheme in lower case, or `nil` if the pattern begins with a slash and matches any scheme.
     public var scheme: String? { root.form == .anywhere ? nil : root.scheme }
 
     /// The names of all captures in the host, the path and the query, from left to right.
@@ -53,8 +53,8 @@ public struct URLPattern: Sendable, Hashable {
     ///
     /// The cost is linear in the lengths of the pattern and the URL. The query and the fragment are ignored.
     ///
-    /// - Returns: `nil` when the URL does not match, and an empty collection when the pattern has no captures before
-    ///   its `?`.
+    /// - Returns: `nil` if the URL does not match. If the pattern has no captures before its `?`, the collection is
+    ///   empty.
     public func match(_ url: URLText) -> RouteCaptures? {
         guard root.covers(RouteRoot(of: url)) else { return nil }
         let pieces = URLPieces(url)
@@ -78,7 +78,7 @@ public struct URLPattern: Sendable, Hashable {
         return position == pieces.end
     }
 
-    /// Returns the captures of a URL that matches.
+    /// Returns the captures from a URL that matches.
     func captures(in pieces: URLPieces) -> RouteCaptures {
         var found: [RouteCapture] = []
         for (index, element) in elements.enumerated() {
@@ -98,17 +98,17 @@ extension URLPattern: CustomStringConvertible {
 
 extension URLPattern {
     /// Returns the values of the query items that the pattern captures, in the order of the pattern. Call this after
-    /// ``match(_:)``, because this method does not check the path of the URL.
+    /// ``match(_:)``, because this method does not check the URL's path.
     ///
-    /// Items are parsed as by ``URLText/queryItems()``: they are decoded exactly once, and a plus means a space. An
-    /// item that the URL lacks is absent from the result. An item without `=` is empty. Names match if they are equal
-    /// as `String`s, so composed and decomposed letters are the same.
+    /// Items are parsed as by ``URLText/queryItems()``: they are decoded exactly once, and a plus means a space. If the
+    /// URL lacks an item, it is absent from the result. An item without `=` is empty. Names match if they are equal as
+    /// `String`s, so composed and decomposed letters are the same.
     ///
-    /// - Returns: The captured values. The collection is empty when the pattern captures no item, and then the query is
-    ///   not parsed.
-    /// - Throws: ``URLTextError`` with an offset in ``URLText/text``. The reason is `duplicateItem` when the URL
-    ///   contains a captured item twice. Any error of ``URLText/queryItems()`` is thrown too, even for an item that is
-    ///   not captured.
+    /// - Returns: The captured values. If the pattern captures no items, the collection is empty and the query is not
+    ///   parsed.
+    /// - Throws: ``URLTextError`` with an offset in ``URLText/text``. The reason is `duplicateItem` if the URL contains
+    ///   a captured item twice. Errors from ``URLText/queryItems()`` are thrown too, even for items that are not
+    ///   captured.
     public func queryValues(of url: URLText) throws(URLTextError) -> RouteCaptures {
         guard !queryCaptures.isEmpty else { return RouteCaptures() }
         var values: [String: String] = [:]
@@ -136,9 +136,9 @@ public struct QueryCapture: Sendable, Hashable {
     public let name: String
 }
 
-/// A host or segment of a pattern.
+/// A host or segment in a pattern.
 enum RouteElement: Sendable, Hashable {
-    /// A decoded text. The text of a host is in lower case.
+    /// Decoded text. The text of a host is in lower case.
     case literal(String)
     case capture(name: String, kind: CaptureKind)
 
@@ -148,7 +148,7 @@ enum RouteElement: Sendable, Hashable {
     }
 }
 
-/// The reason why a text is not a URL pattern or cannot be added to a table, with its position.
+/// Explains why a text is not a URL pattern or cannot be added to a table, and gives the position of the error.
 public struct RoutePatternError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error. Later versions may add more.
     public struct Reason: Sendable, Hashable, CustomStringConvertible {
@@ -166,36 +166,39 @@ public struct RoutePatternError: Error, Sendable, Hashable, CustomStringConverti
         public static let invalidHost = Reason(description: "invalidHost")
         /// The port is not a number up to 65,535.
         public static let invalidPort = Reason(description: "invalidPort")
-        /// A capture replaces the host of a special scheme, such as `https`. It would accept any site.
+        /// A capture takes the place of the host in a special scheme, such as `https`. It would accept any site.
         public static let anyHost = Reason(description: "anyHost")
         /// Two slashes have no text between them.
         public static let emptySegment = Reason(description: "emptySegment")
         /// A segment is `.` or `..`, which no normalized URL contains.
         public static let dotSegment = Reason(description: "dotSegment")
-        /// A `%` lacks two hexadecimal digits, or the escaped bytes are not UTF-8 or contain a control character.
+        /// A `%` is not followed by two hexadecimal digits, or the escaped bytes are not UTF-8 or contain a control
+        /// character.
         public static let invalidEscape = Reason(description: "invalidEscape")
         /// A `{` or `}` does not enclose a whole host, segment or value.
         public static let captureNotAlone = Reason(description: "captureNotAlone")
-        /// A capture's name is not `[A-Za-z][A-Za-z0-9_]*` of at most ``URLPattern/maximumNameLength`` bytes.
+        /// A capture's name does not match `[A-Za-z][A-Za-z0-9_]*` or has more than ``URLPattern/maximumNameLength``
+        /// bytes.
         public static let invalidCaptureName = Reason(description: "invalidCaptureName")
         /// The text after the colon in a capture is not `int` or `uuid`.
         public static let unknownKind = Reason(description: "unknownKind")
-        /// A capture has a kind that is not allowed there: a number or UUID as host, or any kind but text in the query.
+        /// A capture's kind is not allowed in this position: a number or UUID as the host, or any kind but text in the
+        /// query.
         public static let kindNotAllowed = Reason(description: "kindNotAllowed")
-        /// Two captures of the pattern have the same name.
+        /// Two captures in the pattern have the same name.
         public static let duplicateCapture = Reason(description: "duplicateCapture")
-        /// The pattern has more than ``URLPattern/maximumCaptures`` captures, including those of the query.
+        /// The pattern has more than ``URLPattern/maximumCaptures`` captures, including captures in the query.
         public static let tooManyCaptures = Reason(description: "tooManyCaptures")
         /// A `{name...}` is not the last part of the pattern.
         public static let restNotLast = Reason(description: "restNotLast")
-        /// The part after `?` does not consist of `item={name}` with `&` as separator.
+        /// The part after `?` does not consist of items of the form `item={name}`, separated by `&`.
         public static let invalidQuery = Reason(description: "invalidQuery")
-        /// The query part contains an item twice.
+        /// The query part contains the same item twice.
         public static let duplicateItem = Reason(description: "duplicateItem")
-        /// Another pattern of the table matches the same URLs, and no rule orders the two.
+        /// Another pattern in the table matches the same URLs, and no rule orders the two.
         public static let ambiguous = Reason(description: "ambiguous")
 
-        /// The name of the reason in logs and JSON, such as `emptySegment`.
+        /// The reason's name in logs and JSON, such as `emptySegment`.
         public let description: String
     }
 
@@ -203,9 +206,10 @@ public struct RoutePatternError: Error, Sendable, Hashable, CustomStringConverti
     public let reason: Reason
     /// The position of the error in UTF-8 bytes from the start of the pattern.
     public let offset: Int
-    /// A description of the error and its remedy. It may quote the patterns, which come from the author of the program.
+    /// A description of the error and how to fix it. It may quote the patterns, which are written by the program's
+    /// author.
     public let detail: String
-    /// The conflicting pattern of the table as given, if the error is an ambiguity.
+    /// The other pattern in the table, as given, if the error is an ambiguity.
     public let otherPattern: String?
 
     init(_ reason: Reason, at offset: Int, _ detail: String, otherPattern: String? = nil) {

@@ -1,5 +1,4 @@
-/// Parses a URL pattern. The compiler checks the characters, and then reads the scheme and host, the segments and the
-/// query.
+/// Parses a URL pattern: first checks the characters, and then reads the scheme and host, the segments, and the query.
 struct URLPatternCompiler {
     let bytes: [UInt8]
     var root = RouteRoot.anywhere
@@ -90,7 +89,7 @@ extension URLPatternCompiler {
         return min(end + 1, range.upperBound)
     }
 
-    /// Parses the host as a part of a ``URLText``, so that it has the same normal form as the host of a URL.
+    /// Parses the host as part of a ``URLText``, so that it has the same normal form as a URL's host.
     private mutating func readHost(of scheme: String, _ authority: Range<Int>) throws(RoutePatternError) -> UInt16? {
         let kind = URLScheme(scheme.utf8)
         guard !authority.isEmpty || kind == .file || kind == .other else {
@@ -179,7 +178,7 @@ extension URLPatternCompiler {
 }
 
 extension URLPatternCompiler {
-    /// Reads the captures of the query.
+    /// Reads the captures in the query.
     ///
     /// - Parameter range: The part after the `?`.
     mutating func readQuery(_ range: Range<Int>) throws(RoutePatternError) {

@@ -1,11 +1,11 @@
-/// The host and the segments of a URL for matching. They are decoded once, and the empty segment of a trailing slash is
-/// left out.
+/// A URL's host and segments, prepared for matching. They are decoded once, and the empty segment after a trailing
+/// slash is left out.
 struct URLPieces {
     /// The position of the host. The positions of the segments count from 0.
     static let hostPosition = -1
     static let slash = UInt8(ascii: "/")
 
-    /// The host as in the URL, with its case preserved. It is empty also for a URL without a host.
+    /// The host as in the URL, with its case preserved. Also empty if the URL has no host.
     let host: String
     let segments: [String]
     /// The position after the last segment that contains an escaped slash.
@@ -24,9 +24,9 @@ struct URLPieces {
     /// The position after the last segment.
     var end: Int { segments.count }
 
-    /// The host or the segment at a position.
+    /// The host or segment at a position.
     ///
-    /// - Parameter position: The position of the host or of a segment, which is before ``end``.
+    /// - Parameter position: The position of the host or of a segment. Must be less than ``end``.
     subscript(position: Int) -> String {
         position == URLPieces.hostPosition ? host : segments[position]
     }
@@ -36,13 +36,14 @@ struct URLPieces {
         position == URLPieces.hostPosition ? host.lowercased() : segments[position]
     }
 
-    /// Returns whether the pieces from `position` may be joined into one text. They may be joined if none of the
-    /// segments contains an escaped slash and if the host, where it is one of the pieces, is not empty.
+    /// Returns whether the pieces from `position` may be joined into one text. This requires that none of the segments
+    /// contains an escaped slash. If the host is one of the pieces, it must not be empty.
     func allowsRest(from position: Int) -> Bool {
         position == URLPieces.hostPosition ? plainStart == 0 && !host.isEmpty : position >= plainStart
     }
 
-    /// Returns the pieces from `position`, joined by slashes. The host is one of them if `position` is the host's.
+    /// Returns the pieces from `position`, joined by slashes. This includes the host if `position` is the host's
+    /// position.
     func rest(from position: Int) -> String {
         guard position == URLPieces.hostPosition else { return segments[position...].joined(separator: "/") }
         return ([host] + segments).joined(separator: "/")
@@ -63,9 +64,9 @@ struct RouteRoot: Sendable, Hashable {
     }
 
     let form: Form
-    /// The scheme in lower case. It is empty in a pattern for any scheme.
+    /// The scheme in lower case. Empty in a pattern that matches any scheme.
     let scheme: String
-    /// The port. `nil` means the default port of the scheme, or any port in a pattern for any scheme.
+    /// The port. `nil` means the scheme's default port or, in a pattern that matches any scheme, any port.
     let port: UInt16?
 
     static let anywhere = RouteRoot(form: .anywhere, scheme: "", port: nil)
@@ -77,7 +78,7 @@ extension RouteRoot {
         self.init(form: form, scheme: url.scheme, port: url.port)
     }
 
-    /// The position of the first element. A host precedes the segments, whose positions count from 0.
+    /// The position of the first element. This is the host's position if there is a host, and otherwise 0.
     var firstPosition: Int { form == .authority ? URLPieces.hostPosition : 0 }
 
     /// Returns whether a pattern with this root may match a URL with the root `url`.

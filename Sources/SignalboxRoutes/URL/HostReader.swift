@@ -3,13 +3,13 @@ struct HostReader {
     let input: [UInt8]
     let range: Range<Int>
 
-    /// Returns the host of a non-special scheme, which is an RFC 3986 name without escapes, as written.
+    /// Returns the host of a non-special scheme as written. It must be an RFC 3986 name without escapes.
     func registeredName() throws(URLTextError) -> [UInt8] {
         try check(.registeredName)
         return Array(input[range])
     }
 
-    /// Returns the host of a special scheme, which is a lowercase domain or an IPv4 address.
+    /// Returns the host of a special scheme: a lowercase domain or an IPv4 address.
     func domain(isFile: Bool) throws(URLTextError) -> [UInt8] {
         try check(.domain)
         let domain = input[range].map(\.asciiLowercase)
@@ -27,7 +27,7 @@ struct HostReader {
             }
             return domain
         }
-        // Most domains have no hyphen, so they need not be split into labels.
+        // Most domains have no hyphen, so they do not have to be split into labels.
         guard !domain.contains(UInt8(ascii: "-")) || InternationalLabel.areValid(HostReader.labels(of: domain)) else {
             throw URLTextError(.invalidHost, at: range.lowerBound, "a label with xn-- that does not encode a name")
         }
@@ -75,7 +75,8 @@ struct HostReader {
         }
     }
 
-    /// Returns whether the host is an address in some notation, because it "ends in a number" as defined by the WHATWG.
+    /// Returns whether the host "ends in a number" as defined by the WHATWG, and is therefore an address in some
+    /// notation.
     private static func looksLikeNumber(_ label: ArraySlice<UInt8>) -> Bool {
         if label.allSatisfy(\.isASCIIDigit) { return true }
         return label.starts(with: "0x".utf8) && label.dropFirst(2).allSatisfy { $0.hexValue != nil }
@@ -87,13 +88,14 @@ struct HostReader {
     }
 }
 
-/// An IPv6 address of eight pieces, which is parsed by RFC 4291, section 2.2, and formatted by RFC 5952, section 4.
+/// An IPv6 address of eight pieces. Parsed according to RFC 4291, section 2.2, and formatted according to RFC 5952,
+/// section 4.
 struct AddressText: CustomStringConvertible {
     private let pieces: [UInt16]
 
     /// Parses an address. Zones are not supported.
     ///
-    /// - Returns: `nil` when the text is not an address.
+    /// - Returns: `nil` if the text is not an address.
     init?(ipv6 text: ArraySlice<UInt8>) {
         let colon = UInt8(ascii: ":")
         guard text.count <= 45 else { return nil }
@@ -129,8 +131,8 @@ struct AddressText: CustomStringConvertible {
         self.pieces = pieces
     }
 
-    /// The address without its longest run of two or more zeros. If several runs have the same length, the first one is
-    /// omitted.
+    /// The address, with its longest run of two or more zeros omitted. If several runs have the same length, the first
+    /// one is omitted.
     var description: String {
         let zeros = longestRunOfZeros
         guard let zeros else { return AddressText.text(pieces[...]) }

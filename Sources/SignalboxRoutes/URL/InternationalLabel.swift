@@ -1,8 +1,8 @@
-/// Validates the domain labels that encode non-ASCII names for the DNS, which consist of `xn--` and Punycode.
+/// Validates domain labels that encode non-ASCII names for the DNS. Such labels consist of `xn--` and Punycode.
 ///
-/// The checks are a subset of [UTS 46](https://www.unicode.org/reports/tr46/), because Swift does not provide the
-/// tables of that standard. Labels that are accepted here are also valid in UTS 46, as far as the properties of Unicode
-/// show. Doubtful labels are rejected.
+/// The checks are a subset of [UTS 46](https://www.unicode.org/reports/tr46/), because Swift does not provide that
+/// standard's tables. Labels accepted here are also valid in UTS 46, as far as Unicode properties can show. Doubtful
+/// labels are rejected.
 enum InternationalLabel {
     private static let prefix = "xn--".utf8
 
@@ -31,8 +31,7 @@ enum InternationalLabel {
             && !zip(name, name.dropFirst()).contains { compose($0, $1) }
     }
 
-    /// Returns whether the marks on a letter are in the order of their combining classes, as they are in a composed
-    /// name.
+    /// Returns whether the marks on a letter are ordered by their combining classes, as in a composed name.
     private static func isInCanonicalOrder(_ name: [Unicode.Scalar]) -> Bool {
         let classes = name.map(\.properties.canonicalCombiningClass)
         return zip(classes, classes.dropFirst()).allSatisfy { $1 == .notReordered || $0 <= $1 }
@@ -40,7 +39,7 @@ enum InternationalLabel {
 
     private static func isNamePart(_ scalar: Unicode.Scalar) -> Bool {
         guard !scalar.isASCII else { return ByteSet.domain.contains(UInt8(scalar.value)) && scalar != "." }
-        // Case folding changes these two deviation characters of UTS 46, but names may contain them.
+        // UTS 46 calls these two scalars deviation characters: case folding changes them, but names may contain them.
         if scalar == "\u{DF}" || scalar == "\u{3C2}" { return true }
         guard !scalar.properties.changesWhenNFKCCaseFolded, !composes(scalar) else { return false }
         switch scalar.properties.generalCategory {
@@ -61,7 +60,7 @@ enum InternationalLabel {
     private static func composes(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x300...0x36F, 0x653...0x655, 0x1100...0x11FF, 0x1B35, 0x3099...0x309A: true
-        // These are the few scalars in the supplementary planes.
+        // The few such scalars in the supplementary planes.
         case 0x110BA, 0x11127, 0x1133E, 0x11357, 0x113B8...0x113C9, 0x114B0, 0x114BA, 0x114BD, 0x115AF, 0x11930,
             0x16D67:
             true
@@ -83,7 +82,7 @@ enum InternationalLabel {
         }
     }
 
-    /// Returns whether the scalar is in a block of a right-to-left script.
+    /// Returns whether the scalar is in a block for a right-to-left script.
     private static func isRightToLeft(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x590...0x8FF, 0xFB1D...0xFDFF, 0xFE70...0xFEFF, 0x1_0800...0x1_0FFF, 0x1_E800...0x1_EFFF: true
@@ -91,7 +90,7 @@ enum InternationalLabel {
         }
     }
 
-    /// Returns whether a label may appear beside a right-to-left label (RFC 5893, section 2).
+    /// Returns whether a label may appear alongside a right-to-left label (RFC 5893, section 2).
     private static func isLeftToRight(_ name: [Unicode.Scalar]) -> Bool {
         guard let first = name.first, let last = name.last(where: { !isMark($0) }) else { return false }
         return first.properties.isAlphabetic && (last.properties.isAlphabetic || last.properties.numericType != nil)
@@ -103,14 +102,14 @@ enum InternationalLabel {
     }
 }
 
-/// A decoder for Punycode (RFC 3492), which is the ASCII encoding of non-ASCII names.
+/// Decodes Punycode (RFC 3492), the ASCII encoding of non-ASCII names.
 enum Punycode {
     /// The maximum length of a DNS label in bytes.
     private static let maximumLength = 63
 
     /// Decodes a label.
     ///
-    /// - Returns: `nil` when the bytes are not the Punycode of a label.
+    /// - Returns: `nil` if the bytes are not valid Punycode for a label.
     static func decode(_ text: ArraySlice<UInt8>) -> [Unicode.Scalar]? {
         guard text.count <= maximumLength else { return nil }
         var name: [Unicode.Scalar] = []

@@ -1,6 +1,6 @@
 /// Decodes percent escapes exactly once.
 enum PercentDecoding {
-    /// Decodes bytes that were validated before.
+    /// Decodes bytes that have already been validated.
     static func text(_ bytes: ArraySlice<UInt8>) -> String {
         guard bytes.contains(UInt8(ascii: "%")), let text = try? decoded(bytes, isRefused: { _ in false }) else {
             return String(decoding: bytes, as: UTF8.self)
@@ -15,7 +15,7 @@ enum PercentDecoding {
         try decoded(bytes) { $0 < 0x20 || $0 == 0x7F }
     }
 
-    /// Decodes a name or a value of a form, in which a plus means a space.
+    /// Decodes a name or value from a form, where a plus means a space.
     ///
     /// - Throws: `invalidEscape`, or `notUTF8` for invalid UTF-8 and for U+0000, with the position in the whole array.
     static func formText(_ bytes: ArraySlice<UInt8>) throws(URLTextError) -> String {
@@ -85,18 +85,18 @@ struct ByteSet: Sendable {
 extension ByteSet {
     private static let letters = ByteSet("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
     private static let digits = ByteSet("0123456789")
-    /// The characters that a scheme may have after the first one (RFC 3986, section 3.1).
+    /// The characters allowed in a scheme after the first one (RFC 3986, section 3.1).
     static let scheme = letters.union(digits).union(ByteSet("+-."))
-    /// The characters that the domain of a special scheme may have: letters, digits, hyphens, and the underscore, which
-    /// some host names contain. The WHATWG allows further characters, but no name in the DNS contains them.
+    /// The characters allowed in a special scheme's domain: letters, digits, hyphens, and the underscore, which some
+    /// host names contain. The WHATWG allows further characters, but no name in the DNS contains them.
     static let domain = letters.union(digits).union(ByteSet("-_."))
     /// The characters that end an authority.
     static let authorityEnd = ByteSet("/?#")
-    /// The characters of a registered name (RFC 3986, section 3.2.2), without escapes.
+    /// The characters allowed in a registered name (RFC 3986, section 3.2.2), without escapes.
     static let registeredName = domain.union(ByteSet("~!$&'()*+,;="))
 
-    // These are the percent-encode sets of the WHATWG (section 1.3). They lack control characters, which are rejected
-    // earlier.
+    // The WHATWG's percent-encode sets (section 1.3). They do not contain control characters, which have already been
+    // rejected.
     static let escapedInFragment = ByteSet(" \"<>`")
     static let escapedInQuery = ByteSet(" \"#<>")
     static let escapedInSpecialQuery = escapedInQuery.union(ByteSet("'"))

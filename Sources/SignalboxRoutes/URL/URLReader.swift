@@ -29,13 +29,14 @@ struct URLReader {
 
     /// Returns the error for a URL that is too long.
     ///
-    /// - Parameter length: The length of the text as given. Escapes may have made the normal form longer.
+    /// - Parameter length: The length of the text as given. The normal form may be longer, because of its escapes.
     private static func tooLong(_ length: Int) -> URLTextError {
         let most = URLText.maximumLength
         return URLTextError(.tooLong, at: min(most, length), "expected at most \(most) bytes, escapes included")
     }
 
-    /// Checks the length. Rejects control characters and surrounding spaces, because some engines silently drop them.
+    /// Checks the length, and rejects control characters and surrounding spaces, because some engines silently drop
+    /// them.
     static func checkCharacters(_ input: [UInt8]) throws(URLTextError) {
         guard input.count <= URLText.maximumLength else {
             throw tooLong(input.count)
@@ -62,7 +63,7 @@ struct URLReader {
         position = end + 1
     }
 
-    /// Returns the position of the colon after the scheme, or `nil` when the text does not begin with a scheme.
+    /// Returns the position of the colon after the scheme, or `nil` if the text does not begin with a scheme.
     static func schemeEnd(of input: [UInt8]) -> Int? {
         guard let first = input.first, first.isASCIILetter else { return nil }
         guard let end = input.firstIndex(where: { !ByteSet.scheme.contains($0) }) else { return nil }
@@ -88,7 +89,7 @@ struct URLReader {
         position = input.count
     }
 
-    /// Copies bytes. The bytes in the set and all bytes beyond ASCII are escaped.
+    /// Copies bytes. Bytes in the set and all non-ASCII bytes are escaped.
     mutating func write(_ range: Range<Int>, escaping set: ByteSet) {
         var start = range.lowerBound
         for index in range {
@@ -145,7 +146,7 @@ extension URLReader {
         throw URLTextError(.invalidHost, at: authority.lowerBound, "expected a host")
     }
 
-    /// Returns the end of the host, which is the colon before the port or the end of the authority.
+    /// Returns the end of the host: the colon before the port, or the end of the authority.
     private func hostEnd(in authority: Range<Int>) throws(URLTextError) -> Int {
         guard byte(authority.lowerBound) == UInt8(ascii: "["), !authority.isEmpty else {
             return input[authority].firstIndex(of: UInt8(ascii: ":")) ?? authority.upperBound
@@ -173,7 +174,7 @@ extension URLReader {
 
     /// Reads the port.
     ///
-    /// - Parameter range: A colon and the digits after it, or nothing.
+    /// - Parameter range: A colon and the digits after it, or an empty range.
     private mutating func readPort(_ range: Range<Int>) throws(URLTextError) {
         guard !range.isEmpty else { return }
         guard components.host?.isEmpty == false, scheme != .file else {
@@ -259,8 +260,7 @@ extension URLReader {
         try checkStart(of: start, at: range.lowerBound)
     }
 
-    /// Rejects a path that begins with two slashes in a URL without an authority, because it would be parsed as an
-    /// authority.
+    /// Rejects a path that begins with two slashes in a URL without an authority. It would be parsed as an authority.
     private func checkStart(of start: Int, at index: Int) throws(URLTextError) {
         guard components.host == nil, output.count > start + 1, output[start + 1] == UInt8(ascii: "/") else { return }
         throw URLTextError(.ambiguousURL, at: index, "a path that looks like a host")

@@ -1,8 +1,8 @@
 extension URLText {
     /// Parses a URL reference, such as a link in a page, and resolves it against a base.
     ///
-    /// The resolution follows RFC 3986, section 5.2, in its strict form. If the WHATWG resolves a reference to another
-    /// URL, the reference is rejected as ambiguous.
+    /// References are resolved according to the strict form of RFC 3986, section 5.2. If the WHATWG's rules resolve a
+    /// reference to a different URL, the reference is rejected as ambiguous.
     ///
     /// - Parameters:
     ///   - reference: An absolute URL, or a reference that begins with a host (`//h`), a path, a query or a fragment.
@@ -24,7 +24,7 @@ extension URLText {
         }
     }
 
-    /// Returns the part of the base that precedes the reference.
+    /// Returns the part of the base that comes before the reference in the resolved URL.
     private static func shared(of base: URLText, with reference: [UInt8]) throws(URLTextError) -> String {
         let components = base.components
         if reference.first == UInt8(ascii: "#") { return base.prefix((components.query ?? components.path).upperBound) }
@@ -52,7 +52,7 @@ extension URLText {
         return base.prefix(components.path.lowerBound + path.distance(from: path.startIndex, to: slash) + 1)
     }
 
-    /// Rejects a drive letter in the base. The WHATWG keeps the letter when it resolves a path, but RFC 3986 treats it
+    /// Rejects a drive letter in the base. When a path is resolved, the WHATWG keeps the letter, but RFC 3986 treats it
     /// as a segment.
     private static func checkDrive(of base: URLText) throws(URLTextError) {
         guard base.scheme == "file", let first = base.segments.first?.utf8, first.count == 2 else { return }

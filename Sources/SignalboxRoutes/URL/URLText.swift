@@ -1,30 +1,30 @@
 /// A parsed URL.
 ///
-/// Create a `URLText` before you decide anything about a URL, and open its ``text`` afterwards. All decisions about
-/// URLs use this type, so no two of them interpret a URL differently.
+/// Create a `URLText` before you make any decision about a URL, and then open its ``text``. All decisions about URLs
+/// use this type, so none of them can interpret a URL differently from the others.
 ///
 /// ```swift
 /// let url = try URLText("HTTPS://Shop.EXAMPLE:443/A")
 /// print(url.text)  // https://shop.example/A
 /// ```
 ///
-/// The parser follows the rules of the [WHATWG](https://url.spec.whatwg.org), as do the engines that open URLs. If RFC
-/// 3986 yields another host or path for a text, the text is rejected as `ambiguousURL`. User names, control characters
+/// The parser follows the [WHATWG](https://url.spec.whatwg.org) rules, as do the engines that open URLs. If RFC 3986
+/// yields a different host or path for a text, the text is rejected as `ambiguousURL`. User names, control characters
 /// and non-ASCII hosts are rejected too. Write a non-ASCII host in its ASCII form (`xn--`). The cost of parsing is
 /// linear in the length of the text.
 public struct URLText: Sendable {
     /// The maximum length of a URL in bytes, both as given and after normalization.
     public static let maximumLength = 65_536
 
-    /// The URL in the normal form of the WHATWG.
+    /// The URL in the WHATWG's normal form.
     ///
-    /// The text is ASCII, its scheme and domain are in lower case, and it has no default port and no dot segments. Open
-    /// this text, so that the URL that was checked is the URL that is loaded.
+    /// The text is ASCII. The scheme and domain are in lower case, and there is no default port and no dot segment.
+    /// Open this text, so that the URL you load is the URL you checked.
     public let text: String
     /// Whether the scheme is `http`, `https`, `ws`, `wss`, `ftp` or `file`, so that the host follows the rules of the
     /// web.
     public let isSpecial: Bool
-    /// The port, or `nil` when the URL has no port or the default port of its scheme.
+    /// The port, or `nil` if the URL has no port or the default port for its scheme.
     public let port: UInt16?
     let components: URLComponentRanges
 
@@ -47,23 +47,23 @@ public struct URLText: Sendable {
     /// The scheme in lower case, without the colon.
     public let scheme: String
 
-    /// The host, or `nil` when the URL has none, as in `myapp:product/42` and `myapp:/product/42`.
+    /// The host, or `nil` if the URL has none, as in `myapp:product/42` and `myapp:/product/42`.
     ///
-    /// For a special scheme, the host is a lowercase ASCII domain, an IPv4 address, or an IPv6 address in brackets. For
-    /// `file`, it is usually empty. For any other scheme, it is ASCII as written with its case preserved, or empty, as
-    /// in `myapp:///product/42`.
+    /// - For a special scheme, the host is a lowercase ASCII domain, an IPv4 address, or an IPv6 address in brackets.
+    /// - For `file`, the host is usually empty.
+    /// - For any other scheme, the host is ASCII, exactly as written. It may be empty, as in `myapp:///product/42`.
     public let host: String?
 
-    /// The escaped path, which is empty or begins with a slash. If ``hasOpaquePath`` is `true`, the path can be any
-    /// text.
+    /// The escaped path, which is either empty or begins with a slash. If ``hasOpaquePath`` is `true`, the path can be
+    /// any text.
     public var path: String { piece(components.path) }
 
     /// Whether the path is plain text instead of a list of segments, as in `mailto:x` and `myapp:product/42`.
     public let hasOpaquePath: Bool
 
-    /// The segments of the path, percent-decoded exactly once. An escaped slash is a part of its segment.
+    /// The path's segments, percent-decoded exactly once. An escaped slash is part of its segment.
     ///
-    /// The path `/a/b/` has the segments `a`, `b` and an empty one. The path `/` has one empty segment, and the empty
+    /// The path `/a/b/` has the segments `a`, `b` and an empty one. The path `/` has one empty segment, and an empty
     /// path has no segments. An opaque path is split in the same way.
     public var segments: [String] {
         guard !components.path.isEmpty else { return [] }
@@ -78,10 +78,10 @@ public struct URLText: Sendable {
         return segments
     }
 
-    /// The escaped query without its `?`, or `nil` when the URL has no query.
+    /// The escaped query without its `?`, or `nil` if the URL has no query.
     public var query: String? { components.query.map { piece($0) } }
 
-    /// The escaped fragment without its `#`, or `nil` when the URL has no fragment.
+    /// The escaped fragment without its `#`, or `nil` if the URL has no fragment.
     public var fragment: String? { components.fragment.map { piece($0) } }
 
     private func piece(_ range: Range<Int>) -> String {
@@ -102,9 +102,10 @@ extension URLText: Hashable {
 }
 
 extension URLText: CustomStringConvertible {
-    /// The normal form of the URL for logs.
+    /// The URL's normal form, for logs.
     ///
-    /// A query or fragment may contain a secret, so it is replaced with `?…` or `#…`. The whole URL is in ``text``.
+    /// A query or fragment may contain a secret, so the text is cut off there and ends in `?…` or `#…`. Use ``text`` to
+    /// get the whole URL.
     public var description: String {
         guard let end = (components.query ?? components.fragment)?.lowerBound else { return text }
         return String(Substring(text.utf8.prefix(end))) + "…"
@@ -115,19 +116,19 @@ extension URLText {
     /// The maximum number of query items.
     public static let maximumQueryItems = 256
 
-    /// Returns the names and values of the query in order, decoded exactly once.
+    /// Returns the query's names and values in order, decoded exactly once.
     ///
-    /// The items are parsed as by the `URLSearchParams` of a browser (WHATWG, section 5.1): `&` separates items, a plus
-    /// means a space, and empty items are skipped. A plus sign is written as `%2B`.
+    /// The items are parsed as by a browser's `URLSearchParams` (WHATWG, section 5.1): `&` separates items, a plus
+    /// means a space, and empty items are skipped. To include a plus sign, write `%2B`.
     ///
-    /// - Returns: The items, whose names may repeat. The array is empty when there is no query.
+    /// - Returns: The items. Names may repeat. Empty if there is no query.
     /// - Throws: ``URLTextError`` for an invalid escape, escapes that are not UTF-8, an escaped U+0000, or more than
     ///   ``maximumQueryItems`` items. The offset refers to ``text``.
     public func queryItems() throws(URLTextError) -> [URLQueryItem] {
         try locatedQueryItems().map(\.item)
     }
 
-    /// Returns the items of ``queryItems()`` with their offsets in ``text``.
+    /// Returns the same items as ``queryItems()``, with their offsets in ``text``.
     func locatedQueryItems() throws(URLTextError) -> [(offset: Int, item: URLQueryItem)] {
         guard let range = components.query else { return [] }
         let bytes = Array(text.utf8)
@@ -157,7 +158,7 @@ extension URLText {
     }
 }
 
-/// A decoded name and value of a query.
+/// A decoded name and value from a query.
 public struct URLQueryItem: Sendable, Hashable {
     /// The text before the first `=`, or the whole item if it has no `=`.
     public let name: String
@@ -170,7 +171,7 @@ public struct URLQueryItem: Sendable, Hashable {
     }
 }
 
-/// The special schemes of the WHATWG (section 4.2), and one case for all other schemes.
+/// The WHATWG's special schemes (section 4.2), and one case for all other schemes.
 enum URLScheme: String {
     case http, https, ftp, file, other
     case webSocket = "ws"
@@ -192,21 +193,21 @@ enum URLScheme: String {
     }
 }
 
-/// The positions of the parts of a URL in its normal form, in bytes.
+/// Where each part of a URL is in its normal form, in bytes.
 struct URLComponentRanges: Sendable {
     var schemeEnd = 0
     var host: Range<Int>?
-    /// The path, which the scheme and the authority precede.
+    /// The path, which comes after the scheme and the authority.
     var path = 0..<0
     var query: Range<Int>?
     var fragment: Range<Int>?
 }
 
-/// The reason why a text is rejected as a URL, with its position.
+/// Explains why a text was rejected as a URL, and gives the position of the error.
 ///
 /// The description never contains the text, which is untrusted and may contain a secret.
 public struct URLTextError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The reasons. Later versions may add more.
+    /// The kinds of error. Later versions may add more.
     public struct Reason: Sendable, Hashable, CustomStringConvertible {
         /// The text is empty.
         public static let empty = Reason(description: "empty")
@@ -216,13 +217,13 @@ public struct URLTextError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let missingScheme = Reason(description: "missingScheme")
         /// The URL contains a control character. Engines drop tabs and line ends, which would change the URL.
         public static let controlCharacter = Reason(description: "controlCharacter")
-        /// A space precedes or follows the URL. Engines drop such a space.
+        /// There is a space before or after the URL. Engines would drop it.
         public static let surroundingSpace = Reason(description: "surroundingSpace")
         /// A user name or password precedes the host. It may look like a host, or it may be a secret.
         public static let userinfo = Reason(description: "userinfo")
         /// The host is empty where one is required, or contains an invalid character or label.
         public static let invalidHost = Reason(description: "invalidHost")
-        /// The host has characters beyond ASCII. Write the host in its ASCII form, which begins with `xn--`.
+        /// The host contains non-ASCII characters. Write the host in its ASCII form, which begins with `xn--`.
         public static let internationalHost = Reason(description: "internationalHost")
         /// The port is not a number up to 65,535.
         public static let invalidPort = Reason(description: "invalidPort")
@@ -234,12 +235,12 @@ public struct URLTextError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let ambiguousURL = Reason(description: "ambiguousURL")
         /// The query has more than ``URLText/maximumQueryItems`` items.
         public static let tooManyItems = Reason(description: "tooManyItems")
-        /// The query contains an item twice.
+        /// The query contains the same item twice.
         public static let duplicateItem = Reason(description: "duplicateItem")
-        /// The text is not an origin: only a scheme, a host and a port are allowed.
+        /// The text is not an origin. Only a scheme, a host and a port are allowed.
         public static let notAnOrigin = Reason(description: "notAnOrigin")
 
-        /// The name of the reason in logs and JSON, such as `ambiguousURL`.
+        /// The reason's name in logs and JSON, such as `ambiguousURL`.
         public let description: String
     }
 

@@ -1,13 +1,13 @@
-/// The normalized origin of a page, which consists of a scheme, a host and a port (RFC 6454, section 4).
+/// A page's normalized origin: a scheme, a host and a port (RFC 6454, section 4).
 ///
-/// Use it to list the sites whose pages may send messages. A page with an opaque origin (`null`), such as a `data:`
-/// page, a sandboxed frame or a file, cannot be represented by this type, so no rule can allow it.
+/// Use it to list the sites whose pages may send messages. Some pages have an opaque origin (`null`), such as a `data:`
+/// page, a sandboxed frame or a file. This type cannot represent an opaque origin, so no rule can allow one.
 public struct WebOrigin: Sendable, Hashable {
     /// The scheme in lower case, without the colon.
     public let scheme: String
-    /// The host, which is a lowercase ASCII domain, an IPv4 address, or an IPv6 address in brackets. It is never empty.
+    /// The host: a lowercase ASCII domain, an IPv4 address, or an IPv6 address in brackets. Never empty.
     public let host: String
-    /// The port, including a default port, or `nil` if no port is given and the scheme has no default port.
+    /// The port, including a default port. `nil` if no port is given and the scheme has no default port.
     public let port: UInt16?
 
     /// The schemes whose pages have an opaque origin.
@@ -18,13 +18,13 @@ public struct WebOrigin: Sendable, Hashable {
 }
 
 extension WebOrigin {
-    /// Parses an origin in the form that browsers send and people write, such as `https://app.example` or
+    /// Parses an origin as browsers send it and people write it, such as `https://app.example` or
     /// `capacitor://localhost`.
     ///
-    /// The letter case of the scheme and the host is ignored. The default port may be present or absent.
+    /// The case of the scheme and host is ignored. The default port may be present or absent.
     ///
     /// - Throws: ``URLTextError``. The reason is `notAnOrigin` for `null`, for a scheme with opaque origins, for a text
-    ///   without a host, and for anything after the port, even a single slash. Otherwise it is the reason of
+    ///   without a host, and for anything after the port, even a single slash. Otherwise, the reason is the one from
     ///   ``URLText``.
     public init(_ text: String) throws(URLTextError) {
         guard text != "null" else {
@@ -63,8 +63,7 @@ extension WebOrigin: Encodable {
 }
 
 extension URLText {
-    /// The origin of a page at this URL, or `nil` if the origin is opaque, as it is for files and for every non-special
-    /// scheme.
+    /// The origin of a page at this URL. `nil` if the origin is opaque, as for files and all non-special schemes.
     public var origin: WebOrigin? {
         guard isSpecial, let host, !host.isEmpty, scheme != "file" else { return nil }
         return WebOrigin(scheme: scheme, host: host, port: port ?? URLScheme(scheme.utf8).defaultPort)
