@@ -1,9 +1,8 @@
-// An engine calls this function before the scripts of the page. The argument is a transport with
-// post(handler or null, json, number, timeout), answer(number, kind, text), warn(text), messagesWithoutListener, and
-// optionally timers.
+// An engine calls this before the page's scripts, with a transport: post(handler or null, json, number, timeout),
+// answer(number, kind, text), warn(text), messagesWithoutListener, timers (optional).
 (function (transport) {
 'use strict';
-// These are captured once, because a page may change its globals and prototypes later.
+// Captured once, because a page may change its globals and prototypes later.
 const { stringify, parse } = JSON;
 const { Error, Map, Set, Number, Promise, Proxy, String } = globalThis;
 const { setTimeout = globalThis.setTimeout, clearTimeout = globalThis.clearTimeout } = transport;
@@ -20,11 +19,11 @@ const isInstance = method(Function.prototype[Symbol.hasInstance]);
 const resolved = Promise.resolve();
 // `then` must create a built-in promise, so the species lookup finds nothing here.
 defineProperty(resolved, 'constructor', { __proto__: null, value: undefined });
-// Copies the methods of the prototype onto the object, so that later changes to the prototype do not reach it.
+// Copies the prototype's methods onto the object: later changes do not reach it.
 const fixed = (made) => defineProperties(made, getOwnPropertyDescriptors(getPrototypeOf(made)));
 const calls = fixed(new Map());
 const listeners = fixed(new Map());
-// The messages that have no listener, in order.
+// Messages without a listener, in order.
 const held = fixed(new Set());
 const { next } = getPrototypeOf(held.values());
 const none = create(null);
@@ -57,7 +56,7 @@ function text(error) {
 
 // Throws if JSON would omit or change a value.
 function write(value, root) {
-  // This is a stack of the open containers, with the innermost one first.
+  // A stack of the open containers, innermost first.
   let open = null;
   try {
     return stringify(value, function (key, item) {
@@ -79,7 +78,7 @@ function write(value, root) {
 }
 
 function post(handler, json, timeout, resolve, reject) {
-  // A timer is used because a page that calls again at once must not block its thread.
+  // By a timer: a page that calls again at once must not block its thread.
   if (closing) return void setTimeout(() => reject(closing), 0);
   const number = ++last;
   const timer = timeout && setTimeout(() => {
@@ -130,7 +129,7 @@ function on(action, listener) {
   held.forEach((message) => {
     if (message.action !== action) return;
     held.delete(message);
-    // Each message gets a separate job, because a listener may throw.
+    // Separate jobs: a listener may throw.
     apply(then, resolved, [() => deliver(message)]);
   });
   return () => {
@@ -171,7 +170,7 @@ function hold(message) {
   if (number) transport.answer(number, 'full', why);
 }
 
-// Defines an own property, because an assignment could hit an element of that name or an inherited setter.
+// Defines an own property: an assignment could hit an element of that name or an inherited setter.
 function define(object, name, value) {
   const open = { __proto__: null, value, enumerable: true, configurable: true, writable: true };
   defineProperty(object, name, hasOwn(object, name) ? { __proto__: null, value } : open);
