@@ -6,8 +6,8 @@ public import WebSocketChat
 
 /// The configuration of a ``BrowserEngine``.
 ///
-/// The configuration contains the documents to serve, the pages that may connect, and the limits. For example, this
-/// engine serves a page that calls the plugin `payment`:
+/// It lists the documents to serve and the pages that may connect, and sets the limits. For example, this engine serves
+/// a page that calls the plugin `payment`:
 ///
 /// ```swift
 /// var configuration = BrowserConfiguration(source: "shop", documents: [
@@ -18,105 +18,109 @@ public import WebSocketChat
 /// let engine = try BrowserEngine(configuration, logger: logger)
 /// ```
 public struct BrowserConfiguration: Sendable {
-    /// The path of the bridge script, which ``documents`` must not use.
+    /// The path of the bridge script. ``documents`` must not contain this path.
     ///
-    /// The engine adds a tag for the script to each page of ``documents``. A page of another origin loads the script by
+    /// The engine adds a tag for the script to each page in ``documents``. Pages from other origins load the script by
     /// its full URL, as a classic script.
     public static let scriptPath = "/signalbox.js"
     /// The path of the WebSocket endpoint.
     static let socketPath = "/signalbox"
 
-    /// The source that the arrivals belong to.
+    /// The source that arrivals from pages belong to.
     public var source: SourceName
-    /// The numeric address to listen on, with IPv6 addresses written without brackets. The default `127.0.0.1` is
-    /// reachable from this machine only.
+    /// The numeric address to listen on. Write IPv6 addresses without brackets. The default, `127.0.0.1`, is reachable
+    /// only from this machine.
     public var address = "127.0.0.1"
-    /// The port to listen on. If it is 0, which is the default, the system chooses the port, which
-    /// ``BrowserEngine/port()`` returns.
+    /// The port to listen on. By default, the port is 0 and the system chooses one. Use ``BrowserEngine/port()`` to
+    /// find out which.
     public var port: UInt16 = 0
-    /// The host by which browsers reach the server, as written in a URL. If it is `nil`, which is the default, the host
-    /// is ``address``.
+    /// The host that browsers use to reach the server, as written in a URL. The default, `nil`, means ``address``.
     ///
-    /// The host is required if ``address`` is a wildcard address, or if a certificate names another host. The origin of
-    /// the served pages is derived from it, so no other server may serve pages under this name and port.
+    /// You must set the host if ``address`` is a wildcard address, or if the certificate is for a different host. The
+    /// origin of the served pages is derived from the host, so no other server may serve pages under this name and
+    /// port.
     public var host: String?
-    /// The certificate of the server, or `nil` (the default) to disable TLS.
+    /// The server's certificate. The default, `nil`, disables TLS.
     public var identity: WebSocketIdentity?
-    /// The documents to serve, by path. There may be at most 99, with 16 MiB in total.
+    /// The documents to serve, by path. There can be at most 99, with a total size of 16 MiB.
     ///
-    /// Anyone who can reach the port can read the documents, so they must not contain secrets. Each page gets the
-    /// bridge as the first script of its head. The page can load scripts, styles, images and data only from this site,
-    /// and no page can frame it.
+    /// Anyone who can reach the port can read the documents, so they must not contain secrets. The engine inserts the
+    /// bridge as the first script in the head of each page. Pages can load scripts, styles, images and data only from
+    /// this site, and no page can frame them.
     public var documents: [String: BrowserDocument] = [:]
-    /// Whether the inline scripts and styles of a page run. The default is `false`.
+    /// Whether inline scripts and styles in a page run. The default is `false`.
     ///
-    /// If they do, an attacker who can insert unescaped text into a page can act in the name of the page.
+    /// If they do, an attacker who can insert unescaped text into a page can act as that page.
     public var allowsInlineCode = false
-    /// The additional origins whose pages may connect, at most 1,000. The default is to allow none.
+    /// Additional origins whose pages may connect. There can be at most 1,000. By default, the list is empty.
     ///
-    /// The engine cannot determine whether a page of another origin is in a frame.
+    /// The engine cannot determine whether a page from another origin is in a frame.
     public var origins: [WebOrigin] = []
-    /// The token that a page must present, of 16 to 73 bytes. If it is `nil`, which is the default, the engine
+    /// The token that a page must present, from 16 to 73 bytes long. If it is `nil`, which is the default, the engine
     /// generates 128 random bits.
     ///
     /// ``BrowserEngine/url(_:)`` adds the token to the URL.
     public var token: Secret?
-    /// The maximum number of connected pages, 1 to 100,000. The default is 100. Further pages retry until there is
-    /// room.
+    /// The maximum number of connected pages. Must be between 1 and 100,000; the default is 100.
+    ///
+    /// Pages beyond the limit retry until there is room.
     public var connections = 100
-    /// The maximum number of unsettled messages of one page, 1 to 4,000. The default is 64. Further messages wait in
-    /// the page.
+    /// The maximum number of unsettled messages from one page. Must be between 1 and 4,000; the default is 64.
+    ///
+    /// Messages beyond the limit wait in the page.
     public var messagesInFlight = 64
-    /// The maximum number of messages of one page that are unsettled or wait in the page, 1 to 1,000,000. The default
-    /// is 10,000.
+    /// The maximum number of messages from one page that are unsettled or still waiting in the page. Must be between 1
+    /// and 1,000,000; the default is 10,000.
     ///
-    /// The page rejects a call beyond the limit with `full`.
+    /// Beyond the limit, the page rejects calls with `full`.
     public var messagesWaitingInPage = 10_000
-    /// The time after which the page rejects a call with `closed` if it has no connection, 1 ms to 1 h. The default is
-    /// 10 s.
+    /// How long a call waits for a connection before the page rejects it with `closed`. Must be between 1 ms and 1 h;
+    /// the default is 10 s.
     public var connectionTimeout: Duration = .seconds(10)
-    /// The maximum back-off before a page reconnects, 1 ms to 1 h. The default is 10 s.
+    /// The maximum delay before a page reconnects. Must be between 1 ms and 1 h; the default is 10 s.
     ///
-    /// The first back-off is at most 250 ms, and each back-off has random jitter.
+    /// The first delay is at most 250 ms, and every delay has random jitter.
     public var reconnectCap: Duration = .seconds(10)
-    /// The maximum number of the program's calls that one page has not answered, 1 to 1,000,000. The default is 1,000.
+    /// The maximum number of calls from the program that one page has not answered yet. Must be between 1 and
+    /// 1,000,000; the default is 1,000.
     ///
     /// Beyond the limit, a `PageHandle` throws `full`.
     public var messagesToPage = 1_000
-    /// The maximum number of messages that wait in the page for a listener of `signalbox.on`, 1 to 1,000,000. The
-    /// default is 256.
+    /// The maximum number of messages that wait in the page until it adds a listener with `signalbox.on`. Must be
+    /// between 1 and 1,000,000; the default is 256.
     ///
     /// Beyond the limit, the page drops the oldest message and logs this to the browser's console. If the dropped
-    /// message is a call that expects an answer, the call gets an error.
+    /// message is a call that expects an answer, the call fails with an error.
     public var messagesWithoutListener = 256
-    /// The limits of one message in either direction. The maximum size is 1 GiB less 1 MiB.
+    /// The limits for a single message in either direction. The maximum size cannot exceed 1 GiB less 1 MiB.
     public var limits = MessageLimits()
-    /// The maximum number of bytes queued for sending to one page, 1 KiB to 1 GiB. The default is 1 MiB.
+    /// The maximum number of bytes queued for one page. Must be between 1 KiB and 1 GiB; the default is 1 MiB.
     ///
     /// The engine disconnects a page that reads too slowly to stay below the limit.
     public var waitingBytes = 1_048_576
-    /// The maximum number of bytes queued for sending to all pages, at least ``waitingBytes`` and at most 64 GiB. The
-    /// default is 64 MiB.
+    /// The maximum number of bytes queued for all pages together. Must be at least ``waitingBytes`` and at most 64 GiB;
+    /// the default is 64 MiB.
     ///
     /// Beyond the limit, the engine disconnects the page with the most queued bytes.
     public var allWaitingBytes = 67_108_864
 
-    /// Creates a configuration for pages that only browsers on this machine can reach.
+    /// Creates a configuration for an engine that only browsers on this machine can reach.
     public init(source: SourceName, documents: [String: BrowserDocument] = [:]) {
         self.source = source
         self.documents = documents
     }
 }
 
-/// A document that the engine serves to browsers. Use ``page(_:)``, ``script(_:)`` and ``style(_:)`` for the usual
-/// types.
+/// A document that the engine serves to browsers.
+///
+/// Use ``page(_:)``, ``script(_:)`` and ``style(_:)`` to create the usual types.
 public struct BrowserDocument: Sendable, Hashable {
-    /// The media type, of 1 to 128 bytes of printable ASCII. A document of the type `text/html` is a page.
+    /// The media type, from 1 to 128 bytes of printable ASCII. A document with the type `text/html` is a page.
     public let contentType: String
-    /// The content, of at most 1 MiB. In a page, this includes the script tag that the engine adds.
+    /// The content, at most 1 MiB long. For a page, the limit includes the script tag that the engine adds.
     public let body: [UInt8]
 
-    /// Creates a document with this content.
+    /// Creates a document with the given content.
     public init(contentType: String, body: [UInt8]) {
         self.contentType = contentType
         self.body = body
@@ -137,7 +141,7 @@ public struct BrowserDocument: Sendable, Hashable {
         BrowserDocument(contentType: "text/css; charset=utf-8", body: Array(sheet.utf8))
     }
 
-    /// Whether the document is a page. Only pages get the bridge.
+    /// Whether the document is a page. The bridge is added only to pages.
     var isPage: Bool {
         let type = contentType.prefix { $0 != ";" }.lowercased()
         return type.split(separator: " ").elementsEqual(["text/html"])
@@ -145,10 +149,10 @@ public struct BrowserDocument: Sendable, Hashable {
 }
 
 extension BrowserConfiguration {
-    /// Checks that every value is in its range, and that the values are consistent. This method opens no file and no
-    /// port.
+    /// Checks that every value is in its range and that the values are consistent, without opening a file or a port.
     ///
-    /// - Throws: ``BrowserBridgeError`` `invalidConfiguration` for the first invalid value, with advice.
+    /// - Throws: ``BrowserBridgeError`` `invalidConfiguration` for the first invalid value, with advice on how to fix
+    ///   it.
     public func validate() throws(BrowserBridgeError) {
         guard host != nil || !["::", "0.0.0.0"].contains(address) else {
             throw invalid("\(address) means every address of the machine: set the host by which browsers reach it")
@@ -180,10 +184,10 @@ extension BrowserConfiguration {
 }
 
 extension BrowserConfiguration {
-    /// The action name of every message from a page, which the server does not parse further.
+    /// The action name of every message from a page. The server does not parse these messages any further.
     static let frame: ActionName = "frame"
 
-    /// Returns the configuration of the underlying WebSocket server.
+    /// Returns the configuration for the underlying WebSocket server.
     ///
     /// - Parameter token: The token that a page must present.
     func server(token: Secret) -> WebSocketServerConfiguration {
@@ -200,8 +204,8 @@ extension BrowserConfiguration {
         server.answers = false
         server.announcesConnections = true
         server.connections = connections
-        // Reading resumes when half of the connection window is free, so the server always reads a page that is within
-        // its own window.
+        // Reading resumes once half of the connection window is free. With this size, half is always free while a page
+        // stays within its own window.
         server.connectionWindow = 2 * messagesInFlight + 2
         server.waitingBytes = waitingBytes
         server.allWaitingBytes = allWaitingBytes

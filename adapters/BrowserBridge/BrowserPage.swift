@@ -3,13 +3,13 @@ import SignalboxCore
 import Synchronization
 import WebSocketChat
 
-/// A page in a browser, for the lifetime of one connection. It is safe to use from any thread.
+/// A page in a browser, for as long as one connection lasts. Safe to use from any thread.
 final class BrowserPage: PagePort {
     private let chat: ChatConnection
     let limits: MessageLimits
     private let callers: AnswerTable
     private let storedTitle = Mutex<String?>(nil)
-    /// Whether the program has closed the page. If so, later sends would be dropped.
+    /// Whether the program has closed the page. Messages sent after that would be dropped.
     private let closed = Atomic(false)
 
     init(_ chat: ChatConnection, _ configuration: BrowserConfiguration) {
@@ -48,7 +48,7 @@ final class BrowserPage: PagePort {
         }
     }
 
-    /// Closes the page. Waiting callers get an error, and browser.js rejects the page's own calls and does not
+    /// Closes the page. Waiting callers receive an error. In the page, browser.js rejects pending calls and does not
     /// reconnect.
     func close() {
         closed.store(true, ordering: .relaxed)
@@ -58,12 +58,12 @@ final class BrowserPage: PagePort {
 
     // MARK: - The page's side
 
-    /// Sends the outcome of a call that the page made.
+    /// Sends the outcome of a call made by the page.
     func settle(_ number: UInt64, _ outcome: Outcome) {
         do throws(SendRefused) {
             try chat.send(utf8: ProgramFrame.outcome(number, outcome))
         } catch {
-            // A page that is disconnected, or that soon will be because it reads too slowly, rejects its calls itself.
+            // A page that is disconnected, or soon will be because it reads too slowly, rejects its calls itself.
             if error == .tooLarge || error == .invalid { try? chat.send(utf8: ProgramFrame.unsent(number, error)) }
         }
     }
@@ -78,10 +78,10 @@ final class BrowserPage: PagePort {
         callers.finish(number, answer)
     }
 
-    /// The maximum length of a title in characters. Longer titles are truncated.
+    /// The maximum length of a title, in characters. Longer titles are truncated.
     private static let titleLength = 500
 
-    /// Stores the title of the page, or only the beginning of a long title.
+    /// Stores the page's title, truncated if it is too long.
     ///
     /// - Parameter json: A JSON string. Any other value is ignored.
     func titleChanged(_ json: Bytes) {
@@ -89,7 +89,7 @@ final class BrowserPage: PagePort {
         storedTitle.withLock { $0 = title.isEmpty ? nil : String(title.prefix(BrowserPage.titleLength)) }
     }
 
-    /// Fails the waiting callers after the connection has ended.
+    /// Called after the connection has ended. Fails the waiting callers.
     func disconnected() {
         callers.failAll(isLast: true)
     }

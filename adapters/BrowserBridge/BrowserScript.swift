@@ -1,11 +1,11 @@
 import JSBridge
 import SignalboxCore
 
-/// The script that gives a page its bridge. It consists of bridge.js, wrapped by browser.js.
+/// Builds the script that gives a page its bridge: bridge.js wrapped by browser.js.
 enum BrowserScript {
-    /// The minimum lifetime of a connection that resets the back-off, in milliseconds.
+    /// How long a connection must last to reset the reconnection delay, in milliseconds.
     private static let lasting = 2_000
-    /// The maximum first back-off before a page reconnects, in milliseconds.
+    /// The maximum delay before the first attempt to reconnect, in milliseconds.
     private static let firstWait = 250
 
     static func text(for configuration: BrowserConfiguration) -> [UInt8] {
@@ -26,13 +26,13 @@ enum BrowserScript {
     private static func milliseconds(_ duration: Duration) -> Int { Int(duration / .milliseconds(1)) }
 }
 
-/// Inserts the script of the bridge into a page, before any other script.
+/// Inserts the bridge script into a page, before any other script.
 enum ScriptTag {
     private static let tag = Array("<script src=\"\(BrowserConfiguration.scriptPath)\"></script>".utf8)
 
-    /// Returns the page with the tag as the first element of its head.
+    /// Returns the page with the script tag as the first element of its head.
     ///
-    /// Up to that point, a parser has met only white space, comments, a document type and the tags `html` and `head`
+    /// Before that point, a parser sees only white space, comments, a document type, and the tags `html` and `head`
     /// (HTML, 13.2.6.4.1 to 13.2.6.4.4). If the page has no head tag, the inserted tag starts the head.
     static func added(to page: [UInt8]) -> [UInt8] {
         let offset = page.withUnsafeBytes { HTMLPrologue($0).end }
@@ -40,10 +40,10 @@ enum ScriptTag {
     }
 }
 
-/// The part of a page before the first element of its head. Each byte is read only once.
+/// Finds where the first element of the head starts. Each byte is read only once.
 struct HTMLPrologue {
     private let page: UnsafeRawBufferPointer
-    /// The offset of the first element of the head, or the offset at which to insert one.
+    /// The offset of the head's first element, or the offset at which to insert one.
     private(set) var end = 0
 
     init(_ page: UnsafeRawBufferPointer) {
@@ -52,7 +52,7 @@ struct HTMLPrologue {
         while skipped() {}
     }
 
-    // This skips one item that may precede the elements of the head. The tag of the head itself is the last such item.
+    // Skips one item that may precede the elements of the head. The head tag is the last such item.
     private mutating func skipped() -> Bool {
         let start = end
         while end < page.count, HTMLPrologue.isSpace(page[end]) { end += 1 }
@@ -76,7 +76,7 @@ struct HTMLPrologue {
     }
 
     private mutating func skip(pastComment start: Int) -> Bool {
-        // The texts `<!-->` and `<!--->` are complete comments (HTML, 13.2.5.43).
+        // `<!-->` and `<!--->` are complete comments (HTML, 13.2.5.43).
         for whole in ["<!-->", "<!--->"] where has(whole, at: start) {
             end = start + whole.utf8.count
             return true
@@ -92,7 +92,7 @@ struct HTMLPrologue {
         return false
     }
 
-    // A quoted attribute value may contain a `>` (HTML, 13.2.5.32 to 13.2.5.39).
+    // A quoted attribute value can contain `>` (HTML, 13.2.5.32 to 13.2.5.39).
     private enum TagState {
         case beforeName, name, afterName, beforeValue, unquoted
         case quoted(UInt8)

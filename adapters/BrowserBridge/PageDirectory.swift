@@ -3,7 +3,7 @@ import SignalboxCore
 import Synchronization
 import WebSocketChat
 
-/// The connected pages, in the order in which they connected. The directory is safe to use from any thread.
+/// Holds the connected pages, in the order in which they connected. Safe to use from any thread.
 final class PageDirectory: Sendable {
     private struct State {
         var pages: [ObjectIdentifier: (serial: UInt64, page: OpenPage)] = [:]
@@ -17,9 +17,9 @@ final class PageDirectory: Sendable {
         self.configuration = configuration
     }
 
-    /// Returns the page of a connection. The first call for a connection creates the page.
+    /// Returns the page for a connection, creating it on the first call.
     ///
-    /// - Parameter origin: The origin that the server has given to the connection.
+    /// - Parameter origin: The origin that the server assigned to the connection.
     func page(of chat: ChatConnection, _ origin: Origin) -> OpenPage {
         state.withLock { state in
             // The page retains the connection, so the identifier stays unique.
@@ -37,7 +37,7 @@ final class PageDirectory: Sendable {
         page?.page.page.disconnected()
     }
 
-    /// Removes every page. The engine calls this method after a run has ended.
+    /// Removes every page. Called after a run has ended.
     func closeAll() {
         let pages = state.withLock { state in
             defer { state.pages = [:] }
@@ -51,15 +51,15 @@ final class PageDirectory: Sendable {
     }
 }
 
-/// A connected page, with its program handle and its origin.
+/// A connected page, with the handle that programs use and its origin.
 final class OpenPage: Sendable {
     let page: BrowserPage
     let handle: PageHandle
     let origin: Origin
 
-    /// Creates the page of a connection.
+    /// Creates the page for a connection.
     ///
-    /// - Parameter connected: The origin of any arrival of the connection.
+    /// - Parameter connected: The origin of any arrival from the connection.
     init(_ chat: ChatConnection, _ connected: Origin, _ configuration: BrowserConfiguration) {
         page = BrowserPage(chat, configuration)
         handle = PageHandle(port: page)

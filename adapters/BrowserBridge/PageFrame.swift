@@ -2,35 +2,35 @@ import AdapterSupport
 import JSBridge
 import SignalboxCore
 
-/// A message from browser.js, which is a header line followed by JSON.
+/// A message from browser.js: a header line followed by JSON.
 ///
-/// Any program that has the token can send anything, so a message in another form must only cause an error.
+/// Any program that has the token can send anything, so a malformed message must cause nothing worse than an error.
 struct PageFrame: Equatable {
     /// The kind of message.
     enum Kind: Equatable {
-        /// An action. If `handler` is present, it is the name of the handler as JSON from the page. If not, the JSON is
-        /// a standard envelope. `timeout` is in milliseconds from receipt, or 0 for none.
+        /// An action. If `handler` is present, it is the handler's name as JSON, written by the page. Otherwise, the
+        /// JSON that follows is a standard envelope. `timeout` is in milliseconds from receipt; 0 means no timeout.
         case call(number: UInt64, timeout: UInt64, handler: Range<Int>?)
         /// An action that is too large. Only its beginning follows.
         case large(number: UInt64)
-        /// The answer to the program's call with this number.
+        /// The page's answer to the program's call with this number.
         case answer(number: UInt64, PageAnswerKind)
-        /// A change of the document's title.
+        /// The document's title has changed.
         case title
     }
 
     /// The maximum length of the header line, in bytes.
     static let longestLine = 1_024
-    /// The largest number that JavaScript represents exactly together with all smaller ones.
+    /// The largest number up to which JavaScript represents every integer exactly.
     private static let largestNumber: UInt64 = 1 << 53
 
     let kind: Kind
-    /// The range of the JSON in the message. It is empty if the message has no JSON.
+    /// The range of the JSON in the message. Empty if there is no JSON.
     let json: Range<Int>
 
     /// Parses the header line.
     ///
-    /// - Throws: `invalidSyntax` if the header line has none of these forms.
+    /// - Throws: `invalidSyntax` if the header line is malformed.
     init(_ message: UnsafeRawBufferPointer) throws(BodyError) {
         let end = message.prefix(PageFrame.longestLine).firstIndex(of: UInt8(ascii: "\n"))
         guard end != nil || message.count <= PageFrame.longestLine else {
@@ -46,7 +46,7 @@ struct PageFrame: Equatable {
         BodyError(.invalidSyntax, offset: 0, detail: "\(found) than browser.js writes")
     }
 
-    // There are at most four fields, because the name of a handler may contain spaces.
+    // There are at most four fields, because a handler's name may contain spaces.
     private static func fields(in message: UnsafeRawBufferPointer, before end: Int) -> [Range<Int>] {
         var fields: [Range<Int>] = []
         var start = 0
@@ -86,9 +86,9 @@ struct PageFrame: Equatable {
     }
 }
 
-/// The messages to browser.js, which are a header line followed by JSON.
+/// Encodes messages to browser.js: a header line followed by JSON.
 enum ProgramFrame {
-    /// Returns the outcome of a call that a page made.
+    /// Returns the message that reports the outcome of a page's call.
     static func outcome(_ number: UInt64, _ outcome: Outcome) -> [UInt8] {
         guard case .handled(let reply) = outcome else {
             return refusal(number, ErrorReply(outcome, to: "page"))
@@ -101,7 +101,7 @@ enum ProgramFrame {
         return frame
     }
 
-    /// Returns the answer to a call that a page made, if the call was handled but its reply cannot be sent.
+    /// Returns the answer to a page's call that was handled, but whose reply cannot be sent.
     static func unsent(_ number: UInt64, _ refusal: SendRefused) -> [UInt8] {
         let detail = "the reply cannot be sent to the page: \(refusal)"
         return frame("refuse \(number)", list: [.some("threw"), detail, nil, "failed"])
@@ -116,9 +116,9 @@ enum ProgramFrame {
         return Array("\(line)\n[\(items.joined(separator: ","))]".utf8)
     }
 
-    /// Returns a message from the program.
+    /// Returns a message from the program to the page.
     ///
-    /// - Parameter number: The number for the answer of the page, or 0 if no answer is expected.
+    /// - Parameter number: The number that the page's answer refers to, or 0 if no answer is expected.
     static func message(_ number: UInt64, _ action: ActionName, _ id: ActionID?, _ body: Bytes) -> [UInt8] {
         var text = JSONText()
         text.append(literal: "message \(number) \(action.text)\n")
@@ -130,9 +130,9 @@ enum ProgramFrame {
 }
 
 extension Bytes {
-    /// Returns a part of the bytes that shares their memory.
+    /// Returns the bytes in the given range, without copying them.
     ///
-    /// - Precondition: The range is within the bytes.
+    /// - Precondition: The range is within bounds.
     func part(_ range: Range<Int>) -> Bytes {
         precondition(range.upperBound <= count, "a part must lie within its whole")
         return Bytes(storage: storage, start: start + UInt32(range.lowerBound), length: UInt32(range.count))

@@ -7,16 +7,18 @@ import WebSocketChat
 
 /// An intake between the server and the supervisor.
 ///
-/// It submits the calls of pages as arrivals, and handles all other messages itself. Only the server's thread calls it.
+/// It submits the pages' calls as arrivals and handles all other messages itself. Only the server's thread calls it.
 final class PageIntake: Intake {
     private struct State: ~Copyable {
         var batch: PageBatch
         var settlements: PageSettlements?
-        /// The latest name of a handler, as JSON from the page, with its envelope. This is a cache of one entry.
+        /// The name of the most recent handler, as JSON from the page, and its envelope. This is a cache with a single
+        /// entry.
         var handler: (json: [UInt8], envelope: Envelope)?
     }
 
-    /// The result of reading a message: it is submitted with the batch, already handled, or the end of its connection.
+    /// What to do after reading a message: submit it with the batch, skip it because it is already handled, or end its
+    /// connection.
     private enum MessageKind { case call, handled, ended }
 
     private let intake: any Intake
@@ -74,7 +76,8 @@ final class PageIntake: Intake {
         return (settlements, sorted)
     }
 
-    // A message may be handled twice, because all messages after the first call that is not taken are submitted again.
+    // A message can be handled twice. When the supervisor does not take a call, that call and all messages after it are
+    // submitted again.
     private func read(
         _ arrival: Arrival,
         _ open: OpenPage,
@@ -161,24 +164,24 @@ final class PageIntake: Intake {
     }
 }
 
-/// A batch of the server's messages, split into calls to submit and messages that are handled here. Both keep their
-/// order.
+/// A batch of messages from the server, divided into calls to submit and messages that are handled here. Both keep
+/// their order.
 struct SortedMessages {
     var calls: [Arrival] = []
-    /// The index of each call in the batch.
+    /// The position of each call in the batch.
     var indices: [Int] = []
-    /// The indices of the other messages in the batch, with the connection that each one ends, if any.
+    /// The positions of the other messages in the batch. A message that ends its connection also names that connection.
     var others: [(index: Int, ended: ChatConnection?)] = []
 }
 
-/// The unsettled calls of pages. They are safe to use from any thread.
+/// Holds the pages' unsettled calls. Safe to use from any thread.
 final class PageSettlements: SettlementSink {
     private struct Call {
         let page: BrowserPage
         let number: UInt64
     }
 
-    /// The sink of the server, which counts the unsettled messages of each connection.
+    /// The server's sink, which counts each connection's unsettled messages.
     let server: any SettlementSink
     private let calls = Mutex<[UInt64: Call]>([:])
 
@@ -188,7 +191,7 @@ final class PageSettlements: SettlementSink {
 
     /// Stores a call before its arrival is submitted.
     ///
-    /// - Parameter token: The token of the server, which is unique among unsettled messages.
+    /// - Parameter token: The server's token, which is unique among unsettled messages.
     func expect(_ token: UInt64, _ number: UInt64, of page: BrowserPage) {
         calls.withLock { $0[token] = Call(page: page, number: number) }
     }
@@ -204,7 +207,7 @@ final class PageSettlements: SettlementSink {
 
     func settle(_ token: UInt64, _ outcome: Outcome) {
         let call = calls.withLock { $0.removeValue(forKey: token) }
-        // The outcome is sent first, because the server may close the connection after the last outcome.
+        // Send the outcome first, because the server may close the connection after the last outcome.
         call?.page.settle(call?.number ?? 0, outcome)
         server.settle(token, outcome)
     }

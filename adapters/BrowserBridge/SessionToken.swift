@@ -2,20 +2,20 @@ import AdapterSupport
 import JSBridge
 import SignalboxCore
 
-/// The token of a page, as written in a URL and in a subprotocol, which is base64url without padding (RFC 4648, 5).
+/// A page's token, as written in a URL and in a subprotocol: base64url without padding (RFC 4648, 5).
 enum SessionToken {
     /// The valid lengths of a token, in bytes. A longer token would not fit into a subprotocol.
     static let lengths = 16...73
 
-    /// Returns 128 bits from the system's random number generator, encoded.
+    /// Returns 128 bits from the system's random number generator, encoded as a token.
     static func random() -> String {
         var generator = SystemRandomNumberGenerator()
         return base64URL((0..<16).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
     }
 
-    /// Reads a token from its source on a separate thread, because file access may block.
+    /// Reads a configured token on a separate thread, because file access may block.
     ///
-    /// - Throws: `secretUnavailable`, `noResources`, or `invalidConfiguration` if the length is invalid.
+    /// - Throws: `secretUnavailable` or `noResources`, or `invalidConfiguration` if the token's length is invalid.
     static func read(_ token: Secret, source: SourceName) async throws(BrowserBridgeError) -> String {
         let reading: Result<String, SecretUnavailable>
         do throws(SystemResourceError) {

@@ -6,11 +6,11 @@
 (function (settings, bridge) {
 'use strict';
 const { defineProperties, getOwnPropertyDescriptor, getOwnPropertyDescriptors, getPrototypeOf, hasOwn } = Object;
-// An element with this id is `globalThis.signalbox` too, but not an own property.
+// An element with this id is also visible as `globalThis.signalbox`, but it is not an own property.
 if (hasOwn(globalThis, 'signalbox')) return;
-// These are read once, as a page may change its globals and prototypes later. Members come from the prototypes: a named
-// element shadows any member of `document` (HTML, 3.1.6). On `window` it answers only names that neither the object nor
-// its prototypes have (7.2.2.3), such as `signalbox`, `webkit` and `then`.
+// Read once, because a page may change its globals and prototypes later. Members are taken from the prototypes, because
+// a named element shadows any member of `document` (HTML, 3.1.6). On `window`, named elements shadow only names that
+// neither the object nor its prototypes have (7.2.2.3), such as `signalbox`, `webkit` and `then`.
 const { CloseEvent, Document, Element, EventTarget, History, HTMLScriptElement, MessageEvent, MutationObserver } = globalThis;
 const { RegExp, Storage, String, TextEncoder, Uint8Array, URL, WebSocket } = globalThis;
 const { console, document, history, location, performance } = globalThis;
@@ -43,18 +43,18 @@ const log = console.warn.bind(console);
 const warn = (text) => log('signalbox: ' + text);
 // Copies the prototype's methods onto the object, so that later changes to the prototype do not reach it.
 const fixed = (made) => defineProperties(made, getOwnPropertyDescriptors(getPrototypeOf(made)));
-// A framed page cannot tell which site embeds it, so it gets no connection.
+// A framed page cannot tell which site embeds it, so it may not connect.
 const isFramed = globalThis.top !== globalThis;
 const endpoint = findServer();
 const storageKey = 'signalbox:' + endpoint;
 const storage = openStorage();
 
-// The calls to be sent, as a linked list of { number, head, isWhole, name, json, since, due, next }.
+// Calls that have not been sent yet, as a linked list of { number, head, isWhole, name, json, since, due, next }.
 let first, final;
 let waiting = 0;
-// The numbers of calls without an outcome.
+// The numbers of calls that have no outcome yet.
 const pending = fixed(new Set());
-// The program's calls without an answer. Each belongs to one connection.
+// Calls from the program that the page has not answered yet. Each belongs to one connection.
 const unanswered = fixed(new Map());
 let lastQuestion = 0;
 const refused = fixed(new Set());
@@ -69,8 +69,8 @@ let expiring;
 let sentTitle;
 let hasWarned = false;
 
-// Resolves the script's `src` against the page's URL. `<base>` is ignored, because injected markup could redirect the
-// token with it. A module has no `currentScript`, and an inline script no `src`.
+// Resolves the script's `src` against the page's URL. It ignores `<base>`, because injected markup could use that to
+// redirect the token. A module has no `currentScript`, and an inline script has no `src`.
 function findServer() {
   const script = getter(Document, 'currentScript')(document);
   const source = script instanceof HTMLScriptElement ? method(Element.prototype.getAttribute)(script, 'src') : null;
@@ -87,7 +87,7 @@ function openStorage() {
   try { return globalThis.sessionStorage; } catch { return undefined; }
 }
 
-// Removes every token, even if the page does not use it, as scripts and the browser's history can read the address.
+// Removes every token from the address, used or not, because scripts and the browser's history can read the address.
 function cutFromAddress() {
   let { hash } = location, found, cut;
   while ((found = execute(/(?:^#|&)signalbox=([\w-]+)(?=&|$)/, hash))) {
@@ -100,7 +100,7 @@ function cutFromAddress() {
   return cut;
 }
 
-// Returns whether the address had a token.
+// Returns whether the address contained a token.
 function takeToken() {
   const cut = cutFromAddress();
   if (!endpoint) return false;
@@ -131,7 +131,7 @@ function connect() {
   listen(current, 'close', (event) => lost(codeOf(event)));
 }
 
-// Returns an iterable of two strings that does not depend on `Array.prototype`.
+// Returns an iterable of the two strings that does not depend on `Array.prototype`.
 function both(one, other) {
   return {
     __proto__: null,
@@ -156,7 +156,7 @@ function lost(code) {
   socket = undefined;
   isOpen = false;
   unanswered.clear();
-  // 1000 means that the program closed the page, 1001 that it is stopping and has sent all outcomes.
+  // 1000 means that the program closed the page. 1001 means that the program is stopping and has sent all outcomes.
   if (code === 1000) return end();
   pending.forEach((number) => {
     pending.delete(number);
@@ -193,7 +193,7 @@ function post(handler, json, number, timeout) {
   const head = (isWhole ? 'call ' : 'large ') + number;
   if (!isWhole) json = slice(json, 0, settings.limit / 3);
   const since = now();
-  // The name of an action is never longer.
+  // No action has a longer name.
   const name = handler === null ? '' : ' ' + stringify(slice(handler, 0, 100));
   const call = { number, head, isWhole, name, json, since, due: timeout && since + timeout, next: undefined };
   if (final) final.next = call;
@@ -212,7 +212,7 @@ function takeFirst() {
   return call;
 }
 
-// A rejection that throws must not block the calls behind it, nor keep a timer from being set.
+// If rejecting one call throws, the calls behind it must still be processed and the timer must still be set.
 function refuse(number, code, message, path, outcome) {
   try {
     page.refuse(number, code, message, path, outcome);
@@ -221,7 +221,7 @@ function refuse(number, code, message, path, outcome) {
   }
 }
 
-// Uses a timer, so that a page which calls again immediately does not block its own thread.
+// Uses a timer, so that a page calling again immediately does not block its own thread.
 function refuseSoon(number) {
   refused.add(number);
   if (refused.size > 1) return;
@@ -231,7 +231,7 @@ function refuseSoon(number) {
   }), 0);
 }
 
-// Sends only what the program reads, so that answers to its calls get through in between.
+// Sends only as much as the program reads, so that answers to the program's calls get through in between.
 function pump() {
   while (isOpen && first && pending.size < settings.inFlight) {
     const { number, head, isWhole, name, json, due } = takeFirst();
@@ -246,7 +246,7 @@ function pump() {
   }
 }
 
-// Bounds how long a call waits for a connection.
+// Limits how long a call waits for a connection.
 function expire() {
   if (isOpen || expiring !== undefined) return;
   while (first) {
@@ -273,7 +273,7 @@ function problem() {
 
 // MARK: The program's messages
 
-// Replaces `split`, which looks up `String.prototype[Symbol.split]` in each call.
+// Replaces `split`, which looks up `String.prototype[Symbol.split]` on every call.
 function wordAt(line, start) {
   const end = indexOf(line, ' ', start);
   return slice(line, start, end < 0 ? line.length : end);
@@ -309,7 +309,7 @@ function deliver(from, number, action, rest) {
 function answer(question, kind, text) {
   const found = unanswered.get(question);
   unanswered.delete(question);
-  // Another connection does not know the number.
+  // Other connections do not know this number.
   if (!found || found.from !== socket || !isOpen) return;
   let json = kind === 'returned' || text === undefined ? text : stringify(text);
   if (json !== undefined && isLarge(json)) {
@@ -324,7 +324,7 @@ function sendTitle() {
   if (!isOpen || title === sentTitle) return;
   sentTitle = title;
   let end = 0;
-  // The title is cut between code points, because half of a surrogate pair is not well-formed text.
+  // Cut the title between code points, because half of a surrogate pair is not well-formed text.
   for (let count = 0; count < 500 && end < title.length; count += 1) end += codePointAt(title, end) > 0xffff ? 2 : 1;
   send(socket, 'title\n' + stringify(slice(title, 0, end)));
 }

@@ -2,14 +2,15 @@ public import SignalboxCore
 
 /// The error thrown when a WebSocket source cannot be set up or cannot continue.
 ///
-/// Neither the code nor the text of the error ever contains a secret, so an error can be logged as it is.
+/// Use ``code`` to handle the error in a program; ``detail`` is a human-readable explanation. Neither ever contains a
+/// secret, so you can log the error as is.
 public struct WebSocketChatError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The kinds of error. Later versions may add more.
+    /// The kind of error. Later versions may add more kinds.
     public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
         /// The name used in logs, such as `invalidURL`.
         public let rawValue: String
 
-        /// Creates a code by its name.
+        /// Creates a code with the given name.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
@@ -18,7 +19,7 @@ public struct WebSocketChatError: Error, Sendable, Hashable, CustomStringConvert
         public static let invalidURL = Code(rawValue: "invalidURL")
         /// A configuration value is out of range, or two values conflict.
         public static let invalidConfiguration = Code(rawValue: "invalidConfiguration")
-        /// A token could not be read from its source.
+        /// A token could not be read.
         public static let secretUnavailable = Code(rawValue: "secretUnavailable")
         /// The source is already running.
         public static let alreadyRunning = Code(rawValue: "alreadyRunning")
@@ -26,7 +27,8 @@ public struct WebSocketChatError: Error, Sendable, Hashable, CustomStringConvert
         public static let notConnected = Code(rawValue: "notConnected")
         /// The connection ended abnormally, and the configuration disables reconnection.
         public static let ended = Code(rawValue: "ended")
-        /// The server cannot listen: the port is in use, the address is not local, or the certificate is unusable.
+        /// The server cannot listen because the port is in use, the address is not local, or the certificate is
+        /// unusable.
         public static let notListening = Code(rawValue: "notListening")
         /// The system could not provide a thread, a descriptor or memory.
         public static let noResources = Code(rawValue: "noResources")
@@ -37,9 +39,9 @@ public struct WebSocketChatError: Error, Sendable, Hashable, CustomStringConvert
 
     /// The kind of error.
     public let code: Code
-    /// The source that the error concerns, if it is known.
+    /// The source that the error is about, if known.
     public let source: SourceName?
-    /// A sentence that states the problem and the remedy.
+    /// A sentence that states the problem and how to fix it.
     public let detail: String
     /// How the connection ended, for `notConnected` and `ended`.
     package private(set) var disconnectReason: WebSocketDisconnectReason?
@@ -66,7 +68,7 @@ public struct WebSocketChatError: Error, Sendable, Hashable, CustomStringConvert
         return error
     }
 
-    /// The name of the source, if it is known, followed by the detail.
+    /// The name of the source, if known, followed by the detail.
     public var description: String {
         guard let source else { return detail }
         return "source \(source): \(detail)"
@@ -77,8 +79,8 @@ public struct WebSocketChatError: Error, Sendable, Hashable, CustomStringConvert
 enum UntrustedText {
     private static let limit = 128
 
-    /// Returns the text in quotes. Characters that are invisible or change the direction of the text are escaped, and
-    /// long text is truncated.
+    /// Returns the text in quotes. Characters that are invisible or change the text's direction are escaped, and long
+    /// text is truncated.
     static func quoted(_ text: String) -> String {
         var shown = "\""
         for scalar in text.unicodeScalars.prefix(limit) {

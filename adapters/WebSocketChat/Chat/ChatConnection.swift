@@ -2,17 +2,17 @@ import AdapterSupport
 public import SignalboxCore
 import SignalboxRoutes
 
-/// One WebSocket connection, to which a program can send messages.
+/// A WebSocket connection that a program can send messages to.
 ///
 /// Inside a plugin, `context.chat` is the connection that the message arrived on. Use it to send further messages to
-/// the same peer, or give the connection a tag, so that ``broadcast(_:_:to:)`` reaches it together with all others that
-/// have the tag.
+/// the same peer, or give the connection a tag. ``broadcast(_:_:to:)`` sends a message to all connections that have the
+/// same tag.
 ///
 /// This type is safe to use from any thread.
 public final class ChatConnection: Sender {
-    /// The identifier of the connection, which is never reused within the process.
+    /// The connection's identifier. It is never reused within the process.
     public let id: String
-    /// The principal that the client's token identifies. It is `nil` for feeds, and if the server has no principals.
+    /// The principal identified by the client's token. It is `nil` for feeds, and for servers without principals.
     public let principal: String?
     let number: ConnectionID
     private let hub: ChatHub
@@ -26,30 +26,33 @@ public final class ChatConnection: Sender {
 
     /// Sends a standard envelope. This method never blocks.
     ///
-    /// - Throws: `closed` if the connection has ended, `full` if the peer reads too slowly (a server then closes the
-    ///   connection with 1013), `tooLarge` if the message could never fit, `invalid` if the body is not UTF-8.
+    /// - Throws:
+    ///   - `closed` if the connection has ended.
+    ///   - `full` if the peer reads too slowly. A server then closes the connection with 1013.
+    ///   - `tooLarge` if the message could never fit.
+    ///   - `invalid` if the body is not UTF-8.
     public func send(_ action: ActionName, id: ActionID?, body: Bytes) throws(SendRefused) {
         guard body.isUTF8 else { throw .invalid }
         try hub.send(AnswerWriter.envelope(action, id: id, body: body), .text, to: number)
     }
 
-    /// Sends a text message unchanged, for peers that do not use envelopes.
+    /// Sends a text message as is, for peers that do not use envelopes.
     ///
-    /// - Throws: `closed`, `full` and `tooLarge`, as for ``send(_:id:body:)``.
+    /// - Throws: `closed`, `full` or `tooLarge`, as for ``send(_:id:body:)``.
     public func send(text: String) throws(SendRefused) {
         try hub.send(Array(text.utf8), .text, to: number)
     }
 
-    /// Sends a binary message unchanged.
+    /// Sends a binary message as is.
     ///
-    /// - Throws: `closed`, `full` and `tooLarge`, as for ``send(_:id:body:)``.
+    /// - Throws: `closed`, `full` or `tooLarge`, as for ``send(_:id:body:)``.
     public func send(binary: Bytes) throws(SendRefused) {
         try hub.send(binary.withUnsafeBytes { Array($0) }, .binary, to: number)
     }
 
     /// Sends a text message given as bytes.
     ///
-    /// - Throws: `closed`, `full` and `tooLarge`, as for ``send(_:id:body:)``, and `invalid` if the message is not
+    /// - Throws: `closed`, `full` or `tooLarge`, as for ``send(_:id:body:)``, and `invalid` if the message is not
     ///   UTF-8.
     package func send(utf8 message: [UInt8]) throws(SendRefused) {
         guard message.withUnsafeBytes({ UTF8Stream.isText($0) }) else { throw .invalid }
@@ -60,64 +63,64 @@ public final class ChatConnection: Sender {
         try hub.send(frame, .text, to: number)
     }
 
-    /// Adds a tag of 1 to 128 bytes to the connection, which loses all its tags when it ends.
+    /// Adds a tag to the connection. The tag must be 1 to 128 bytes long. A connection loses all its tags when it ends.
     ///
     /// - Returns: `true` if the connection now has the tag, and `false` if it has ended or has reached its limit of
     ///   tags.
     @discardableResult
     public func join(_ tag: String) -> Bool { hub.join(tag, number) }
 
-    /// Removes a tag. This method does nothing if the connection does not have the tag.
+    /// Removes a tag. Does nothing if the connection does not have the tag.
     public func leave(_ tag: String) { hub.leave(tag, number) }
 
     /// The tags of the connection, in no particular order.
     public var tags: [String] { hub.tags(of: number) }
 
-    /// Sends a standard envelope to every connection of the source that has the tag, including this one if it has the
-    /// tag.
+    /// Sends a standard envelope to all of the source's connections that have the tag. This connection is included if
+    /// it has the tag.
     ///
-    /// This method never blocks. If the source is a server, it closes the connections that read too slowly with 1013,
-    /// while all others still receive the envelope.
+    /// This method never blocks. If the source is a server, it closes any connection that reads too slowly with 1013.
+    /// All other connections still receive the envelope.
     @discardableResult
     public func broadcast(_ action: ActionName, _ body: Bytes, to tag: String) -> BroadcastReport {
         hub.broadcast(action, body, to: tag)
     }
 
-    /// Closes the connection with 1000 after all messages that were sent before.
+    /// Closes the connection with 1000, after sending all earlier messages.
     public func close() { hub.close(number, .normal, reason: "") }
 }
 
 extension ActionContext {
-    /// The connection that the action arrived on, or `nil` if its source is not a chat source.
+    /// The connection that the action arrived on, or `nil` if the action does not come from a chat source.
     public var chat: ChatConnection? { sender as? ChatConnection }
 }
 
 /// The result of a broadcast.
 public struct BroadcastReport: Sendable, Hashable {
-    /// The number of connections that the message was queued for.
+    /// The number of connections for which the message was queued.
     public internal(set) var sent = 0
-    /// The number of connections that did not accept the message, because they had ended or read too slowly.
+    /// The number of connections that did not accept the message because they had ended or read too slowly.
     ///
-    /// If the body is not UTF-8 or is too large, this is the number of all connections with the tag.
+    /// If the body is too large or is not UTF-8, this is the number of all connections with the tag.
     public internal(set) var refused = 0
 }
 
 extension ActionName {
-    /// The action that a source submits when a connection opens, before the first message of the connection.
+    /// The action that a source submits when a connection opens, before the connection's first message.
     ///
-    /// The body is an object with `connection`, `peer` and, if present, `principal`, `origin` and `subprotocol`. A peer
+    /// The body is an object with `connection`, `peer` and, if present, `principal`, `origin` and `subprotocol`. Peers
     /// cannot send this action.
     public static let chatConnected = ActionName.own("connected")
-    /// The action that a source submits when a connection ends, after the last message of the connection.
+    /// The action that a source submits when a connection ends, after the connection's last message.
     ///
-    /// The body is that of ``chatConnected`` with the additional members `reason` and, if there is one, `code` (RFC
-    /// 6455, 7.4). A peer cannot send this action.
+    /// The body has the same members as ``chatConnected``, plus `reason` and, if there is one, `code` (RFC 6455, 7.4).
+    /// Peers cannot send this action.
     public static let chatClosed = ActionName.own("closed")
 }
 
 /// Encodes the bodies of ``ActionName/chatConnected`` and ``ActionName/chatClosed``.
 enum ConnectionEventBody {
-    /// - Parameter end: The reason for the end, or `nil` if the connection has opened.
+    /// - Parameter end: Why the connection ended, or `nil` if it has just opened.
     static func of(_ chat: ChatConnection, _ facts: ChatFacts, end: DisconnectReason? = nil) -> [UInt8] {
         var object = JSONObject()
         object.add("connection", chat.id)

@@ -1,19 +1,18 @@
 public import SignalboxCore
 public import SignalboxRoutes
 
-/// The facts that a WebSocket source knows about the origin of a message.
+/// What a WebSocket source knows about the origin of a message.
 ///
-/// The encoded form contains all public facts except those that are absent. It contains the origin in the form that
-/// browsers send.
+/// The encoded form contains every public fact that is present. The origin is encoded the way browsers send it.
 public struct ChatFacts: OriginFacts {
     /// The kind `chat`.
     public static let kind = "chat"
 
     /// The source's role in the connection.
     public enum Role: String, Sendable, Hashable, Encodable {
-        /// The source connected to a server and receives the server's messages.
+        /// The source connected to a server and receives messages from it.
         case feed
-        /// The source accepted a client's connection.
+        /// The source accepted a connection from a client.
         case server
     }
 
@@ -22,20 +21,21 @@ public struct ChatFacts: OriginFacts {
 
     /// The source's role in the connection.
     public let role: Role
-    /// The numeric address of the client or, for a feed, the `host:port` of the server.
+    /// The peer's address. For a server, this is the client's numeric address; for a feed, it is the `host:port` of the
+    /// server.
     public let peer: String
-    /// The origin of the page whose browser connected.
+    /// The origin of the page that opened the connection.
     ///
     /// It is `nil` for feeds, and if the `Origin` header is absent or names no origin. Programs other than browsers can
     /// send any origin, so the origin alone proves nothing about them.
     public let origin: WebOrigin?
-    /// The principal that the client's token identifies. It is `nil` for feeds, and if the server has no principals.
+    /// The principal identified by the client's token. It is `nil` for feeds, and for servers without principals.
     public let principal: String?
     /// The negotiated subprotocol, if any.
     public internal(set) var subprotocol: String?
     /// Whether the connection is encrypted.
     public let tls: Bool
-    /// Whether the origin is that of the server's own pages, as given by the configured host and the port.
+    /// Whether the origin is that of the server's own pages, which follows from the configured host and the port.
     package let isOwnPage: Bool
 
     package init(
@@ -58,43 +58,44 @@ public struct ChatFacts: OriginFacts {
 }
 
 extension AccessRule {
-    /// Permits messages of clients that presented this principal's token.
+    /// A rule that permits messages from clients that presented the given principal's token.
     ///
     /// - Parameters:
     ///   - principal: The principal's name in the server's configuration.
-    ///   - source: The required source, or `nil` for every chat server.
+    ///   - source: The required source, or `nil` for any chat server.
     public static func chat(principal: String, source: SourceName? = nil) -> AccessRule {
         chat("chat of principal \(principal)", source) { $0.role == .server && $0.principal == principal }
     }
 
-    /// Permits messages of clients that presented any principal's token, or of clients that presented none.
+    /// A rule that permits messages from clients depending on whether they presented a principal's token.
     ///
     /// - Parameters:
-    /// - authenticated: `true` permits only clients with a principal, `false` only clients without one.
-    ///   - source: The required source, or `nil` for every chat server.
+    ///   - authenticated: `true` to permit only clients with a principal; `false` to permit only clients without one.
+    ///   - source: The required source, or `nil` for any chat server.
     public static func chat(authenticated: Bool, source: SourceName? = nil) -> AccessRule {
         chat(authenticated ? "chat with a principal" : "chat without a principal", source) {
             $0.role == .server && ($0.principal != nil) == authenticated
         }
     }
 
-    /// Permits messages of clients whose `Origin` header is exactly this one.
+    /// A rule that permits messages from clients whose `Origin` header is exactly the given origin.
     ///
-    /// Only browsers are certain to send their true origin. Other programs can send any, so require a principal too
-    /// where that matters.
+    /// Only browsers can be trusted to send their true origin; other programs can send any origin. Where that matters,
+    /// require a principal as well.
     ///
     /// - Parameters:
     ///   - origin: The origin, such as `try WebOrigin("https://app.example")`.
-    ///   - source: The required source, or `nil` for every chat server.
+    ///   - source: The required source, or `nil` for any chat server.
     public static func chat(origin: WebOrigin, source: SourceName? = nil) -> AccessRule {
         chat("chat of \(origin)", source) { $0.role == .server && $0.origin == origin }
     }
 
-    /// Permits messages of servers that feeds connect to.
+    /// A rule that permits messages from the servers that feeds connect to.
     ///
     /// - Parameters:
-    /// - tls: `true` permits only encrypted connections, `false` only unencrypted ones, and `nil` both.
-    ///   - source: The required source, or `nil` for every feed.
+    ///   - tls: `true` to permit only encrypted connections; `false` to permit only unencrypted ones; `nil` to permit
+    ///     both.
+    ///   - source: The required source, or `nil` for any feed.
     public static func feed(tls: Bool? = nil, source: SourceName? = nil) -> AccessRule {
         let description = tls.map { $0 ? "feed over TLS" : "feed without TLS" } ?? "feed"
         return chat(description, source) { $0.role == .feed && (tls == nil || $0.tls == tls) }

@@ -2,18 +2,18 @@ import AdapterSupport
 import SignalboxCore
 import Synchronization
 
-/// The open connections of one source, their tags, and the transport that reaches them.
+/// Holds a source's open connections, their tags, and the transport used to send to them.
 ///
 /// This type is safe to use from any thread, and its methods never block.
 final class ChatHub: Sendable {
     struct Limits: Sendable {
-        /// The initial tags of each connection.
+        /// The tags that each connection starts with.
         var tags: Set<String> = []
         var tagsPerConnection = 32
-        /// The maximum size of one message. A larger message could never fit into the queue of a connection.
+        /// The maximum size of a message. A larger message could never fit into a connection's queue.
         var waitingBytes = 1_048_576
-        /// Whether the source closes a peer that reads too slowly with 1013. If not, it only refuses the excess
-        /// messages.
+        /// Whether the source closes a peer that reads too slowly with 1013. If not, it only refuses the messages that
+        /// do not fit.
         var closesSlowReaders = true
     }
 
@@ -31,12 +31,13 @@ final class ChatHub: Sendable {
         self.limits = limits
     }
 
-    /// The number of connections closed because they read too slowly.
+    /// The number of connections that were closed because they read too slowly.
     var slowReaders: Int { state.withLock { $0.slowReaders } }
 
     // MARK: - Connections
 
-    /// Sets the transport. At the end of a run it becomes `nil`, and sending is then refused with `closed`.
+    /// Sets the transport. At the end of a run, the transport is set to `nil`, and attempts to send then fail with
+    /// `closed`.
     func attach(_ transport: (any FrameSender)?) {
         state.withLock { state in
             state.transport = transport
@@ -96,7 +97,7 @@ final class ChatHub: Sendable {
 
     // MARK: - Sending
 
-    // The maximum number of slow readers to close to make room for one message.
+    // The maximum number of slow readers to close in order to make room for one message.
     private static let attempts = 16
 
     func send(_ message: [UInt8], _ kind: MessageKind, to connection: ConnectionID) throws(SendRefused) {
@@ -111,7 +112,7 @@ final class ChatHub: Sendable {
                 close(slow: connection, transport)
                 throw .full
             case .overloaded(let slowest):
-                // Closing the slowest connection frees its waiting bytes, so others are not affected.
+                // Closing the slowest connection frees its waiting bytes, so the other connections are not affected.
                 guard close(slow: slowest, transport), slowest != connection else { throw .full }
             }
         }

@@ -3,74 +3,75 @@ public import SignalboxCore
 
 /// The configuration of a feed.
 ///
-/// The default values suit a server that sends JSON messages and expects no answers. Set ``openingMessages`` if the
-/// server sends nothing before the client has subscribed, and ``bearer`` if it requires a token. ``WebSocketFeed``
-/// validates the configuration when it is created.
+/// The defaults suit a server that sends JSON messages and expects no answers. If the server sends nothing until the
+/// client subscribes, set ``openingMessages``. If it requires a token, set ``bearer``. ``WebSocketFeed`` validates the
+/// configuration when it is created.
 public struct WebSocketFeedConfiguration: Sendable, Hashable {
-    /// The source that the arrivals belong to.
+    /// The source that arrivals from the feed belong to.
     public var source: SourceName
-    /// The URL of the server.
+    /// The server's URL.
     public var url: WebSocketURL
     /// The subprotocols to offer, most preferred first. The default is to offer none.
     ///
-    /// The list may contain at most 32 distinct tokens with 1,024 bytes in total. If the server agrees to none of them,
-    /// the feed drops the connection, as browsers do.
+    /// There can be at most 32, which must be distinct tokens with a total of at most 1,024 bytes. If the server agrees
+    /// to none of them, the feed drops the connection, as browsers do.
     public var subprotocols: [String] = []
-    /// The `Origin` header, of 1 to 117 bytes without spaces. By default, the request has no such header.
+    /// The `Origin` header, from 1 to 117 bytes without spaces. The default, `nil`, sends no such header.
     public var origin: String?
-    /// Additional request headers. There may be at most 32, and their names must be distinct.
+    /// Additional request headers. There can be at most 32, with distinct names.
     public var headers: [WebSocketHeader] = []
-    /// The token for `Authorization: Bearer`, if any. The feed reads it again for each connection.
+    /// The token for `Authorization: Bearer`, if any. The feed reads it again before each connection.
     public var bearer: Secret?
-    /// The certificates to trust for `wss://`. The default is to trust the authorities of the system.
+    /// The certificates to trust for `wss://`. By default, the feed trusts the system's certificate authorities.
     public var trust = WebSocketTrust.system
     /// The client's own certificate for `wss://`, if any.
     public var identity: WebSocketIdentity?
-    /// The texts to send after each connection opens, such as a subscription. The default is to send none.
+    /// The texts to send as soon as a connection opens, such as a subscription. The default is to send none.
     ///
-    /// The feed sends them in order and before anything else. There may be at most 100, and together they must fit into
+    /// The feed sends them in order, before anything else. There can be at most 100, and together they must fit into
     /// ``waitingBytes``.
     public var openingMessages: [String] = []
     /// How frames are mapped to actions.
     public var frames = WebSocketFrames()
-    /// The limits of one message. The feed closes the connection with 1009 if a message exceeds them.
+    /// The limits for a single message. If a message exceeds them, the feed closes the connection with 1009.
     public var limits = MessageLimits()
-    /// Whether to offer compression (RFC 7692), which the server may decline. The default is `false`, because each
-    /// compressed connection costs about 100 KB.
+    /// Whether to offer compression (RFC 7692). The server may decline it. The default is `false`, because each
+    /// compressed connection uses about 100 KB of memory.
     public var compression = false
-    /// Whether to send the outcome of an action that has an id. The default is `false`, as feed servers rarely expect
-    /// it.
+    /// Whether to send the outcome of actions that have an id. The default is `false`, because servers rarely expect it
+    /// from a feed.
     public var answers = false
     /// Whether to submit `signalbox.connected` and `signalbox.closed`. The default is `false`.
     public var announcesConnections = false
-    /// The delays between connections, or `nil` to disable reconnection.
+    /// How long to wait between connections, or `nil` to disable reconnection.
     ///
-    /// Without reconnection the run ends with the first connection. It returns if either side closed the connection
-    /// with 1000 or 1001. Otherwise it throws `ended`, or `notConnected` if no connection was made.
+    /// Without reconnection, the run ends when the first connection does. It returns normally if either side closed the
+    /// connection with 1000 or 1001. Otherwise it throws `ended`, or `notConnected` if no connection was made.
     public var reconnect: WebSocketReconnect? = WebSocketReconnect()
-    /// Whether a run throws `notConnected` if its first connection fails. The default is `false`, so the feed tries
-    /// again.
+    /// Whether a run throws `notConnected` if its first connection fails. The default is `false`, which means that the
+    /// feed tries again.
     public var firstConnectionMustSucceed = false
-    /// The timeout of each step of connecting, 1 to 60 s. The default is 10 s.
+    /// The timeout for each step of connecting. Must be between 1 and 60 s; the default is 10 s.
     ///
-    /// Reading the secrets and resolving the name is one step. For each address, everything up to the response of the
-    /// server is another.
+    /// The first step reads the secrets and resolves the name. After that there is one step for each address, which
+    /// lasts until the server has responded.
     public var connectTimeout: Duration = .seconds(10)
-    /// The period of silence after which the feed pings the server, 1 s to 1 h. The default is 30 s.
+    /// How long the connection can be silent before the feed pings the server. Must be between 1 s and 1 h; the default
+    /// is 30 s.
     ///
-    /// If it is `nil`, the feed sends no pings and may not notice that it has lost the server.
+    /// If this is `nil`, the feed sends no pings and may not notice that it has lost the server.
     public var pingAfter: Duration? = .seconds(30)
-    /// The maximum time to wait for the answer to a ping, 1 s to 1 h. The default is 10 s.
+    /// How long to wait for the answer to a ping. Must be between 1 s and 1 h; the default is 10 s.
     ///
-    /// The feed checks the time about every half second. Any message counts as an answer, and time during which reading
-    /// is paused does not count.
+    /// The feed checks this about every half second. Any message counts as an answer. Time during which reading is
+    /// paused does not count.
     public var pongWithin: Duration = .seconds(10)
-    /// The maximum number of bytes waiting to be sent, 1 KiB to 1 GiB. The default is 1 MiB.
+    /// The maximum number of bytes that can wait to be sent. Must be between 1 KiB and 1 GiB; the default is 1 MiB.
     ///
-    /// Each message counts 64 bytes more than its length. The feed refuses messages beyond the limit with `full`.
+    /// Each message counts as its length plus 64 bytes. The feed refuses messages beyond the limit with `full`.
     public var waitingBytes = 1_048_576
 
-    /// Creates the configuration of a feed that reconnects indefinitely.
+    /// Creates a configuration for a feed that reconnects indefinitely.
     public init(source: SourceName, url: WebSocketURL) {
         self.source = source
         self.url = url
@@ -78,14 +79,14 @@ public struct WebSocketFeedConfiguration: Sendable, Hashable {
 }
 
 extension WebSocketFeedConfiguration {
-    /// The maximum timeout of a connecting step, in seconds. The transport has a longer timeout, so this one ends
+    /// The maximum timeout for a step of connecting, in seconds. The transport's timeout is longer, so this one expires
     /// first.
     static let connectLimit = 60
 
-    /// Checks all ranges and combinations.
+    /// Checks all values and how they combine.
     ///
     /// - Throws: ``WebSocketChatError`` `invalidConfiguration` for the first invalid value. The error names the source
-    ///   and the remedy.
+    ///   and says how to fix the problem.
     public func validate() throws(WebSocketChatError) {
         do throws(WebSocketChatError) {
             try validateRequest()
@@ -171,23 +172,28 @@ extension WebSocketFeedConfiguration {
     }
 }
 
-/// The delays before reconnecting.
+/// How long to wait before reconnecting.
 ///
-/// Each delay is random between zero and a ceiling, so that the clients of a server that restarts do not all reconnect
-/// at the same time. The ceiling starts at ``first`` and doubles up to ``cap``. It returns to ``first`` after a
-/// connection that lasted for ``holds``.
+/// Each delay is chosen at random between zero and a ceiling, so that clients do not all reconnect at the same time
+/// when their server restarts. The ceiling starts at ``first`` and doubles until it reaches ``cap``. It returns to
+/// ``first`` after a connection that lasted for at least ``holds``.
 ///
-/// Some failures usually require a change of the configuration, so the delay that follows them comes from ``slow``.
-/// These are redirections, the statuses 400, 401, 403, 404, 405, 407, 410 and 426, failed TLS, an unexpected or missing
-/// subprotocol, and an unreadable secret.
+/// Some failures usually mean that the configuration must be changed, so the next delay is chosen from ``slow``
+/// instead:
+///
+/// - redirections
+/// - the statuses 400, 401, 403, 404, 405, 407, 410 and 426
+/// - TLS failures
+/// - an unexpected or missing subprotocol
+/// - a secret that cannot be read
 public struct WebSocketReconnect: Sendable, Hashable {
-    /// The first ceiling, 1 ms to ``cap``. The default is 0.5 s.
+    /// The initial ceiling. Must be between 1 ms and ``cap``; the default is 0.5 s.
     public var first: Duration
-    /// The maximum ceiling, at most 1 hour. The default is 30 s.
+    /// The highest ceiling. Must be at most 1 h; the default is 30 s.
     public var cap: Duration
-    /// The range of delays after a configuration error, 1 ms to 1 hour. The default is 30 to 60 s.
+    /// The range of delays after a configuration error. Must lie between 1 ms and 1 h; the default is 30 to 60 s.
     public var slow: ClosedRange<Duration>
-    /// How long a connection must stay open to reset the ceiling, 0 to 1 hour. The default is 10 s.
+    /// How long a connection must stay open to reset the ceiling. Must be between 0 and 1 h; the default is 10 s.
     public var holds: Duration
 
     /// Creates delays with the given values.
@@ -205,7 +211,7 @@ public struct WebSocketReconnect: Sendable, Hashable {
 }
 
 extension WebSocketReconnect {
-    /// Checks all ranges.
+    /// Checks that all values are in range.
     func validate() throws(WebSocketChatError) {
         let hour = Duration.seconds(3_600)
         guard first >= .milliseconds(1), first <= cap, cap <= hour else {
@@ -228,23 +234,24 @@ extension WebSocketReconnect {
     }
 }
 
-/// A header of a client's request. The value is a secret because it may be a credential.
+/// A header of a client's request. Its value is a secret, because it may be a credential.
 public struct WebSocketHeader: Sendable, Hashable {
-    /// The name, which is a token (RFC 9110, 5.6.2).
+    /// The name, which must be a token (RFC 9110, 5.6.2).
     ///
-    /// The headers of the handshake (`Host`, `Upgrade`, `Connection`, `Origin`, `Sec-WebSocket-*`) are not allowed, nor
-    /// are headers that announce a body (`Content-Length`, `Transfer-Encoding`).
+    /// Handshake headers (`Host`, `Upgrade`, `Connection`, `Origin`, `Sec-WebSocket-*`) are not allowed, nor are
+    /// headers that announce a body (`Content-Length`, `Transfer-Encoding`).
     public let name: String
-    /// The value, which is one line without control characters. The feed reads it for each connection.
+    /// The value, a single line without control characters. The feed reads it before each connection.
     public let value: Secret
 
-    /// Creates a header. It is validated together with the configuration that contains it.
+    /// Creates a header. It is validated as part of its configuration.
     public init(_ name: String, _ value: Secret) {
         self.name = name
         self.value = value
     }
 
-    /// Returns why a client's request cannot have the header, in words that follow "the header", or `nil` if it can.
+    /// Returns why the header cannot be used in a client's request, or `nil` if it can. The text continues a sentence
+    /// that starts with "the header".
     ///
     /// - Parameter hasBearer: Whether the request also has a bearer token.
     func problem(hasBearer: Bool) -> String? {

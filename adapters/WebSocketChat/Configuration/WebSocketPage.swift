@@ -1,21 +1,22 @@
-/// A document that a server serves from memory, for `GET` and `HEAD`.
+/// A document that a server serves from memory in response to `GET` and `HEAD`.
 ///
-/// The server sends the document with strict headers. With them, browsers do not frame the document, guess its content
-/// type or cache it, and they enforce its ``policy``.
+/// The server sends the document with strict headers. They keep browsers from framing the document, guessing its
+/// content type or caching it, and make them enforce its ``policy``.
 public struct WebSocketPage: Sendable, Hashable {
-    /// The content type, such as `text/html; charset=utf-8`. It has 1 to 128 bytes of printable ASCII.
+    /// The content type, such as `text/html; charset=utf-8`. It must be 1 to 128 bytes of printable ASCII.
     public let contentType: String
-    /// The content, at most 1 MiB.
+    /// The content, at most 1 MiB long.
     public let body: [UInt8]
-    /// What the browser permits the document to do.
+    /// What the browser allows the document to do.
     public let policy: WebSocketPagePolicy
 
     /// Creates a document.
     ///
     /// - Parameters:
-    ///   - contentType: The value of ``contentType``.
-    ///   - body: The value of ``body``.
-    /// - policy: The policy. By default it is `strict`, with which the document cannot run scripts or load resources.
+    ///   - contentType: The content type, such as `text/html; charset=utf-8`.
+    ///   - body: The content.
+    ///   - policy: What the browser allows the document to do. By default, it can neither run scripts nor load
+    ///     resources.
     public init(contentType: String, body: [UInt8], policy: WebSocketPagePolicy = .strict) {
         self.contentType = contentType
         self.body = body
@@ -23,27 +24,28 @@ public struct WebSocketPage: Sendable, Hashable {
     }
 }
 
-/// The permissions of a served document in a browser. No policy permits framing, caching, or a `Referer` header.
+/// What a browser allows a served document to do. No policy allows framing, caching or a `Referer` header.
 public struct WebSocketPagePolicy: Sendable, Hashable {
     private enum Rule: Hashable { case strict, site, siteWithInlineCode, shared }
     private let rule: Rule
 
-    /// The document cannot run scripts or load resources. Pages of other sites cannot load it.
+    /// The document cannot run scripts or load resources, and pages of other sites cannot load it.
     public static let strict = WebSocketPagePolicy(rule: .strict)
 
-    /// The document can run scripts and load styles, images (also `data:`), fonts and data, but only from this server.
+    /// The document can run scripts and load styles, images (including `data:` URLs), fonts and data, but only from
+    /// this server.
     ///
     /// The document can open WebSockets and submit forms to this server only. Inline code does not run, and pages of
     /// other sites cannot load the document.
     public static let site = WebSocketPagePolicy(rule: .site)
 
-    /// The permissions of ``site`` with inline scripts and styles, including event handlers in attributes.
+    /// Like ``site``, but inline scripts and styles run too, including event handlers in attributes.
     ///
-    /// Text that was inserted into such a document without escaping can run scripts, so prefer ``site``.
+    /// Prefer ``site``, because text inserted into such a document without escaping could run scripts.
     public static let siteWithInlineCode = WebSocketPagePolicy(rule: .siteWithInlineCode)
 
-    /// The permissions of ``strict``, but pages of all sites may load the document. Use this for scripts that pages of
-    /// other origins load.
+    /// Like ``strict``, but pages of any site may load the document. Use this for scripts that pages from other origins
+    /// load.
     public static let shared = WebSocketPagePolicy(rule: .shared)
 
     /// The headers `Content-Security-Policy` (CSP Level 3) and `Cross-Origin-Resource-Policy` (Fetch, 3.8).
@@ -54,7 +56,7 @@ public struct WebSocketPagePolicy: Sendable, Hashable {
         ]
     }
 
-    // The source `'self'` includes the WebSockets of the same host and port (CSP Level 3, 6.7.2.8).
+    // `'self'` includes WebSockets to the same host and port (CSP Level 3, 6.7.2.8).
     private var content: String {
         switch rule {
         case .strict, .shared: "default-src 'none'"
@@ -74,21 +76,21 @@ public struct WebSocketPagePolicy: Sendable, Hashable {
 }
 
 extension WebSocketPage {
-    // These headers are part of every page. They forbid content type sniffing, a referrer and caching.
+    // Every page is sent with these headers. They forbid content type sniffing, a referrer and caching.
     private static let always = [
         ("X-Content-Type-Options", "nosniff"),
         ("Referrer-Policy", "no-referrer"),
         ("Cache-Control", "no-store"),
     ]
 
-    /// The headers besides those of every HTTP response.
+    /// The headers to add to those that every HTTP response has.
     var headers: [HeaderField] {
         (policy.headers + WebSocketPage.always).compactMap { HeaderField($0, $1) }
     }
 }
 
 extension WebSocketServerConfiguration {
-    /// The documents for requests that do not upgrade.
+    /// The documents served to requests that do not upgrade.
     var allPages: [String: WebSocketPage] {
         guard let healthPath else { return pages }
         let health = WebSocketPage(contentType: "application/json", body: Array("{\"status\":\"ok\"}\n".utf8))

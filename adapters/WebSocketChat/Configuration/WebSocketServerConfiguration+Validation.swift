@@ -2,10 +2,10 @@ import AdapterSupport
 import SignalboxCore
 
 extension WebSocketServerConfiguration {
-    /// Checks all ranges and combinations. This method does not open files or ports.
+    /// Checks all values and how they combine, without opening a file or a port.
     ///
     /// - Throws: ``WebSocketChatError`` `invalidConfiguration` for the first invalid value. The error names the source
-    ///   and the remedy.
+    ///   and says how to fix the problem.
     public func validate() throws(WebSocketChatError) {
         do {
             try validateEndpoint()
@@ -53,7 +53,7 @@ extension WebSocketServerConfiguration {
                     + "\(shown(name)) is not"
             )
         }
-        // A server that only serves documents is useful too.
+        // A server that only serves documents is useful as well.
         guard isReachable || pagesHost != nil || !pages.isEmpty else {
             throw .invalid(
                 "no client can connect: set the origins of the allowed pages, or principals with tokens for other clients, "
@@ -162,7 +162,7 @@ extension WebSocketServerConfiguration {
 }
 
 extension WebSocketServerConfiguration {
-    /// Whether the origins, the principals or the policy for clients without an origin allow any client to connect.
+    /// Whether any client can connect, given the origins, the principals and the policy for clients without an origin.
     package var isReachable: Bool {
         if !origins.isEmpty { return true }
         return switch absentOrigin {
@@ -172,7 +172,7 @@ extension WebSocketServerConfiguration {
         }
     }
 
-    /// Returns the URL of the server if it listens on this port.
+    /// Returns the server's URL when it listens on the given port.
     package func url(port: UInt16) -> String {
         let scheme = identity == nil ? "ws" : "wss"
         return "\(scheme)://\(NumericAddress(address)?.inURL ?? address):\(port)\(path)"

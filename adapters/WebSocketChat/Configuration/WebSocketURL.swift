@@ -3,20 +3,23 @@ import SignalboxRoutes
 
 /// The URL of a WebSocket server: `ws://host:port/path?query`, or `wss://` for TLS (RFC 6455, section 3).
 public struct WebSocketURL: Sendable, Hashable, CustomStringConvertible {
-    /// The host as `URLText` parses it: a name, an IPv4 address, or an IPv6 address in brackets.
+    /// The host as parsed by `URLText`: a name, an IPv4 address, or an IPv6 address in brackets.
     public let host: String
-    /// The port, at least 1. If the URL has none, it is 80, or 443 with TLS.
+    /// The port, which is never 0. If the URL has none, it is 80, or 443 with TLS.
     public let port: UInt16
     /// Whether the scheme is `wss`.
     public let isSecure: Bool
-    /// The path and query, percent-encoded, starting with `/`. Descriptions omit it, as it may contain a token.
+    /// The path and query, percent-encoded and starting with `/`. Descriptions omit it, because it may contain a token.
     let target: String
 
-    /// Parses a URL with `URLText`, by the rules of the WHATWG.
+    /// Parses a URL with `URLText`, according to the WHATWG rules.
     ///
-    /// - Throws: ``WebSocketChatError`` `invalidURL`, which never repeats the text, for another scheme, a missing host,
-    ///   a user or password, a fragment (RFC 6455, section 3), port 0, more than 2,032 bytes of path and query or 119
-    ///   of host and port, or text that `URLText` rejects.
+    /// - Throws: ``WebSocketChatError`` `invalidURL`. The error never repeats the text. The URL is invalid if:
+    ///   - `URLText` rejects it.
+    ///   - Its scheme is neither `ws` nor `wss`.
+    ///   - It has no host, or it has port 0.
+    ///   - It contains a user, a password or a fragment (RFC 6455, section 3).
+    ///   - Its path and query are longer than 2,032 bytes, or its host and port are longer than 119.
     public init(_ text: String) throws(WebSocketChatError) {
         let url: URLText
         do throws(URLTextError) {
@@ -49,15 +52,15 @@ public struct WebSocketURL: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The scheme, host and port, without path and query.
+    /// The scheme, host and port, without the path and query.
     public var description: String { "\(isSecure ? "wss" : "ws")://\(host):\(port)" }
 
-    /// The `Host` header, without the scheme's default port (RFC 6455, 4.1).
+    /// The value of the `Host` header. It omits the scheme's default port (RFC 6455, 4.1).
     var hostHeader: String {
         port == (isSecure ? 443 : 80) ? host : "\(host):\(port)"
     }
 
-    /// The host as system calls expect it, which is without brackets.
+    /// The host as system calls expect it, without brackets.
     var hostName: String {
         host.first == "[" ? String(host.dropFirst().dropLast()) : host
     }
@@ -86,19 +89,19 @@ extension WebSocketURL {
 
 /// The certificates that a client trusts over `wss://`.
 ///
-/// Except with ``anything``, the certificate must match the host. The host can be a name of at most 119 bytes or an
-/// IPv4 address. The certificate of an IPv6 address cannot be checked.
+/// Unless you use ``anything``, the certificate must match the host. The host can be a name of at most 119 bytes or an
+/// IPv4 address. It cannot be an IPv6 address, because the certificate could not be checked.
 public enum WebSocketTrust: Sendable, Hashable {
     /// Certificates signed by an authority that the system trusts.
     case system
-    /// Certificates signed by an authority of this PEM file only.
+    /// Certificates signed by an authority in this PEM file, and no others.
     case authority(file: String)
-    /// Any certificate for any host. With this, anyone on the network path can read and change messages, so use it for
-    /// tests only.
+    /// Any certificate, for any host. Anyone on the network path can then read and change messages, so use this only in
+    /// tests.
     case anything
 }
 
-/// A certificate and its private key, as PEM files.
+/// A certificate and its private key, stored in PEM files.
 public struct WebSocketIdentity: Sendable, Hashable {
     /// The certificate and its chain.
     public let certificateFile: String
@@ -107,8 +110,9 @@ public struct WebSocketIdentity: Sendable, Hashable {
 
     /// Creates an identity from the paths of its files.
     ///
-    /// A server reads the files at each run. A feed reads them when its thread makes its first connection with them.
-    /// Renewed files therefore take effect with the next run of a server, or when a ``WebSocketThread`` starts again.
+    /// A server reads the files at the start of each run. A feed reads them when its thread first uses them for a
+    /// connection. Renewed files therefore take effect with a server's next run, or when a ``WebSocketThread`` starts
+    /// again.
     public init(certificateFile: String, keyFile: String) {
         self.certificateFile = certificateFile
         self.keyFile = keyFile

@@ -1,12 +1,12 @@
 import AdapterSupport
 
-/// The reason that a connection, or an attempt to connect, ended.
+/// Why a connection, or an attempt to connect, ended.
 ///
-/// The texts of a transport have at most ``textLimit`` bytes.
+/// Texts that come from a transport are at most ``textLimit`` bytes long.
 enum DisconnectReason: Error, Equatable {
-    /// The target cannot be put into a request.
+    /// The target cannot be expressed as a request.
     case invalidTarget(String)
-    /// A secret could not be read or is no valid header value. The text names the secret and the reason. Only feeds
+    /// A secret could not be read, or is not a valid header value. The text names the secret and the reason. Only feeds
     /// report this.
     case secretUnavailable(String)
     /// The host name could not be resolved, for the given reason.
@@ -15,35 +15,36 @@ enum DisconnectReason: Error, Equatable {
     case lookupTimeout(Duration)
     /// The address could not be reached.
     case unreachable(String)
-    /// An address did not lead to an open connection within this time. Only feeds report this.
+    /// Connecting to an address took longer than this limit. Only feeds report this.
     case connectTimeout(Duration)
-    /// TLS failed, or the certificate is not trusted or does not match the host.
+    /// TLS failed. For example, the certificate is not trusted or does not match the host.
     case tlsFailed(String)
     /// The server answered with this HTTP status instead of the upgrade.
     case refused(status: Int)
     /// The server's answer was not a usable upgrade.
     case upgradeFailed(String)
-    /// The server agreed to this subprotocol, which was not offered, or (`nil`) to none of those offered. Only feeds
+    /// The server agreed to this subprotocol, which was not offered, or to none of those offered (`nil`). Only feeds
     /// report this.
     case subprotocolMismatch(String?)
-    /// The peer closed with this code, or ``CloseCode/absent`` if its close frame had none.
+    /// The peer closed the connection with this code, or with ``CloseCode/absent`` if its close frame had none.
     case closedByPeer(CloseCode, reason: String)
-    /// This side closed with this code.
+    /// This side closed the connection with this code.
     case closedLocally(CloseCode, reason: String)
-    /// The peer violated RFC 6455 (1002) or sent text that is not UTF-8 (1007), and was closed with that code.
+    /// The peer violated RFC 6455 (1002) or sent text that is not UTF-8 (1007). Its connection was closed with that
+    /// code.
     ///
-    /// The library often does not report this for a client, whose connection then ends with ``lost``.
+    /// For clients, the library often does not report this. The connection then ends with ``lost``.
     case protocolViolation(CloseCode)
     /// The server sent nothing after a ping. Only feeds report this.
     case pongTimeout
-    /// The connection broke, or the peer stopped responding, without a close frame.
+    /// The connection broke or the peer stopped responding. There was no close frame.
     case lost
     /// The service was stopped.
     case stopped
 
     static let textLimit = 256
 
-    /// Whether the connection would probably fail again in the same way, so that retrying soon is pointless.
+    /// Whether the connection would probably fail again in the same way, which makes it pointless to retry soon.
     var isConfigurationError: Bool {
         switch self {
         case .invalidTarget, .secretUnavailable, .tlsFailed, .subprotocolMismatch: true
@@ -54,7 +55,7 @@ enum DisconnectReason: Error, Equatable {
         }
     }
 
-    /// Whether another address of the host may work.
+    /// Whether a different address of the host might work.
     var isAddressSpecific: Bool {
         switch self {
         case .unreachable, .connectTimeout, .lost: true
@@ -70,7 +71,7 @@ enum DisconnectReason: Error, Equatable {
         }
     }
 
-    /// The close code, if known, and the reason as text, for the body of ``ActionName/chatClosed``.
+    /// The close code, if known, and the reason as text. Both are part of the body of ``ActionName/chatClosed``.
     var closeFacts: (code: CloseCode?, reason: String) {
         switch self {
         case .closedByPeer(.absent, let reason): (nil, reason)
@@ -88,7 +89,8 @@ enum DisconnectReason: Error, Equatable {
 }
 
 extension DisconnectReason {
-    /// The kind and the reason as other modules receive it. The log reports each kind at most once a minute.
+    /// The kind used by the log, which reports each kind at most once a minute, and the reason as seen by other
+    /// modules.
     var classification: (kind: String, disconnectReason: WebSocketDisconnectReason) {
         switch self {
         case .invalidTarget: ("target", .notPrepared)
@@ -103,8 +105,8 @@ extension DisconnectReason {
         case .closedByPeer(let code, _): ("closed \(code.number)", .closed(code: code == .absent ? nil : code.number))
         case .closedLocally(let code, _) where isNormalClose:
             ("closed locally \(code.number)", .closed(code: code.number))
-        // Closing with any other code is a response to a violation: a message too large, invalid UTF-8, or an
-        // unaccepted kind.
+        // Any other code means that the peer violated a rule: a message was too large, was not UTF-8, or was of a kind
+        // that is not accepted.
         case .closedLocally(let code, _): ("closed locally \(code.number)", .protocolViolation)
         case .protocolViolation: ("protocol", .protocolViolation)
         case .pongTimeout: ("ping", .lost)
@@ -112,9 +114,9 @@ extension DisconnectReason {
         }
     }
 
-    /// Returns a sentence with the event, the server and, if there is one, the remedy.
+    /// Returns a sentence that states what happened, the server and, if there is one, the remedy.
     ///
-    /// The only text of the peer in the sentence is the reason of a close frame, in quotes.
+    /// The only text from the peer in the sentence is the reason in its close frame, in quotes.
     func sentence(about url: WebSocketURL) -> String {
         switch self {
         case .invalidTarget(let reason): "cannot create a request for \(url): \(reason)"
@@ -161,20 +163,21 @@ extension DisconnectReason {
     }
 }
 
-/// The way in which the last connection of a feed ended or failed, for programs that distinguish these cases.
+/// How a feed's last connection ended or failed, for programs that distinguish these cases.
 package enum WebSocketDisconnectReason: Sendable, Hashable {
-    /// A secret or file that the request needs is unavailable.
+    /// A secret or file needed for the request is unavailable.
     case notPrepared
-    /// The host name could not be resolved, or no address led to an open connection.
+    /// The host name could not be resolved, or a connection could not be opened to any of its addresses.
     case unreachable
-    /// TLS failed: the certificate is not trusted or does not match the host.
+    /// TLS failed. For example, the certificate is not trusted or does not match the host.
     case tlsFailed
     /// The server answered with this HTTP status instead of an upgrade.
     case refused(status: Int)
-    /// The server violated RFC 6455, sent an unaccepted message, or did not answer with a WebSocket.
+    /// The server violated RFC 6455, sent a message of a kind that is not accepted, or did not answer as a WebSocket
+    /// server.
     case protocolViolation
-    /// The server closed with this code (RFC 6455, 7.4), or with a close frame without a code (`nil`).
+    /// The server closed the connection with this code (RFC 6455, 7.4), or with a close frame that had no code (`nil`).
     case closed(code: UInt16?)
-    /// The connection broke or the server stopped responding, without a close frame.
+    /// The connection broke or the server stopped responding. There was no close frame.
     case lost
 }

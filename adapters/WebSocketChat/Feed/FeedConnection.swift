@@ -1,12 +1,12 @@
 import AdapterSupport
 import SignalboxCore
 
-/// An open connection of a feed. Only the service's thread uses it.
+/// A feed's open connection. Only the service's thread uses it.
 final class FeedConnection {
     let inbound: InboundConnection
     let facts: ChatFacts
     let since: ContinuousClock.Instant
-    /// The detection of a lost server, or `nil` if pings are disabled.
+    /// Detects a lost server, or `nil` if pings are disabled.
     var heartbeat: Heartbeat?
 
     init(inbound: InboundConnection, facts: ChatFacts, since: ContinuousClock.Instant, heartbeat: Heartbeat?) {
@@ -59,9 +59,9 @@ extension FeedSession {
         }
     }
 
-    /// Handles the end of the open connection.
+    /// Called when the open connection has ended.
     func disconnected(_ reason: DisconnectReason) {
-        // A server that accepts connections and drops them immediately must not reset the back-off.
+        // A server that accepts connections and then drops them immediately must not reset the delay.
         if let since = open?.since, let reconnect = configuration.reconnect, now - since >= reconnect.holds {
             backoff?.succeeded()
         }
@@ -83,15 +83,15 @@ extension FeedSession {
     }
 }
 
-/// Detects an unresponsive peer.
+/// Detects a peer that has stopped responding.
 ///
-/// Time during which reading is paused does not count, because answers are not received then.
+/// Time during which reading is paused does not count, because answers cannot be received then.
 struct Heartbeat {
     enum Action: Equatable {
         case nothing
-        /// Send a ping.
+        /// A ping must be sent.
         case ping
-        /// The peer did not answer the ping.
+        /// The peer did not answer the ping in time.
         case timedOut
     }
 
@@ -110,12 +110,12 @@ struct Heartbeat {
         last = now
     }
 
-    /// Records that the peer sent something.
+    /// Records that the peer has sent something.
     mutating func received() {
         hasReceived = true
     }
 
-    /// Checks the deadlines. The owner calls this method regularly.
+    /// Checks the deadlines. The owner must call this regularly.
     ///
     /// - Parameter isPaused: Whether reading is paused.
     mutating func tick(_ now: ContinuousClock.Instant, isPaused: Bool) -> Action {
@@ -136,7 +136,7 @@ struct Heartbeat {
         guard let waited = sincePing else { return silent(for: passed) }
         sincePing = waited + passed
         guard waited + passed >= pongWithin else { return .nothing }
-        // The timeout is reported one tick later, because an answer may be waiting to be read after the thread or the
+        // Report the timeout one tick later, because an answer may be waiting to be read after the thread or the
         // machine slept.
         defer { isOverdue = true }
         return isOverdue ? .timedOut : .nothing

@@ -1,19 +1,19 @@
 import AdapterSupport
 import SignalboxCore
 
-/// The state of one run of a feed that its task and the service's thread share. It is safe to use from any thread.
+/// The state that a feed's task and the service's thread share during a run. Safe to use from any thread.
 final class FeedContext: Sendable {
     let feed: WebSocketFeed
     let intake: any Intake
     let transport: LibraryTransport
     let table: SettlementTable
     let room = RoomRequests()
-    /// Set when reading has stopped and the feed will open no further connection.
+    /// Fulfilled when reading has stopped and the feed will open no more connections.
     let halted = Promise<Void>()
-    /// Set when the thread has finished the run. The value is the error that the run ends with, if any.
+    /// Fulfilled when the thread has finished the run. The value is the error that the run ends with, if any.
     let finished = Promise<WebSocketChatError?>()
     private let delays: AsyncStream<ReconnectDelay>
-    /// Receives the delay before the next attempt.
+    /// Receives the delay to wait before the next attempt.
     let nextDelay: AsyncStream<ReconnectDelay>.Continuation
 
     init(_ feed: WebSocketFeed, intake: any Intake, transport: LibraryTransport) {
@@ -21,13 +21,13 @@ final class FeedContext: Sendable {
         self.intake = intake
         self.transport = transport
         table = SettlementTable(answers: feed.configuration.answers)
-        // Only the newest delay matters, so older ones are dropped.
+        // Only the most recent delay matters.
         (delays, nextDelay) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     // MARK: - Any thread
 
-    /// Queues work for the session and wakes its thread.
+    /// Queues work for the session and wakes the session's thread.
     func post(startsSession: Bool = false, _ work: @escaping @Sendable (FeedSession) -> Void) {
         let command = FeedCommand(context: self, startsSession: startsSession, work: work)
         if !transport.post(command) { threadEnded() }
@@ -45,7 +45,7 @@ final class FeedContext: Sendable {
 
     // MARK: - Tasks
 
-    /// Sleeps for each delay that the thread requests, until the task is cancelled.
+    /// Waits for each delay that the thread requests, until the task is cancelled.
     func serveDelays() async {
         for await delay in delays {
             do { try await feed.environment.sleep(delay.duration) } catch { return }
@@ -57,19 +57,19 @@ final class FeedContext: Sendable {
 /// A delay between two connections.
 struct ReconnectDelay: Sendable {
     let duration: Duration
-    /// The attempt that follows the delay.
+    /// The number of the attempt that follows the delay.
     let attempt: UInt64
 }
 
-/// The clock, randomness and name lookup of a feed, replaceable in tests.
+/// The clock, random numbers and name lookup that a feed uses. Tests can replace them.
 struct FeedEnvironment: Sendable {
-    /// The clock for deadlines, read when the service's thread checks them.
+    /// The current time, read when the service's thread checks deadlines.
     var now: @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
-    /// Waits between two connections. The function returns early when its task is cancelled.
+    /// Waits between two connections. Must return early when its task is cancelled.
     var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
-    /// A random position in the range of a delay, from 0 to 1.
+    /// A random position within the range of a delay, from 0 to 1.
     var jitter: @Sendable () -> Double = { .random(in: 0...1) }
-    /// Resolves a name to addresses. The function may block.
+    /// Resolves a name to addresses. May block.
     var resolve: @Sendable (String) -> Result<[String], DisconnectReason> = { AddressLookup.addresses(of: $0) }
     /// The threads for blocking work.
     var threadPool = BlockingThreadPool.shared

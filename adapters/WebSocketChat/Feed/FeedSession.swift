@@ -2,19 +2,19 @@ import AdapterSupport
 import Logging
 import SignalboxCore
 
-/// One run of a feed on the service's thread: a sequence of connections with delays between them.
+/// A run of a feed on the service's thread: a series of connections with delays between them.
 final class FeedSession {
     enum Phase {
-        /// Secrets and addresses are being looked up. If this happens on a lookup thread, there is a ticket.
+        /// Secrets and addresses are being looked up. If a lookup thread does this, there is a ticket for it.
         case preparing(until: ContinuousClock.Instant, BlockingThreadPool.Ticket?)
-        /// The address with this index is being tried.
+        /// The feed is trying the address with this index.
         case connecting(ConnectionID, until: ContinuousClock.Instant, FeedPreparation, index: Int)
         case open
-        /// The session waits for the next attempt.
+        /// The session is waiting for the next attempt.
         case waiting
         /// Reading and connecting have stopped, and the messages already read are being settled.
         case halted
-        /// The close frame was queued this many ticks ago.
+        /// A close frame was queued this many ticks ago.
         case closing(ticks: Int)
         case finished
     }
@@ -23,19 +23,19 @@ final class FeedSession {
     let sender: any FrameSender
     let feeder: ArrivalFeeder
     let log: FeedLog
-    /// The server's name in facts.
+    /// The server's name, as it appears in facts.
     let peer: String
     unowned let dispatcher: FeedDispatcher
     var phase = Phase.waiting {
         didSet { if case .open = phase { isReading = true } else { isReading = false } }
     }
-    /// Whether the session processes received pieces. The value is stored, because each piece checks it.
+    /// Whether the session processes incoming pieces. This is stored because every piece checks it.
     private(set) var isReading = false
     var open: FeedConnection?
-    /// The error that the run ends with.
+    /// The error that the run will end with, if any.
     var error: WebSocketChatError?
     var backoff: ReconnectBackoff?
-    /// The number of the current attempt. Results of earlier attempts are ignored.
+    /// The number of the current attempt. Results that belong to earlier attempts are ignored.
     var attempt: UInt64 = 0
     var wasConnected = false
 
@@ -50,7 +50,7 @@ final class FeedSession {
             ArrivalFeeder.Parts(
                 frames: context.feed.configuration.frames,
                 limits: context.feed.configuration.limits,
-                // The connection of a feed does not share the source's window with others.
+                // A feed's only connection does not share the source's window with others.
                 connectionWindow: .max,
                 intake: context.intake,
                 table: context.table,
@@ -119,7 +119,7 @@ final class FeedSession {
         }
     }
 
-    /// Cuts a connection and ignores its further events.
+    /// Cuts a connection and ignores any further events from it.
     func abort(_ id: ConnectionID) {
         dispatcher.unregister(id)
         sender.perform(.cut(.goingAway, reason: ""), on: id)
@@ -171,19 +171,19 @@ extension FeedSession {
             return failed(reason)
         }
         for text in configuration.openingMessages where sender.send(Array(text.utf8), .text, on: id) != .accepted {
-            // The configuration limits their size, so only a closed connection refuses them. That connection then
-            // reports its end.
+            // The configuration limits the size of these messages, so only a closed connection refuses them. That
+            // connection then reports its end.
             return
         }
         phase = .open
         wasConnected = true
         beginReading(id, handshake)
-        // This line is logged last, because programs wait for it.
+        // Log this last, because programs wait for this line.
         log.connected(handshake)
     }
 
     // A subprotocol that was not offered fails the connection (RFC 6455, 4.1). The RFC allows an answer without any,
-    // but browsers fail that too, because they could only guess the meaning of the frames.
+    // but browsers reject that too, because they could only guess what the frames mean.
     private func subprotocolError(of handshake: Handshake) -> DisconnectReason? {
         guard let agreed = handshake.subprotocol else {
             return configuration.subprotocols.isEmpty ? nil : .subprotocolMismatch(nil)
@@ -191,7 +191,7 @@ extension FeedSession {
         return configuration.subprotocols.contains(agreed) ? nil : .subprotocolMismatch(agreed)
     }
 
-    /// Handles a failed attempt. If another address of the host may work, the session tries the next one.
+    /// Handles a failed attempt. The session tries the host's next address if that might work.
     func failed(_ reason: DisconnectReason, _ preparation: FeedPreparation, _ index: Int) {
         if reason.isAddressSpecific && index + 1 < preparation.addresses.count {
             return connect(preparation, index + 1)
@@ -238,7 +238,8 @@ extension FeedSession {
     // Two ticks take at most 1 s.
     private static let closeTicks = 2
 
-    /// Stops gracefully: the session stops reading, and abandons messages that the intake does not accept immediately.
+    /// Stops gracefully. The session stops reading, and abandons any messages that the intake does not accept
+    /// immediately.
     func stop() {
         guard !isFinished else { return }
         if !isEnding { halt() }
@@ -256,16 +257,17 @@ extension FeedSession {
         attempt += 1
         phase = .halted
         if let current = open {
-            // The connection produces no more events, so this message is its last.
+            // The connection produces no more events, so this is its last message.
             announceClosed(.closedLocally(.goingAway, reason: ""))
             current.inbound.flow.pause(.stopping)
         }
-        // Messages already read must be counted before the run waits for their outcomes.
+        // Messages that have been read must be counted before the run waits for their outcomes.
         feeder.passEnded()
         context.halted.set(())
     }
 
-    /// Closes the connection after pending messages. The owner calls this method when everything read is settled.
+    /// Closes the connection after sending pending messages. The owner calls this once everything that was read is
+    /// settled.
     func close() {
         guard !isFinished else { return }
         guard let current = open else { return finish() }
@@ -294,7 +296,7 @@ extension FeedSession {
     }
 }
 
-/// The log of a feed, which never contains a message, a path, a query or a secret. Only one thread uses it.
+/// A feed's log. It never contains a message, a path, a query or a secret. Only one thread uses it.
 final class FeedLog {
     private let log: AdapterLog
     private let url: WebSocketURL
@@ -305,7 +307,7 @@ final class FeedLog {
         url = configuration.url
     }
 
-    /// Logs the first connection, and each connection that follows a logged disconnect.
+    /// Logs the first connection, and every connection that follows a logged disconnect.
     func connected(_ handshake: Handshake) {
         guard hasLoggedDisconnect else { return }
         hasLoggedDisconnect = false

@@ -3,26 +3,26 @@ import Synchronization
 
 /// A thread that serves the connections of one or more feeds.
 ///
-/// By default, each feed creates a thread for itself. Share a thread when a program has many feeds. One thread is
-/// suitable for about 100 connections. It starts with the first running feed, ends with the last, and can start again.
+/// By default, each feed creates its own thread. If your program has many feeds, let them share threads. One thread is
+/// suitable for about 100 connections. It starts when the first of its feeds runs, ends with the last, and can start
+/// again.
 ///
 /// This type is safe to use from any thread.
 public final class WebSocketThread: Sendable {
     private struct State {
         let start = Promise<Result<LibraryTransport, TransportError>>()
         var transport: LibraryTransport?
-        /// The number of feeds that have registered and not unregistered.
+        /// The number of feeds that are currently registered.
         var feeds = 0
     }
 
-    // The state is `nil` while no feed is registered.
+    // `nil` while no feed is registered.
     private let state = Mutex<State?>(nil)
 
-    /// Creates a thread that has not started.
+    /// Creates a thread. The thread starts when a feed runs.
     public init() {}
 
-    /// Registers one more feed and returns the transport of the running thread. The feed must call ``unregister(_:)``
-    /// later.
+    /// Registers a feed and returns the transport of the running thread. The feed must call ``unregister(_:)`` later.
     func register() async throws(TransportError) -> LibraryTransport {
         let (start, isFirst) = state.withLock { state in
             var joined = state ?? State()
@@ -37,14 +37,14 @@ public final class WebSocketThread: Sendable {
             start.set(.success(transport))
             return transport
         } catch {
-            // The feeds that registered in the meantime fail too. The next feed tries again.
+            // Feeds that registered in the meantime fail as well. The next feed tries again.
             state.withLock { $0 = nil }
             start.set(.failure(error))
             throw error
         }
     }
 
-    /// Unregisters a feed. If it was the last one, this method waits until the thread has ended.
+    /// Unregisters a feed. After unregistering the last feed, this method waits until the thread has ended.
     func unregister(_ transport: LibraryTransport) async {
         let wasLast = state.withLock { state in
             guard state?.transport === transport else { return false }
@@ -60,7 +60,7 @@ public final class WebSocketThread: Sendable {
 }
 
 extension TransportLimits {
-    // Feeds that share a thread differ in limits and deadlines, so each feed enforces its own.
+    // Feeds on the same thread have different limits and deadlines, so each feed enforces its own.
     fileprivate static let feeds = {
         var limits = TransportLimits()
         limits.waitingBytes = 1 << 30
@@ -72,20 +72,20 @@ extension TransportLimits {
     }()
 }
 
-/// Work for a feed's session on its thread.
+/// Work for a feed's session, to be done on its thread.
 struct FeedCommand: Sendable {
     let context: FeedContext
-    /// Whether the command starts the session. Other commands have no effect if there is no session.
+    /// Whether the command starts the session. All other commands have no effect without a session.
     let startsSession: Bool
     let work: @Sendable (FeedSession) -> Void
 }
 
-/// Routes the events of the transport to the feed that owns the connection. Only the service's thread uses it.
+/// Routes the transport's events to the feed that owns the connection. Only the service's thread uses it.
 final class FeedDispatcher: FrameReceiver {
     private let sender: any FrameSender
     private var sessions: [ObjectIdentifier: FeedSession] = [:]
     private var owners: [ConnectionID: FeedSession] = [:]
-    // The result of the last lookup, which is stored because several pieces in a row usually belong to one connection.
+    // The most recent lookup, cached because several pieces in a row usually belong to the same connection.
     private var last: (id: ConnectionID, owner: FeedSession)?
 
     init(_ sender: any FrameSender) {
@@ -104,7 +104,7 @@ final class FeedDispatcher: FrameReceiver {
         return id
     }
 
-    /// Stops routing the events of the connection.
+    /// Stops routing events of the connection.
     func unregister(_ id: ConnectionID) {
         owners[id] = nil
         if last?.id == id { last = nil }

@@ -3,14 +3,14 @@ import DequeModule
 import SignalboxCore
 import Synchronization
 
-/// The inputs of a connection attempt: the current secrets and the addresses to try.
+/// What an attempt to connect needs: the current secrets and the addresses to try.
 struct FeedPreparation: Equatable, Sendable {
-    /// The headers with their values, including the bearer token.
+    /// The headers and their values, including the bearer token.
     let headers: [HeaderField]
-    /// The numeric addresses in the order in which to try them. There is at least one.
+    /// The numeric addresses, in the order in which to try them. There is at least one.
     let addresses: [String]
 
-    /// Returns whether ``make(_:resolve:)`` may block for this configuration.
+    /// Returns whether ``make(_:resolve:)`` can block for this configuration.
     static func mayBlock(_ configuration: WebSocketFeedConfiguration) -> Bool {
         guard NumericAddress(configuration.url.hostName) != nil else { return true }
         let secrets = configuration.headers.map(\.value) + [configuration.bearer].compactMap { $0 }
@@ -19,9 +19,9 @@ struct FeedPreparation: Equatable, Sendable {
         }
     }
 
-    /// Reads the secrets and resolves the host. This function blocks.
+    /// Reads the secrets and resolves the host. May block.
     ///
-    /// - Parameter resolve: A function that returns the addresses of a name.
+    /// - Parameter resolve: A function that returns the addresses for a name.
     static func make(
         _ configuration: WebSocketFeedConfiguration,
         resolve: (String) -> Result<[String], DisconnectReason>
@@ -49,7 +49,7 @@ struct FeedPreparation: Equatable, Sendable {
         return field
     }
 
-    /// Returns the target for an address.
+    /// Returns the target for the given address.
     func target(_ address: String, _ configuration: WebSocketFeedConfiguration) -> ClientTarget {
         var target = ClientTarget(
             address: address,
@@ -73,7 +73,8 @@ enum AddressLookup {
     /// The maximum number of addresses to try for one host.
     static let limit = 16
 
-    /// Returns the addresses in the system's order of preference (RFC 6724), usually IPv6 before IPv4.
+    /// Returns the host's addresses in the system's order of preference (RFC 6724), which usually puts IPv6 before
+    /// IPv4.
     ///
     /// This function queries the name server, so it may block for many seconds.
     static func addresses(of host: String) -> Result<[String], DisconnectReason> {
@@ -105,14 +106,14 @@ enum AddressLookup {
             getnameinfo(entry.ai_addr, entry.ai_addrlen, &text, socklen_t(text.count), nil, 0, flags) == 0
         else { return nil }
         let numeric = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        // This skips link-local addresses with a zone name, which `NumericAddress` rejects.
+        // Skip link-local addresses with a zone name, which `NumericAddress` rejects.
         return NumericAddress(numeric) == nil ? nil : numeric
     }
 }
 
 /// Runs blocking work, such as name lookups and file reads, on a limited number of threads.
 ///
-/// Work that is already running cannot be cancelled, and counts towards the limit until it ends.
+/// Work that has started cannot be cancelled. It counts towards the limit until it ends.
 final class BlockingThreadPool: Sendable {
     /// Identifies a job that can be cancelled before it starts.
     struct Ticket: Hashable, Sendable {
@@ -130,7 +131,7 @@ final class BlockingThreadPool: Sendable {
         var waiting = Deque<Job>()
     }
 
-    /// The threads that all feeds of the process share.
+    /// The pool that all feeds of the process share.
     static let shared = BlockingThreadPool(limit: 8)
 
     private let limit: Int
@@ -147,10 +148,11 @@ final class BlockingThreadPool: Sendable {
     /// The number of jobs that wait for a thread.
     var waiting: Int { state.withLock { $0.waiting.count } }
 
-    /// Runs the work when a thread is free. This method never blocks.
+    /// Runs the work as soon as a thread is free. This method never blocks.
     ///
-    /// - Parameter work: The work, which receives `nil` on the thread that runs it. If the system cannot create a
-    ///   thread, it receives the error immediately, on the calling thread, and must not block.
+    /// - Parameter work: The work, which receives `nil` and runs on a thread of the pool. If the system cannot create a
+    ///   thread, it receives the error instead. In that case, it runs immediately on the calling thread and must not
+    ///   block.
     func perform(_ work: @escaping @Sendable (SystemResourceError?) -> Void) -> Ticket {
         let (job, begins) = state.withLock { state in
             state.last += 1
@@ -166,7 +168,7 @@ final class BlockingThreadPool: Sendable {
         return job.ticket
     }
 
-    /// Cancels a job that has not started.
+    /// Cancels a job that has not started yet.
     func cancel(_ ticket: Ticket) {
         state.withLock { state in state.waiting.removeAll { $0.ticket == ticket } }
     }
@@ -183,7 +185,7 @@ final class BlockingThreadPool: Sendable {
             thread.detach()
         } catch {
             first.work(error)
-            // Without another thread, the queued jobs would wait indefinitely.
+            // Without another thread, the queued jobs would never run.
             while let job = nextJob() { job.work(error) }
         }
     }

@@ -5,7 +5,7 @@ import Synchronization
 
 /// Connects to a WebSocket server and receives its messages.
 ///
-/// Use a feed when the program is the client of a server that sends messages, such as a stream of prices. For example:
+/// Use a feed when your program is the client of a server that sends messages, such as a stream of prices. For example:
 ///
 /// ```swift
 /// var configuration = WebSocketFeedConfiguration(source: "prices", url: try WebSocketURL("wss://feed.example/v1"))
@@ -14,22 +14,22 @@ import Synchronization
 /// let feed = try WebSocketFeed(configuration, logger: logger)
 /// ```
 ///
-/// Delivery is at most once, because the unread messages of a broken connection are lost. When the window of the source
-/// is full, the feed stops reading, and TCP applies backpressure to the server.
+/// Messages are delivered at most once: when a connection breaks, its unread messages are lost. When the source's
+/// window is full, the feed stops reading, and TCP applies backpressure to the server.
 public final class WebSocketFeed: Adapter {
-    /// The configuration of the feed.
+    /// The feed's configuration.
     public let configuration: WebSocketFeedConfiguration
     private let thread: WebSocketThread
     let environment: FeedEnvironment
     let logger: Logger
     let status: FeedStatus
 
-    /// Creates a feed, which connects when it is run.
+    /// Creates a feed. It connects when you run it.
     ///
     /// - Parameters:
-    ///   - configuration: The configuration, which is validated.
-    ///   - thread: The thread, which may be shared with other feeds. By default, the feed has a new one.
-    ///   - logger: The logger for connections and disconnects. It never receives messages or secrets.
+    ///   - configuration: The configuration. The initializer validates it.
+    ///   - thread: The thread, which you can share with other feeds. By default, the feed has a new one.
+    ///   - logger: The logger for connections and disconnects. Messages and secrets are never logged.
     /// - Throws: ``WebSocketChatError`` `invalidConfiguration`.
     public convenience init(
         _ configuration: WebSocketFeedConfiguration,
@@ -54,34 +54,36 @@ public final class WebSocketFeed: Adapter {
         if configuration.url.isSecure, !configuration.url.isLocal { WebSocketVulnerabilities.warn(to: logger) }
     }
 
-    /// The source that the configuration names.
+    /// The source named in the configuration.
     public var source: SourceName { configuration.source }
 
-    /// The feed supports pushes while it is connected. It supports replies if the configuration enables answers.
+    /// The supported features. A feed supports pushes while it is connected, and replies if the configuration enables
+    /// answers.
     public var features: AdapterFeatures { configuration.answers ? [.replies, .pushes] : [.pushes] }
 
-    /// The connection, or `nil` if the feed is not connected.
+    /// The current connection, or `nil` if the feed is not connected.
     ///
-    /// A message sent on this connection follows the opening messages, because the feed queues those first.
+    /// Messages sent on this connection follow the opening messages, because the feed queues those first.
     public var connection: ChatConnection? { status.connection }
 
-    /// The counters since the feed was created.
+    /// The events counted since the feed was created.
     public var counts: WebSocketFeedCounts { status.counts }
 
-    /// Receives until its task is cancelled or the intake closes, and reconnects if the configuration says so.
+    /// Receives messages until the task is cancelled or the intake closes. If the configuration says so, the feed
+    /// reconnects when a connection ends.
     ///
     /// Cancellation stops the feed gracefully. The feed stops reading, waits until the accepted messages are settled,
-    /// and sends the pending ones. It then closes the connection with 1001 and waits up to 1 s for the answer. Messages
-    /// that were read but not accepted are abandoned, counted and logged.
+    /// and sends any pending messages. It then closes the connection with 1001 and waits up to 1 s for the answer.
+    /// Messages that were read but not accepted are abandoned, counted and logged.
     ///
-    /// Cancellation takes effect immediately, even while the feed is connecting or waits between connections. A name
-    /// lookup or the reading of a secret cannot be interrupted, so it ends later on its own thread.
+    /// Cancellation takes effect immediately, even while the feed is connecting or waiting between connections. Looking
+    /// up a name or reading a secret cannot be interrupted, so this work ends later, on a separate thread.
     ///
-    /// If a host has several addresses and one cannot be reached, the feed tries the next.
+    /// If a host has several addresses and one of them cannot be reached, the feed tries the next one.
     ///
-    /// - Throws: ``WebSocketChatError`` `alreadyRunning` and `noResources`. Whether a run also throws `notConnected`
-    ///   and `ended` depends on ``WebSocketFeedConfiguration/firstConnectionMustSucceed`` and
-    ///   ``WebSocketFeedConfiguration/reconnect``.
+    /// - Throws: ``WebSocketChatError`` `alreadyRunning` or `noResources`. Depending on
+    ///   ``WebSocketFeedConfiguration/firstConnectionMustSucceed`` and ``WebSocketFeedConfiguration/reconnect``, a run
+    ///   may also throw `notConnected` or `ended`.
     public func run(into intake: any Intake) async throws {
         guard status.begin() else {
             throw WebSocketChatError(.alreadyRunning, "the feed is already running; create another one", source: source)
@@ -121,19 +123,19 @@ public final class WebSocketFeed: Adapter {
     }
 }
 
-/// The counters of a feed since it was created. Use them to monitor the feed.
+/// Counters for what has happened since a feed was created. Use them to monitor the feed.
 public struct WebSocketFeedCounts: Sendable, Hashable, Encodable {
-    /// Connections that were opened.
+    /// Connections that opened.
     public internal(set) var connections = 0
-    /// Failed attempts to connect. All addresses of a host together are one attempt.
+    /// Failed attempts to connect. Trying all addresses of a host is a single attempt.
     public internal(set) var failures = 0
-    /// Connections cut because the server did not answer a ping.
+    /// Connections that were cut because the server did not answer a ping.
     public internal(set) var unanswered = 0
     /// Messages that were read, but that the supervisor did not accept because it was stopping.
     public internal(set) var notTaken = 0
 }
 
-/// The observable state of a feed, which outlives its runs. It is safe to use from any thread.
+/// A feed's observable state, which outlives its runs. Safe to use from any thread.
 final class FeedStatus: Sendable {
     private struct State {
         var isRunning = false
@@ -151,7 +153,7 @@ final class FeedStatus: Sendable {
     var connection: ChatConnection? { state.withLock { $0.connection } }
     var counts: WebSocketFeedCounts { state.withLock { $0.counts } }
 
-    /// - Returns: Whether no run was active.
+    /// - Returns: `false` if a run is already active.
     func begin() -> Bool {
         state.withLock { state in
             defer { state.isRunning = true }
@@ -163,7 +165,7 @@ final class FeedStatus: Sendable {
         state.withLock { $0.isRunning = false }
     }
 
-    /// Makes the connection available for sending.
+    /// Makes the connection available to programs that send messages.
     func opened(_ connection: ChatConnection) {
         hub.opened(connection.number)
         state.withLock { state in

@@ -1,18 +1,18 @@
 import CZlib
 
-/// Compresses the messages to one peer (RFC 7692, 7.2.1). Only one thread uses it.
+/// Compresses the messages sent to one peer (RFC 7692, 7.2.1). Only one thread uses it.
 ///
-/// A deflater uses about 55 KB after the first message.
+/// After the first message, a deflater uses about 55 KB.
 final class MessageDeflater {
-    /// The minimum message size for compression, in bytes. With context takeover, compression saves bytes from this
+    /// The size of the smallest message to compress, in bytes. With context takeover, compression saves bytes from this
     /// size on.
     static let minimumMessageSize = 16
-    // The minimum that zlib supports for raw deflate.
+    // The smallest window that zlib supports for raw deflate.
     private static let minimumWindowBits: Int32 = 9
-    // This costs 32 KB for the window and 16 KB for the rest. zlib's maximum would cost 256 KB per connection.
+    // This window needs 32 KB, plus 16 KB for everything else. zlib's maximum would need 256 KB per connection.
     private static let maximumWindowBits: Int32 = 13
     private static let memoryLevel: Int32 = 5
-    // This is the fastest level, because the thread serves other connections too.
+    // The fastest level, because the thread also serves other connections.
     private static let level: Int32 = 1
     private static let bufferBytes = 16_384
     private static let tail: [UInt8] = [0x00, 0x00, 0xFF, 0xFF]
@@ -22,7 +22,7 @@ final class MessageDeflater {
     private let stream: UnsafeMutablePointer<z_stream>
     private var isStreamOpen = false
 
-    /// Creates a deflater, or returns `nil` if the window of the peer is smaller than zlib supports.
+    /// Creates a deflater, or returns `nil` if the peer's window is smaller than zlib supports.
     ///
     /// - Parameters:
     ///   - windowBits: The size of the peer's window, as a power of 2.
@@ -42,10 +42,10 @@ final class MessageDeflater {
 
     /// Compresses a message.
     ///
-    /// - Returns: The compressed message, or `nil` if memory is insufficient, so that the message must be sent
-    ///   uncompressed.
+    /// - Returns: The compressed message, or `nil` if there is not enough memory. In that case, the message must be
+    ///   sent uncompressed.
     func deflate(_ message: [UInt8]) -> [UInt8]? {
-        // zlib emits nothing if there is nothing to flush, so the block is written here (RFC 7692, 7.2.3.6).
+        // zlib writes nothing if there is nothing to flush, so the block is written here (RFC 7692, 7.2.3.6).
         if message.isEmpty { return [0x00] }
         guard let count = UInt32(exactly: message.count), isStreamOpen || beginStream() else { return nil }
         var packed: [UInt8] = []
@@ -55,7 +55,7 @@ final class MessageDeflater {
             defer { stream.pointee.next_in = nil }
             return flush(into: &packed)
         }
-        // A new stream never refers back to earlier messages, so the peer need not know about it.
+        // A new stream never refers to earlier messages, so the peer does not need to know about it.
         if !contextTakeover || !isWhole { endStream() }
         guard isWhole, packed.suffix(4) == MessageDeflater.tail[...] else { return nil }
         packed.removeLast(4)
@@ -90,36 +90,37 @@ final class MessageDeflater {
     }
 }
 
-/// Inflates the messages of one connection in pieces of bounded size (RFC 7692, 7.2.2). Only one thread uses it.
+/// Inflates the messages of one connection, in pieces of limited size (RFC 7692, 7.2.2). Only one thread uses it.
 ///
-/// An inflater uses about 40 KB after the first message.
+/// After the first message, an inflater uses about 40 KB.
 final class MessageInflater {
-    /// The extent to which an input was consumed.
+    /// How much of an input was consumed.
     enum Progress: Equatable {
-        /// The input was consumed.
+        /// All of the input was consumed.
         case done
-        /// The receiver stopped after `used` bytes. The caller must pass the rest again later, even if it is empty.
+        /// The receiver stopped after `used` bytes. The caller must pass in the remaining bytes later, even if no
+        /// bytes remain.
         case stopped(used: Int)
-        /// The input is not valid DEFLATE data, or memory is insufficient. The inflater cannot be used again.
+        /// The input is not valid DEFLATE data, or there is not enough memory. The inflater cannot be used again.
         case broken
     }
 
     /// The maximum size of a piece, in bytes.
     static let pieceBytes = 16_384
-    // This is the maximum, which accepts any window of the peer.
+    // The maximum, which is large enough for any window of the peer.
     private static let windowBits: Int32 = 15
-    // The sender removes these bytes from the end of a message (RFC 7692, 7.2.1).
+    // The bytes that the sender removes from the end of a message (RFC 7692, 7.2.1).
     private static let tail: [UInt8] = [0x00, 0x00, 0xFF, 0xFF]
-    // This is zlib's `data_type` at a block boundary without unused bits.
+    // The value of zlib's `data_type` at a block boundary without unused bits.
     private static let atBlock: Int32 = 128
 
     private let contextTakeover: Bool
     private let stream: UnsafeMutablePointer<z_stream>
     private var isStreamOpen = false
     private var usedTail = 0
-    /// Whether no byte of the message has arrived.
+    /// Whether no byte of the message has arrived yet.
     private var isEmpty = true
-    /// Whether a block was marked final (RFC 7692, 7.2.3.4) and no input has followed.
+    /// Whether a block was marked as final (RFC 7692, 7.2.3.4) and no input has followed it.
     private var hasEnded = false
 
     /// Creates an inflater.
@@ -139,10 +140,10 @@ final class MessageInflater {
     /// Inflates a part of a message.
     ///
     /// - Parameters:
-    ///   - input: The received bytes, or the rest of them after ``Progress/stopped(used:)``.
+    ///   - input: The received bytes. After ``Progress/stopped(used:)``, these are the bytes that were not used.
     ///   - endsMessage: Whether the message ends with the input.
-    ///   - deliver: The function that receives each piece and whether the piece is the last, which may be empty. It
-    ///     returns whether to continue.
+    ///   - deliver: Receives each piece, and whether it is the last one. The last piece may be empty. Returns whether
+    ///     to continue.
     func inflate(
         _ input: UnsafeRawBufferPointer,
         endsMessage: Bool,
@@ -162,7 +163,7 @@ final class MessageInflater {
             if endsMessage {
                 return finish(input.count, buffer, &filled, deliver)
             }
-            // The whole input is consumed, so the result does not matter.
+            // All of the input is consumed, so the result does not matter.
             if filled > 0 { _ = deliver(UnsafeRawBufferPointer(rebasing: buffer[..<filled]), false) }
             return .done
         }
@@ -174,7 +175,7 @@ final class MessageInflater {
         _ filled: inout Int,
         _ deliver: (UnsafeRawBufferPointer, Bool) -> Bool
     ) -> Progress {
-        // An empty message should consist of one byte, but not all senders comply.
+        // An empty message should consist of one byte, but not all senders do this.
         if !isEmpty && !hasEnded {
             let rest = MessageInflater.tail[usedTail...]
             switch rest.withUnsafeBytes({ drain($0, into: buffer, &filled, deliver) }) {
@@ -184,7 +185,7 @@ final class MessageInflater {
                 return .stopped(used: count)
             case .broken: return .broken
             }
-            // Otherwise the message is truncated, and the next one would be read as its continuation.
+            // Otherwise the message is truncated, and the next message would be read as its continuation.
             guard hasEnded || stream.pointee.data_type & 0xFF == MessageInflater.atBlock else { return .broken }
         }
         usedTail = 0
@@ -195,7 +196,7 @@ final class MessageInflater {
         return .done
     }
 
-    // This consumes the whole input, and delivers the buffer each time that the buffer is full.
+    // Consumes all of the input, and delivers the buffer each time it is full.
     private func drain(
         _ input: UnsafeRawBufferPointer,
         into buffer: UnsafeMutableRawBufferPointer,
@@ -219,10 +220,10 @@ final class MessageInflater {
             filled = buffer.count - Int(stream.pointee.avail_out)
             switch result {
             case Z_OK: break
-            // The input is consumed, and no output is pending.
+            // All of the input is consumed, and there is no pending output.
             case Z_BUF_ERROR: return stream.pointee.avail_in == 0 ? .done : .broken
             case Z_STREAM_END:
-                // The next message may refer back to this one (RFC 7692, 7.2.3.4).
+                // The next message may refer to this one (RFC 7692, 7.2.3.4).
                 guard inflateResetKeep(stream) == Z_OK else { return .broken }
                 hasEnded = stream.pointee.avail_in == 0
             default: return .broken

@@ -1,23 +1,24 @@
-/// The compression that both sides of a connection have agreed on, as one side sees it.
+/// The compression parameters agreed on for a connection, from the point of view of one side.
 struct DeflateAgreement: Equatable {
     /// Whether outgoing messages may refer to earlier ones.
     var outgoingContextTakeover = true
-    /// The window of outgoing messages, in bytes as a power of 2.
+    /// The size of the window for outgoing messages, in bytes as a power of 2.
     var outgoingWindowBits = 15
     /// Whether incoming messages may refer to earlier ones.
     var incomingContextTakeover = true
 
-    /// The maximum length of the header, in bytes. The library drops a connection with a longer header.
+    /// The maximum length of the header, in bytes. The library drops connections with a longer one.
     static let listLimit = 254
 
-    /// Selects the offer of a client that the server accepts.
+    /// Selects which of a client's offers the server accepts.
     ///
-    /// The server declines an offer with an unknown or invalid parameter. It also declines an offer without parameters,
-    /// unless that is the last one, because the library would then fail the request on the next offer.
+    /// The server declines an offer that has an unknown or invalid parameter. It also declines an offer without
+    /// parameters unless that offer is the last one. Otherwise, the library would fail the request on the offer that
+    /// follows.
     ///
-    /// - Parameter offers: The header of the client, with the preferred offer first.
-    /// - Returns: The agreement, and the index of its offer among those of this extension, or `nil` if the server
-    ///   accepts none.
+    /// - Parameter offers: The client's header, which lists its preferred offer first.
+    /// - Returns: The agreement, and the position of its offer among the offers for this extension. The result is `nil`
+    ///   if the server accepts no offer.
     static func chosen(from offers: String) -> (index: Int, agreement: DeflateAgreement)? {
         let all = ExtensionList(offers)?.members.filter { $0.name == DeflateParameters.extensionName } ?? []
         for (index, offer) in all.enumerated() {
@@ -34,9 +35,9 @@ struct DeflateAgreement: Equatable {
         return nil
     }
 
-    /// Returns the agreement that the response of a server establishes, or `nil` if the connection must fail.
+    /// Returns the agreement that follows from a server's response, or `nil` if the connection must fail.
     ///
-    /// - Parameter answer: The header of the response.
+    /// - Parameter answer: The response's header.
     static func negotiated(by answer: String) -> DeflateAgreement? {
         guard let members = ExtensionList(answer)?.members, members.count == 1, let member = members.first,
             member.name == DeflateParameters.extensionName,
@@ -59,19 +60,20 @@ struct DeflateParameters: Equatable {
     var serverNoContextTakeover = false
     /// `client_no_context_takeover`: the client's messages do not refer to earlier ones.
     var clientNoContextTakeover = false
-    /// `server_max_window_bits`: the window of the server's messages, as a power of 2.
+    /// `server_max_window_bits`: the size of the window for the server's messages, as a power of 2.
     var serverWindowBits: Int?
-    /// `client_max_window_bits`: the window of the client's messages, as a power of 2. It is also `nil` if a client
-    /// offers the parameter without a value.
+    /// `client_max_window_bits`: the size of the window for the client's messages, as a power of 2. It is also `nil` if
+    /// a client offers the parameter without a value.
     var clientWindowBits: Int?
     /// Whether there are no parameters.
     let isBare: Bool
 
-    /// Reads the parameters of one offer or answer, or returns `nil` if one of them is unknown, repeated or invalid.
+    /// Reads the parameters of an offer or an answer. Returns `nil` if one of them is unknown, repeated or invalid.
     ///
     /// Such an offer is declined (RFC 7692, 7.1), and such an answer fails the connection.
     ///
-    /// - Parameter isAnswer: Whether a server sent the parameters. If so, `client_max_window_bits` requires a value.
+    /// - Parameter isAnswer: Whether the parameters come from a server. If so, `client_max_window_bits` requires a
+    ///   value.
     init?(_ parameters: [ExtensionList.Parameter], isAnswer: Bool) {
         isBare = parameters.isEmpty
         var seen: Set<String> = []
@@ -102,7 +104,7 @@ struct DeflateParameters: Equatable {
     }
 }
 
-/// The parsed `Sec-WebSocket-Extensions` header (RFC 6455, 9.1).
+/// A parsed `Sec-WebSocket-Extensions` header (RFC 6455, 9.1).
 struct ExtensionList: Equatable {
     struct Parameter: Equatable {
         let name: String
@@ -118,13 +120,13 @@ struct ExtensionList: Equatable {
 
     /// Parses tokens separated by `,`, `;`, `=` and spaces.
     ///
-    /// Other syntax returns `nil`. This includes quoted values that need no quotes, and text that the library may parse
-    /// differently.
+    /// Returns `nil` for any other syntax. This includes quoted values that do not need quotes, and text that the
+    /// library might parse differently.
     init?(_ header: String) {
         var members: [Member] = []
         for text in header.utf8.split(separator: UInt8(ascii: ",")) {
             let parts = text.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
-            // Every list may contain empty members (RFC 9110, 5.6.1).
+            // Any list may contain empty members (RFC 9110, 5.6.1).
             if parts.count == 1, parts[0].allSatisfy({ $0 == UInt8(ascii: " ") }) { continue }
             let name = ExtensionList.trimmed(parts[0])
             guard HeaderField.isToken(name) else { return nil }

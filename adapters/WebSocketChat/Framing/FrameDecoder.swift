@@ -2,12 +2,13 @@ import SignalboxCore
 
 /// Turns the frames of one connection into message pieces.
 ///
-/// The decoder inflates the content, and checks UTF-8 and the reserved bits. Only the service's thread uses it.
+/// The decoder inflates the content, and checks that text is UTF-8 and that the reserved bits are valid. Only the
+/// service's thread uses it.
 final class FrameDecoder {
     enum Outcome: Equatable {
         case proceed
         case pause
-        /// The receiver requested a close.
+        /// The receiver wants to close the connection.
         case close(CloseCode, reason: String)
         /// The peer violated the protocol.
         case broken(CloseCode, reason: String)
@@ -24,17 +25,17 @@ final class FrameDecoder {
     private var isMidFrame = false
     private var isMidMessage = false
     private var isCompressed = false
-    /// Whether a piece of the message has been delivered.
+    /// Whether a piece of the current message has been delivered.
     private var hasBegun = false
     private var text = UTF8Stream()
-    /// The input that was not inflated before a pause. It is at most as long as one read.
+    /// Input that was not inflated before a pause. It is never longer than one read.
     private var held: Held?
 
     init(_ agreement: DeflateAgreement?) {
         inflater = agreement.map { MessageInflater(contextTakeover: $0.incomingContextTakeover) }
     }
 
-    /// Processes received bytes. The caller must not call this method between a pause and ``resume(_:)``.
+    /// Processes received bytes. Must not be called between a pause and ``resume(_:)``.
     func decode(_ chunk: FrameChunk, _ deliver: (MessagePiece) -> PieceVerdict) -> Outcome {
         if !isMidFrame, let reason = beginFrame(chunk.reserved) { return .broken(.protocolError, reason: reason) }
         isMidFrame = !chunk.endsFrame
@@ -43,14 +44,14 @@ final class FrameDecoder {
         return pass(chunk.bytes, isFinal: chunk.isFinal, isBinary: chunk.isBinary, deliver)
     }
 
-    /// Processes the input held since a pause.
+    /// Processes the input that was held back by a pause.
     func resume(_ deliver: (MessagePiece) -> PieceVerdict) -> Outcome {
         guard let rest = held else { return .proceed }
         held = nil
         return rest.bytes.withUnsafeBytes { inflate($0, isFinal: rest.isFinal, isBinary: rest.isBinary, deliver) }
     }
 
-    /// Discards the held input.
+    /// Discards the input that was held back.
     func discardHeld() {
         held = nil
     }
@@ -105,14 +106,14 @@ final class FrameDecoder {
     }
 }
 
-/// A frame's content, or a part of it, as the library delivers it.
+/// The content of a frame, or a part of it, as delivered by the library.
 struct FrameChunk {
-    /// The content, which is valid during the call that delivers it. It may be empty.
+    /// The content. Valid only during the call that delivers it. It may be empty.
     let bytes: UnsafeRawBufferPointer
-    /// Whether the chunk ends the message.
+    /// Whether this is the last chunk of the message.
     let isFinal: Bool
     let isBinary: Bool
-    /// Whether the chunk ends the frame.
+    /// Whether this is the last chunk of the frame.
     let endsFrame: Bool
     /// The bits RSV1 to RSV3 of the frame, at their positions in its first byte.
     let reserved: UInt8

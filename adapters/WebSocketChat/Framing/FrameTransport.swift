@@ -1,46 +1,43 @@
 import Synchronization
 
-/// Sends messages and commands to the connections of a transport.
+/// Sends messages and commands to a transport's connections.
 ///
-/// All methods are safe to call from any thread, and they never block.
+/// All methods can be called from any thread, and they never block.
 protocol FrameSender: AnyObject, Sendable {
     /// Queues a message.
     func send(_ message: [UInt8], _ kind: MessageKind, on connection: ConnectionID) -> SendAdmission
-    /// Queues a command. Commands and messages are processed in the order in which they were queued.
+    /// Queues a command. Commands and messages are processed in the order in which they are queued.
     func perform(_ command: FrameCommand, on connection: ConnectionID)
-    /// Interrupts the thread's wait, so that the thread soon calls `passEnded` of the receiver.
+    /// Interrupts the thread's wait, so that the thread soon calls the receiver's `passEnded`.
     func wake()
-    /// Starts to connect, if the transport is that of a client.
+    /// Starts to connect. Only a client's transport supports this.
     ///
-    /// Unless the transport is stopped, it later calls `opened` or `closed` of the receiver for the returned number.
+    /// Unless the transport is stopped, it later calls the receiver's `opened` or `closed` with the returned number.
     func connect(to target: ClientTarget) -> ConnectionID
 }
 
 /// Receives the events of a transport.
 ///
-/// The transport makes all calls on the service's thread, in order, and the receiver must not block. For each
-/// connection, the transport calls ``opened(_:_:)`` at most once and then delivers the pieces. It calls
-/// ``closed(_:_:)`` exactly once, even if the connection never opened, and after that makes no further call for the
-/// connection.
+/// All methods are called in order on the service's thread, and they must not block. For each connection, the transport
+/// calls ``opened(_:_:)`` at most once and then delivers the pieces. It calls ``closed(_:_:)`` exactly once, even if
+/// the connection never opened. After that, the transport makes no more calls for the connection.
 protocol FrameReceiver: AnyObject {
-    /// The transport calls this method when the connection is open. Messages sent from now on reach the peer.
+    /// Called when the connection is open. Messages sent from now on reach the peer.
     func opened(_ connection: ConnectionID, _ handshake: Handshake)
-    /// The transport calls this method for each piece of a message. The bytes of the piece are valid during the call.
+    /// Called for each piece of a message. The piece's bytes are valid only during the call.
     func received(_ piece: MessagePiece, on connection: ConnectionID) -> PieceVerdict
-    /// The transport calls this method for each pong, solicited or not. A pong may be the answer to the transport's own
-    /// ping.
+    /// Called for each pong, solicited or not. A pong may be the answer to a ping sent by the transport itself.
     func ponged(_ connection: ConnectionID)
-    /// The transport calls this method when the connection has ended or could not be opened.
+    /// Called when the connection has ended or could not be opened.
     func closed(_ connection: ConnectionID, _ reason: DisconnectReason)
-    /// The transport calls this method for each command of a feed, in the order of all commands.
+    /// Called for each command of a feed. All commands are processed in the order in which they were queued.
     func perform(_ command: FeedCommand)
-    /// The transport calls this method when it has read all available data. The receiver submits what arrived since the
-    /// last call.
+    /// Called when all available data has been read. The receiver submits everything that has arrived since the last
+    /// call.
     ///
-    /// Commands that the receiver gives during the call are processed before the thread reads or waits again.
+    /// Commands that the receiver queues during the call are processed before the thread reads or waits again.
     func passEnded()
-    /// The transport calls this method about every half second, regardless of load, so that the receiver can check
-    /// deadlines.
+    /// Called about every half second, no matter how busy the thread is, so that the receiver can check deadlines.
     func ticked()
 }
 
@@ -48,33 +45,35 @@ extension FrameReceiver {
     func perform(_ command: FeedCommand) {}
 }
 
-/// Receives the events of a server and decides which clients may connect.
+/// Receives a server's events and decides which clients may connect.
 protocol ServerFrameReceiver: FrameReceiver {
-    /// The transport calls this method with the port that the server listens on, before any other method.
+    /// Called with the port that the server listens on, before any other method.
     func listens(on port: UInt16)
-    /// Decides whether a client may connect. The transport calls this method before ``opened(_:_:)``, with the same
-    /// number.
+    /// Decides whether a client may connect. Called before ``opened(_:_:)``, with the same number.
     ///
     /// - Returns: The response to a client that may not connect, or `nil` to accept the client. An accepted connection
-    ///   may still close without opening.
+    ///   can still close without opening.
     func refusal(of request: UpgradeRequest, for connection: ConnectionID) -> HTTPRefusal?
-    /// The transport refused an invalid upgrade request with an HTTP status, without a call to ``refusal(of:for:)``.
+    /// Called when the transport has refused an invalid upgrade request with an HTTP status, without calling
+    /// ``refusal(of:for:)``.
     func refused(status: Int, from address: String)
-    /// The transport cut a connection before its request, because the process is almost out of descriptors.
+    /// Called when the transport has cut a connection before its request, because the process is almost out of
+    /// descriptors.
     func descriptorsExhausted()
-    /// The transport closed an HTTP connection to make room for another.
+    /// Called when the transport has closed an HTTP connection to make room for another.
     func evicted()
-    /// The transport closed a connection on arrival or at its first request, because of the limit of HTTP connections.
+    /// Called when the transport has closed a connection on arrival or at its first request, because the limit of HTTP
+    /// connections was reached.
     func limitReached()
 }
 
-/// The result of queueing a message.
+/// Whether a message was queued.
 enum SendAdmission: Equatable, Sendable {
-    /// The message will be sent after earlier ones, unless the connection ends before that.
+    /// The message will be sent after earlier ones, unless the connection ends first.
     case accepted
-    /// The message was refused because the connection's waiting bytes have reached their limit.
+    /// The message was refused because the connection has reached its limit for waiting bytes.
     case full
-    /// The message was refused because all waiting bytes have reached their common limit. Most of them wait on
+    /// The message was refused because the limit for all waiting bytes has been reached. Most of these bytes wait on
     /// `slowest`.
     case overloaded(slowest: ConnectionID)
     /// The connection is not open.
@@ -83,7 +82,7 @@ enum SendAdmission: Equatable, Sendable {
 
 /// Identifies a connection.
 ///
-/// A process never uses a number twice, so late calls for a connection that has ended have no effect.
+/// A process never reuses a number, so late calls for a connection that has ended have no effect.
 struct ConnectionID: Hashable, Sendable {
     private static let last = Atomic<UInt64>(0)
 
@@ -94,7 +93,7 @@ struct ConnectionID: Hashable, Sendable {
         self.number = number
     }
 
-    /// Returns an unused number. This function is safe to call from any thread.
+    /// Returns an unused number. Safe to call from any thread.
     static func next() -> ConnectionID {
         ConnectionID(number: last.add(1, ordering: .relaxed).newValue)
     }
@@ -104,20 +103,20 @@ struct ConnectionID: Hashable, Sendable {
 struct TransportLimits: Equatable, Sendable {
     /// The maximum number of bytes waiting on one connection.
     ///
-    /// Until the system has accepted all of a message, the message counts ``messageOverhead`` more than its length.
+    /// Each message counts as its length plus ``messageOverhead`` until the system has accepted all of it.
     var waitingBytes = 1 << 20
-    /// The maximum number of bytes waiting on all connections.
+    /// The maximum number of bytes waiting on all connections together.
     var allWaitingBytes = 64 << 20
-    /// The period of silence after which a connection is pinged, in seconds. If it is 0, the receiver sends pings
+    /// How long a connection can be silent before it is pinged, in seconds. If this is 0, the receiver sends pings
     /// itself.
     var pingAfter: UInt16 = 30
-    /// The period of silence after which a connection is cut, in seconds. It must be more than ``pingAfter``.
+    /// How long a connection can be silent before it is cut, in seconds. Must be more than ``pingAfter``.
     ///
     /// A paused connection is cut only if its peer finished sending that long ago.
     var cutAfter: UInt16 = 45
-    /// The timeout of each step of opening (connecting, TLS, request, response), in seconds.
+    /// The timeout for each step of opening a connection (connecting, TLS, request, response), in seconds.
     var connectWithin: UInt32 = 10
-    /// The time for peers to answer the close frame when the transport stops, in seconds.
+    /// How long peers have to answer the close frame when the transport stops, in seconds.
     var closeTimeoutSeconds = 0.5
 
     static let messageOverhead = 64
@@ -126,7 +125,7 @@ struct TransportLimits: Equatable, Sendable {
 /// The error thrown when a transport cannot start.
 struct TransportError: Error, Equatable, CustomStringConvertible {
     enum Code: Equatable, Sendable {
-        /// Memory, a thread or a descriptor is unavailable.
+        /// Memory, a thread or a descriptor is not available.
         case noResources
         /// The port is in use, or the address is not local.
         case notListening
@@ -135,6 +134,6 @@ struct TransportError: Error, Equatable, CustomStringConvertible {
     }
 
     let code: Code
-    /// The problem and the remedy.
+    /// A sentence that states the problem and how to fix it.
     let description: String
 }

@@ -1,12 +1,12 @@
-/// A part of a received message. Pieces arrive in order, and one message ends before the next begins.
+/// A part of a received message. Pieces arrive in order, and each message ends before the next one starts.
 struct MessagePiece {
-    /// The content, which is valid during the call that delivers it. It may be empty.
+    /// The content. Valid only during the call that delivers it. It may be empty.
     let bytes: UnsafeRawBufferPointer
     /// Whether the piece starts a message.
     let isFirst: Bool
-    /// Whether the piece ends the message. A piece that both starts and ends a message is a whole message.
+    /// Whether the piece ends the message. A piece that both starts and ends a message is the whole message.
     let isFinal: Bool
-    /// Whether the message is binary. If not, it is text that has been checked for UTF-8.
+    /// Whether the message is binary. If not, it is text that has been checked to be UTF-8.
     let isBinary: Bool
 }
 
@@ -14,32 +14,32 @@ struct MessagePiece {
 enum PieceVerdict: Equatable {
     /// Continue to read.
     case proceed
-    /// Stop reading from this connection until a `resume` command. No further piece is delivered.
+    /// Stop reading from this connection until a `resume` command. No more pieces are delivered until then.
     case pause
-    /// Close the connection and discard its pending data. No further piece is delivered.
+    /// Close the connection and discard its pending data. No more pieces are delivered.
     case close(CloseCode, reason: String)
 }
 
 /// The type of an outgoing message (RFC 6455, 5.6).
 enum MessageKind: Equatable, Sendable {
-    /// The message is UTF-8. Any other bytes would end the connection.
+    /// The message is text. Bytes that are not UTF-8 would end the connection.
     case text
     case binary
 }
 
-/// A command for a connection. It has no effect if the connection has ended.
+/// A command for a connection. It has no effect on a connection that has ended.
 enum FrameCommand: Equatable, Sendable {
-    /// Sends a ping. The receiver's `ponged` reports the answer.
+    /// Sends a ping. The answer is reported to the receiver's `ponged`.
     case ping
-    /// Closes after all messages that were sent before. The code must be sendable, and the reason is truncated to the
-    /// limit.
+    /// Closes the connection after all earlier messages have been sent. The code must be sendable. A reason that is too
+    /// long is truncated.
     case close(CloseCode, reason: String)
-    /// Closes immediately, discards pending data and refuses further messages.
+    /// Closes the connection immediately, discards pending data and refuses further messages.
     ///
-    /// A peer that does not read may not receive the code. In that case, the connection ends after
+    /// A peer that does not read may never receive the code. In that case, the connection ends after
     /// ``TransportLimits/connectWithin``, but at most after 5 seconds.
     case cut(CloseCode, reason: String)
-    /// Stops reading until `resume`.
+    /// Stops reading until a `resume` command.
     case pause
     /// Resumes reading. No data is lost.
     case resume
@@ -53,7 +53,7 @@ struct CloseCode: Hashable, Sendable {
     static let goingAway = CloseCode(number: 1001)
     static let protocolError = CloseCode(number: 1002)
     static let unacceptableData = CloseCode(number: 1003)
-    /// The peer's close frame had no code. This code is never sent.
+    /// Means that the peer's close frame had no code. This code is never sent.
     static let absent = CloseCode(number: 1005)
     static let invalidPayload = CloseCode(number: 1007)
     static let policyViolation = CloseCode(number: 1008)
@@ -61,7 +61,7 @@ struct CloseCode: Hashable, Sendable {
     static let internalError = CloseCode(number: 1011)
     static let tryAgainLater = CloseCode(number: 1013)
 
-    /// Whether a close frame may contain the code (RFC 6455, 7.4.1 and 7.4.2, and IANA's registry).
+    /// Whether a close frame can contain the code (RFC 6455, 7.4.1 and 7.4.2, and IANA's registry).
     var isSendable: Bool {
         switch number {
         case 1000...1003, 1007...1014, 3000...4999: true

@@ -4,23 +4,23 @@ struct Handshake: Equatable, Sendable {
     var subprotocol: String?
     /// Whether messages may be compressed (RFC 7692).
     var isCompressed = false
-    /// The request of the client, which only a server has.
+    /// The client's request. Only a server has one.
     var request: UpgradeRequest?
 }
 
-/// A client's upgrade request. The client chooses every value except the address of the peer.
+/// A client's upgrade request. Every value except the peer's address was chosen by the client.
 struct UpgradeRequest: Equatable, Sendable {
-    /// The path without the query, percent-decoded by the library.
+    /// The path without the query. The library has percent-decoded it.
     var path = ""
-    /// The parts of the query in order, percent-decoded, such as `token=abc`. There are at most ``queryLimit``.
+    /// The parts of the query in order, such as `token=abc`, percent-decoded. There are at most ``queryLimit``.
     var query: [String] = []
     /// The `Host` header.
     var host: String?
-    /// The `Origin` header, which browsers always send.
+    /// The `Origin` header. Browsers always send one.
     var origin: String?
     /// The `Authorization` header.
     var authorization: String?
-    /// The offered subprotocols in the client's order of preference. There are at most ``subprotocolLimit``.
+    /// The subprotocols offered by the client, in its order of preference. There are at most ``subprotocolLimit``.
     var subprotocols: [String] = []
     /// The peer's numeric address.
     var peerAddress = ""
@@ -30,7 +30,7 @@ struct UpgradeRequest: Equatable, Sendable {
     static let queryLimit = 32
     static let subprotocolLimit = 32
 
-    /// Returns the value of the first query part with this name.
+    /// Returns the value of the first part of the query with this name.
     func queryValue(_ name: String) -> String? {
         for part in query {
             let halves = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -40,36 +40,38 @@ struct UpgradeRequest: Equatable, Sendable {
     }
 }
 
-/// The parameters of a client's connection.
+/// What a client needs to open a connection.
 struct ClientTarget: Equatable, Sendable {
-    // The library writes these lines into buffers of fixed size. It would truncate longer lines, including their line
+    // The library writes these lines into buffers of fixed size. It would truncate longer lines, and with them the line
     // ends.
     static let pathLimit = 2_032
     static let hostLimit = 119
     static let originLimit = 117
 
-    /// The numeric address. A name is not allowed, because resolving it would block the thread and all its connections.
+    /// The numeric address. It cannot be a name, because resolving a name would block the thread and all its
+    /// connections.
     let address: String
     let port: UInt16
-    /// The `Host` header, with any port except the scheme's default. Without the port, it is the name that TLS uses.
+    /// The `Host` header, including the port unless it is the scheme's default. TLS uses the part without the port as
+    /// the host name.
     let host: String
-    /// The path and query, percent-encoded, starting with `/`.
+    /// The path and query, percent-encoded and starting with `/`.
     let path: String
     /// The certificates to trust, or `nil` for a connection without TLS.
     var trust: WebSocketTrust?
-    /// The client's own certificate, for servers that request one. It is used only with TLS.
+    /// The client's own certificate, for servers that request one. Used only with TLS.
     var identity: WebSocketIdentity?
-    /// The offered subprotocols, which are tokens in order of preference.
+    /// The subprotocols to offer, which must be tokens, in order of preference.
     var subprotocols: [String] = []
     /// The `Origin` header.
     var origin: String?
     var headers: [HeaderField] = []
     /// Whether to offer compression.
     var offersCompression = false
-    /// The maximum number of bytes waiting on this connection. If it is `nil`, the limit of the transport applies.
+    /// The maximum number of bytes waiting on this connection. If it is `nil`, the transport's limit applies.
     var waitingBytes: Int?
 
-    /// The reason that the target cannot be put into a request, or `nil` if it can.
+    /// Why the target cannot be expressed as a request, or `nil` if it can.
     var problem: String? {
         guard HeaderField.isWord(address) else { return "the address is empty or has forbidden characters" }
         for (name, text, limit) in [
@@ -84,7 +86,7 @@ struct ClientTarget: Equatable, Sendable {
         }
         guard subprotocols.allSatisfy(HeaderField.isToken) else { return "a subprotocol is not a token" }
         guard origin.map(HeaderField.isWord) ?? true else { return "the origin has forbidden characters" }
-        // With TLS, the library would verify the certificate against the text before the first colon.
+        // With TLS, the library would check the certificate against the text before the first colon.
         guard trust == nil || host.utf8.first != UInt8(ascii: "[") else {
             return "TLS needs a name or an IPv4 address, not \(host)"
         }
@@ -92,30 +94,31 @@ struct ClientTarget: Equatable, Sendable {
     }
 }
 
-/// A server's address and features.
+/// The address and features of a server.
 struct ServerEndpoint: Sendable {
-    /// An interface or a numeric address. If it is `nil`, the server listens on all interfaces.
+    /// An interface or a numeric address, or `nil` to listen on all interfaces.
     var address: String? = "127.0.0.1"
     /// The port. If it is 0, the system chooses one.
     var port: UInt16 = 0
-    /// The certificate of the server, or `nil` for a server without TLS.
+    /// The server's certificate, or `nil` to disable TLS.
     var identity: WebSocketIdentity?
-    /// The supported subprotocols. The server agrees to the first supported one that the client offers.
+    /// The supported subprotocols. The server agrees to the first of them that the client offers.
     var subprotocols: [String] = []
-    /// Whether to accept compression. The default is `false`, as a compressed connection costs about 100 KB.
+    /// Whether to accept compression. The default is `false`, because each compressed connection uses about 100 KB of
+    /// memory.
     var compresses = false
-    /// The documents to serve by path, for GET and HEAD.
+    /// The documents to serve in response to GET and HEAD, by path.
     var pages: [String: WebSocketPage] = [:]
     /// The limits for HTTP connections.
     var http = HTTPLimits()
 }
 
-/// A header of a request or a response that cannot inject further lines (RFC 9110, 5.1 and 5.5).
+/// A header of a request or a response. It cannot inject further lines (RFC 9110, 5.1 and 5.5).
 struct HeaderField: Hashable, Sendable {
     let name: String
     let value: String
 
-    /// Creates a header, or returns `nil` if the name is no token or the value has a control character.
+    /// Creates a header. Returns `nil` if the name is not a token or the value contains a control character.
     init?(_ name: String, _ value: String) {
         guard HeaderField.isToken(name), HeaderField.isLine(value) else { return nil }
         self.name = name
@@ -139,12 +142,12 @@ struct HeaderField: Hashable, Sendable {
         text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
     }
 
-    /// Returns whether the text is printable ASCII, spaces included.
+    /// Returns whether the text is printable ASCII. Spaces are allowed.
     static func isPrintable(_ text: String) -> Bool {
         text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
     }
 
-    /// Returns whether the text is valid in a request line or a `Host` header.
+    /// Returns whether the text can be used in a request line or a `Host` header.
     static func isWord(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
     }

@@ -8,20 +8,20 @@ struct HTTPLimits: Equatable, Sendable {
     var connectionsPerAddress = 125
     /// The maximum number of requests on one connection.
     var requests = 100
-    /// The maximum lifetime of an HTTP connection, and the maximum time to send one document.
+    /// The maximum lifetime of an HTTP connection, which is also the maximum time to send one document.
     var lifetime: Duration = .seconds(30)
 }
 
-/// Tracks the connections that have not upgraded, and decides which of them to evict.
+/// Tracks the connections that have not upgraded, and decides which ones to evict.
 ///
-/// A connection is *silent* until its first request, *busy* while the server answers it, and *idle* between two
-/// requests. Only one thread uses this type.
+/// A connection is *silent* until its first request, *busy* while the server answers it, and *idle* between requests.
+/// Only one thread uses this type.
 struct HTTPConnections<Handle: Hashable> {
     enum Decision: Equatable {
         case admitted
-        /// The connection is admitted, and this other connection must be closed.
+        /// The connection is admitted, and this other one must be closed.
         case evicting(Handle)
-        /// A limit is reached, and no connection can be evicted.
+        /// A limit has been reached, and no connection can be evicted.
         case refused
         /// The connection has used up its requests or its lifetime, or was evicted.
         case expired
@@ -31,13 +31,13 @@ struct HTTPConnections<Handle: Hashable> {
         let address: String
         let began: ContinuousClock.Instant
         var requests = 0
-        /// The time at which the current request started, or `nil` between requests.
+        /// When the current request started, or `nil` between requests.
         var busySince: ContinuousClock.Instant?
     }
 
-    /// The maximum number of connections for which an address is treated like all others. An address with more evicts
-    /// its own. Up to this number only age decides, because nearly every address would be the busiest one while many
-    /// clients connect.
+    /// Addresses with at most this many connections are treated alike, and only age decides. If an address has more,
+    /// its own connections are evicted first. Without this threshold, nearly every address would count as the busiest
+    /// one while many clients are connecting.
     private static var fairShare: Int { 4 }
 
     let limits: HTTPLimits
@@ -45,16 +45,16 @@ struct HTTPConnections<Handle: Hashable> {
     private var silent = ConnectionQueue<Handle>()
     private var idle = ConnectionQueue<Handle>()
     private var busy = ConnectionQueue<Handle>()
-    /// The counts of idle and busy connections.
+    /// Counts the idle and busy connections of each address.
     private var requesting = AddressCounts()
-    /// The connections that were evicted or refused, but that the library has not destroyed yet.
+    /// Connections that were evicted or refused, but that the library has not destroyed yet.
     private(set) var closing: Set<Handle> = []
 
     init(_ limits: HTTPLimits) {
         self.limits = limits
     }
 
-    /// The number of connections, except evicted ones.
+    /// The number of connections, not counting evicted ones.
     var count: Int { entries.count }
 
     /// Whether nothing is stored.
@@ -64,10 +64,10 @@ struct HTTPConnections<Handle: Hashable> {
 
     // MARK: - Arrival
 
-    /// Decides whether one more connection is accepted.
+    /// Decides whether to accept another connection.
     ///
-    /// - Parameter isFull: Whether descriptors run short. If so, a connection is evicted even below the limit of
-    ///   sockets.
+    /// - Parameter isFull: Whether descriptors are running short. If so, a connection is evicted even if there are
+    ///   fewer sockets than allowed.
     mutating func admit(webSockets: Int, isFull: Bool = false) -> Decision {
         let isAtLimit = webSockets + count >= limits.sockets
         guard isAtLimit || isFull else { return .admitted }
@@ -76,7 +76,7 @@ struct HTTPConnections<Handle: Hashable> {
         return isAtLimit ? .refused : .admitted
     }
 
-    /// Adds a connection that was accepted.
+    /// Adds a connection that has been accepted.
     mutating func add(_ handle: Handle, from address: String, at now: ContinuousClock.Instant) {
         remove(handle)
         entries[handle] = Entry(address: address, began: now)
@@ -110,13 +110,13 @@ struct HTTPConnections<Handle: Hashable> {
         return decision
     }
 
-    /// Returns whether the current request is the last on its connection.
+    /// Returns whether the current request is the last one on its connection.
     func isLast(_ handle: Handle) -> Bool {
         guard let entry = entries[handle], let busySince = entry.busySince else { return true }
         return entry.requests >= limits.requests || busySince - entry.began >= limits.lifetime / 2
     }
 
-    /// Records that the response has been sent and the connection may make another request.
+    /// Records that the response has been sent, so that the connection can make another request.
     mutating func answered(_ handle: Handle) {
         guard let entry = entries[handle], entry.busySince != nil else { return }
         entries[handle]?.busySince = nil
@@ -129,9 +129,9 @@ struct HTTPConnections<Handle: Hashable> {
         if own >= limits.connectionsPerAddress { return evict(idle.oldest(of: address)) }
         guard requesting.total >= limits.connections else { return .admitted }
         if let victim = idle.oldest(share: HTTPConnections.fairShare) { return evict(victim) }
-        // Otherwise a few addresses with slow readers would keep all others out. Nothing is evicted if the newcomer's
-        // address would then have as many connections as the busiest one, because the two addresses would evict each
-        // other alternately.
+        // Without eviction, a few addresses with slow readers would keep all others out. Nothing is evicted if the
+        // newcomer's address would then have as many connections as the busiest one. Otherwise, the two addresses would
+        // keep evicting each other.
         guard let busiest = requesting.busiest, busiest.count > own + 1 else { return .refused }
         return evict(busy.oldest(of: busiest.address))
     }
@@ -148,7 +148,7 @@ struct HTTPConnections<Handle: Hashable> {
         busy.remove(handle)
     }
 
-    /// Evicts the connections that have exceeded their lifetime, and those that take too long to read a document.
+    /// Evicts connections that have exceeded their lifetime, and connections that take too long to read a document.
     mutating func evictOverdue(at now: ContinuousClock.Instant) {
         var overdue: [Handle] = []
         for (handle, entry) in entries where now - (entry.busySince ?? entry.began) >= limits.lifetime {
@@ -169,11 +169,11 @@ struct HTTPConnections<Handle: Hashable> {
     }
 }
 
-/// A queue of connections in the order in which they were appended, overall and for each address.
+/// A queue of connections, in the order in which they were added. Each address also has a queue.
 ///
 /// All operations take constant time on average.
 struct ConnectionQueue<Handle: Hashable> {
-    /// The connections of a queue, oldest first. Some entries may be stale.
+    /// Connections in a queue, oldest first. Some entries may be stale.
     private typealias Line = ArraySlice<(handle: Handle, serial: UInt64)>
 
     private struct Member {
@@ -189,7 +189,7 @@ struct ConnectionQueue<Handle: Hashable> {
 
     var count: Int { members.count }
 
-    /// Whether nothing is stored, stale entries included.
+    /// Whether nothing is stored, not even stale entries.
     var isEmpty: Bool { members.isEmpty && line.isEmpty && lines.isEmpty && counts.isEmpty }
 
     /// Adds a connection as the newest.
@@ -203,7 +203,7 @@ struct ConnectionQueue<Handle: Hashable> {
         compact(address)
     }
 
-    /// Removes a connection if it is there.
+    /// Removes a connection if the queue contains it.
     mutating func remove(_ handle: Handle) {
         guard let member = members.removeValue(forKey: handle) else { return }
         counts.decrease(member.address)
@@ -212,14 +212,14 @@ struct ConnectionQueue<Handle: Hashable> {
     }
 
     /// Returns the oldest connection of the busiest address if that address has more than `share` connections.
-    /// Otherwise, this method returns the oldest connection of all.
+    /// Otherwise, returns the oldest connection of all.
     mutating func oldest(share: Int) -> Handle? {
         if let busiest = counts.busiest, busiest.count > share { return oldest(of: busiest.address) }
         ConnectionQueue.dropStale(&line, members)
         return line.first?.handle
     }
 
-    /// Returns the oldest connection of one address.
+    /// Returns the oldest connection of the given address.
     mutating func oldest(of address: String) -> Handle? {
         guard counts[address] > 0 else { return nil }
         ConnectionQueue.dropStale(&lines[address, default: []], members)
@@ -230,7 +230,7 @@ struct ConnectionQueue<Handle: Hashable> {
         while let first = line.first, members[first.handle]?.serial != first.serial { line = line.dropFirst() }
     }
 
-    /// Drops stale entries, because they would accumulate otherwise.
+    /// Drops stale entries, which would otherwise accumulate.
     private mutating func compact(_ address: String) {
         if line.count > 2 * members.count + 64 { line = live(line) }
         if let own = lines[address], own.count > 2 * counts[address] + 16 { lines[address] = live(own) }
@@ -241,10 +241,10 @@ struct ConnectionQueue<Handle: Hashable> {
     }
 }
 
-/// The number of connections of each address.
+/// Counts the connections of each address.
 struct AddressCounts {
     private var counts: [String: Int] = [:]
-    /// The addresses with each count, so that the highest count is found without a search.
+    /// The addresses that have each count. With this, the highest count is found without a search.
     private var addresses: [Int: Set<String>] = [:]
     private var highest = 0
     private(set) var total = 0
@@ -276,7 +276,8 @@ struct AddressCounts {
         if addresses[before]?.isEmpty == true { addresses[before] = nil }
         counts[address] = count > 0 ? count : nil
         if count > 0 { addresses[count, default: []].insert(address) }
-        // A count changes by 1, so the address that leaves the highest count alone has the highest count again.
+        // Counts change by 1. When the only address with the highest count changes, its new count is therefore the
+        // highest.
         if count > highest || addresses[highest] == nil { highest = count }
     }
 }

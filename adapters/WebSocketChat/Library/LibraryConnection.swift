@@ -3,13 +3,13 @@ import CLibwebsockets
 import DequeModule
 import SignalboxCore
 
-/// A connection as its service's thread sees it.
+/// A connection as seen by its service's thread.
 final class LibraryConnection {
     enum Phase: Equatable {
-        /// The connection has not opened.
+        /// The connection has not opened yet.
         case opening
         case open
-        /// A close frame was sent or received. No further messages are received or sent.
+        /// A close frame was sent or received. No more messages are sent or received.
         case closing
     }
 
@@ -20,31 +20,31 @@ final class LibraryConnection {
     }
 
     let id: ConnectionID
-    /// The target of a client's connection, or `nil` on a server.
+    /// What a client connects to, or `nil` on a server.
     let target: ClientTarget?
     var handle: OpaquePointer?
     var phase = Phase.opening
     var handshake = Handshake()
-    /// The reason for the end, if known.
+    /// Why the connection ends, if known.
     var closeReason: DisconnectReason?
-    /// A pending immediate close, which is written before all other output.
+    /// A close that takes effect immediately. It is written before all other output.
     var cut: (code: CloseCode, reason: String, closeReason: DisconnectReason)?
     /// The state of the pause, or `nil` if reading is not paused.
     var pause: LibraryPause?
     /// The negotiated compression, if any.
     var agreement: DeflateAgreement?
-    /// The number of compression offers that a server has examined.
+    /// The number of compression offers that the server has examined.
     var offersSeen = 0
-    // The decoder and the deflater are lazy, because they depend on the agreement.
+    // Lazy, because the decoder and the deflater depend on the agreement.
     private(set) lazy var decoder = FrameDecoder(agreement)
     private(set) lazy var deflater = agreement.flatMap {
         MessageDeflater(windowBits: $0.outgoingWindowBits, contextTakeover: $0.outgoingContextTakeover)
     }
-    /// Whether the request has been sent. If so, a failure concerns the response of the server.
+    /// Whether the request has been sent. If so, any failure has to do with the server's response.
     var hasSentRequest = false
-    /// The cost of the last message, which the library may still buffer.
+    /// The cost of the last message, which the library may still be buffering.
     var unsentCost = 0
-    /// The output that has not been passed to the library.
+    /// The output that has not been passed to the library yet.
     var outgoing = Deque<Outgoing>()
 
     init(_ id: ConnectionID, target: ClientTarget? = nil) {
@@ -55,18 +55,18 @@ final class LibraryConnection {
 
 /// The state of a paused connection.
 struct LibraryPause {
-    /// The time at which the library next needs a confirmation that the peer is alive, or `nil` before the first one.
+    /// When the library next needs to be assured that the peer is alive, or `nil` before the first time.
     var validUntil: ContinuousClock.Instant?
-    /// The time at which the connection is given up because the peer has finished. If the connection resumes before
-    /// this time, its remaining data is read.
+    /// When to give up the connection because the peer has finished. If the connection resumes before this time, its
+    /// remaining data is read.
     var terminationDeadline: ContinuousClock.Instant?
 }
 
 extension LibraryLoop {
-    /// Processes the commands of other threads and of the receiver.
+    /// Processes the commands that other threads and the receiver have queued.
     func performCommands() {
-        // The loop includes the commands that the receiver adds meanwhile, because nothing else wakes the thread for
-        // them.
+        // Continue until there are no more commands. Nothing else would wake the thread for those that the receiver
+        // adds in the meantime.
         while true {
             let entries = queue.take()
             if entries.isEmpty { break }
@@ -101,7 +101,7 @@ extension LibraryLoop {
         guard let connection = connections[id], connection.phase == .open, let handle = connection.handle else {
             return
         }
-        // If output is pending, the callback has already been requested.
+        // If there is pending output, the callback has already been requested.
         if connection.outgoing.isEmpty { lws_callback_on_writable(handle) }
         connection.outgoing.append(next)
     }
@@ -110,9 +110,10 @@ extension LibraryLoop {
         Int32(clamping: min(limits.connectWithin, 5))
     }
 
-    /// Closes before anything else is sent. A connection that is not open is aborted.
+    /// Closes the connection before anything else is sent. A connection that is not open is aborted.
     ///
-    /// - Parameter closeReason: The reason that the receiver gets. If it is `nil`, the receiver gets `closedLocally`.
+    /// - Parameter closeReason: The reason to report to the receiver. If it is `nil`, the receiver is notified with
+    ///   `closedLocally`.
     func cut(
         _ connection: LibraryConnection,
         _ code: CloseCode,
@@ -150,14 +151,14 @@ extension LibraryLoop {
         connection.pause = nil
         paused[connection.id] = nil
         lws_rx_flow_control(handle, 1)
-        // The held input precedes anything that the library reads later.
+        // The input that was held back comes before anything that the library reads later.
         receiveRest(of: connection)
     }
 
-    /// Distinguishes paused peers from lost ones.
+    /// Finds out whether paused peers are still there.
     ///
     /// While reading is paused, the library notices neither pongs nor the end of a connection. It would cut a healthy
-    /// peer, and would not detect a lost one.
+    /// peer and would not detect a lost one.
     func watchPaused() {
         guard !paused.isEmpty else { return }
         let now = ContinuousClock.now
@@ -174,7 +175,7 @@ extension LibraryLoop {
 
     private func keepValid(_ connection: LibraryConnection, _ now: ContinuousClock.Instant) {
         guard limits.pingAfter > 0, let handle = connection.handle else { return }
-        // The first check confirms immediately, because a ping from before the pause may still be unanswered.
+        // The first check confirms the peer immediately, because a ping sent before the pause may still be unanswered.
         if let validUntil = connection.pause?.validUntil, now < validUntil { return }
         connection.pause?.validUntil = now + .seconds(limits.pingAfter) / 2
         lws_validity_confirmed(handle)

@@ -2,19 +2,20 @@ import AdapterSupport
 import CLibwebsockets
 import Synchronization
 
-/// Creates and destroys contexts one at a time, because both operations modify process-wide state without a lock.
+/// Creates and destroys contexts one at a time, because both operations change process-wide state without a lock.
 enum ContextFactory {
     private static let hasSetUpTLS = Mutex(false)
-    // The library logs to standard error by default. The level is process-wide, so it is set before the first context.
+    // By default, the library logs to standard error. The level is process-wide, so it is set before the first context
+    // is created.
     private static let silencesLibrary: Void = lws_set_log_level(0, nil)
 
-    /// Creates a context. The library then also makes the process ignore SIGPIPE.
+    /// Creates a context. As a side effect, the library makes the process ignore SIGPIPE.
     static func make(_ info: inout lws_context_creation_info) -> OpaquePointer? {
         _ = silencesLibrary
         let address = hasSetUpTLS.withLock { hasSetUpTLS -> UInt in
-            // The option is used once per process, because libwebsockets 4.1.6 registers a new ex-data index with
-            // OpenSSL each time. Handshakes in other contexts would then look up their connection under the wrong index
-            // and fail.
+            // Set this option only once per process. Each time it is set, libwebsockets 4.1.6 registers a new ex-data
+            // index with OpenSSL. Handshakes in other contexts would then look up their connection under the wrong
+            // index and fail.
             if !hasSetUpTLS { info.options |= UInt64(LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT) }
             let context = lws_create_context(&info)
             if context != nil { hasSetUpTLS = true }
@@ -29,13 +30,13 @@ enum ContextFactory {
     }
 }
 
-/// A libev loop for one context, which scales to many connections.
+/// A libev loop for a single context. It scales to many connections.
 ///
 /// Because the library does not own the loop, it does not catch the process's SIGINT. Only one thread uses the loop.
 final class EventLoop {
-    // libwebsockets 4.1.6 starts its only libev timer without stopping it first, and libev ignores that while the timer
-    // runs. A timeout that is due before the pending one would be delayed until then, so timers are also checked at
-    // this interval.
+    // libwebsockets 4.1.6 starts its only libev timer without stopping it first. libev ignores that while the timer is
+    // running, so a timeout that is due before the pending one would be late. For this reason, timers are also checked
+    // at this interval.
     private static let tickSeconds = 0.5
     let loop: OpaquePointer
     private let tick: UnsafeMutablePointer<clws_tick>
@@ -58,7 +59,7 @@ final class EventLoop {
         clws_tick_start(loop, tick, context, EventLoop.tickSeconds)
     }
 
-    /// Stops the checks. The owner calls this method before it destroys the context.
+    /// Stops the checks. The owner calls this before it destroys the context.
     func stop() {
         clws_tick_stop(loop, tick)
     }
@@ -68,15 +69,15 @@ final class EventLoop {
         ev_run(loop, Int32(EVRUN_ONCE))
     }
 
-    /// Processes pending events, if any.
+    /// Processes any pending events without waiting.
     func runPending() {
         ev_run(loop, Int32(EVRUN_NOWAIT))
     }
 }
 
-/// A timer on the context's thread, which fires up to one tick of the loop late.
+/// A timer on the context's thread. It fires up to one tick of the loop late.
 ///
-/// Stop the timer before destroying the context.
+/// Stop the timer before you destroy the context.
 final class LibraryTimer {
     private let timer: UnsafeMutablePointer<clws_timer>
     private var work: (() -> Void)?
@@ -94,7 +95,7 @@ final class LibraryTimer {
 
     var isRunning: Bool { work != nil }
 
-    /// Starts the timer, or restarts it if it is running.
+    /// Starts the timer, or restarts it if it is already running.
     func start(_ context: OpaquePointer, seconds: Double, _ work: @escaping () -> Void) {
         self.work = work
         clws_timer_start(context, timer, lws_usec_t(seconds * 1_000_000))
@@ -112,21 +113,21 @@ final class LibraryTimer {
     }
 }
 
-/// The memory that libwebsockets points to, which must outlive the context. Only one thread uses it.
+/// Memory that libwebsockets points to. It must outlive the context. Only one thread uses it.
 final class LibraryTables {
-    /// The name of the first entry of the table. Clients are bound to it, and servers use it if no subprotocol is
-    /// requested. The name is not a token, so no peer can request it.
+    /// The name of the table's first entry, which clients are bound to and servers use if no subprotocol is requested.
+    /// The name is not a token, so no peer can request it.
     static let ownProtocol = "no subprotocol"
     let protocols: UnsafeMutablePointer<lws_protocols>
     let policy: UnsafeMutablePointer<lws_retry_bo_t>
-    /// The extensions, of which compression is the only one.
+    /// The extensions. Compression is the only one.
     let extensions: UnsafeMutablePointer<lws_extension>
-    /// Disables proxies by the port 0. Without this, the library uses the proxy that the environment names.
+    /// Disables proxies by setting the port to 0. Otherwise, the library would use the proxy named in the environment.
     private(set) lazy var noProxy = keep("none:0")
     private var texts: [UnsafeMutablePointer<CChar>] = []
 
     init(receiveBytes: Int, subprotocols: [String], limits: TransportLimits) {
-        // The last entry stays zero, which terminates the table.
+        // The last entry stays zero to mark the end of the table.
         protocols = .allocate(capacity: subprotocols.count + 2)
         protocols.initialize(repeating: lws_protocols(), count: subprotocols.count + 2)
         extensions = .allocate(capacity: 2)
@@ -134,7 +135,7 @@ final class LibraryTables {
         clws_compression(extensions, libraryExtensionCallback)
         policy = .allocate(capacity: 1)
         policy.initialize(to: lws_retry_bo_t())
-        // Both values stay 0 if pings are disabled.
+        // If pings are disabled, both values stay 0.
         if limits.pingAfter > 0 {
             let ping = min(limits.pingAfter, .max - 1)
             policy.pointee.secs_since_valid_ping = ping
@@ -152,7 +153,7 @@ final class LibraryTables {
         policy.deallocate()
     }
 
-    /// Returns a copy that lives as long as the tables.
+    /// Returns a copy of the text that lives as long as the tables.
     func keep(_ text: String?) -> UnsafePointer<CChar>? {
         guard let text, let copy = strdup(text) else { return nil }
         texts.append(copy)

@@ -1,20 +1,20 @@
 import AdapterSupport
 import CLibwebsockets
 
-/// A context of libwebsockets with its connections. Only one thread uses it, from its creation to its destruction.
+/// A libwebsockets context and its connections. Only one thread uses it, from creation to destruction.
 final class LibraryLoop {
     let queue: ServiceQueue
     let limits: TransportLimits
     let receiver: any FrameReceiver
-    /// The settings and the receiver of a server, or `nil` for a client.
+    /// A server's settings and receiver, or `nil` for a client.
     let server: LibraryServer?
     let tables: LibraryTables
     var connections: [ConnectionID: LibraryConnection] = [:]
     var virtualHosts: [TrustKey: OpaquePointer] = [:]
-    /// The latest TLS alert from a server. The end of any connection clears it.
+    /// The most recent TLS alert from a server. Cleared whenever a connection ends.
     var alert: (descriptor: Int32, text: String)?
     var paused: [ConnectionID: LibraryConnection] = [:]
-    /// The buffer for every message. The library no longer needs its content when the write returns.
+    /// The buffer that every message is written from. The library no longer needs its content once the write returns.
     let outgoing: OutgoingBuffer
     /// Whether the message being written is compressed.
     var sendsCompressed = false
@@ -22,9 +22,9 @@ final class LibraryLoop {
     /// The HTTP connections of a server, which are those that have not upgraded.
     var http: HTTPConnections<OpaquePointer>
     private(set) var isDestroying = false
-    // The library sets it to NULL when the context is destroyed.
+    // The library sets this pointer to NULL when the context is destroyed.
     private let contextPointer: UnsafeMutablePointer<OpaquePointer?>
-    // The loop of a server. A client has none (`nil`), because the library's own loop is sufficient for few
+    // The loop of a server. It is `nil` for a client, because the library's own loop is good enough for few
     // connections.
     private let eventLoop: EventLoop?
     private let stopping = LibraryTimer()
@@ -33,10 +33,10 @@ final class LibraryLoop {
     private var lastFound: LibraryConnection?
 
     private static let tickSeconds = 0.5
-    // The maximum size of all headers of a request to a server, in bytes. Proxies and browsers rarely use half of it.
-    // The library allocates this much for each connection until the connection has opened.
+    // The maximum total size of the headers of a request to a server, in bytes. Proxies and browsers rarely use half of
+    // it. The library allocates this much for each connection until the connection opens.
     private static let requestBytes: UInt16 = 8_192
-    // The same limit for a client, where it applies to the request and to the response.
+    // The corresponding limit for a client. It applies to both the request and the response.
     private static let responseBytes: UInt16 = 32_768
 
     init(
@@ -70,7 +70,7 @@ final class LibraryLoop {
         info.pt_serv_buf_size = UInt32(receiveBytes)
         info.options = UInt64(
             LWS_SERVER_OPTION_EXPLICIT_VHOSTS | LWS_SERVER_OPTION_SKIP_SERVER_CANONICAL_NAME
-                // Without this option, the library puts a second scheme before the value of the Origin header.
+                // Without this option, the library inserts a second scheme into the Origin header.
                 | LWS_SERVER_OPTION_JUST_USE_RAW_ORIGIN
         )
         info.user = Unmanaged.passUnretained(self).toOpaque()
@@ -101,15 +101,15 @@ final class LibraryLoop {
         contextPointer.deallocate()
     }
 
-    /// The context, or `nil` after it has been destroyed.
+    /// The context, or `nil` once it has been destroyed.
     var context: OpaquePointer? { contextPointer.pointee }
 
-    /// Serves the connections until the queue is stopped, and then destroys the context.
+    /// Serves connections until the queue is stopped, and then destroys the context.
     func run() {
         guard let context else { return }
         queue.attach(context)
         tick()
-        // The thread could not be woken before, so some commands may already be pending.
+        // The thread could not be woken before this point, so some commands may already be pending.
         receiver.passEnded()
         performCommands()
         while !shouldStop && pass(context) {
@@ -136,7 +136,7 @@ final class LibraryLoop {
         return true
     }
 
-    /// Destroys the context, even if its loop never ran.
+    /// Destroys the context, even if its loop has never run.
     func destroy(_ context: OpaquePointer) {
         let unprocessed = queue.detach()
         stopping.stop(context)
@@ -145,7 +145,8 @@ final class LibraryLoop {
         eventLoop?.stop()
         ContextFactory.destroy(context)
         if let eventLoop {
-            // The library needs the loop to close its handles. The second call is for contexts that wait for this.
+            // The library needs the loop to close its handles. Contexts that wait for this are destroyed by the second
+            // call.
             var budget = 100
             while contextPointer.pointee != nil && budget > 0 {
                 eventLoop.runPending()
@@ -168,7 +169,7 @@ final class LibraryLoop {
         return lastFound
     }
 
-    /// Reports the end of a connection to the receiver, once.
+    /// Reports the end of a connection to the receiver, exactly once.
     func finish(_ connection: LibraryConnection, _ reason: DisconnectReason) {
         guard connections.removeValue(forKey: connection.id) != nil else { return }
         if lastFound === connection { lastFound = nil }
@@ -189,7 +190,8 @@ final class LibraryLoop {
 
     // MARK: - Stopping
 
-    /// Stops the loop of a stopped queue when there are no connections or the time for the peers to answer is over.
+    /// Stops the loop of a stopped queue once there are no connections left, or once the peers have had enough time to
+    /// answer.
     func stopIfDone() {
         guard queue.isStopping, !shouldStop, let context else { return }
         if !stopping.isRunning {
@@ -223,7 +225,7 @@ extension LibraryLoop {
         case LWS_CALLBACK_WSI_DESTROY:
             pageTransfers[handle] = nil
             http.remove(handle)
-            // Most connections have already ended at this point, but one that never opened has not.
+            // Most connections have already ended at this point, but not one that has never opened.
             if let connection = connection(of: handle) {
                 finish(connection, connection.closeReason ?? defaultCloseReason(of: connection))
             }
@@ -251,14 +253,14 @@ extension LibraryLoop {
         if isDestroying { return .stopped }
         if let cut = connection.cut { return cut.closeReason }
         guard connection.phase == .opening, connection.target != nil else { return .lost }
-        // The library itself reports every other failure to open a connection.
+        // The library reports all other failures to open a connection itself.
         let text = "no answer came within \(limits.connectWithin) s"
         return connection.hasSentRequest ? .upgradeFailed(text) : .unreachable(text)
     }
 }
 
-// libwebsockets calls these functions on the service's thread, within a pass of the loop and while it creates or
-// destroys a context. The user data of the context is the `LibraryLoop`, which its thread retains until the context is
+// libwebsockets calls these functions on the service's thread, either within a pass of the loop or while it creates or
+// destroys a context. The context's user data is the `LibraryLoop`, which its thread retains until the context is
 // destroyed. All pointers are valid only during the call. The functions are global because a closure literal would
 // inherit the isolation of its enclosing type.
 
@@ -275,7 +277,7 @@ func libraryCallback(
     }
 }
 
-// OpenSSL calls this function within the calls of the library.
+// Called by OpenSSL, within the library's calls to it.
 func libraryReceivedAlert(_ connection: OpaquePointer?, _ event: Int32, _ value: Int32) {
     guard let connection, clws_is_alert(event, value) != 0 else { return }
     LibraryLoop.owner(ofAlertOn: connection)?.alert = (SSL_get_fd(connection), LibraryText.alert(value))

@@ -12,7 +12,7 @@ struct TrustKey: Hashable {
         identity = target.trust == nil ? nil : target.identity
     }
 
-    /// The reason that no virtual host can be created, or `nil` if the files are usable.
+    /// Why no virtual host can be created, or `nil` if the files are usable.
     var problem: String? {
         if case .authority(let file)? = trust, let problem = CertificateFiles.problem(authorities: file) {
             return problem
@@ -25,10 +25,10 @@ extension LibraryLoop {
     /// The maximum number of virtual hosts per transport, because they are never released.
     static let virtualHostLimit = 64
 
-    // The contexts of OpenSSL store their loop at this ex-data index.
+    // The ex-data index at which OpenSSL contexts store their loop.
     private static let alertIndex = clws_alert_index()
 
-    /// Subscribes to the alerts of the peer, for a context of OpenSSL that ends before this loop does.
+    /// Subscribes to alerts from peers. The given OpenSSL context must not outlive this loop.
     func observeAlerts(_ tls: UnsafeMutableRawPointer?) {
         guard let tls else { return }
         clws_observe_alerts(
@@ -43,7 +43,8 @@ extension LibraryLoop {
         clws_alert_owner(connection, alertIndex).map { Unmanaged<LibraryLoop>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// Returns the virtual host for these trust settings, which the library stores in virtual hosts.
+    /// Returns the virtual host that has these trust settings, creating it on first use. The library stores the
+    /// settings in virtual hosts.
     func virtualHost(for key: TrustKey) throws(DisconnectReason) -> OpaquePointer {
         if let made = virtualHosts[key] { return made }
         guard virtualHosts.count < LibraryLoop.virtualHostLimit else {
@@ -84,17 +85,17 @@ extension LibraryLoop {
 
 /// Checks PEM files before the library reads them.
 ///
-/// The checks are necessary because the library reports few details, ignores authority files that it cannot read, and
-/// prompts for passphrases on the terminal.
+/// This is necessary because the library reports few details, ignores authority files that it cannot read, and asks for
+/// passphrases on the terminal.
 enum CertificateFiles {
-    /// Returns the reason that the file provides no trusted authority, or `nil` if it contains a certificate.
+    /// Returns why the file provides no trusted authority, or `nil` if it contains a certificate.
     static func problem(authorities file: String) -> String? {
         guard isReadable(file) else { return "the file of trusted authorities \(file) cannot be read" }
         return clws_has_certificate(file) == 0
             ? "the file of trusted authorities \(file) has no certificate in PEM" : nil
     }
 
-    /// Returns the reason that the files cannot be used as an identity, or `nil` if they can.
+    /// Returns why the files cannot be used as an identity, or `nil` if they can.
     static func problem(certificate: String, key: String) -> String? {
         guard isReadable(certificate) else { return "the certificate file \(certificate) cannot be read" }
         guard clws_has_certificate(certificate) != 0 else { return "\(certificate) has no certificate in PEM" }
@@ -106,18 +107,19 @@ enum CertificateFiles {
         return nil
     }
 
-    // Only regular files are allowed, because opening a pipe would block the thread of all connections.
+    // Only regular files are allowed, because opening a pipe would block the thread that serves all connections.
     private static func isReadable(_ file: String) -> Bool {
         var facts = stat()
         return stat(file, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG && access(file, R_OK) == 0
     }
 }
 
-/// The known vulnerabilities of the underlying libraries that a peer can exploit.
+/// Vulnerabilities in the underlying libraries that a peer can exploit.
 ///
-/// Signalbox avoids those of libwebsockets itself, as docs/security.md describes.
+/// Signalbox itself works around those of libwebsockets, as docs/security.md describes.
 enum WebSocketVulnerabilities {
-    /// Warns, once per process, about the vulnerabilities of the loaded OpenSSL. Call this before connections with TLS.
+    /// Logs a warning, once per process, about vulnerabilities of the loaded OpenSSL. Call this before opening
+    /// connections that use TLS.
     static func warn(to logger: Logger) {
         let version = OpenSSLVulnerabilities.version(UInt(OpenSSL_version_num()))
         LibraryVulnerability.warn(of: OpenSSLVulnerabilities.all, in: "OpenSSL", version, to: logger)

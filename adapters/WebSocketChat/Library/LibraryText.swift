@@ -1,13 +1,13 @@
 import CLibwebsockets
 
-/// Sanitizes the texts of the library and of peers for display.
+/// Makes texts from the library and from peers safe to display.
 enum LibraryText {
-    /// Returns up to `limit` bytes of a C string, trimmed, with `?` in place of control characters.
+    /// Returns up to `limit` bytes of a C string, trimmed and with control characters replaced by `?`.
     static func sanitized(_ text: UnsafePointer<CChar>, limit: Int) -> String {
         sanitized(UnsafeMutableRawPointer(mutating: text), count: strnlen(text, limit), limit: limit)
     }
 
-    /// Returns the same for bytes of known length.
+    /// Returns up to `limit` of the given bytes, in the same form.
     static func sanitized(_ input: UnsafeMutableRawPointer?, count: Int, limit: Int) -> String {
         guard let input, count > 0 else { return "" }
         var bytes = UnsafeRawBufferPointer(start: input, count: min(count, limit)).prefix { $0 != 0 }
@@ -15,18 +15,18 @@ enum LibraryText {
         return String(decoding: bytes.map { $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: "?") : $0 }, as: UTF8.self)
     }
 
-    // This text represents a header that is present but unreadable. No allowed value equals it.
+    // Stands for a header that is present but cannot be read. It equals no allowed value.
     private static let broken = "\u{FFFD}"
 
-    /// Returns a header without surrounding blanks, or `nil` only if it is absent.
+    /// Returns a header without surrounding blanks, or `nil` if the header is absent.
     ///
-    /// The values of a repeated header are joined with commas, and invalid UTF-8 is replaced by U+FFFD. The text is
-    /// never truncated, because the library drops a connection whose headers exceed its limit.
+    /// If the header is repeated, its values are joined with commas. Invalid UTF-8 is replaced by U+FFFD. The text is
+    /// never truncated, because the library drops connections whose headers exceed its limit.
     static func header(_ token: lws_token_indexes, of handle: OpaquePointer) -> String? {
         whole(token, of: handle).map { Array($0.utf8).withUnsafeBytes(trimmed) }
     }
 
-    /// Returns the untrimmed value. Use this for the path, which is not a header.
+    /// Returns the value without trimming it. Use this for the path, which is not a header.
     static func whole(_ token: lws_token_indexes, of handle: OpaquePointer) -> String? {
         let length = Int(lws_hdr_total_length(handle, token))
         guard length > 0 else { return isEmpty(token, of: handle) ? "" : nil }
@@ -63,12 +63,12 @@ enum LibraryText {
         }
     }
 
-    /// Returns the part of the query with this index.
+    /// Returns the part of the query at the given index.
     static func queryPart(_ index: Int, of handle: OpaquePointer) -> String? {
         fragment(index, of: WSI_TOKEN_HTTP_URI_ARGS, of: handle).flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    // This returns one of the parts in which the library received the value, or `nil` if there are fewer.
+    // Returns one of the parts in which the library received the value, or `nil` if there are fewer.
     private static func fragment(_ index: Int, of token: lws_token_indexes, of handle: OpaquePointer) -> String? {
         let length = Int(lws_hdr_total_length(handle, token))
         guard length > 0 else { return nil }
@@ -84,13 +84,13 @@ enum LibraryText {
     /// Returns the name of a TLS alert (RFC 8446, 6).
     static func alert(_ value: Int32) -> String {
         let number = value & 0xFF
-        // OpenSSL 3.0 does not know this alert, which a server sends if the client presents no certificate.
+        // OpenSSL 3.0 does not know this alert. Servers send it if the client presents no certificate.
         if number == 116 { return "certificate required" }
         let name = SSL_alert_desc_string_long(value).map { String(cString: $0) } ?? "unknown"
         return name == "unknown" ? "alert \(number)" : name
     }
 
-    /// Returns as much of the reason as fits into a close frame, without cutting a character.
+    /// Returns as much of the reason as fits into a close frame, without splitting a character.
     static func reason(_ text: String) -> [UInt8] {
         var bytes: [UInt8] = []
         for character in text.unicodeScalars {

@@ -2,7 +2,7 @@ import AdapterSupport
 import CLibwebsockets
 import Synchronization
 
-/// A context of libwebsockets on its own thread, which parses and writes the frames of its connections.
+/// Runs a libwebsockets context on its own thread, which parses and writes the frames of its connections.
 ///
 /// The transport runs until ``stop()``, even if nothing else refers to it. Its receiver usually does. All methods are
 /// safe to call from any thread.
@@ -10,7 +10,7 @@ final class LibraryTransport: FrameSender {
     private let queue: ServiceQueue
     private let limits: TransportLimits
     private let listeningPort = Atomic<UInt16>(0)
-    /// Set by the last action of the thread.
+    /// Fulfilled by the thread as its very last action.
     private let ended = Promise<Void>()
 
     private init(limits: TransportLimits) {
@@ -20,8 +20,8 @@ final class LibraryTransport: FrameSender {
 
     /// Creates a transport that opens connections. It is suitable for about 100 of them.
     ///
-    /// - Parameter receiver: A closure that creates the receiver. The transport calls it once, on its own thread. The
-    ///   receiver stays on that thread, and may retain the argument of the closure until ``stop()``.
+    /// - Parameter receiver: Creates the receiver. Called once, on the transport's thread. The receiver stays on that
+    ///   thread, and may retain the closure's argument until ``stop()``.
     static func client(
         limits: TransportLimits = TransportLimits(),
         receiver: @escaping @Sendable (any FrameSender) -> any FrameReceiver
@@ -41,7 +41,7 @@ final class LibraryTransport: FrameSender {
     /// Creates a transport that accepts connections and serves documents on the same port. It is suitable for many
     /// thousands of connections.
     ///
-    /// - Parameter receiver: A closure that creates the receiver, as for ``client(limits:receiver:)``.
+    /// - Parameter receiver: Creates the receiver, as for ``client(limits:receiver:)``.
     static func server(
         _ endpoint: ServerEndpoint,
         limits: TransportLimits = TransportLimits(),
@@ -69,7 +69,7 @@ final class LibraryTransport: FrameSender {
         return transport
     }
 
-    /// The port that a server listens on, even if the configured port is 0. For a client, it is 0.
+    /// The port that a server listens on, even if the configured port is 0. It is 0 for a client.
     var port: UInt16 { listeningPort.load(ordering: .acquiring) }
 
     func connect(to target: ClientTarget) -> ConnectionID {
@@ -86,9 +86,9 @@ final class LibraryTransport: FrameSender {
         queue.wake()
     }
 
-    /// Queues work for the session of a feed.
+    /// Queues work for a feed's session.
     ///
-    /// - Returns: Whether the thread will process the work, which is `false` if the thread has ended.
+    /// - Returns: Whether the thread will do the work. The result is `false` if the thread has ended.
     func post(_ command: FeedCommand) -> Bool {
         queue.append(.feed(command))
     }
@@ -99,7 +99,7 @@ final class LibraryTransport: FrameSender {
 
     /// Cuts every connection with 1001 and ends the thread within ``TransportLimits/closeTimeoutSeconds``.
     ///
-    /// Further calls have no effect.
+    /// Calling this again has no effect.
     func stop() {
         queue.stop()
     }
@@ -111,8 +111,8 @@ final class LibraryTransport: FrameSender {
         do throws(SystemResourceError) {
             let thread = try OwnedThread { [self] in
                 LibraryTransport.run(make, started: started)
-                // Without this call, OpenSSL frees its state when the thread exits, possibly while the process exits
-                // and OpenSSL shuts down (OPENSSL_init_crypto(3)).
+                // Otherwise, OpenSSL would free its state when the thread exits. By then, the process may be exiting
+                // and OpenSSL shutting down (OPENSSL_init_crypto(3)).
                 OPENSSL_thread_stop()
                 ended.set(())
             }
@@ -125,7 +125,7 @@ final class LibraryTransport: FrameSender {
         if let error = await started.value() { throw error }
     }
 
-    // The function releases the loop on return, before the waiting tasks are resumed.
+    // The loop is released when this function returns, before waiting tasks are resumed.
     private static func run(
         _ make: () throws(TransportError) -> LibraryLoop,
         started: Promise<TransportError?>
@@ -139,7 +139,7 @@ final class LibraryTransport: FrameSender {
         }
     }
 
-    /// Waits until the thread has ended. After that, the receiver gets no more calls.
+    /// Waits until the thread has ended. The receiver is not called after that.
     func stopped() async {
         await ended.value()
     }

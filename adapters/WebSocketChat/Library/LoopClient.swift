@@ -15,7 +15,7 @@ extension LibraryLoop {
         } catch {
             return finish(connection, error)
         }
-        // The library call may already have reported the end of the connection.
+        // The library may have reported the end of the connection during the call.
         guard connections[id] === connection else { return }
         guard let handle else {
             return finish(connection, .unreachable("cannot start a connection to \(target.address)"))
@@ -46,9 +46,9 @@ extension LibraryLoop {
         info.local_protocol_name = UnsafePointer(texts[5])
         info.ietf_version_or_minus_one = -1
         info.opaque_user_data = UnsafeMutableRawPointer(bitPattern: UInt(id.number))
-        // The library ignores the policy of the virtual host, so the policy is set for each connection.
+        // The library ignores the policy of the virtual host, so it is set for each connection.
         info.retry_and_idle_policy = UnsafePointer(tables.policy)
-        // A redirect would lead to a host that is not configured.
+        // A redirect would lead to a host that is not in the configuration.
         info.ssl_connection = Int32(LCCSCF_HTTP_NO_FOLLOW_REDIRECT.rawValue)
         if target.trust != nil {
             info.ssl_connection |= Int32(LCCSCF_USE_SSL.rawValue)
@@ -134,7 +134,7 @@ extension LibraryLoop {
             return .upgradeFailed(text)
         }
         guard connection.target?.trust != nil else { return .unreachable(text) }
-        // The error texts of the library itself are only numbers.
+        // The library's own error texts are only numbers.
         if text.hasPrefix("connect SSL") {
             return .tlsFailed("TLS failed: the server does not speak TLS, or its data is damaged")
         }

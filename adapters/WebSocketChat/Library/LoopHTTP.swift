@@ -2,14 +2,15 @@ import AdapterSupport
 import CLibwebsockets
 
 extension LibraryLoop {
-    /// The number of descriptors that a server leaves to the rest of the process.
+    /// The number of descriptors that a server leaves for the rest of the process.
     ///
-    /// With fewer left, nothing else could open a file, and the library would try to accept the waiting connection
-    /// repeatedly.
+    /// With fewer left, nothing else could open a file, and the library would keep trying to accept the waiting
+    /// connection.
     private static let descriptorsForOthers = 32
-    /// The number of free descriptors below which each new connection evicts another one.
+    /// When fewer descriptors than this are free, each new connection evicts another one.
     ///
-    /// The system may allow fewer descriptors than the limits do. Silent connections would then prevent upgrades.
+    /// The system may allow fewer descriptors than the configured limits need. Silent connections would then prevent
+    /// upgrades.
     private static let descriptorsBeforeEviction = 64
 
     /// Decides whether a connection that the system has accepted may stay.
@@ -19,11 +20,11 @@ extension LibraryLoop {
         let limit = LibraryLoop.descriptorLimit
         let left = limit - descriptor
         let isExhausted = left <= LibraryLoop.descriptorsForOthers
-        // If the limit is low, hardly any connection would leave 64 descriptors free.
+        // If the system's limit is low, even a few connections would leave fewer than 64 descriptors free.
         let isFull = isExhausted || left <= min(LibraryLoop.descriptorsBeforeEviction, limit / 4)
         let decision = http.admit(webSockets: connections.count, isFull: isFull)
         guard !isExhausted else {
-            // The next connection can use the descriptor of an evicted one.
+            // The next connection can use the descriptor of the evicted one.
             if decision != .refused { apply(decision) }
             destroyEvicted()
             server?.receiver.descriptorsExhausted()
@@ -34,9 +35,9 @@ extension LibraryLoop {
         return isAdmitted ? 0 : -1
     }
 
-    /// Closes the connection that a decision evicts, and updates the counters.
+    /// Closes the connection that the decision evicts, if any, and updates the counters.
     ///
-    /// - Returns: Whether the affected connection may continue.
+    /// - Returns: Whether the connection that the decision is about may continue.
     @discardableResult func apply(_ decision: HTTPConnections<OpaquePointer>.Decision) -> Bool {
         switch decision {
         case .admitted: return true
@@ -53,26 +54,26 @@ extension LibraryLoop {
 
     /// Closes HTTP connections that have exceeded their lifetime.
     ///
-    /// This method also discards evicted connections again as long as they exist, because the library replaces the
-    /// timeout that closes them at each step of a request.
+    /// Evicted connections that still exist are discarded again, because the library replaces the timeout that closes
+    /// them at each step of a request.
     func closeOverdueHTTP() {
         http.evictOverdue(at: .now)
         destroyEvicted()
         for handle in http.closing { discard(handle) }
     }
 
-    // The library destroys the connection when it next checks its timers, without sending what is buffered for it.
+    // The library destroys the connection the next time it checks its timers, without sending what is buffered for it.
     private func discard(_ handle: OpaquePointer) {
         lws_set_timeout(handle, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_ASYNC)
     }
 
-    /// Destroys evicted connections now, because the system may accept many connections before the library checks its
-    /// timers.
+    /// Destroys evicted connections right away, because the system may accept many connections before the library next
+    /// checks its timers.
     ///
-    /// Call this only while the library serves the listening socket or a timer. While the library delivers buffered
+    /// Call this only while the library is serving the listening socket or a timer. While it delivers buffered
     /// requests, it holds a pointer to the next connection (`lws_service_do_ripe_rxflow`).
     private func destroyEvicted() {
-        // LWS_TO_KILL_SYNC would wait up to 5 s until buffered bytes are sent.
+        // LWS_TO_KILL_SYNC would wait up to 5 s for buffered bytes to be sent.
         for handle in http.closing where lws_partial_buffered(handle) == 0 {
             lws_set_timeout(handle, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_SYNC)
         }
@@ -92,10 +93,10 @@ extension LibraryLoop {
 
     // MARK: - Addresses
 
-    /// Returns the key under which the limits of one address are counted.
+    /// Returns the key used to count an address towards the limits.
     ///
-    /// The key is an IPv4 address, even if it is mapped into IPv6, or the first 64 bits of an IPv6 address, because one
-    /// host may have every address that shares them (RFC 4291, 2.5.4).
+    /// For an IPv4 address, the key is that address, even if it is mapped into IPv6. For an IPv6 address, it is the
+    /// first 64 bits, because a single host may have all addresses that share them (RFC 4291, 2.5.4).
     ///
     /// - Parameter address: An address as the system formats it. Any other text is returned unchanged.
     static func quotaAddress(_ address: String) -> String {
@@ -114,7 +115,7 @@ extension LibraryLoop {
     /// Answers a request that does not upgrade.
     func beginPage(_ handle: OpaquePointer, _ path: String) -> Int32 {
         guard apply(http.beginRequest(handle, at: .now)) else { return -1 }
-        // The library would apply the timeout of a request to each document. The limits of `http` apply instead.
+        // The library would apply a request's timeout to each document. The limits in `http` apply instead.
         lws_set_timeout(handle, NO_PENDING_TIMEOUT, 0)
         let isHead = lws_hdr_total_length(handle, WSI_TOKEN_HEAD_URI) > 0
         guard isHead || lws_hdr_total_length(handle, WSI_TOKEN_GET_URI) > 0 else { return refuse(handle, .wrongMethod) }
@@ -149,7 +150,7 @@ extension LibraryLoop {
         }
     }
 
-    /// Writes the next part of a document, or ends the request when all of it has been sent.
+    /// Writes the next part of a document, or ends the request once everything has been sent.
     func continuePage(_ handle: OpaquePointer) -> Int32 {
         guard var transfer = pageTransfers[handle] else { return 0 }
         if !transfer.isWritten {
@@ -178,11 +179,11 @@ extension LibraryLoop {
     }
 }
 
-/// The transfer of a document to a client.
+/// Tracks the transfer of a document to a client.
 struct PageTransfer {
     let page: WebSocketPage
     var sent = 0
-    /// Whether the library has accepted all of the document. It may still buffer a part.
+    /// Whether the library has accepted the whole document. It may still be buffering some of it.
     var isWritten = false
 
     /// The maximum number of bytes written at once.

@@ -3,10 +3,9 @@ import DequeModule
 import SignalboxCore
 
 extension LibraryLoop {
-    /// Delivers received bytes. The result is always 0, because the library of a server ignores a request to close
-    /// here.
+    /// Delivers received bytes. Always returns 0, because a server's library ignores a request to close here.
     func received(_ handle: OpaquePointer, _ bytes: UnsafeRawBufferPointer) -> Int32 {
-        // Input is ignored while a close frame waits to be written.
+        // Ignore input while a close frame is waiting to be written.
         guard let connection = connection(of: handle), connection.phase == .open, connection.cut == nil else {
             return 0
         }
@@ -22,7 +21,7 @@ extension LibraryLoop {
         return 0
     }
 
-    /// Delivers the input held since the connection was paused.
+    /// Delivers the input that was held back while the connection was paused.
     func receiveRest(of connection: LibraryConnection) {
         guard connection.phase == .open, connection.cut == nil else { return connection.decoder.discardHeld() }
         act(on: connection.decoder.resume { receiver.received($0, on: connection.id) }, connection)
@@ -37,7 +36,7 @@ extension LibraryLoop {
         }
     }
 
-    /// Handles a pong. Reserved bits make the pong invalid (RFC 7692, 6). libwebsockets 4.1.6 does not report pings.
+    /// Handles a pong. A pong with reserved bits is invalid (RFC 7692, 6). libwebsockets 4.1.6 does not report pings.
     func ponged(_ handle: OpaquePointer) {
         guard let connection = connection(of: handle) else { return }
         guard lws_get_reserved_bits(handle) == 0 else {
@@ -51,11 +50,11 @@ extension LibraryLoop {
         receiver.ponged(connection.id)
     }
 
-    /// Handles the close frame of the peer. If the result is not 0, the connection is dropped without an answer.
+    /// Handles the peer's close frame. If the result is not 0, the connection is dropped without an answer.
     func peerClosed(_ handle: OpaquePointer, _ input: UnsafeMutableRawPointer?, _ length: Int) -> Int32 {
         guard let connection = connection(of: handle), connection.phase == .open else { return 0 }
         connection.phase = .closing
-        // Errors in the frame are not reported, because the peer is leaving.
+        // Errors in the frame are not reported, because the peer is leaving anyway.
         connection.closeReason = .lost
         guard lws_get_reserved_bits(handle) == 0 else { return -1 }
         guard let input, length >= 2 else {
@@ -73,12 +72,12 @@ extension LibraryLoop {
 }
 
 extension LibraryLoop {
-    // This is the maximum number of messages per write callback, so that the thread serves other connections too.
+    // The maximum number of messages per write callback, because the thread also serves other connections.
     private static let messagesPerTurn = 64
-    // Above this size, in bytes, the socket is checked first, because the library copies the bytes that the socket
-    // refuses.
+    // For messages larger than this, in bytes, the socket is checked first, because the library copies whatever the
+    // socket refuses.
     private static let uncheckedWriteBytes = 4_096
-    // The ping has content, because the library of a server does not report an empty pong.
+    // The ping has content, because a server's library does not report empty pongs.
     private static let pingContent = Array("ping".utf8)
 
     /// Writes pending output.
@@ -91,8 +90,8 @@ extension LibraryLoop {
         }
         guard !connection.outgoing.isEmpty else { return 0 }
         let result = writeTurn(connection, handle)
-        // The next callback continues the output. It also shows that the library no longer needs the output written so
-        // far.
+        // The output continues in the next callback. That callback also shows that the library no longer needs what has
+        // been written so far.
         if result == 0 { lws_callback_on_writable(handle) }
         return result
     }
@@ -131,7 +130,7 @@ extension LibraryLoop {
             ? lws_send_pipe_choked(handle) != 0 : lws_partial_buffered(handle) != 0
     }
 
-    // This returns the length of the message in its frame, or `nil` if the connection is broken.
+    // Returns the length of the message in its frame, or `nil` if the connection is broken.
     private func write(
         _ message: [UInt8],
         _ kind: MessageKind,
@@ -164,17 +163,17 @@ extension LibraryLoop {
         let sent = code.isSendable ? code : .normal
         connection.phase = .closing
         connection.closeReason = closeReason
-        // The close frame of the peer must be read. Messages before it are ignored.
+        // The peer's close frame must be read. Messages that precede it are ignored.
         resume(connection)
         lws_close_reason(handle, lws_close_status(rawValue: UInt32(sent.number)), &text, text.count)
         return -1
     }
 }
 
-// libwebsockets 4.1.6 can compress, but it mixes up messages of different connections, because it keeps pointers into
-// memory that they share. It also aborts if a message fills its memory exactly. Therefore only two of its functions are
-// used. The first negotiates the extension, and answers with the table of options. The second is another callback,
-// which changes the first byte of a frame. Compressed content passes through the library unchanged.
+// libwebsockets 4.1.6 can compress by itself, but it mixes up messages of different connections, because it keeps
+// pointers into memory that they share. It also aborts if a message exactly fills its memory. Therefore, only two of
+// its functions are used. The first negotiates the extension, and answers with the table of options. The second is
+// another callback, which changes the first byte of a frame. Compressed content passes through the library unchanged.
 func libraryExtensionCallback(
     _ context: OpaquePointer?,
     _ entry: UnsafePointer<lws_extension>?,
@@ -209,7 +208,7 @@ extension LibraryLoop {
         return 0
     }
 
-    /// Returns whether this offer is the chosen one. The library calls this for each offer of the client, in order.
+    /// Returns whether this offer is the chosen one. Called once for each of the client's offers, in order.
     func acceptsOffer(_ handle: OpaquePointer) -> Bool {
         guard server?.endpoint.compresses == true, let connection = connection(of: handle),
             let offers = LibraryText.header(WSI_TOKEN_EXTENSIONS, of: handle),
@@ -231,22 +230,22 @@ extension LibraryLoop {
     }
 }
 
-/// The buffer for the message being sent, with room for the header of the frame before it.
+/// The buffer for the message being sent. It has room for the frame header before the message.
 ///
-/// The library writes the header and the mask into the buffer. It no longer needs the buffer when the call that sends
+/// The library writes the header and the mask into the buffer, and no longer needs the buffer when the call that sends
 /// returns.
 final class OutgoingBuffer {
     private static let keptBytes = 65_536
     private static let head = CLWS_PRE
     private let keepsContent: Bool
     private var memory: UnsafeMutableRawBufferPointer?
-    /// The content, if it is known. The buffer retains it so that its storage does not change.
+    /// The content, if it is known. It is retained so that its storage does not change.
     private var content: [UInt8] = []
 
     /// Creates a buffer.
     ///
-    /// - Parameter keepsContent: Whether the content is never modified. If so, the same message need not be copied
-    ///   again for the next connection.
+    /// - Parameter keepsContent: Whether the library leaves the content unchanged. If so, a message that is sent to
+    ///   several connections in a row is copied only once.
     init(keepsContent: Bool = false) {
         self.keepsContent = keepsContent
     }
@@ -255,9 +254,9 @@ final class OutgoingBuffer {
         memory?.deallocate()
     }
 
-    /// Copies the bytes, which replace the previous content.
+    /// Replaces the content with a copy of the bytes.
     ///
-    /// - Returns: A pointer to the start of the bytes.
+    /// - Returns: A pointer to the start of the copy.
     func fill(_ bytes: [UInt8]) -> UnsafeMutablePointer<UInt8>? {
         let count = OutgoingBuffer.head + bytes.count
         if (memory?.count ?? 0) < count {
@@ -280,7 +279,7 @@ final class OutgoingBuffer {
         return bytes.withUnsafeBytes { new in content.withUnsafeBytes { new.baseAddress == $0.baseAddress } }
     }
 
-    /// Frees a large buffer while nothing is sent.
+    /// Frees the buffer if it is large. Call this while nothing is being sent.
     func release() {
         guard let held = memory, held.count > OutgoingBuffer.keptBytes else { return }
         held.deallocate()

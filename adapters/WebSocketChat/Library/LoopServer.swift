@@ -1,7 +1,7 @@
 import AdapterSupport
 import CLibwebsockets
 
-/// The settings and the receiver of a server's loop. Only the service's thread uses them.
+/// A server loop's settings and receiver. Only the service's thread uses them.
 struct LibraryServer {
     let endpoint: ServerEndpoint
     let receiver: any ServerFrameReceiver
@@ -84,14 +84,14 @@ extension LibraryLoop {
         case LWS_CALLBACK_CLOSED_HTTP:
             pageTransfers[handle] = nil
             return 0
-        // The library treats CONNECT as a switch to a raw connection, which the library would never cut.
+        // The library treats CONNECT as a switch to a raw connection, which it would never cut.
         case LWS_CALLBACK_RAW_ADOPT, LWS_CALLBACK_RAW_RX, LWS_CALLBACK_RAW_WRITEABLE: return -1
         default: return 0
         }
     }
 
     private func decide(_ handle: OpaquePointer) -> Int32 {
-        // The receiver counts the connection after its decision, so everything that can fail comes first.
+        // The receiver counts the connection once it has decided, so everything that can fail comes first.
         guard let server, !queue.isStopping, !http.closing.contains(handle) else { return -1 }
         let connection = LibraryConnection(.next())
         let request = LibraryLoop.request(of: handle)
@@ -122,14 +122,14 @@ extension LibraryLoop {
         return request
     }
 
-    /// Returns the numeric address, or an empty string if the client has disconnected.
+    /// Returns the client's numeric address, or an empty string if the client has disconnected.
     static func peerAddress(of handle: OpaquePointer) -> String {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { buffer in
             guard let start = buffer.baseAddress, let text = lws_get_peer_simple(handle, start, 64) else { return "" }
             let address = String(cString: text)
             // If the client has disconnected, the library writes its error into the buffer.
             guard !address.hasPrefix("getpeername:") else { return "" }
-            // The mapped form belongs to an IPv4 peer of a dual-stack socket.
+            // A mapped address belongs to an IPv4 peer of a dual-stack socket.
             return address.hasPrefix("::ffff:") && address.contains(".") ? String(address.dropFirst(7)) : address
         }
     }
@@ -141,10 +141,10 @@ extension LibraryLoop {
     // The length of 16 bytes in Base64 (RFC 6455, 4.1).
     private static let keyLength = 24
 
-    /// Validates an upgrade request, regardless of the client. Returns 0 to accept the request.
+    /// Validates an upgrade request without considering who the client is. Returns 0 to accept the request.
     ///
-    /// This method does not read the input of the callback. If the library refused the upgrade itself, after another
-    /// request on the same connection, it has already freed the input.
+    /// This method does not read the callback's input, which may already be freed. That happens if the library itself
+    /// refuses the upgrade, after another request on the same connection.
     func confirmUpgrade(_ handle: OpaquePointer) -> Int32 {
         guard let name = LibraryText.header(WSI_TOKEN_UPGRADE, of: handle)?.lowercased() else { return -1 }
         switch name {
@@ -152,7 +152,7 @@ extension LibraryLoop {
             guard let refusal = upgradeRefusal(handle) else { return 0 }
             server?.receiver.refused(status: refusal.status, from: LibraryLoop.peerAddress(of: handle))
             return refuse(handle, refusal)
-        // Without this refusal, the library would switch to HTTP/2.
+        // Otherwise, the library would switch to HTTP/2.
         case "h2c": return refuse(handle, .malformed("Only WebSocket can be upgraded to."))
         // The library has already answered.
         default: return -1
@@ -213,19 +213,19 @@ extension LibraryLoop {
     func refuse(_ handle: OpaquePointer, _ refusal: HTTPRefusal) -> Int32 {
         let bytes = refusal.bytes(withText: lws_hdr_total_length(handle, WSI_TOKEN_HEAD_URI) == 0)
         let buffer = OutgoingBuffer()
-        // The library has sent or copied the buffer when the call returns. If the call fails, the connection closes
-        // too.
+        // The library has sent or copied the buffer when the call returns. If the call fails, the connection closes as
+        // well.
         if let start = buffer.fill(bytes) { lws_write(handle, start, bytes.count, LWS_WRITE_HTTP) }
         return -1
     }
 }
 
-/// An HTTP answer that is neither an upgrade nor a document. The connection closes after the answer.
+/// An HTTP answer that is neither an upgrade nor a document. The connection closes after it.
 struct HTTPRefusal: Equatable, Sendable {
     let status: Int
     /// The reason phrase of the status (RFC 9110, 15).
     let phrase: String
-    /// The text for people, in one line.
+    /// A single line of text for people to read.
     let text: String
     /// Additional headers, without line ends.
     var headers: [String] = []

@@ -1,7 +1,7 @@
 import CLibwebsockets
 import Synchronization
 
-/// The commands for a service's thread, in order, and the number of bytes waiting to be sent.
+/// Queues the commands for a service's thread and counts the bytes that wait to be sent.
 ///
 /// This type is safe to use from any thread.
 final class ServiceQueue: Sendable {
@@ -14,17 +14,17 @@ final class ServiceQueue: Sendable {
 
     private struct State {
         var entries: [Entry] = []
-        /// The address of the context to wake, or 0 without a context.
+        /// The address of the context to wake, or 0 if there is no context.
         var context: UInt = 0
         var isStopping = false
-        /// Whether the thread has ended and processes no more entries.
+        /// Whether the thread has ended. If so, it processes no more entries.
         var hasEnded = false
-        /// The open connections and their waiting bytes.
+        /// The open connections, and how many bytes are waiting on each.
         var waiting: [ConnectionID: Int] = [:]
-        /// The limits of connections that have their own.
+        /// The limits of the connections that do not use the transport's limit.
         var waitingLimits: [ConnectionID: Int] = [:]
         var allWaiting = 0
-        /// The connections with the most waiting bytes at the last scan, in ascending order, with their numbers of
+        /// The connections that had the most waiting bytes at the last scan, in ascending order, with those numbers of
         /// bytes.
         var slowest: [(connection: ConnectionID, bytes: Int)] = []
     }
@@ -32,7 +32,7 @@ final class ServiceQueue: Sendable {
     // Scanning many connections is slow, so each scan stores enough candidates for many messages.
     private static let rememberedSlowest = 64
 
-    /// Returns the size of the message plus a fixed overhead, so that the number of empty messages is bounded too.
+    /// Returns the size of the message plus a fixed overhead, which limits the number of empty messages as well.
     static func cost(of message: [UInt8]) -> Int { message.count + TransportLimits.messageOverhead }
 
     private let limits: TransportLimits
@@ -60,8 +60,8 @@ final class ServiceQueue: Sendable {
         }
     }
 
-    // An entry is valid while half of its bytes still wait, so the result is the slowest connection within a factor of
-    // 2.
+    // An entry is valid as long as half of its bytes are still waiting. The result is therefore the slowest connection
+    // to within a factor of 2.
     private static func slowest(in state: inout State) -> ConnectionID? {
         forgetOutdated(&state)
         if let last = state.slowest.last { return last.connection }
@@ -70,7 +70,7 @@ final class ServiceQueue: Sendable {
         return state.slowest.last?.connection
     }
 
-    // A connection that exceeds the slowest known one is the slowest, so no scan is needed.
+    // A connection that has more waiting bytes than the slowest known one becomes the slowest, so no scan is needed.
     private static func remember(_ connection: ConnectionID, _ bytes: Int, in state: inout State) {
         guard !state.slowest.isEmpty else { return }
         forgetOutdated(&state)
@@ -86,9 +86,9 @@ final class ServiceQueue: Sendable {
         }
     }
 
-    /// Appends a command. A cut releases the waiting bytes of its connection and refuses further messages.
+    /// Appends a command. A cut releases the connection's waiting bytes and refuses further messages.
     ///
-    /// - Returns: Whether the thread will process the command, which is `false` if the thread has ended.
+    /// - Returns: Whether the thread will process the command. The result is `false` if the thread has ended.
     @discardableResult
     func append(_ entry: Entry) -> Bool {
         state.withLock { state in
@@ -115,8 +115,8 @@ final class ServiceQueue: Sendable {
         }
     }
 
-    // This is the only library call that other threads may make. The lock keeps the context from being destroyed
-    // meanwhile.
+    // This is the only library call that other threads may make. The lock makes sure that the context is not destroyed
+    // during the call.
     private static func wake(_ state: State) {
         if let context = OpaquePointer(bitPattern: state.context) { lws_cancel_service(context) }
     }
@@ -136,7 +136,7 @@ final class ServiceQueue: Sendable {
         state.withLock { $0.context = address }
     }
 
-    /// Detaches the context, which is then no longer woken, and refuses further entries.
+    /// Detaches the context, which is not woken any more, and refuses further entries.
     ///
     /// - Returns: The entries that were not processed.
     func detach() -> [Entry] {
@@ -156,10 +156,10 @@ final class ServiceQueue: Sendable {
         }
     }
 
-    /// Registers an open connection, to which messages can be sent from now on.
+    /// Registers an open connection. From now on, messages can be sent to it.
     ///
-    /// - Parameter limit: The maximum number of bytes waiting on the connection. If it is `nil`, the limit of the
-    ///   transport applies.
+    /// - Parameter limit: The maximum number of bytes waiting on the connection. If it is `nil`, the transport's limit
+    ///   applies.
     func opened(_ connection: ConnectionID, limit: Int? = nil) {
         state.withLock { state in
             state.waiting[connection] = 0
@@ -167,7 +167,7 @@ final class ServiceQueue: Sendable {
         }
     }
 
-    /// Subtracts written bytes from the waiting ones.
+    /// Subtracts bytes that have been written from those that are waiting.
     func wrote(cost: Int, on connection: ConnectionID) {
         guard cost > 0 else { return }
         state.withLock { state in

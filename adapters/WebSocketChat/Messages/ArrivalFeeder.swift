@@ -4,9 +4,9 @@ import SignalboxCore
 
 /// Turns message pieces into arrivals, and submits them after each pass or when a batch is full.
 ///
-/// A connection is paused while too many of its messages are unsettled, and all connections are paused while the intake
-/// has no room. Each paused connection may then deliver one more piece, which may complete one message. Only the
-/// service's thread uses the feeder.
+/// A connection is paused while too many of its messages are unsettled. All connections are paused while the intake has
+/// no room. Each paused connection may still deliver one more piece, which may complete one message. Only the service's
+/// thread uses the feeder.
 final class ArrivalFeeder {
     struct Parts {
         let frames: WebSocketFrames
@@ -19,21 +19,21 @@ final class ArrivalFeeder {
         let transport: any FrameSender
     }
 
-    // A client's read contains about this many small messages, so they form one batch.
+    // A client's read contains about this many small messages, so they form a single batch.
     static let batchMessages = 512
     static let batchBytes = 262_144
 
     private let parts: Parts
     private let envelopes: FrameEnvelopes
     private var batch: PassBatch
-    /// The arrivals that are registered in the table, but that the intake has not accepted.
+    /// The arrivals that are registered in the table, but that the intake has not accepted yet.
     private var pending = PendingArrivals()
     private var touched: [InboundConnection] = []
-    /// Whether the intake has no room. The feeder submits nothing until the intake has room again.
+    /// Whether the intake has no room. If so, the feeder submits nothing until there is room again.
     private(set) var isWaiting = false
     /// Whether the intake or the feeder has closed.
     private(set) var isClosed = false
-    /// The number of messages that were read, but that the intake had not accepted when it closed.
+    /// The number of messages that had been read, but not accepted by the intake, when it closed.
     private(set) var notTaken = 0
 
     init(_ parts: Parts) {
@@ -42,7 +42,7 @@ final class ArrivalFeeder {
         batch = PassBatch(limits: parts.limits, table: parts.table)
     }
 
-    /// Creates the reading state for one connection of the source.
+    /// Creates the reading state for one of the source's connections.
     func connection(_ chat: ChatConnection, origin: Origin) -> InboundConnection {
         let flow = ConnectionFlow(chat.number, window: parts.connectionWindow, transport: parts.transport)
         return InboundConnection(chat, origin: origin, flow: flow, limit: parts.limits.bytes)
@@ -74,7 +74,7 @@ final class ArrivalFeeder {
 
     /// Submits an internal action about a connection.
     ///
-    /// - Parameter body: A JSON object without a member `action`.
+    /// - Parameter body: A JSON object that has no member `action`.
     func announce(_ action: ActionName, body: [UInt8], on connection: InboundConnection) {
         connection.flow.addInternal()
         body.withUnsafeBytes { append($0, .handler(action), .json, connection) }
@@ -104,7 +104,7 @@ final class ArrivalFeeder {
         }
     }
 
-    // The message has already been counted by the caller.
+    // The caller has already counted the message.
     private func append(
         _ message: UnsafeRawBufferPointer,
         _ envelope: Envelope,
@@ -131,7 +131,7 @@ final class ArrivalFeeder {
 
     // MARK: - Submitting
 
-    /// Submits the pending messages and then those read since the last call, as far as the intake has room.
+    /// Submits the pending messages, and then those read since the last call, as long as the intake has room.
     func passEnded() {
         if isWaiting {
             switch parts.room.answer {
@@ -143,7 +143,7 @@ final class ArrivalFeeder {
         submit()
     }
 
-    /// Submits for the last time. Messages for which the intake has no room are abandoned, as in a drain.
+    /// Submits for the last time. Messages that do not fit into the intake are abandoned, as in a drain.
     func close() {
         submit()
         isClosed = true
@@ -188,10 +188,11 @@ final class ArrivalFeeder {
     }
 }
 
-/// The messages read since the last submission, with the connection of each. Only the service's thread uses the batch.
+/// Collects the messages read since the last submission, together with the connection of each. Only the service's
+/// thread uses it.
 ///
-/// The batch is one value because each message changes all of its fields. In this way, a message costs only one access
-/// to the memory of the batch's owner.
+/// The batch is a single value because each message changes all of its fields. This way, a message needs to access the
+/// owner's memory only once.
 struct PassBatch: ~Copyable {
     private static let messages = ArrivalFeeder.batchMessages
     private static let bytes = ArrivalFeeder.batchBytes
@@ -208,7 +209,7 @@ struct PassBatch: ~Copyable {
         arrivals = ArrivalBatch(pool: ArrivalPool(), limits: limits)
     }
 
-    /// Whether the batch must be submitted before more is read.
+    /// Whether the batch must be submitted before anything else is read.
     var isFull: Bool { owners.count >= PassBatch.messages || byteCount >= PassBatch.bytes }
 
     mutating func append(
@@ -251,7 +252,7 @@ struct PassBatch: ~Copyable {
         return tokens.removeLast()
     }
 
-    /// Returns the arrivals, which are then registered in the table. The array may be empty.
+    /// Registers the arrivals in the table, then removes and returns them. The result may be empty.
     mutating func take() -> [Arrival] {
         guard !owners.isEmpty else { return [] }
         let taken = arrivals.take()
@@ -262,7 +263,7 @@ struct PassBatch: ~Copyable {
     }
 }
 
-/// The arrivals that the intake has not accepted, in order. Only the service's thread uses them.
+/// Holds the arrivals that the intake has not accepted yet, in order. Only the service's thread uses it.
 ///
 /// The arrivals stay in their original batches, so that submitting some of them never moves the others.
 struct PendingArrivals {
@@ -271,7 +272,7 @@ struct PendingArrivals {
     /// Whether more batches were waiting than the empty queue keeps memory for.
     private var hasGrown = false
 
-    /// The next batch to submit, or an empty array.
+    /// The next batch to submit, or an empty array if nothing is pending.
     var front: [Arrival] { batches.first ?? [] }
 
     mutating func append(_ batch: [Arrival]) {
@@ -281,7 +282,7 @@ struct PendingArrivals {
         if batches.count > 64 { hasGrown = true }
     }
 
-    /// Removes the first `taken` arrivals. There may be at most as many as in ``front``.
+    /// Removes the first `taken` arrivals. ``front`` must contain at least that many.
     mutating func removeFirst(_ taken: Int) {
         guard taken > 0, !batches.isEmpty else { return }
         count -= taken

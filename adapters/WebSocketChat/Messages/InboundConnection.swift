@@ -1,7 +1,7 @@
 import SignalboxCore
 import Synchronization
 
-/// The reading state of a connection. Only the service's thread uses it.
+/// The reading state of one connection. Only the service's thread uses it.
 final class InboundConnection {
     let chat: ChatConnection
     let flow: ConnectionFlow
@@ -20,10 +20,10 @@ final class InboundConnection {
     var id: ConnectionID { chat.number }
 }
 
-/// Counts the unsettled messages of a connection, and pauses reading when there are too many.
+/// Counts a connection's unsettled messages, and pauses reading when there are too many.
 ///
-/// This type is safe to use from any thread. It gives commands under its lock, so that the transport processes them in
-/// the order of the state changes.
+/// This type is safe to use from any thread. It queues commands while it holds its lock, so that the transport
+/// processes them in the order of the state changes.
 final class ConnectionFlow: Sendable {
     private struct State {
         var unsettled = 0
@@ -35,7 +35,7 @@ final class ConnectionFlow: Sendable {
     private let transport: any FrameSender
     private let state = Mutex(State())
 
-    /// Creates the flow of a connection that is not paused.
+    /// Creates the flow for a connection that is not paused.
     ///
     /// - Parameter window: The number of unsettled messages at which the connection is paused.
     init(_ connection: ConnectionID, window: Int, transport: any FrameSender) {
@@ -46,7 +46,8 @@ final class ConnectionFlow: Sendable {
 
     var isPaused: Bool { state.withLock { !$0.reasons.isEmpty } }
 
-    /// Counts messages. This method gives no command, so the caller must stop reading while ``isPaused``.
+    /// Counts messages. This method does not queue a command, so the caller must stop reading while ``isPaused`` is
+    /// `true`.
     func add(_ count: Int) {
         state.withLock { state in
             state.unsettled += count
@@ -54,7 +55,8 @@ final class ConnectionFlow: Sendable {
         }
     }
 
-    /// Counts an internal message. This method gives the command itself, because no piece verdict follows.
+    /// Counts an internal message. This method queues the command itself, because there is no verdict on a piece that
+    /// could pause the connection.
     func addInternal() {
         state.withLock { state in
             state.unsettled += 1
@@ -62,7 +64,8 @@ final class ConnectionFlow: Sendable {
         }
     }
 
-    /// Counts an outcome. Reading resumes when half the window is free, so that not every outcome causes a command.
+    /// Counts an outcome. Reading resumes only when half the window is free, so that not every outcome causes a
+    /// command.
     func settle() {
         state.withLock { state in
             state.unsettled -= 1
@@ -70,12 +73,12 @@ final class ConnectionFlow: Sendable {
         }
     }
 
-    /// Adds a reason. If it is the first one, this method pauses the connection.
+    /// Adds a reason to pause. If it is the first one, the connection is paused.
     func pause(_ reason: PauseReasons) {
         state.withLock { insert(reason, into: &$0) }
     }
 
-    /// Removes a reason. If it was the last one, this method resumes the connection.
+    /// Removes a reason to pause. If it was the last one, the connection resumes.
     func unpause(_ reason: PauseReasons) {
         state.withLock { remove(reason, from: &$0) }
     }
@@ -91,30 +94,30 @@ final class ConnectionFlow: Sendable {
     }
 }
 
-/// The reasons for which a connection is paused.
+/// The reasons why a connection is paused.
 struct PauseReasons: OptionSet, Sendable {
     let rawValue: UInt8
 
-    /// Too many messages of the connection are unsettled.
+    /// Too many of the connection's messages are unsettled.
     static let window = PauseReasons(rawValue: 1)
-    /// The window of the source is full.
+    /// The source's window is full.
     static let backpressure = PauseReasons(rawValue: 2)
     /// The source is stopping.
     static let stopping = PauseReasons(rawValue: 4)
 }
 
-/// Assembles the messages of a connection from their pieces. Only the service's thread uses it.
+/// Assembles a connection's messages from their pieces. Only the service's thread uses it.
 struct MessageAssembler {
     /// The state of a message after a piece.
     enum State: Equatable {
         case incomplete
         /// The piece was the last one.
         case complete
-        /// The message has more bytes than the limit, or more empty pieces than ``emptyPieces``.
+        /// The message has more bytes than allowed, or more empty pieces than ``emptyPieces``.
         case tooBig
     }
 
-    /// The maximum number of empty pieces in a message. Compression and streaming produce a few, while attackers send
+    /// The maximum number of empty pieces in a message. Compression and streaming produce a few; an attacker might send
     /// many.
     static let emptyPieces = 1_024
     private static let keptBytes = 4_096
@@ -123,7 +126,7 @@ struct MessageAssembler {
     private var held: [UInt8] = []
     private var empties = 0
     private var isSinglePiece = false
-    /// Whether a message has started, but has not ended.
+    /// Whether a message has started, but not ended.
     private(set) var isInProgress = false
 
     /// Creates an assembler.
@@ -146,8 +149,8 @@ struct MessageAssembler {
         return piece.isFinal ? .complete : .incomplete
     }
 
-    /// Passes the message to the closure after `complete`, or the beginning of the message after `tooBig`. This method
-    /// does not copy a message of one piece.
+    /// Passes the message to the closure after `complete`, or the start of the message after `tooBig`. A message that
+    /// consists of one piece is not copied.
     ///
     /// - Parameter piece: The piece that was added last.
     func withMessage(_ piece: MessagePiece, _ body: (UnsafeRawBufferPointer) -> Void) {
@@ -155,7 +158,7 @@ struct MessageAssembler {
         held.withUnsafeBytes(body)
     }
 
-    /// Discards the message. If it was large, this method also frees its memory.
+    /// Discards the message, and frees its memory if it was large.
     mutating func reset() {
         empties = 0
         isSinglePiece = false

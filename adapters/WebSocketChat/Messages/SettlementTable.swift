@@ -2,41 +2,41 @@ import AdapterSupport
 import SignalboxCore
 import Synchronization
 
-/// The unsettled messages of one source, with their connections and the ids for their answers.
+/// Holds a source's unsettled messages, with their connections and the ids needed to answer them.
 ///
 /// A token consists of an index and a use count, so a late outcome matches no entry. The table is as large as the
-/// window of the source plus the messages of one pass of the thread. It is safe to use from any thread.
+/// source's window plus the messages of one pass of the thread. It is safe to use from any thread.
 final class SettlementTable: SettlementSink {
     private struct Slot {
         var uses: UInt32 = 0
         var flow: ConnectionFlow?
-        /// The connection that expects an answer, and the id for the answer, or `nil` if no connection expects one.
+        /// The connection that expects an answer and the id to use in the answer, or `nil` if no answer is expected.
         var answer: (chat: ChatConnection, id: ActionID, key: IDKey)?
     }
 
     private struct State {
         var slots: [Slot] = []
         var free: [UInt32] = []
-        /// Set when every message is settled. It is `nil` while nothing waits for that.
+        /// Fulfilled when every message is settled, or `nil` while nothing is waiting for that.
         var allSettled: Promise<Void>?
     }
 
     private let state = Mutex(State())
-    // The count is outside the lock, so that an outcome takes the lock only once. Waiters check the count with the lock
-    // held.
+    // The count is kept outside the lock, so that an outcome takes the lock only once. Waiters check the count while
+    // they hold the lock.
     private let count = Atomic<Int>(0)
     private let answers: Bool
 
     /// Creates an empty table.
     ///
-    /// - Parameter answers: Whether an action that has an id is answered with its outcome.
+    /// - Parameter answers: Whether actions that have an id are answered with their outcome.
     init(answers: Bool) {
         self.answers = answers
     }
 
     // MARK: - The service's thread
 
-    /// Reserves tokens for future messages. After ``expect(_:of:)``, the outcome of each message releases its token.
+    /// Reserves tokens for future messages. After ``expect(_:of:)``, each message's outcome releases its token.
     func reserve(_ count: Int) -> [UInt64] {
         state.withLock { state in
             (0..<count).map { _ in
@@ -52,7 +52,7 @@ final class SettlementTable: SettlementSink {
         }
     }
 
-    /// Registers arrivals under their tokens, before they are submitted.
+    /// Registers arrivals under their tokens. Call this before you submit them.
     ///
     /// - Parameter owners: The connection of each arrival.
     func expect(_ arrivals: [Arrival], of owners: [InboundConnection]) {
@@ -94,7 +94,7 @@ final class SettlementTable: SettlementSink {
         var slot = Slot()
         guard take(token, into: &slot) else { return }
         if let (chat, id, key) = slot.answer {
-            // A peer that has disconnected, or that reads too slowly, cannot receive the answer.
+            // A peer that has disconnected or reads too slowly cannot receive the answer.
             try? chat.answer(AnswerWriter.answer(id, key, outcome, to: "connection"))
         }
         slot.flow?.settle()
@@ -115,12 +115,12 @@ final class SettlementTable: SettlementSink {
         }
     }
 
-    // This runs after the answer is queued, so a task that waits for the last outcome can rely on the answer being
-    // sent.
+    // Runs after the answer has been queued. A task that waits for the last outcome can therefore rely on the answer
+    // being sent.
     private func finish() {
         guard count.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 else { return }
         let allSettled = state.withLock { state -> Promise<Void>? in
-            // More messages may have been read in the meantime, and a new task may be waiting for them.
+            // In the meantime, more messages may have been read, and another task may be waiting for them.
             guard unsettled == 0 else { return nil }
             defer { state.allSettled = nil }
             return state.allSettled
@@ -133,8 +133,8 @@ final class SettlementTable: SettlementSink {
 struct RefusedMessage: Decodable {
     private let id: String?
     private let uuid: String?
-    /// The outcome of a message that is itself an answer. It must not be answered, or two sources would answer each
-    /// other endlessly.
+    /// The outcome in a message that is itself an answer. Such a message must not be answered, or two sources would
+    /// keep answering each other.
     private let outcome: RawBody?
 
     private var name: (id: ActionID, key: IDKey)? {
@@ -143,7 +143,7 @@ struct RefusedMessage: Decodable {
         return uuid.flatMap(ActionID.init).map { ($0, .uuid) }
     }
 
-    /// Returns the ids of the arrivals that cannot be read, by index.
+    /// Returns the ids of the arrivals that cannot be read, by position.
     static func names(in arrivals: [Arrival]) -> [Int: (id: ActionID, key: IDKey)] {
         var names: [Int: (id: ActionID, key: IDKey)] = [:]
         for (index, arrival) in arrivals.enumerated() where arrival.envelope == .standard {

@@ -1,48 +1,49 @@
 public import SignalboxCore
 
-/// The mapping of frames to actions.
+/// Determines which actions the frames of a connection become.
 ///
-/// By default, each text message is a JSON envelope with the name of its action, and binary messages are rejected.
-/// Change the mapping for a peer that does not know these envelopes. For example, all text messages can be the body of
-/// one action:
+/// By default, each text message is a JSON envelope that contains the action's name, and binary messages are rejected.
+/// Change this for a peer that does not use these envelopes. For example, each text message can be the body of the same
+/// action:
 ///
 /// ```swift
 /// configuration.frames = WebSocketFrames(text: .action("tick", .json))
 /// ```
 public struct WebSocketFrames: Sendable, Hashable {
-    /// The content of a text message.
+    /// What a text message contains.
     public enum Text: Sendable, Hashable {
-        /// The message is an envelope with a name, an id and a body. An array is a batch of such messages.
+        /// An envelope with a name, an id and a body. An array is a batch of such envelopes.
         case envelope(PayloadEnvelope)
-        /// The message is the body of this action, either as JSON or as plain text.
+        /// The body of this action, as JSON or as plain text.
         case action(ActionName, PayloadKind)
     }
 
-    /// The content of text messages. The default is the standard envelope.
+    /// What text messages contain. The default is the standard envelope.
     public var text: Text
-    /// The action whose body is the bytes of a binary message.
+    /// The action whose body is the content of a binary message.
     ///
-    /// If it is `nil`, which is the default, the source rejects a binary message and closes its connection with 1003.
+    /// If it is `nil`, which is the default, the source rejects binary messages and closes their connection with 1003.
     public var binary: ActionName?
-    /// The maximum number of messages in a batch, 1 to 10,000. The default is 256. A longer batch is one rejected
-    /// arrival.
+    /// The maximum number of messages in a batch. Must be between 1 and 10,000; the default is 256.
+    ///
+    /// A batch that is longer becomes a single rejected arrival.
     public var batch = 256
 
-    /// Creates a mapping.
+    /// Creates a mapping from frames to actions.
     public init(text: Text = .envelope(.standard), binary: ActionName? = nil) {
         self.text = text
         self.binary = binary
     }
 }
 
-/// The envelopes for text and binary messages. Each source computes them once.
+/// The envelopes for text and binary messages, which each source computes once.
 struct FrameEnvelopes {
-    /// The envelope of a text message, or of each message in a batch.
+    /// The envelope for a text message, or for each message in a batch.
     let text: Envelope
     let textPayload: PayloadKind
-    /// Whether a text message that is an array is a batch.
+    /// Whether a text message that is an array is treated as a batch.
     let textMayBeBatch: Bool
-    /// The envelope of a binary message, or `nil` if binary messages are rejected.
+    /// The envelope for a binary message, or `nil` if binary messages are rejected.
     let binary: Envelope?
 
     init(_ frames: WebSocketFrames) {
@@ -60,9 +61,9 @@ struct FrameEnvelopes {
     }
 }
 
-/// Splits an array in one frame into its elements, each of which is a message.
+/// Splits an array in a frame into its elements, each of which is a message.
 ///
-/// This type checks only brackets, commas and strings, because each element is validated when it is parsed.
+/// This type looks only at brackets, commas and strings, because each element is validated when it is parsed.
 struct FrameElements {
     static let empty = BodyError(.invalidValue, detail: "expected an array of at least one message")
 
@@ -74,7 +75,7 @@ struct FrameElements {
         BodyError(.tooLarge, detail: "expected an array of at most \(limit) messages")
     }
 
-    /// Returns whether the first byte of the frame that is not white space opens an array.
+    /// Returns whether the frame starts with an array, not counting leading white space.
     static func isArray(_ frame: UnsafeRawBufferPointer) -> Bool {
         frame.first { !isSpace($0) } == UInt8(ascii: "[")
     }
@@ -103,7 +104,7 @@ struct FrameElements {
         return ranges
     }
 
-    // This returns the offset of the comma or bracket after an element, and whether it is the bracket.
+    // Returns the offset of the comma or bracket after an element, and whether it is the bracket.
     private static func elementEnd(
         in frame: UnsafeRawBufferPointer,
         from start: Int

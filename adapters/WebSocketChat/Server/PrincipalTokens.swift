@@ -1,9 +1,9 @@
 import AdapterSupport
 import SignalboxCore
 
-/// Maps tokens to principals. The duration of a lookup reveals nothing about the tokens.
+/// Maps tokens to principals. How long a lookup takes reveals nothing about the tokens.
 struct PrincipalTokens: Sendable {
-    /// The minimum length of a token, in bytes. An attacker could guess a shorter one.
+    /// The minimum length of a token, in bytes. A shorter one could be guessed.
     static let shortest = 16
 
     private let names: [String]
@@ -11,7 +11,7 @@ struct PrincipalTokens: Sendable {
 
     var isEmpty: Bool { names.isEmpty }
 
-    /// Reads every token. This initializer may block on files, so do not call it on the cooperative pool.
+    /// Reads all tokens. Reading files may block, so do not call this on the cooperative pool.
     ///
     /// - Throws: `secretUnavailable`, or `invalidConfiguration` if a token is too short or two tokens are equal.
     init(reading principals: [WebSocketPrincipal]) throws(WebSocketChatError) {
@@ -46,7 +46,7 @@ struct PrincipalTokens: Sendable {
         }
     }
 
-    /// Returns the principal of a token. This method always compares all tokens to their end.
+    /// Returns the principal identified by a token. This method always compares all tokens in full.
     func principal(presenting presented: [UInt8]) -> String? {
         var found: String?
         for (name, token) in zip(names, tokens) where PrincipalTokens.isSame(token, presented) {
@@ -67,10 +67,10 @@ struct PrincipalTokens: Sendable {
 }
 
 extension PrincipalTokens {
-    /// Reads every token on another thread, because file access may block.
+    /// Reads all tokens on a separate thread, because file access may block.
     ///
-    /// - Returns: The tokens, or `nil` if the task was cancelled first. In that case, the thread ends later without a
-    ///   result.
+    /// - Returns: The tokens, or `nil` if the task was cancelled first. In that case, the thread ends later and its
+    ///   result is discarded.
     static func reading(
         _ configuration: WebSocketServerConfiguration
     ) async throws(WebSocketChatError) -> PrincipalTokens? {

@@ -2,10 +2,10 @@ import AdapterSupport
 import Logging
 import SignalboxCore
 
-/// The log of a chat server, which never contains a message, a query or a token.
+/// A chat server's log. It never contains a message, a query or a token.
 ///
-/// Clients can cause some of the lines, so each kind of these is limited to one per minute. The log is safe to use from
-/// any thread.
+/// Clients can cause some of the log's lines, so each kind of these is limited to one line per minute. The log is safe
+/// to use from any thread.
 final class ServerLog: Sendable {
     private let log: AdapterLog
 
@@ -13,7 +13,7 @@ final class ServerLog: Sendable {
         log = AdapterLog(logger, source: source)
     }
 
-    /// Logs that the server listens, once per run. Programs wait for this line.
+    /// Logs that the server is listening, once per run. Programs wait for this line.
     func listening(_ configuration: WebSocketServerConfiguration, port: UInt16) {
         log.write(.info, "listening on \(configuration.url(port: port))")
         for warning in ServerLog.warnings(configuration) { log.write(.warning, warning) }
@@ -76,7 +76,7 @@ final class ServerLog: Sendable {
         )
     }
 
-    /// Logs the end of a connection if the client or its network caused it.
+    /// Logs the end of a connection if the client or the network caused it.
     func ended(_ connection: ServerConnection, _ reason: DisconnectReason) {
         let (kind, text): (String, String)
         switch reason {

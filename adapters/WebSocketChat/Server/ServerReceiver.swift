@@ -1,12 +1,12 @@
 import SignalboxCore
 
-/// Receives the messages of a server and decides which clients may connect. Only the service's thread uses it.
+/// Receives a server's messages and decides which clients may connect. Only the service's thread uses it.
 final class ServerReceiver: ServerFrameReceiver {
     let run: ServerRun
     let transport: any FrameSender
     let feeder: ArrivalFeeder
     private var policy: UpgradePolicy
-    /// The accepted connections that have not ended yet.
+    /// The connections that were accepted and have not ended yet.
     private var admitted: [ConnectionID: (facts: ChatFacts, usedQueryToken: Bool)] = [:]
     private(set) var connections: [ConnectionID: ServerConnection] = [:]
     private var last: ServerConnection?
@@ -82,7 +82,7 @@ final class ServerReceiver: ServerFrameReceiver {
         if admitted.count >= run.server.configuration.connections {
             return "the limit of \(run.server.configuration.connections) connections is reached"
         }
-        // Without this check, new connections would add an unlimited number of arrivals.
+        // Otherwise, new connections would add an unlimited number of arrivals.
         if run.server.configuration.announcesConnections && feeder.isWaiting { return "the source has no room" }
         return nil
     }
@@ -209,13 +209,13 @@ final class ServerReceiver: ServerFrameReceiver {
     }
 }
 
-/// An open connection of a server. Only the service's thread uses it.
+/// A server's open connection. Only the service's thread uses it.
 final class ServerConnection {
     let inbound: InboundConnection
     let facts: ChatFacts
-    /// Whether the server has requested to close the connection.
+    /// Whether the server has asked for the connection to be closed.
     var isEnding = false
-    /// The number of complete messages.
+    /// The number of complete messages received.
     private(set) var messages = 0
     private var messagesSeen = 0
     private var quietSince: ContinuousClock.Instant
@@ -229,16 +229,16 @@ final class ServerConnection {
 
     var id: ConnectionID { inbound.id }
 
-    /// Records a piece. The receiver calls this method after each piece.
+    /// Records that a piece has arrived. The receiver calls this after each piece.
     func pieceReceived() {
         if !inbound.assembler.isInProgress { messages += 1 }
     }
 
-    /// Checks the time, so that receiving a message need not do so.
+    /// Checks the time here, so that receiving a message does not have to.
     ///
-    /// - Returns: The time since the last message, and the time that the incomplete message has taken. A pause restarts
-    ///   both, so neither includes paused time. Both are never too large, but they may be too small by the interval
-    ///   between two checks.
+    /// - Returns: The time since the last message, and the time that the incomplete message has taken so far. A pause
+    ///   restarts both, so neither includes paused time. Neither is ever too long, but both can be too short by up to
+    ///   the interval between two checks.
     func elapsed(at now: ContinuousClock.Instant) -> (quiet: Duration, unfinished: Duration) {
         let hasProgress = messages != messagesSeen || inbound.flow.isPaused
         messagesSeen = messages

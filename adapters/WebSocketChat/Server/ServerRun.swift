@@ -2,7 +2,7 @@ import AdapterSupport
 import SignalboxCore
 import Synchronization
 
-/// The state of one run of a server. It is safe to use from any thread.
+/// The state of a single run of a server. Safe to use from any thread.
 final class ServerRun: Sendable {
     let server: WebSocketServer
     let policy: UpgradePolicy
@@ -33,7 +33,7 @@ final class ServerRun: Sendable {
         }
     }
 
-    /// Serves until the task is cancelled or the intake closes.
+    /// Serves clients until the task is cancelled or the intake closes.
     func serve(on transport: LibraryTransport) async {
         await withTaskCancellationHandler {
             await withDiscardingTaskGroup { group in
@@ -54,29 +54,29 @@ final class ServerRun: Sendable {
     }
 }
 
-/// The shutdown of a server's run, which its task and its thread share. Neither of them blocks on the other.
+/// Coordinates the shutdown of a run between its task and its thread. Neither blocks the other.
 ///
 /// This type is safe to use from any thread.
 final class ServerShutdown: Sendable {
-    /// The phases in order. A run may skip a phase.
+    /// The phases, in order. A run may skip a phase.
     enum Phase: Int, Comparable {
         case serving
-        /// The task requests this phase. The thread then accepts no clients and stops reading.
+        /// Requested by the task. The thread then accepts no more clients and stops reading.
         case stopping
-        /// The thread reports this phase when everything read has been submitted or abandoned.
+        /// Reported by the thread when everything that was read has been submitted or abandoned.
         case drained
-        /// The task requests this phase when all outcomes have been queued. The thread then closes the connections.
+        /// Requested by the task when all outcomes have been queued. The thread then closes the connections.
         case closing
-        /// The thread reports this phase when the clients have disconnected or their time is over.
+        /// Reported by the thread when the clients have disconnected or have run out of time.
         case closed
 
         static func < (left: Phase, right: Phase) -> Bool { left.rawValue < right.rawValue }
     }
 
     private let phase = Mutex(Phase.serving)
-    /// Set when the phase `drained` or a later one is reached.
+    /// Fulfilled when the run reaches the phase `drained` or a later one.
     let drained = Promise<Void>()
-    /// Set when the phase `closed` is reached.
+    /// Fulfilled when the run reaches the phase `closed`.
     let closed = Promise<Void>()
 
     var current: Phase { phase.withLock { $0 } }

@@ -2,20 +2,21 @@ import SignalboxRoutes
 
 /// Decides which clients may connect.
 ///
-/// The policy checks the path, the origin and the token of a request, and then the capacity of the server.
+/// The policy checks the path, the origin and the token of a request, and then whether the server has room.
 struct UpgradePolicy: Sendable {
-    /// The result of a request.
+    /// The decision about a request.
     enum Evaluation: Equatable {
-        /// The facts about the client, without the subprotocol, and whether its token was in the query.
+        /// The client may connect. Contains the facts about the client, without the subprotocol, and whether its token
+        /// was in the query.
         case admitted(ChatFacts, usedQueryToken: Bool)
-        /// The response to a refused client, and the reason for the log. The reason never contains a secret.
+        /// The client may not connect. Contains the response and the reason for the log, which never contains a secret.
         case refused(HTTPRefusal, reason: String)
     }
 
     private let configuration: WebSocketServerConfiguration
     private let origins: Set<WebOrigin>
     private let tokens: PrincipalTokens
-    /// The origin of the server's own pages, which is set when the port is known. It is `nil` if they may not connect.
+    /// The origin of the server's own pages, or `nil` if they may not connect. It is set when the port is known.
     var pagesOrigin: WebOrigin?
 
     init(_ configuration: WebSocketServerConfiguration, tokens: PrincipalTokens) {
@@ -24,9 +25,9 @@ struct UpgradePolicy: Sendable {
         self.tokens = tokens
     }
 
-    /// Decides on a request.
+    /// Decides whether to accept a request.
     ///
-    /// - Parameter unavailableReason: The reason that no further connection can be accepted, or `nil` if one can.
+    /// - Parameter unavailableReason: Why no more connections can be accepted, or `nil` if another one can.
     func evaluate(_ request: UpgradeRequest, unavailableReason: String?) -> Evaluation {
         guard request.path == configuration.path else {
             return .refused(.notFound, reason: "nothing is served at \(UntrustedText.quoted(request.path))")
@@ -67,22 +68,23 @@ struct UpgradePolicy: Sendable {
     }
 }
 
-/// The token of a request, and the part of the request that contains it.
+/// The token in a request, and which part of the request contains it.
 struct BearerToken: Equatable {
     enum Location: Equatable { case header, subprotocol, query }
 
     /// The prefix of a subprotocol that contains a token.
     static let prefix = "signalbox.bearer."
-    /// The subprotocol to offer with a token, because the server never agrees to one that contains a token.
+    /// The subprotocol to offer along with a token, because the server never agrees to a subprotocol that contains a
+    /// token.
     static let companion = "signalbox"
     private static let query = "token"
 
     let location: Location
-    /// The bytes of the token. They are empty if the token is malformed.
+    /// The token's bytes. Empty if the token is malformed.
     let bytes: [UInt8]
 
-    /// Reads the first token in the header, the subprotocols and, if allowed, the query. Returns `nil` if there is
-    /// none.
+    /// Reads the first token found in the header, the subprotocols and, if allowed, the query. Returns `nil` if none
+    /// of them contains a token.
     init?(of request: UpgradeRequest, allowingQuery: Bool) {
         if let credentials = request.authorization.flatMap(BearerToken.credentials) {
             location = .header
@@ -98,11 +100,11 @@ struct BearerToken: Equatable {
         }
     }
 
-    /// Returns whether a subprotocol's name is reserved for Signalbox.
+    /// Returns whether the name of a subprotocol is reserved for Signalbox.
     static func isReserved(_ subprotocol: String) -> Bool { subprotocol.hasPrefix("signalbox.") }
 
-    /// Returns the text after a case-insensitive `Bearer` and spaces (RFC 6750, 2.1; RFC 9110, 11.1), or `nil` without
-    /// them.
+    /// Returns the text that follows `Bearer` (in any case) and spaces (RFC 6750, 2.1; RFC 9110, 11.1). Returns `nil`
+    /// if the header does not start with them.
     private static func credentials(_ header: String) -> [UInt8]? {
         let scheme = header.utf8.prefix { $0 != UInt8(ascii: " ") }
         guard scheme.elementsEqual("bearer".utf8, by: { $0 | 0x20 == $1 }) else { return nil }

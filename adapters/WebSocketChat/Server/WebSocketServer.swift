@@ -5,7 +5,7 @@ import Synchronization
 
 /// Accepts WebSocket clients, receives their messages and answers them.
 ///
-/// Use a server when other programs or browsers connect to this one. For example:
+/// Use a server when other programs or browsers connect to yours. For example:
 ///
 /// ```swift
 /// var configuration = WebSocketServerConfiguration(source: "chat", port: 8080)
@@ -14,24 +14,24 @@ import Synchronization
 /// let server = try WebSocketServer(configuration, logger: logger)
 /// ```
 ///
-/// Plugins can also send to one client with ``ChatConnection``, or to all clients with a tag. Messages are received at
-/// most once. The server checks the permissions of a client before its connection opens, as
-/// ``WebSocketServerConfiguration`` describes.
+/// Plugins can also send messages, either to one client with ``ChatConnection`` or to all clients that have a tag.
+/// Messages are received at most once. The server checks whether a client may connect before its connection opens, as
+/// described in ``WebSocketServerConfiguration``.
 ///
-/// Each run has one thread, which serves all connections. This type is safe to use from any thread.
+/// Each run has a single thread, which serves all connections. This type is safe to use from any thread.
 public final class WebSocketServer: Adapter {
-    /// The configuration of the server.
+    /// The server's configuration.
     public let configuration: WebSocketServerConfiguration
     let hub: ChatHub
     let counters = ServerCounters()
     let log: ServerLog
     private let lifecycle = ServerLifecycle()
 
-    /// Creates a server, which listens when it is run.
+    /// Creates a server. It starts to listen when you run it.
     ///
     /// - Parameters:
-    ///   - configuration: The configuration, which is validated.
-    ///   - logger: The logger for refusals and rule violations. It never receives messages or secrets.
+    ///   - configuration: The configuration. The initializer validates it.
+    ///   - logger: The logger for refusals and rule violations. Messages and secrets are never logged.
     /// - Throws: ``WebSocketChatError`` `invalidConfiguration`.
     public init(_ configuration: WebSocketServerConfiguration, logger: Logger) throws(WebSocketChatError) {
         try configuration.validate()
@@ -47,41 +47,44 @@ public final class WebSocketServer: Adapter {
         )
     }
 
-    /// The source that the configuration names.
+    /// The source named in the configuration.
     public var source: SourceName { configuration.source }
 
-    /// The server supports pushes. It supports replies if the configuration enables answers.
+    /// The supported features. A server supports pushes, and replies if the configuration enables answers.
     public var features: AdapterFeatures { configuration.answers ? [.replies, .pushes] : [.pushes] }
 
-    /// Returns the port that the server listens on, even if the configured port is 0. This method waits until a run
-    /// listens.
+    /// Returns the port that the server listens on, even if the configured port is 0. This method waits until the
+    /// server is listening.
     ///
-    /// - Returns: The port, or `nil` if the run has ended, possibly before it listened, or if the caller is cancelled.
+    /// - Returns: The port. The result is `nil` if the run has ended, possibly before it listened, or if the calling
+    ///   task is cancelled.
     public func port() async -> UInt16? { await lifecycle.port() }
 
-    /// The counters since the server was created.
+    /// The events counted since the server was created.
     public var counts: WebSocketServerCounts {
         var counts = counters.value
         counts.slowReaders = hub.slowReaders
         return counts
     }
 
-    /// Sends an envelope to every connection with the tag, as ``ChatConnection/broadcast(_:_:to:)`` does.
+    /// Sends an envelope to every connection that has the tag, as ``ChatConnection/broadcast(_:_:to:)`` does.
     @discardableResult
     public func broadcast(_ action: ActionName, _ body: Bytes, to tag: String) -> BroadcastReport {
         hub.broadcast(action, body, to: tag)
     }
 
-    /// Listens until its task is cancelled or the intake closes. One run may follow another, but two cannot overlap.
+    /// Listens until the task is cancelled or the intake closes. You can run the server again after a run has ended,
+    /// but two runs cannot overlap.
     ///
     /// Cancellation stops the server gracefully. It takes effect immediately, even while the server is reading tokens.
-    /// The server refuses new clients with 503 and stops reading. Accepted messages are settled and answered, and
-    /// messages that were read but not accepted are answered with `abandoned`. Each connection then closes with 1001
-    /// when its pending data has been sent, or after 1 s.
+    /// The server refuses new clients with 503 and stops reading. Accepted messages are settled and answered. Messages
+    /// that were read but not accepted are answered with `abandoned`. Each connection is then closed with 1001, either
+    /// when its pending data has been sent or after 1 s.
     ///
-    /// - Throws: ``WebSocketChatError`` `alreadyRunning`, `notListening` or `noResources`. The error is
-    ///   `secretUnavailable` if a token cannot be read, and `invalidConfiguration` if a token is too short or two
-    ///   tokens are equal.
+    /// - Throws: ``WebSocketChatError`` with one of these codes:
+    ///   - `alreadyRunning`, `notListening` or `noResources`.
+    ///   - `secretUnavailable` if a token cannot be read.
+    ///   - `invalidConfiguration` if a token is too short or two tokens are equal.
     public func run(into intake: any Intake) async throws {
         guard lifecycle.begin() else {
             throw WebSocketChatError(
@@ -106,33 +109,34 @@ public final class WebSocketServer: Adapter {
 
 }
 
-/// The counters of a chat server since it was created. Use them to monitor the server.
+/// Counters for what has happened since a chat server was created. Use them to monitor the server.
 ///
-/// Each refused request, and each connection that the server closed, is counted once.
+/// Each refused request, and each connection that the server closed, is counted only once.
 public struct WebSocketServerCounts: Sendable, Hashable, Encodable {
-    /// The connections that are open now.
+    /// Connections that are open now.
     public internal(set) var open = 0
-    /// All connections that have opened, including those that are still open.
+    /// Connections that have opened, including those that are still open.
     public internal(set) var opened = 0
-    /// Connections that were admitted by a token in the query (``WebSocketServerConfiguration/queryTokens``).
+    /// Connections that were admitted with a token in the query (``WebSocketServerConfiguration/queryTokens``).
     public internal(set) var queryTokens = 0
-    /// Upgrades refused with 400, 405, 426 or 431, because the request was invalid or offered only unsupported
+    /// Upgrades refused with 400, 405, 426 or 431 because the request was invalid or offered only unsupported
     /// subprotocols.
     public internal(set) var malformed = 0
-    /// Upgrades refused with 401, because the token was missing or unknown.
+    /// Upgrades refused with 401 because the token was missing or unknown.
     public internal(set) var unauthorized = 0
-    /// Upgrades refused with 403, because the origin was not allowed, was repeated, or was missing although required.
+    /// Upgrades refused with 403 because the origin was repeated, was not allowed, or was required but missing.
     public internal(set) var forbidden = 0
-    /// Upgrades refused with 404, because the path was wrong. Requests for missing pages do not count.
+    /// Upgrades refused with 404 because the path was wrong. Requests for missing pages are not included.
     public internal(set) var notFound = 0
-    /// Upgrades refused with 503, because there were too many connections, the server was stopping, or the source had
-    /// no room to announce the connection.
+    /// Upgrades refused with 503 because there were too many connections, the server was stopping, or the source had no
+    /// room to announce the connection.
     public internal(set) var unavailable = 0
-    /// Connections that were cut before their request, because the process was almost out of descriptors.
+    /// Connections that were cut before their request because the process was almost out of descriptors.
     public internal(set) var outOfDescriptors = 0
     /// HTTP connections that were evicted to make room for others.
     public internal(set) var evicted = 0
-    /// Connections closed on arrival or at their first request, because the limit of HTTP connections was reached.
+    /// Connections that were closed on arrival or at their first request because the limit of HTTP connections was
+    /// reached.
     public internal(set) var overLimit = 0
     /// Connections closed with 1013 because they read too slowly.
     public internal(set) var slowReaders = 0
@@ -148,12 +152,12 @@ public struct WebSocketServerCounts: Sendable, Hashable, Encodable {
     public internal(set) var protocolViolations = 0
     /// Connections lost without a close frame, because they were reset or silent beyond the silence limit.
     public internal(set) var lost = 0
-    /// Messages that were read, but that the supervisor did not accept, because the supervisor or the server stopped.
-    /// Messages with an id were answered with `abandoned`.
+    /// Messages that were read, but that the supervisor did not accept because it or the server was stopping. Messages
+    /// with an id were answered with `abandoned`.
     public internal(set) var notTaken = 0
 }
 
-/// The counters, which live as long as the server. They are safe to use from any thread.
+/// The counters, which live as long as the server. Safe to use from any thread.
 final class ServerCounters: Sendable {
     private let counts = Mutex(WebSocketServerCounts())
 
@@ -190,19 +194,19 @@ final class ServerCounters: Sendable {
     }
 }
 
-/// The run state and the port of a server. It is safe to use from any thread.
+/// Tracks a server's runs and its port. Safe to use from any thread.
 final class ServerLifecycle: Sendable {
     /// Whether a run is active, whether the last one has ended, and the port of the current or next run. The port is
-    /// `nil` when that run has ended.
+    /// `nil` once that run has ended.
     private let state = Mutex((isRunning: false, hasEnded: false, port: Promise<UInt16?>()))
 
-    /// Begins a run.
+    /// Starts a run.
     ///
     /// - Returns: `false` if a run is already active.
     func begin() -> Bool {
         state.withLock { state in
             guard !state.isRunning else { return false }
-            // A task that asked for the port before the first run waits for that run.
+            // A task that asked for the port before the first run is waiting for that run.
             if state.hasEnded { state.port = Promise() }
             state.isRunning = true
             state.hasEnded = false
@@ -222,7 +226,7 @@ final class ServerLifecycle: Sendable {
         port.set(nil)
     }
 
-    /// Waits for the port of the run. The result is `nil` if the run has ended or the caller is cancelled.
+    /// Waits for the run's port. Returns `nil` if the run has ended or the calling task is cancelled.
     func port() async -> UInt16? {
         await state.withLock { $0.port }.valueUnlessCancelled() ?? nil
     }
