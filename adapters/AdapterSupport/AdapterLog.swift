@@ -2,18 +2,18 @@ package import Logging
 package import SignalboxCore
 import Synchronization
 
-/// The log output of an adapter. Each message is a sentence that follows the name of the source. A log is safe to use
-/// from any thread.
+/// Writes an adapter's log messages. Each message is a sentence that follows the name of the source. A log is safe to
+/// use from any thread.
 package final class AdapterLog: Sendable {
     private let logger: Logger
-    /// The start of every message.
+    /// The text that begins every message.
     private let prefix: String
     private let throttle = Mutex(LogThrottle())
 
     /// - Parameters:
     ///   - logger: The logger to write to. The log adds the field `source` to its metadata.
     ///   - source: The source that the messages are about.
-    ///   - prefix: The part of the source that the messages are about, such as `publisher: `. By default, it is empty.
+    ///   - prefix: The part of the source that the messages are about, such as `publisher: `. The default is empty.
     package init(_ logger: Logger, source: SourceName, prefix: String = "") {
         var logger = logger
         logger[metadataKey: "source"] = .string(source.text)
@@ -26,8 +26,8 @@ package final class AdapterLog: Sendable {
         logger.log(level: level, "\(prefix)\(text)")
     }
 
-    /// Logs a message, unless one of the same kind was logged within the last minute. The next message of that kind
-    /// states how many were withheld.
+    /// Logs a message, unless a message of the same kind was logged within the last minute. The next message of that
+    /// kind states how many were withheld.
     ///
     /// - Returns: Whether the message was logged.
     @discardableResult
@@ -39,20 +39,20 @@ package final class AdapterLog: Sendable {
     }
 }
 
-/// Admits one log line of each kind per minute, and counts the lines that it withholds.
+/// Admits one log line per kind of event per minute, and counts the lines that it withholds.
 ///
-/// The throttle tracks at most 64 kinds, so that its memory stays bounded. The next kind clears the table, after which
-/// a line may be logged before its minute is over.
+/// The throttle tracks at most 64 kinds, so that its memory stays bounded. When another kind arrives, the table is
+/// cleared. After that, a line may be logged before its minute is over.
 package struct LogThrottle {
     private static let bound = 64
     private let start = ContinuousClock.now
     private var kinds: [String: LogRateLimiter] = [:]
 
-    /// Creates a throttle that tracks no kinds.
+    /// Creates a throttle that tracks no kinds yet.
     package init() {}
 
-    /// Returns how many lines of this kind were withheld since the last one that was admitted, or `nil` to withhold
-    /// this line.
+    /// Returns the number of lines of this kind that were withheld since the last admitted one, or `nil` if this line
+    /// must be withheld.
     package mutating func admit(_ kind: String, at now: ContinuousClock.Instant) -> Int? {
         if kinds[kind] == nil, kinds.count == LogThrottle.bound { kinds.removeAll() }
         return kinds[kind, default: LogRateLimiter(lines: 1, per: .seconds(60))].admit(at: now - start)

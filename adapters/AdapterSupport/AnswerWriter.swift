@@ -1,10 +1,10 @@
 package import SignalboxCore
 
-/// Writes the JSON objects that adapters send to their peers, in the format that all adapters share.
+/// Writes the JSON objects that adapters send to their peers. All adapters use the same format.
 package enum AnswerWriter {
-    /// Returns a standard envelope. It has no member for an empty body.
+    /// Returns a standard envelope. An empty body is left out.
     ///
-    /// - Parameter body: The body as JSON in UTF-8.
+    /// - Parameter body: The body as JSON, encoded as UTF-8.
     package static func envelope(_ action: ActionName, id: ActionID?, body: Bytes) -> [UInt8] {
         var object = JSONObject()
         object.add("action", action.text)
@@ -13,17 +13,17 @@ package enum AnswerWriter {
         return object.bytes
     }
 
-    /// Returns the answer with the outcome of an action: `{"id" | "uuid", "outcome", "reply" | "error"}`.
+    /// Returns the answer that reports the outcome of an action: `{"id" | "uuid", "outcome", "reply" | "error"}`.
     ///
-    /// The id has the same key as in the message of the sender. The answer has no id if none is given.
+    /// The id has the same key as in the sender's message. If no id is given, the answer has none.
     ///
-    /// - Parameter sender: The noun for the sender in descriptions of errors, such as `connection`.
+    /// - Parameter sender: The noun for the sender in error descriptions, such as `connection`.
     package static func answer(_ id: ActionID?, _ key: IDKey, _ outcome: Outcome, to sender: String) -> [UInt8] {
         var object = JSONObject()
         object.add(key == .uuid ? "uuid" : "id", id?.text)
         object.add("outcome", outcome.name)
         if case .handled(let reply) = outcome {
-            // A peer would close the connection if it received text that is not UTF-8.
+            // If the text were not UTF-8, the peer would close the connection.
             if let reply, !reply.isEmpty, reply.isUTF8 { object.add("reply", json: reply) }
         } else {
             let refusal = ErrorReply(outcome, to: sender)
@@ -37,16 +37,16 @@ package enum AnswerWriter {
     }
 }
 
-/// The error that the sender of a message gets if the message was not handled. It helps the sender to correct the
-/// message, but reveals nothing about the program.
+/// The error that is sent to the sender of a message that was not handled. It helps the sender to correct the message,
+/// but reveals nothing about the program.
 package struct ErrorReply {
     /// The name of the outcome: `rejected`, `failed` or `abandoned`.
     package let outcome: String
     /// The reason code, such as `unknownAction`.
     package let code: String
-    /// A readable description.
+    /// A human-readable description.
     package let message: String
-    /// The path of the invalid value in the body, if such a value caused the rejection.
+    /// The path of the value in the body that caused the rejection, if there is one.
     package let path: String?
 
     /// - Parameters:
@@ -60,14 +60,13 @@ package struct ErrorReply {
             preconditionFailure("a handled message has no error")
         case .rejected(let rejection):
             code = rejection.reason.description
-            // The detail of this rejection is the plugin's access rule, which the sender must not learn.
+            // The rejection's detail contains the plugin's access rule, which the sender must not learn.
             message =
                 rejection.reason == .sourceNotAllowed ? "this \(sender) may not call the action" : rejection.detail
             path = rejection.bodyError.flatMap { $0.path.isEmpty ? nil : $0.path }
         case .failed(let failure):
             code = failure.reason.description
-            // The error of the plugin belongs only in the log of the program, because it may contain file names and
-            // queries.
+            // The plugin's error may contain file names and queries, so it belongs only in the program's log.
             message = failure.reason == .timeout ? "the plugin did not answer in time" : "the plugin failed"
             path = nil
         case .abandoned(let abandonment):

@@ -1,16 +1,15 @@
 /// An operating-system thread that runs one closure.
 ///
-/// Use a thread for work that blocks, because it does not occupy a thread of Swift's cooperative pool.
+/// Use a thread for work that blocks, so that it does not occupy a thread in Swift's cooperative pool.
 ///
-/// Call either ``join()`` or ``detach()``, exactly once.
+/// You must call either ``join()`` or ``detach()``, exactly once.
 package struct OwnedThread {
     private let id: pthread_t
 
     /// - Parameter work: The closure that the new thread runs once.
     /// - Throws: ``SystemResourceError`` if the system cannot create a thread.
     package init(_ work: @escaping @Sendable () -> Void) throws(SystemResourceError) {
-        // The new thread releases the box when it starts. If the thread cannot be created, this initializer releases
-        // the box.
+        // The new thread releases the box when it starts. If no thread is created, this initializer must release it.
         let box = Unmanaged.passRetained(ThreadWork(work))
         #if canImport(Darwin)
         var created: pthread_t?
@@ -48,20 +47,20 @@ private final class ThreadWork: Sendable {
     }
 }
 
-// On Darwin, the argument of the C function is not optional.
+// On Darwin, the C function's argument is not optional.
 private func threadMain(_ box: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     guard let box else { return nil }
     Unmanaged<ThreadWork>.fromOpaque(box).takeRetainedValue().work()
     return nil
 }
 
-/// A pipe whose two ends belong to the same process, with which one thread interrupts a `poll` of another. Wake-ups
-/// that arrive before the thread reacts coalesce into one.
+/// A pipe that one thread uses to interrupt another thread's `poll`. Both ends belong to the same process. If several
+/// wake-ups arrive before the other thread reacts, they are combined into one.
 ///
-/// A signal is safe to use from any thread. Waking a thread never blocks, because a wake-up is already pending if the
-/// pipe is full.
+/// A signal is safe to use from any thread. Waking a thread never blocks: if the pipe is full, a wake-up is already
+/// pending.
 package final class WakeSignal: Sendable {
-    /// The descriptor to pass to `poll`. It is readable while a wake-up is pending.
+    /// The file descriptor to pass to `poll`. It is readable while a wake-up is pending.
     package let readEnd: Int32
     private let writeEnd: Int32
 
@@ -90,8 +89,8 @@ package final class WakeSignal: Sendable {
         _ = write(writeEnd, &byte, 1)
     }
 
-    /// Discards pending wake-ups. Check the awaited condition after this call, because a wake-up that arrives between a
-    /// check and this call would be lost.
+    /// Discards pending wake-ups. Check the condition that you are waiting for after this call. If you check it before,
+    /// a wake-up that arrives in between is lost.
     package func drain() {
         withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { buffer in
             guard let start = buffer.baseAddress else { return }
@@ -101,8 +100,8 @@ package final class WakeSignal: Sendable {
 
     /// Waits for a wake-up and discards it. The wait also ends after `limit`, or when a POSIX signal interrupts it.
     ///
-    /// - Parameter limit: The maximum wait, rounded up to milliseconds. It is never longer than one day, unless it is
-    ///   `nil`, which waits without a limit.
+    /// - Parameter limit: The maximum wait, rounded up to milliseconds and limited to one day. `nil` waits without a
+    ///   limit.
     package func wait(for limit: Duration?) {
         var waited = pollfd(fd: readEnd, events: Int16(POLLIN), revents: 0)
         if poll(&waited, 1, limit?.pollMilliseconds ?? -1) > 0 { drain() }
@@ -114,7 +113,7 @@ package enum SystemResourceError: Error, CustomStringConvertible {
     case thread
     case descriptor
 
-    /// The missing resource and the remedy.
+    /// A description of what is missing and how to remedy it.
     package var description: String {
         switch self {
         case .thread: "the system cannot create a thread; raise the limit of threads (ulimit -u)"

@@ -1,4 +1,4 @@
-// The only import of the platform's C library. This module and the adapters use it.
+// This is the only place that imports the platform's C library. This module and the adapters use it from here.
 #if canImport(Darwin)
 @_exported public import Darwin
 #elseif canImport(Musl)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A value that is set once, and for which any number of tasks can wait. A promise is safe to use from any thread.
+/// A value that is set once and that any number of tasks can wait for. A promise is safe to use from any thread.
 package final class Promise<Value: Sendable>: Sendable {
     private struct State {
         var value: Value?
@@ -15,12 +15,12 @@ package final class Promise<Value: Sendable>: Sendable {
         state = Mutex(State(value: value))
     }
 
-    /// The value, or `nil` if it is not set yet.
+    /// The value, or `nil` if it has not been set yet.
     package var current: Value? { state.withLock { $0.value } }
 
-    /// Sets the value. If the promise already has a value, this method has no effect.
+    /// Sets the value. If the promise already has a value, this method does nothing.
     ///
-    /// - Returns: Whether the promise had no value yet.
+    /// - Returns: Whether the promise had no value before.
     @discardableResult
     package func set(_ value: Value) -> Bool {
         let waiters = state.withLock { state -> [@Sendable (Value) -> Void]? in
@@ -33,12 +33,12 @@ package final class Promise<Value: Sendable>: Sendable {
         return waiters != nil
     }
 
-    /// Waits for the value, even in a cancelled task.
+    /// Waits for the value, even if the task is cancelled.
     package func value() async -> Value {
         await withCheckedContinuation { waiter in _ = add { waiter.resume(returning: $0) } }
     }
 
-    /// Waits for the value, or returns `nil` if the task is cancelled before the value is set.
+    /// Waits for the value. Returns `nil` if the task is cancelled before the value is set.
     package func valueUnlessCancelled() async -> Value? {
         let result = Promise<Value?>()
         let number = add { result.set($0) }
@@ -64,7 +64,7 @@ package final class Promise<Value: Sendable>: Sendable {
 extension OwnedThread {
     /// Runs blocking work, such as reading a file, on a separate thread.
     ///
-    /// - Returns: The promise of the result. The thread ends by itself, even if no task waits for the promise.
+    /// - Returns: A promise for the result. The thread ends by itself, even if no task waits for the promise.
     package static func promise<Value: Sendable>(
         of work: @escaping @Sendable () -> Value
     ) throws(SystemResourceError) -> Promise<Value> {
@@ -80,7 +80,7 @@ package enum WaitEnd: Sendable { case timeout, cancelled }
 /// Waits for a result, for at most `limit`.
 ///
 /// - Parameters:
-///   - giveUp: A closure that resumes the waiter, unless it already has its result. It is called at the deadline and
+///   - giveUp: A closure that resumes the waiter if it does not have a result yet. It is called at the deadline and
 ///     when the task is cancelled, on any thread.
 ///   - begin: A closure that either stores the waiter or resumes it.
 package func withDeadline<Result: Sendable>(
@@ -93,7 +93,7 @@ package func withDeadline<Result: Sendable>(
     return await withTaskCancellationHandler {
         await withCheckedContinuation { waiter in
             begin(waiter)
-            // If the task was cancelled or the time ran out before this point, there was no waiter to resume yet.
+            // If the task was cancelled or the deadline passed before this point, there was no waiter to resume yet.
             if Task.isCancelled { giveUp(.cancelled) }
             if .now >= deadline { giveUp(.timeout) }
         }

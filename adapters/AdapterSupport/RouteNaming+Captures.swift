@@ -1,13 +1,13 @@
 package import SignalboxCore
 
 extension RouteNaming {
-    /// Reads the captures of a route. The capture `{action}` names the action, `{id}` is the id, and the others become
-    /// members of the body.
+    /// Interprets a route's captures. The capture `{action}` names the action and `{id}` is the id. The other captures
+    /// become members of the body.
     ///
     /// - Parameters:
     ///   - captures: The captures, with unique names.
-    ///   - action: The action of the route itself, if it has one. The capture `{action}` takes precedence over it.
-    ///   - noun: The noun for the matched text in descriptions of errors, such as `topic`.
+    ///   - action: The action given by the route itself, if any. The capture `{action}` takes precedence.
+    ///   - noun: The noun for the matched text in error descriptions, such as `topic`.
     /// - Throws: The rejection `malformed` if the action or id is invalid.
     package init(_ captures: [Capture], action: ActionName?, of noun: String) throws(Outcome.Rejection) {
         var action = action

@@ -1,12 +1,12 @@
 package import SignalboxCore
 
 extension Secret {
-    /// The maximum length of a secret, in bytes. MQTT encodes the length in two bytes.
+    /// The maximum length of a secret, in bytes. MQTT encodes this length in two bytes.
     package static let maximumLength = 65_535
 
-    /// Returns the current value of the secret. This method may read a file, so do not call it on the cooperative pool.
+    /// Returns the secret's current value. This method may read a file, so do not call it on the cooperative pool.
     ///
-    /// - Throws: ``SecretUnavailable`` if the value is missing, unreadable, empty or too long, or if it is not UTF-8 or
+    /// - Throws: ``SecretUnavailable`` if the value is missing, unreadable, empty or too long, is not UTF-8, or
     ///   contains a NUL.
     package func read() throws(SecretUnavailable) -> String {
         let bytes: [UInt8]
@@ -43,11 +43,11 @@ extension Secret {
 
 /// The error thrown when a secret cannot be read.
 package struct SecretUnavailable: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The source of the secret and the reason, but never the value.
+    /// Where the secret comes from and why it cannot be read. The value is never included.
     package let description: String
 }
 
-/// Returns up to `limit` bytes from the start of a file, or `nil` if it cannot be opened or read.
+/// Returns up to `limit` bytes from the start of a file, or `nil` if the file cannot be opened or read.
 private func contents(of path: String, limit: Int) -> [UInt8]? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }

@@ -1,24 +1,23 @@
 package import SignalboxCore
 import Synchronization
 
-/// The hand-off between the operating-system thread of an adapter and the Swift task of its run. Neither blocks on the
-/// other.
+/// Connects an adapter's operating-system thread with the Swift task that runs the adapter. Neither blocks the other.
 ///
-/// Use a bridge for an adapter whose C library needs a thread: start the thread with ``start(_:)``, and wait for its
-/// end with ``served(by:)``. When the task is cancelled, the thread is stopped.
+/// Use a bridge if the adapter's C library needs a thread. Start the thread with ``start(_:)``, and wait for it to end
+/// with ``served(by:)``. When the task is cancelled, the thread is stopped.
 package final class ThreadBridge<Failure: Error>: Sendable {
     /// How the thread's work ended.
     package enum End: Sendable {
-        /// The work returned, or threw this error.
+        /// The work returned, or threw the given error.
         case returned(Failure?)
-        /// The thread was in a call that may block for a long time, so the bridge detached it. The thread ends by
+        /// The thread was in a call that may block for a long time, so the bridge detached it. The thread will end by
         /// itself later.
         case detached
     }
 
-    /// Interrupts the thread's waits.
+    /// Interrupts the thread when it is waiting.
     package let wake: WakeSignal
-    /// The requests of the thread for room in the intake.
+    /// The thread's requests for room in the intake.
     package let room = RoomRequests()
     private let ended = Promise<End>()
     private let thread = Mutex<OwnedThread?>(nil)
@@ -29,8 +28,8 @@ package final class ThreadBridge<Failure: Error>: Sendable {
         wake = try WakeSignal()
     }
 
-    /// Runs the closure on a new thread. Call this method once, and afterwards either ``ended(serving:)`` or
-    /// ``served(by:)`` once.
+    /// Runs the closure on a new thread. Call this method once. Then call either ``ended(serving:)`` or ``served(by:)``
+    /// once.
     package func start(_ work: @escaping @Sendable () throws(Failure) -> Void) throws(SystemResourceError) {
         let started = try OwnedThread { [ended] in
             do throws(Failure) {
@@ -45,7 +44,8 @@ package final class ThreadBridge<Failure: Error>: Sendable {
 
     // MARK: - The task
 
-    /// Waits until the thread has ended or is detached, and answers its requests for room during the wait.
+    /// Waits until the thread has ended or is detached. In the meantime, this method answers the thread's requests for
+    /// room.
     ///
     /// Cancelling the task does not end this wait.
     ///
@@ -65,7 +65,7 @@ package final class ThreadBridge<Failure: Error>: Sendable {
         }
     }
 
-    /// Waits as ``ended(serving:)`` does, but stops the thread when the task is cancelled.
+    /// Waits like ``ended(serving:)``, but stops the thread when the task is cancelled.
     package func served(by intake: any Intake) async -> End {
         await withTaskCancellationHandler {
             await ended(serving: intake)
@@ -76,8 +76,8 @@ package final class ThreadBridge<Failure: Error>: Sendable {
 
     // MARK: - Any thread
 
-    /// Asks the thread to end gracefully. If the thread is in a ``blocking(_:)`` call, it is detached. A second call
-    /// has no effect.
+    /// Asks the thread to end gracefully. If the thread is in a ``blocking(_:)`` call, it is detached. Calling this
+    /// method again has no effect.
     package func stop() {
         let isInBlockingCall = state.withLock { state in
             defer { state.isStopping = true }
@@ -96,10 +96,9 @@ package final class ThreadBridge<Failure: Error>: Sendable {
 
     package var isStopping: Bool { state.withLock { $0.isStopping } }
 
-    /// Makes a call that may block for a long time. A stop does not wait for this call.
+    /// Makes a call that may block for a long time. Stopping the thread does not wait for this call.
     ///
-    /// - Returns: The result of the call, or `nil` if the thread was already stopping, in which case the call is not
-    ///   made.
+    /// - Returns: The result of the call, or `nil` if the call was not made because the thread was already stopping.
     package func blocking<Result>(_ call: () -> Result) -> Result? {
         let mayCall = state.withLock { state in
             state.isInBlockingCall = !state.isStopping
@@ -111,9 +110,9 @@ package final class ThreadBridge<Failure: Error>: Sendable {
     }
 }
 
-/// The requests for room in an intake, which a task makes for a thread that must not wait for a Swift task.
+/// Lets a thread, which must not wait for a Swift task, ask a task to wait for room in an intake.
 package final class RoomRequests: Sendable {
-    /// The known state of the intake.
+    /// What is known about the intake.
     package enum Room: Equatable, Sendable { case unknown, free, closed }
 
     private let room = Mutex(Room.unknown)
@@ -126,20 +125,20 @@ package final class RoomRequests: Sendable {
 
     // MARK: - The thread
 
-    /// Requests room. The thread is woken when the request has an answer.
+    /// Requests room. The thread is woken when the answer is available.
     package func want() {
         room.withLock { $0 = .unknown }
         requesting.yield()
     }
 
-    /// The answer to the last request. It is `unknown` while the request is pending.
+    /// The answer to the last request, or `unknown` while the request is pending.
     package var answer: Room { room.withLock { $0 } }
 
     // MARK: - A task
 
     /// Answers requests until ``finish()`` is called or the intake closes.
     ///
-    /// - Parameter answered: A closure that is called with each answer and wakes the thread.
+    /// - Parameter answered: Called with each answer. The closure must wake the thread.
     package func serve(_ intake: any Intake, answered: @Sendable (Room) -> Void) async {
         for await _ in requests {
             let found: Room
@@ -155,16 +154,16 @@ package final class RoomRequests: Sendable {
         }
     }
 
-    /// Ends ``serve(_:answered:)``. This method is safe to call from any thread. The thread must make no request
-    /// afterwards.
+    /// Ends ``serve(_:answered:)``. The thread must not make any requests afterwards. This method is safe to call from
+    /// any thread.
     package func finish() {
         requesting.finish()
     }
 }
 
 extension Intake {
-    /// Submits a batch, and returns how many arrivals the intake has taken. An intake may return any number, so this
-    /// method limits it to the size of the batch.
+    /// Submits a batch and returns how many arrivals the intake has taken. An intake may return any number, so the
+    /// result is limited to the size of the batch.
     package func take(_ batch: [Arrival], to sink: any SettlementSink) -> Int {
         min(max(0, submit(batch, to: sink)), batch.count)
     }

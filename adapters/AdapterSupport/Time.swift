@@ -1,7 +1,7 @@
 package import SignalboxCore
 
 extension WallTime {
-    /// Returns the system's wall-clock time.
+    /// Returns the current wall-clock time of the system.
     package static func now() -> WallTime {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
@@ -10,8 +10,8 @@ extension WallTime {
 }
 
 extension Duration {
-    /// The timeout to pass to `poll`, in milliseconds, rounded up. It is 0 for a negative duration, and at most one
-    /// day.
+    /// The timeout to pass to `poll`, in milliseconds, rounded up. It is 0 for a negative duration and never more than
+    /// one day.
     package var pollMilliseconds: Int32 {
         let (seconds, attoseconds) = components
         guard seconds < 86_400 else { return 86_400_000 }
@@ -21,7 +21,7 @@ extension Duration {
 }
 
 extension Duration {
-    /// Returns whether the duration is a whole number of seconds that lies in the range.
+    /// Returns whether the duration is a whole number of seconds within the given range.
     package func isWholeSeconds(in range: ClosedRange<Int64>) -> Bool {
         components.attoseconds == 0 && range.contains(components.seconds)
     }
@@ -35,8 +35,8 @@ extension Duration {
 
 /// Chooses random delays between connection attempts.
 ///
-/// A delay lies between zero and a ceiling, which doubles with each attempt. After a configuration error, the delay
-/// comes from a separate range, which is usually slower.
+/// A delay is between zero and a ceiling that doubles with each attempt. After a configuration error, the delay comes
+/// from a separate range, which is usually slower.
 package struct ReconnectBackoff {
     private let first: Duration
     private let cap: Duration
@@ -63,10 +63,10 @@ package struct ReconnectBackoff {
     /// Returns the delay before the next attempt.
     ///
     /// - Parameters:
-    ///   - isConfigurationError: Whether only a changed configuration can fix the failure.
-    ///   - usesEqualJitter: Whether the delay is at least half of the ceiling. Set this if a retry is useless until its
-    ///     cause has disappeared.
-    ///   - jitter: A random number from 0 to 1, which selects the delay from its range.
+    ///   - isConfigurationError: Whether the failure can only be fixed by changing the configuration.
+    ///   - usesEqualJitter: Whether the delay is at least half of the ceiling. Set this if retrying is pointless until
+    ///     the cause of the failure has gone away.
+    ///   - jitter: A random number from 0 to 1 that selects the delay within its range.
     package mutating func next(isConfigurationError: Bool, usesEqualJitter: Bool = false, jitter: Double) -> Duration {
         if isConfigurationError {
             return slow.lowerBound + (slow.upperBound - slow.lowerBound) * jitter

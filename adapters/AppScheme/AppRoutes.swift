@@ -1,9 +1,9 @@
 public import SignalboxCore
 public import SignalboxRoutes
 
-/// The mapping from links to actions.
+/// Maps links to actions.
 ///
-/// The routes are compiled once, when the value is created, which is also when mistakes in them are found:
+/// Routes are compiled once, when you create the value. Any mistakes in them are reported at that point:
 ///
 /// ```swift
 /// let routes = try AppRoutes([
@@ -12,48 +12,51 @@ public import SignalboxRoutes
 /// ])
 /// ```
 ///
-/// A link becomes an action through the route that matches it:
-/// - The route names the action, or the capture `{action}` does.
+/// The route that matches a link determines the action:
+/// - The action is named by the route or by the capture `{action}`.
 /// - The capture `{id}` is the id. Without this capture, the id is derived from the link if the route sets
-///   ``AppRoute/once``, and otherwise it is assigned.
-/// - The other captures and the query items become members of the body. If the pattern has a query part, only the items
-///   that it lists become members, under the names that it gives them. A capture of the host or path takes precedence
-///   over an item with the same name. The values of members convert from text, as all text in URLs does. If there are
-///   no members, the body is `{}`.
+///   ``AppRoute/once``, and assigned otherwise.
+/// - The other captures and the query items become members of the body. Without any members, the body is `{}`.
 ///
-/// The scheme and the host are compared without regard to letter case, and path segments are compared after one round
-/// of percent-decoding. If several patterns match, the most specific one decides, as `RouteTable` describes.
+/// If the pattern has a query part, only the items listed there become members, under the names given there. A capture
+/// in the host or path takes precedence over an item with the same name. Member values convert from text, like all text
+/// in URLs.
+///
+/// Schemes and hosts are compared without regard to letter case. Path segments are compared after one round of
+/// percent-decoding. If several patterns match, the most specific one wins, as described in `RouteTable`.
 public struct AppRoutes: Sendable {
     /// The maximum number of routes: 10,000.
     public static let maximumRoutes = 10_000
-    /// The maximum number of query items that can become members if the pattern lists none: 64.
+    /// The maximum number of query items that can become members when the pattern does not list any: 64.
     public static let maximumItems = 64
-    /// The maximum length of such an item's name: 256 bytes.
+    /// The maximum length of the name of such an item: 256 bytes.
     public static let maximumItemName = 256
-    /// The schemes whose links are never routed. Where such a link is opened, it can run code, read a file, show
-    /// content from the link itself, or start another application.
+    /// The schemes whose links are never routed. Opening such a link can run code, read a file, show content taken from
+    /// the link itself, or start another application.
     public static let forbiddenSchemes: Set<String> = [
         "about", "blob", "content", "data", "file", "filesystem", "intent", "jar", "javascript", "vbscript",
         "view-source",
     ]
 
-    /// The action for links that match no route, although a route has their scheme or, for a universal link, their
-    /// host. `nil` if such links are rejected. The body of the action is `{"url": text}`, where the text is the link in
-    /// normal form.
+    /// The action for links that match no route, but share their scheme with a route. For a universal link, the host
+    /// must be shared as well.
+    ///
+    /// The body of the action is `{"url": text}`, where `text` is the link in normal form. If this property is `nil`,
+    /// such links are rejected.
     public let fallback: ActionName?
     /// The routes in their original order.
     package let routes: [AppRoute]
     private let table: RouteTable<AppRoute>
-    /// The schemes of the routes, and the hosts of universal links.
+    /// The schemes used by the routes and, for universal links, the hosts.
     package let targets: Set<LinkFacts>
     /// Whether any route sets ``AppRoute/once``.
     let hasOnce: Bool
 
-    /// Compiles routes. The order of the routes has no effect.
+    /// Compiles routes. Their order does not matter.
     ///
     /// - Parameters:
     ///   - routes: 1 to ``maximumRoutes`` routes.
-    ///   - fallback: The action for links that match no route, as ``fallback`` describes. By default, such links are
+    ///   - fallback: The action for links that match no route, as described in ``fallback``. By default, such links are
     ///     rejected.
     /// - Throws: ``AppSchemeError`` if a route is invalid, or if two routes match the same links.
     public init(_ routes: [AppRoute], fallback: ActionName? = nil) throws(AppSchemeError) {
@@ -73,10 +76,10 @@ public struct AppRoutes: Sendable {
         self.fallback = fallback
     }
 
-    /// Returns the action that a link would become. This method delivers and records nothing, so use it to test or
-    /// explain routes.
+    /// Returns the action that a link would become. Nothing is delivered or recorded, so you can use this method to
+    /// test or explain routes.
     ///
-    /// The result does not say whether a plugin is registered for the action, or whether the access rule of that plugin
+    /// The result does not tell you whether a plugin is registered for the action, or whether the plugin's access rule
     /// permits the link.
     public func match(_ link: String) -> LinkMatch {
         let url: URLText
@@ -98,7 +101,7 @@ public struct AppRoutes: Sendable {
 }
 
 extension AppRoutes: Hashable {
-    /// Returns whether two values have the same routes in the same order, and the same fallback.
+    /// Returns whether both values have the same fallback and the same routes in the same order.
     public static func == (left: AppRoutes, right: AppRoutes) -> Bool {
         left.routes == right.routes && left.fallback == right.fallback
     }
@@ -110,33 +113,36 @@ extension AppRoutes: Hashable {
     }
 }
 
-/// A pattern, and the action for the links that it matches.
+/// A URL pattern and the action for links that match it.
 public struct AppRoute: Sendable, Hashable {
-    /// The pattern, with captures. The capture `{action}` names the action, `{id}` is the id, and the others become
-    /// members of the body.
+    /// The pattern, with captures. The capture `{action}` names the action and `{id}` is the id. The other captures
+    /// become members of the body.
     ///
-    /// If the pattern has a query part, such as `?q={term}`, only the items that it lists become members of the body.
+    /// If the pattern has a query part, such as `?q={term}`, only the items listed there become members of the body.
     /// Otherwise, all items do.
     public var pattern: URLPattern
-    /// The action for every link of this route. It is `nil` by default, which requires that `{action}` names the
-    /// action.
+    /// The action for all links that match this route. The default is `nil`, which requires a capture `{action}` that
+    /// names the action.
     public var action: ActionName?
-    /// Whether a link of this route is handled only once. The default is `false`.
+    /// Whether each link is handled only once. The default is `false`.
     ///
-    /// Use `true` for links that must have an effect only once, such as an invitation. The id is derived from the link,
-    /// so a link that is opened again has the same id, and the supervisor recognizes it as a duplicate.
+    /// Use `true` for links that may take effect only once, such as invitations. The id is derived from the link. When
+    /// the same link is opened again, it has the same id, and the supervisor recognizes the duplicate.
     ///
-    /// A supervisor deduplicates all links of a source that has such a route. The `{id}` of the other routes must then
-    /// identify a single link as well. If it does not, give those routes a separate source.
+    /// If a source has such a route, the supervisor deduplicates all links from that source. An `{id}` in any of the
+    /// other routes must then identify a single link as well. If it does not, use a separate source for those routes.
     ///
-    /// The id is `link-` followed by a SHA-256 in hexadecimal digits, so it does not reveal the secret in a one-time
-    /// link. The digest covers everything that the route reads: the scheme, host and port, the decoded path segments,
-    /// and the values of captures and members. It ignores the fragment, the order of query items, and items that the
-    /// query part of the pattern does not list. It also ignores the letter case of the scheme and of a literal host,
-    /// and a trailing `/` or `?`.
+    /// The id is `link-` followed by a SHA-256 digest in hexadecimal, so it does not reveal the secret in a one-time
+    /// link. The digest covers everything that the route reads:
+    /// - The scheme, host and port.
+    /// - The decoded path segments.
+    /// - The values of captures and members.
+    ///
+    /// It ignores the fragment, the order of query items, and any items that the pattern's query part does not list. It
+    /// also ignores the letter case of the scheme and of a literal host, and a trailing `/` or `?`.
     public var once: Bool
 
-    /// Creates a route. ``AppRoutes`` validates it.
+    /// Creates a route. The route is validated when you pass it to ``AppRoutes``.
     public init(_ pattern: URLPattern, action: ActionName? = nil, once: Bool = false) {
         self.pattern = pattern
         self.action = action
@@ -169,7 +175,7 @@ public struct AppRoute: Sendable, Hashable {
         }
     }
 
-    /// The scheme of the pattern and, for a universal link, the host.
+    /// The pattern's scheme and, for a universal link, its host.
     package var facts: LinkFacts? {
         guard let scheme = pattern.scheme else { return nil }
         guard LinkFacts.isUniversal(scheme: scheme) else { return LinkFacts(scheme: scheme, universalHost: nil) }
@@ -180,7 +186,7 @@ public struct AppRoute: Sendable, Hashable {
     }
 }
 
-/// An error in the configuration of link routes. It is thrown when the routes are compiled, so before any link arrives.
+/// An error in the configuration of link routes. It is thrown when the routes are compiled, before any link arrives.
 public struct AppSchemeError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error. Later versions may add more, so handle unknown codes as well.
     public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
@@ -202,9 +208,9 @@ public struct AppSchemeError: Error, Sendable, Hashable, CustomStringConvertible
         public static let missingAction = Code(rawValue: "missingAction")
         /// Both the route and a capture `{action}` name the action.
         public static let conflictingAction = Code(rawValue: "conflictingAction")
-        /// The id is specified twice, by a capture `{id}` and by ``AppRoute/once``.
+        /// Both a capture `{id}` and ``AppRoute/once`` specify the id.
         public static let conflictingID = Code(rawValue: "conflictingID")
-        /// Two patterns match the same links, and neither is more specific.
+        /// Two patterns match the same links, and neither is more specific than the other.
         public static let ambiguousRoutes = Code(rawValue: "ambiguousRoutes")
 
         /// The name.
@@ -213,7 +219,7 @@ public struct AppSchemeError: Error, Sendable, Hashable, CustomStringConvertible
 
     /// The kind of error.
     public let code: Code
-    /// A sentence that states the error and how to fix it.
+    /// A sentence that describes the error and how to fix it.
     public let detail: String
 
     init(_ code: Code, _ detail: String) {

@@ -2,10 +2,10 @@ public import Logging
 public import SignalboxCore
 import Synchronization
 
-/// An adapter that turns the links that the system opens into actions. It delivers each link at most once, and in
-/// order.
+/// An adapter that turns links opened by the system into actions. Links are delivered in order, and each link at most
+/// once.
 ///
-/// Use this adapter for deep links with a scheme of the application, and for universal links:
+/// Use this adapter for universal links, and for deep links with your application's own scheme:
 ///
 /// ```swift
 /// let inbox = LinkInbox()
@@ -13,18 +13,21 @@ import Synchronization
 /// try supervisor.add(AppSchemeAdapter(source: "links", routes: routes, links: inbox, logger: logger))
 /// ```
 ///
-/// The route alone determines the action of a link, as ``AppRoutes`` describes. A link that cannot be parsed or that
-/// matches no route is also submitted, and it is rejected. Links are the least trusted source, because any page can
-/// create one. A plugin therefore receives links only if its access rule names them, as `AccessRule.link(scheme:)`
-/// does.
+/// The action of a link depends only on the route that matches it, as described in ``AppRoutes``. Links that cannot be
+/// parsed or that match no route are submitted too, and then rejected.
 ///
-/// The links come from a ``LinkInbox``, or from another sequence whose `next()` returns when its task is cancelled, as
-/// that of `AsyncStream` does. With any other sequence, a run cannot be stopped while it waits for a link.
+/// Links are the least trusted source, because any page can create one. A plugin receives links only if its access rule
+/// names them, as `AccessRule.link(scheme:)` does.
+///
+/// The links come from a ``LinkInbox`` or from another sequence. If you use another sequence, its `next()` must return
+/// when its task is cancelled, as it does in `AsyncStream`. Otherwise, a run cannot be stopped while it waits for a
+/// link.
 public struct AppSchemeAdapter<Links: AsyncSequence & Sendable>: Adapter
 where Links.Element == String, Links.Failure == Never {
-    /// The maximum number of unsettled links in a run: 4. Because there can be more than one, a single slow plugin does
-    /// not immediately hold up the links of other plugins. Further links stay in the bounded ``LinkInbox``, and they
-    /// are still there after a stop.
+    /// The maximum number of unsettled links in a run: 4. Allowing more than one means that a single slow plugin does
+    /// not immediately hold up links for other plugins.
+    ///
+    /// Further links stay in the bounded ``LinkInbox``, and are still there after a stop.
     public static var maximumInFlight: Int { 4 }
 
     /// The name of the source, which access rules and log lines use.
@@ -40,15 +43,15 @@ where Links.Element == String, Links.Failure == Never {
     /// - Parameters:
     ///   - source: The name of the source.
     ///   - routes: The routes that map links to actions.
-    ///   - links: The links. One run at a time iterates over them. The wait for the next link must end when the task is
-    ///     cancelled, because that is how a run stops.
-    ///   - limits: The limits of one link. A link that is longer than `bytes` is rejected. URLs over 65,536 bytes are
+    ///   - links: The links. Only one run at a time iterates over them. A run is stopped by cancelling its task, so
+    ///     waiting for the next link must end when the task is cancelled.
+    ///   - limits: The limits for each link. A link longer than `bytes` is rejected. URLs longer than 65,536 bytes are
     ///     never parsed.
-    ///   - logger: The logger for the numbers of waiting and refused links. The adapter never logs their content.
-    ///   - onOutcome: A closure that the adapter calls once for each link, with the link as it was received and its
-    ///     outcome. For example, an application can show a page for links that no plugin handled. The adapter calls the
-    ///     closure on any thread, possibly several times concurrently, but always before the run returns. The closure
-    ///     must not block. If a link returns to its ``LinkInbox``, a later run reports it.
+    ///   - logger: The logger for the numbers of waiting and refused links. The content of links is never logged.
+    ///   - onOutcome: Called once for each link, with the link as it was received and its outcome. For example, your
+    ///     application can show a page for links that no plugin handled. The closure is called on any thread and
+    ///     possibly concurrently, but always before the run returns. It must not block. If a link returns to its
+    ///     ``LinkInbox``, it is reported by a later run.
     public init(
         source: SourceName,
         routes: AppRoutes,
@@ -65,21 +68,23 @@ where Links.Element == String, Links.Failure == Never {
         self.onOutcome = onOutcome
     }
 
-    /// The features of this source. It sends no replies, has no sender and redelivers nothing. If a route sets
-    /// ``AppRoute/once``, the ids of links are stable, so a supervisor recognizes a link that is opened again.
+    /// The features of this source. It sends no replies, has no sender and does not redeliver links.
+    ///
+    /// If a route sets ``AppRoute/once``, ids are stable, so a supervisor recognizes a link that is opened again.
     public var features: AdapterFeatures { routes.hasOnce ? .stableIDs : [] }
 
     /// Delivers links until the task is cancelled, the intake closes, or the sequence ends.
     ///
-    /// Cancelling the task stops the run gracefully. The run takes no more links, and returns when the links in flight
-    /// are settled and `onOutcome` has returned for each of them. The drain timeout of the supervisor bounds this time.
-    /// Links that are still unsettled at its end have the outcome `abandoned(drain)` and are not redelivered.
+    /// Cancelling the task stops the run gracefully. The run takes no more links. It returns when all links in flight
+    /// are settled and `onOutcome` has returned for each of them. The supervisor's drain timeout limits this wait.
+    /// Links that are still unsettled when the timeout ends have the outcome `abandoned(drain)` and are not
+    /// redelivered.
     ///
-    /// The links that wait in a ``LinkInbox`` stay there for the next run in the same process. A link that the run had
-    /// taken, but could no longer submit, returns to the front of the inbox. If it came from another sequence, it has
-    /// the outcome `abandoned(drain)`.
+    /// Links waiting in a ``LinkInbox`` stay there for the next run in the same process. If the run has taken a link
+    /// that it can no longer submit, the link returns to the front of the inbox. A link from any other kind of sequence
+    /// has the outcome `abandoned(drain)` in this case.
     ///
-    /// If another run already waits for a link from the same inbox, this run returns at once and logs a warning.
+    /// If another run is already waiting for a link from the same inbox, this run returns at once and logs a warning.
     public func run(into intake: any Intake) async {
         let inbox = links as? LinkInbox
         let sink = LinkSink(onOutcome: onOutcome)
@@ -106,9 +111,9 @@ where Links.Element == String, Links.Failure == Never {
         log.ended(isCutShort: !isStopped && !Task.isCancelled)
     }
 
-    /// Submits a batch, and waits for room if necessary.
+    /// Submits a batch, waiting for room if necessary.
     ///
-    /// - Returns: Whether the intake took the arrival. If not, the run must end.
+    /// - Returns: Whether the intake took the arrival. If it did not, the run must end.
     private func submit(_ batch: [Arrival], to intake: any Intake, _ sink: LinkSink) async -> Bool {
         while intake.submit(batch, to: sink) == 0 {
             do throws(SourceClosed) { try await intake.room() } catch { return false }
@@ -126,7 +131,8 @@ where Links.Element == String, Links.Failure == Never {
     }
 }
 
-/// Forwards the outcomes of the links of one run to the application, on any thread. The run waits for these outcomes.
+/// Forwards the outcomes of a run's links to the application, on any thread. The run waits until all outcomes have been
+/// forwarded.
 final class LinkSink: SettlementSink {
     private struct State {
         var unsettled: [UInt64: String] = [:]
@@ -148,12 +154,12 @@ final class LinkSink: SettlementSink {
         self.onOutcome = onOutcome
     }
 
-    /// Registers a link. Call this method before the link is submitted, because `submit` may settle it synchronously.
+    /// Registers a link. Call this method before you submit the link, because `submit` may settle it synchronously.
     func register(_ token: UInt64, _ link: String) {
         state.withLock { $0.unsettled[token] = link }
     }
 
-    /// Removes a link that the intake did not take, so it will not be settled.
+    /// Removes a link that the intake did not take and that will therefore never be settled.
     func unregister(_ token: UInt64) {
         state.withLock { _ = $0.unsettled.removeValue(forKey: token) }
     }
@@ -167,7 +173,8 @@ final class LinkSink: SettlementSink {
             return link
         }
         guard let link else { return }
-        // The run may return only after this call, so that the application has every outcome by then.
+        // The run must not return before this call has returned, so that the application has received every outcome by
+        // then.
         onOutcome(link, outcome)
         let waiter = state.withLock { state in
             state.pendingReports -= 1
@@ -176,8 +183,8 @@ final class LinkSink: SettlementSink {
         waiter?.resume()
     }
 
-    /// Waits until fewer than `limit` links are in flight, including those whose `onOutcome` call has not returned.
-    /// Only one caller at a time may wait.
+    /// Waits until fewer than `limit` links are in flight. A link is still in flight while its `onOutcome` call has not
+    /// returned. Only one caller may wait at a time.
     func waitUntilFewer(than limit: Int) async {
         await withUnsafeContinuation { continuation in
             let waiter = state.withLock { state in

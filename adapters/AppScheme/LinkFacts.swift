@@ -3,16 +3,18 @@ import SignalboxRoutes
 
 /// The origin of a link that the system passed to the application.
 ///
-/// Any page or any other application can have created the link, so a plugin receives it only if an access rule names it
-/// explicitly.
+/// Any page or application may have created the link, so a plugin receives it only if the plugin's access rule
+/// explicitly names links.
 public struct LinkFacts: UntrustedOrigin {
     /// The kind of these facts: `link`.
     public static let kind = "link"
 
-    /// The scheme of the URL in lower case. It is empty if the link could not be parsed.
+    /// The URL's scheme in lower case. It is empty if the link could not be parsed.
     public let scheme: String
-    /// The host of a universal link (`https` or `http`) in lower case, with its port unless that is the default port of
-    /// the scheme. `nil` for a link with a custom scheme. The host vouches for the application.
+    /// The host of a universal link (`https` or `http`) in lower case. It includes the port unless that is the scheme's
+    /// default port. The host vouches for the application.
+    ///
+    /// This property is `nil` for links with a custom scheme.
     public let universalHost: String?
 
     package init(scheme: String, universalHost: String?) {
@@ -20,7 +22,7 @@ public struct LinkFacts: UntrustedOrigin {
         self.universalHost = universalHost
     }
 
-    /// The facts of a link that cannot be parsed.
+    /// The facts for a link that cannot be parsed.
     static let unreadable = LinkFacts(scheme: "", universalHost: nil)
 
     init(_ url: URLText) {
@@ -32,13 +34,12 @@ public struct LinkFacts: UntrustedOrigin {
         universalHost = url.port.map { "\(host):\($0)" } ?? host
     }
 
-    /// Returns whether links of the scheme are universal links.
+    /// Returns whether links with this scheme are universal links.
     package static func isUniversal(scheme: String) -> Bool {
         scheme == "https" || scheme == "http"
     }
 
-    /// Returns the host of a universal link in normal form. The text is a host with an optional port, and for any other
-    /// text the result is `nil`.
+    /// Returns the normal form of a universal link's host, or `nil` if the text is not a host with an optional port.
     package static func universalHost(_ text: String) -> String? {
         guard let url = try? URLText("https://\(text)"), url.path == "/", url.query == nil, url.fragment == nil,
             !text.hasSuffix("/")
@@ -53,8 +54,8 @@ extension AccessRule {
     ///
     /// - Parameters:
     ///   - scheme: The scheme without a colon, such as `myapp`, in any letter case. It must not be `https` or `http`,
-    ///     whose links are universal links.
-    ///   - source: The only source to permit, or `nil` for every source of links.
+    ///     because links with these schemes are universal links.
+    ///   - source: The only source to permit, or `nil` to permit every source of links.
     /// - Precondition: A link with this scheme can exist.
     public static func link(scheme: String, source: SourceName? = nil) -> AccessRule {
         let wanted = scheme.lowercasedASCII
@@ -67,13 +68,13 @@ extension AccessRule {
         }
     }
 
-    /// A rule that permits links of `https` and `http` for exactly this host. The system delivers such links because
-    /// the host vouches for the application, but any page can still create one.
+    /// A rule that permits `https` and `http` links to exactly this host. The system delivers such links because the
+    /// host vouches for the application, but any page can still create one.
     ///
     /// - Parameters:
     ///   - host: The host, such as `shop.example`, in any letter case and in ASCII form (`xn--`). Add `:port` if the
-    ///     port is not the default of the scheme. The rule does not include subdomains.
-    ///   - source: The only source to permit, or `nil` for every source of links.
+    ///     port is not the scheme's default. Subdomains are not included.
+    ///   - source: The only source to permit, or `nil` to permit every source of links.
     /// - Precondition: A link with this host can exist, so the text has no scheme, slash or path.
     public static func universalLink(host: String, source: SourceName? = nil) -> AccessRule {
         let wanted = host.lowercasedASCII
@@ -100,8 +101,8 @@ extension LinkFacts {
 }
 
 extension String {
-    /// The text with its ASCII letters in lower case. Other letters stay unchanged, because Unicode could turn some of
-    /// them into ASCII letters.
+    /// The text with its ASCII letters in lower case. Other letters are left unchanged, because Unicode case mapping
+    /// could turn some of them into ASCII letters.
     var lowercasedASCII: String {
         String(decoding: utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
     }

@@ -2,7 +2,7 @@ import AdapterSupport
 import SignalboxCore
 import SignalboxRoutes
 
-/// The identity of a one-time link, which is everything that its route reads, in a canonical form.
+/// Identifies a one-time link by everything that its route reads, in a canonical form.
 ///
 /// The identity covers the scheme, host and port, the decoded path segments, and the values of captures and members. It
 /// ignores the fragment, unlisted query items, the order of items, the letter case of a literal host, and a trailing
@@ -31,25 +31,25 @@ struct LinkIdentity {
         for text in texts { add(text) }
     }
 
-    /// Adds a text after its length, so that different lists of texts produce different bytes.
+    /// Adds a text, preceded by its length so that different lists of texts always produce different bytes.
     private mutating func add(_ text: String) {
         bytes += Array("\(text.utf8.count):".utf8)
         bytes += Array(text.utf8)
     }
 }
 
-/// An implementation of SHA-256 (FIPS 180-4), so that the ids of links need no additional package.
+/// An implementation of SHA-256 (FIPS 180-4), so that link ids do not require an additional package.
 ///
-/// The text of a one-time link cannot be its id, because ids are logged and stored, while the text is a secret and may
-/// be longer than the 128 bytes of an id. The digest identifies the text without revealing it, if the secret in it is
-/// long and random. A short code is not protected, because an attacker can try all codes.
+/// A one-time link cannot serve as its own id. Ids are logged and stored, while the link is a secret and may be longer
+/// than the 128 bytes allowed for an id. The digest identifies the link without revealing it, provided that the secret
+/// in the link is long and random. A short code is not protected, because an attacker can try all codes.
 package enum LinkDigest {
-    /// Returns the digest of a text in UTF-8 as 64 lowercase hexadecimal digits.
+    /// Returns the digest of a text, encoded as UTF-8, as 64 lowercase hexadecimal digits.
     package static func hexadecimal(_ text: String) -> String {
         digest(Array(text.utf8)).hexadecimal
     }
 
-    /// Returns the digest of a message, which has 32 bytes. The message must have less than 2^61 bytes.
+    /// Returns the 32-byte digest of a message. The message must be shorter than 2^61 bytes.
     package static func digest(_ message: [UInt8]) -> [UInt8] {
         let padded = padded(message)
         var hash = initialHash
@@ -59,8 +59,8 @@ package enum LinkDigest {
         return hash.flatMap(bigEndian)
     }
 
-    /// Returns the message followed by a one bit, by zeros up to 8 bytes before the end of a block, and by the length
-    /// in bits (section 5.1.1).
+    /// Returns the message followed by a one bit, zeros up to 8 bytes before the end of a block, and the message's
+    /// length in bits (section 5.1.1).
     private static func padded(_ message: [UInt8]) -> [UInt8] {
         let zeros = (119 - message.count % 64) % 64
         return message + [0x80] + repeatElement(0, count: zeros) + bigEndian(UInt64(message.count) * 8)
@@ -80,7 +80,7 @@ package enum LinkDigest {
         return words
     }
 
-    /// Adds the words of a block to the hash (section 6.2.2, steps 2 to 4). The variables have the names of the
+    /// Adds the words of a block to the hash (section 6.2.2, steps 2 to 4). The variable names are those used in the
     /// standard.
     private static func add(_ words: [UInt32], to hash: inout [UInt32]) {
         var (a, b, c, d) = (hash[0], hash[1], hash[2], hash[3])

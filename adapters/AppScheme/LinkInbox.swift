@@ -3,8 +3,8 @@ import DequeModule
 import SignalboxCore
 import Synchronization
 
-/// A bounded queue in memory for the links that the system passes to an application. An ``AppSchemeAdapter`` takes the
-/// links from it.
+/// A bounded in-memory queue for the links that the system passes to an application. An ``AppSchemeAdapter`` takes the
+/// links from the inbox.
 ///
 /// Create the inbox when the application starts, and pass it every link that the system opens:
 ///
@@ -13,23 +13,24 @@ import Synchronization
 /// // In the view: .onOpenURL { inbox.open($0.absoluteString) }
 /// ```
 ///
-/// The inbox also accepts links before an adapter runs, such as the link that launches the application, and between two
-/// runs in the same process. The adapter takes links when it can submit them, so at most
-/// ``AppSchemeAdapter/maximumInFlight`` of them are in flight. Each link is delivered at most once, in the order of
-/// arrival.
+/// The inbox also accepts links while no adapter is running: before the first run, such as the link that launches the
+/// application, and between two runs in the same process.
 ///
-/// The inbox is a sequence for one consumer at a time. While one consumer waits for the next link, a second iteration
-/// ends at once. An inbox is safe to use from any thread.
+/// The adapter takes a link only when it can submit it, so at most ``AppSchemeAdapter/maximumInFlight`` links are in
+/// flight. Each link is delivered at most once, in order of arrival.
+///
+/// The inbox is a sequence for one consumer at a time. While a consumer is waiting for the next link, any other
+/// iteration ends at once. An inbox is safe to use from any thread.
 public final class LinkInbox: Sendable {
     private let state: Mutex<LinkInboxState>
 
-    /// Creates an inbox. An inbox is always bounded, because any page can create links faster than a program handles
+    /// Creates an inbox. An inbox is always bounded, because any page can create links faster than a program can handle
     /// them.
     ///
     /// - Parameters:
-    ///   - links: The maximum number of waiting links. The valid range is 1 to 100,000. The default is 64.
-    ///   - bytes: The maximum total size of the waiting links in bytes. The valid range is 1 to 2^30. The default is
-    ///     256 KiB. A single link that is longer is always refused.
+    ///   - links: The maximum number of waiting links. Must be between 1 and 100,000; the default is 64.
+    ///   - bytes: The maximum total size of the waiting links, in bytes. Must be between 1 and 2^30; the default is 256
+    ///     KiB. A link longer than this is always refused.
     /// - Precondition: Both values are in their ranges.
     public init(links: Int = 64, bytes: Int = 256 * 1_024) {
         precondition((1...100_000).contains(links), "an inbox holds 1 to 100,000 links")
@@ -39,18 +40,18 @@ public final class LinkInbox: Sendable {
 
     /// Adds a link.
     ///
-    /// - Returns: `true` if the link is queued, whatever its content is, or `false` if the inbox is full or closed. A
-    ///   refused link only counts in ``refused``.
+    /// - Returns: `true` if the link is queued, whatever it contains. `false` if the inbox is full or closed, in which
+    ///   case the link is only counted in ``refused``.
     @discardableResult
     public func open(_ url: String) -> Bool {
         var link = url
-        // A bridged string would be converted again at every access.
+        // A bridged string would be converted again on every access.
         link.makeContiguousUTF8()
         return change { $0.append(link) }
     }
 
-    /// Closes the inbox, so that it refuses further links. A run still delivers the waiting links. After the last one,
-    /// the sequence and the run end.
+    /// Closes the inbox, so that it refuses further links. A run still delivers the links that are waiting. After the
+    /// last one, the sequence and the run end.
     public func close() {
         change { queue in
             queue.close()
@@ -71,7 +72,7 @@ public final class LinkInbox: Sendable {
         state.withLock { $0.queue.takeUnreportedRefusals() }
     }
 
-    /// Returns a taken link to the front of the queue.
+    /// Puts a link that was taken back at the front of the queue.
     func putBack(_ link: String) {
         change { queue in
             queue.putBack(link)
@@ -92,20 +93,22 @@ public final class LinkInbox: Sendable {
 }
 
 extension LinkInbox: AsyncSequence {
-    /// An iterator that takes links out of the inbox.
+    /// An iterator that takes links from the inbox.
     public struct AsyncIterator: AsyncIteratorProtocol {
         let inbox: LinkInbox
 
         /// Waits for the oldest link and takes it.
         ///
-        /// - Returns: The link, or `nil` if the inbox is closed and empty, if another consumer is already waiting, or
-        ///   if the task is cancelled. In the last case, all links stay in the inbox.
+        /// - Returns: The link, or `nil` in one of these cases:
+        ///   - The inbox is closed and empty.
+        ///   - Another consumer is already waiting.
+        ///   - The task is cancelled. All links stay in the inbox.
         public mutating func next() async -> String? {
             await inbox.next()
         }
     }
 
-    /// Starts an iteration. It does not return links that an earlier iteration has taken.
+    /// Starts an iteration. It does not return links that an earlier iteration has already taken.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(inbox: self)
     }
@@ -129,13 +132,13 @@ extension LinkInbox: AsyncSequence {
     }
 }
 
-/// The links and the waiter of an inbox, without locks.
+/// Holds the links and the waiting consumer of an inbox, without any locking.
 struct LinkInboxState {
     enum Next {
         case link(String)
-        /// No more links will come, or another consumer is waiting.
+        /// There will be no more links, or another consumer is waiting.
         case end
-        /// No link is available, so the consumer must ask again when the promise is set.
+        /// No link is available yet. The consumer must ask again when the promise is set.
         case wait(Promise<Void>)
     }
 
@@ -169,11 +172,11 @@ struct LinkInboxState {
     }
 }
 
-/// A bounded queue of links that wait for delivery, the oldest first. It performs no synchronization.
+/// A bounded queue of links waiting for delivery, oldest first. It performs no synchronization.
 struct LinkQueue: Sendable {
     /// The maximum number of waiting links.
     let links: Int
-    /// The maximum total size of waiting links, in bytes.
+    /// The maximum total size of the waiting links, in bytes.
     let bytes: Int
     /// The number of refused links.
     private(set) var refused = 0
@@ -210,8 +213,8 @@ struct LinkQueue: Sendable {
         return link
     }
 
-    /// Returns the link that was taken last to the front. It was accepted before, so it may exceed the bounds until it
-    /// is taken again.
+    /// Puts the link that was taken last back at the front. It was accepted before, so the queue may exceed its bounds
+    /// until the link is taken again.
     mutating func putBack(_ link: String) {
         byteCount += link.utf8.count
         waiting.prepend(link)

@@ -2,14 +2,14 @@ import AdapterSupport
 public import SignalboxCore
 public import SignalboxRoutes
 
-/// The result of matching a link against the routes, from ``AppRoutes/match(_:)``.
+/// The result of matching a link against the routes with ``AppRoutes/match(_:)``.
 public struct LinkMatch: Sendable, Hashable {
     /// The facts of the link, for access rules.
     public let facts: LinkFacts
-    /// The pattern of the route that matched, if there is one.
+    /// The pattern of the matching route, if there is one.
     public let pattern: URLPattern?
-    /// The action of the link, or its rejection. The rejection is `malformed` if the link is unusable, and
-    /// `unknownAction` if no route matches and there is no fallback.
+    /// The link's action, or the reason why the link is rejected. The rejection is `malformed` if the link is unusable,
+    /// and `unknownAction` if no route matches and there is no fallback.
     public let reading: Result<LinkAction, Outcome.Rejection>
 
     init(facts: LinkFacts, pattern: URLPattern? = nil, reading: Result<LinkAction, Outcome.Rejection>) {
@@ -21,12 +21,13 @@ public struct LinkMatch: Sendable, Hashable {
 
 /// The action that a link stands for.
 public struct LinkAction: Sendable, Hashable {
-    /// The name that determines the plugin.
+    /// The name that determines which plugin handles the action.
     public let name: ActionName
-    /// The id that the link contains, or that is derived from a one-time link. `nil` if an id will be assigned.
+    /// The id contained in the link, or derived from it for a one-time link. If this property is `nil`, an id will be
+    /// assigned.
     public let id: ActionID?
-    /// The members of the body, which are the captures of host and path from left to right, followed by the query
-    /// items. Their names are unique. If there are no members, the body is an empty object.
+    /// The members of the body: the captures in the host and path from left to right, followed by the query items.
+    /// Their names are unique. If there are no members, the body is an empty object.
     public let captures: [RouteNaming.Capture]
 
     init(name: ActionName, id: ActionID? = nil, captures: [RouteNaming.Capture]) {
@@ -37,7 +38,7 @@ public struct LinkAction: Sendable, Hashable {
 }
 
 extension RouteMatch<AppRoute> {
-    /// Returns the action of the route for a link that it matches, or the rejection.
+    /// Returns the action for a link that the route matches, or the rejection.
     func reading(of url: URLText) -> Result<LinkAction, Outcome.Rejection> {
         Result { () throws(Outcome.Rejection) in try action(of: url) }
     }
@@ -53,7 +54,7 @@ extension RouteMatch<AppRoute> {
         return LinkAction(name: action, id: id, captures: naming.captures + items)
     }
 
-    /// Returns the items that the query part of the pattern lists.
+    /// Returns the items listed in the pattern's query part.
     private func namedItems(of url: URLText) throws(Outcome.Rejection) -> RouteCaptures {
         do throws(URLTextError) {
             return try pattern.queryValues(of: url)
@@ -62,7 +63,7 @@ extension RouteMatch<AppRoute> {
         }
     }
 
-    /// Returns all items, except those that have the name of a capture.
+    /// Returns all items except those with the same name as a capture.
     private func items(of url: URLText) throws(Outcome.Rejection) -> [RouteNaming.Capture] {
         let items: [URLQueryItem]
         do throws(URLTextError) {
@@ -89,17 +90,17 @@ extension RouteMatch<AppRoute> {
     }
 }
 
-/// Rejections of links. A link may contain a secret and rejections are logged, so they state only the scheme and host
-/// of the link, and why a name in it is invalid.
+/// Rejections of links. Rejections are logged and a link may contain a secret, so a rejection only includes the link's
+/// scheme and host, and the reason why a name in the link is invalid.
 extension Outcome.Rejection {
-    /// The maximum number of bytes of a scheme or host to show.
+    /// The maximum number of bytes to show of a scheme or host.
     private static let shownBytes = 64
 
     static func malformed(_ detail: String) -> Outcome.Rejection {
         Outcome.Rejection(.malformed, detail: detail)
     }
 
-    /// The rejection of a link that is not a URL.
+    /// The rejection for a link that is not a URL.
     package static func unreadableLink(_ error: URLTextError) -> Outcome.Rejection {
         malformed("the link cannot be read: \(error)")
     }

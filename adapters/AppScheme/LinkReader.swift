@@ -2,10 +2,10 @@ import AdapterSupport
 package import SignalboxCore
 import SignalboxRoutes
 
-/// Creates the arrivals for the links of one run.
+/// Creates the arrivals for one run's links.
 struct LinkReader: ~Copyable {
-    /// The maximum number of bytes that the dead letter keeps of a link over the message limit. It exceeds the maximum
-    /// length of a URL, so a truncated link is never parsed when it is retried.
+    /// The maximum number of bytes kept in the dead letter of a link that exceeds the message limit. It is larger than
+    /// the maximum length of a URL, so a truncated link is never parsed when it is retried.
     static let keptBytes = 256 * 1_024
 
     private let routes: AppRoutes
@@ -20,7 +20,7 @@ struct LinkReader: ~Copyable {
         batch = ArrivalBatch(pool: ArrivalPool(), limits: limits)
     }
 
-    /// Returns a batch with the arrival of one link.
+    /// Returns a batch that contains the arrival for one link.
     mutating func arrival(of link: String, token: UInt64) -> [Arrival] {
         let match = link.utf8.count > limits.bytes ? LinkReader.tooLarge(limits) : routes.match(link)
         let origin = origins.origin(of: match.facts)
@@ -54,21 +54,22 @@ struct LinkReader: ~Copyable {
 }
 
 extension AppRoutes {
-    /// Returns the arrival that a link would become. This method delivers and records nothing, so tools can use it to
+    /// Returns the arrival that a link would become. Nothing is delivered or recorded, so tools can use this method to
     /// explain routes.
     ///
     /// - Parameters:
     ///   - source: The name of the source.
-    ///   - limits: The limits of one link.
+    ///   - limits: The limits for each link.
     package func arrival(of link: String, from source: SourceName, limits: MessageLimits) -> Arrival? {
         var reader = LinkReader(source: source, routes: self, limits: limits)
         return reader.arrival(of: link, token: 0).first
     }
 }
 
-/// Shares one origin between all links with the same facts.
+/// Shares one origin among all links with the same facts.
 ///
-/// A link may have any scheme, so the cache is bounded. When it has ``bound`` entries, the next new one clears it.
+/// A link may have any scheme, so the cache is bounded. When it holds ``bound`` entries, adding a new one clears it
+/// first.
 struct LinkOrigins {
     static let bound = 64
 

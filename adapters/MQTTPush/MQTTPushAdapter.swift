@@ -4,7 +4,7 @@ public import SignalboxCore
 
 /// An adapter that receives messages from an MQTT broker, with at-least-once delivery.
 ///
-/// Use this adapter to turn the messages of a broker into actions:
+/// Use this adapter to turn a broker's messages into actions:
 ///
 /// ```swift
 /// let push = try MQTTPushConfiguration(
@@ -16,34 +16,35 @@ public import SignalboxCore
 /// try supervisor.add(MQTTPushAdapter(push, logger: logger))
 /// ```
 ///
-/// A run has one thread with one connection at a time, and another thread and connection for each entry of
-/// ``MQTTPushConfiguration/connections``. Each connection reads a batch of messages and submits it. It then waits until
-/// every message is settled or journalled, and only then sends the acknowledgements, so a message that the process
-/// loses is still at the broker.
+/// A run uses one thread, which has one connection at a time. Each entry in ``MQTTPushConfiguration/connections`` adds
+/// another thread and connection.
+///
+/// Each connection reads a batch of messages, submits it, and waits until every message is settled or journalled. Only
+/// then does it send the acknowledgements. If the process loses a message, the broker therefore still has it.
 ///
 /// If a message is abandoned, the adapter drops the connection without acknowledging the batch. The broker then
-/// redelivers all QoS 1 messages of the batch, including those that were handled, and the supervisor can deduplicate
-/// them by id. QoS 0 messages are not redelivered.
+/// redelivers all QoS 1 messages in the batch, including those that were already handled. The supervisor can
+/// deduplicate them by id. QoS 0 messages are not redelivered.
 ///
-/// Configure the broker so that it keeps all undelivered messages. For mosquitto, set `max_queued_messages 0`, because
-/// by default it silently drops messages beyond 1,000.
+/// Configure the broker to keep all undelivered messages. For mosquitto, set `max_queued_messages 0`. By default, it
+/// silently drops messages beyond 1,000.
 public struct MQTTPushAdapter: Adapter {
     /// The configuration of the adapter.
     public let configuration: MQTTPushConfiguration
     /// The client that publishes, if ``MQTTPushConfiguration/publishing`` configures one. It runs while the adapter
-    /// runs. Messages that are passed to it earlier wait in its queue.
+    /// runs. Messages that you publish before that wait in its queue.
     public let publisher: MQTTPublisher?
-    /// Replies to requests. `nil` if there are no reply topics.
+    /// Replies to requests, or `nil` if there are no reply topics.
     private let responder: Responder?
-    /// The `context.sender` of arrivals. `nil` if there is no send topic.
+    /// The `context.sender` of arrivals, or `nil` if there is no send topic.
     private let sender: PushSender?
     private let logger: Logger
     let parts: [(configuration: MQTTPushConfiguration, subscriptions: SubscriptionManager)]
 
     /// - Parameters:
-    ///   - configuration: The configuration, which this initializer validates.
-    ///   - logger: The logger for connections, refusals and lost sessions. The adapter never logs payloads or secrets.
-    /// - Throws: ``MQTTPushError`` `invalidConfiguration` if a value is out of its range or two values conflict.
+    ///   - configuration: The configuration. It is validated here.
+    ///   - logger: The logger for connections, refusals and lost sessions. Payloads and secrets are never logged.
+    /// - Throws: ``MQTTPushError`` `invalidConfiguration` if a value is out of range or two values conflict.
     public init(_ configuration: MQTTPushConfiguration, logger: Logger) throws(MQTTPushError) {
         try configuration.validate()
         self.configuration = configuration
@@ -60,12 +61,12 @@ public struct MQTTPushAdapter: Adapter {
         sender = topic.map { PushSender(topic: $0, publisher: publisher) }
     }
 
-    /// The configured source.
+    /// The source given in the configuration.
     public var source: SourceName { configuration.source }
 
     /// The features of this source.
     ///
-    /// Unacknowledged messages are redelivered, under the id that the publisher set in the payload or in the topic.
+    /// Unacknowledged messages are redelivered. They keep the id that the publisher set in the payload or in the topic.
     /// Replies require ``MQTTPublishing/replyTopics``, and a sender requires ``MQTTPublishing/sendTopic``.
     public var features: AdapterFeatures {
         var features: AdapterFeatures = [.redelivers, .stableIDs]
@@ -74,20 +75,20 @@ public struct MQTTPushAdapter: Adapter {
         return features
     }
 
-    /// The numbers of requests by result. They are all 0 if the source answers no requests.
+    /// The number of requests with each result. All are 0 if the source does not answer requests.
     public var replyCounts: MQTTReplyCounts { responder?.counts ?? MQTTReplyCounts() }
 
-    /// Calls an action of another program through ``MQTTPublishing/sendTopic``, and waits for the reply.
+    /// Calls an action in another program through ``MQTTPublishing/sendTopic``, and waits for the reply.
     ///
     /// - Parameters:
-    ///   - action: The name by which the receiver routes the call.
+    ///   - action: The name that the receiver uses to route the call.
     ///   - body: The body as JSON, or no bytes for a call without a body.
-    ///   - timeout: The maximum time from the call to the reply, including the time to connect. It must be above zero
-    ///     and at most 24 h.
+    ///   - timeout: The maximum time from the call to the reply, including the time to connect. It must be greater than
+    ///     zero and at most 24 h.
     /// - Returns: The reply, whatever its outcome is. Check ``MQTTReply/outcome`` to see whether the action was
     ///   handled.
-    /// - Throws: The errors of ``MQTTPublisher/request(_:timeout:)``, and ``MQTTPublishError`` `unsupported` if the
-    ///   source has no send topic.
+    /// - Throws: The same errors as ``MQTTPublisher/request(_:timeout:)``, and ``MQTTPublishError`` `unsupported` if
+    ///   the source has no send topic.
     public func call(
         _ action: ActionName,
         body: Bytes,
@@ -101,20 +102,22 @@ public struct MQTTPushAdapter: Adapter {
 
     /// Subscribes to another topic without interrupting the existing subscriptions.
     ///
-    /// Use this method when the topics of a program change while it runs.
+    /// Use this method if a program's topics change while it runs. The topic also applies to later connections and
+    /// later runs of this adapter. A connection can have at most 1,000 topics.
     ///
-    /// The topic also applies to later connections and later runs of this adapter. A connection can have at most 1,000
-    /// topics. If there is a connection, the call waits until the current batch is settled and the broker has answered.
+    /// If there is a connection, the call waits until the current batch is settled and the broker has answered.
     /// Cancelling the task does not end this wait.
     ///
     /// - Parameters:
-    ///   - topic: The topic. If an earlier topic matches a message as well, that earlier topic takes precedence.
-    ///   - connection: The name of one of ``MQTTPushConfiguration/connections``. By default, it is the source's own
+    ///   - topic: The topic. If a message also matches a topic that was added earlier, the earlier topic takes
+    ///     precedence.
+    ///   - connection: The name of one of ``MQTTPushConfiguration/connections``. The default is the source's own
     ///     connection.
     /// - Returns: `done` when the broker has granted the subscription, or `pending` if there is no connection.
-    /// - Throws: ``MQTTPushError`` `invalidConfiguration` if the topic is invalid, if the connection already has it, if
-    ///   the connection has 1,000 topics, or if the connection does not exist. `subscriptionRefused` if the broker
-    ///   refuses the topic, which is then discarded.
+    /// - Throws: ``MQTTPushError``, with one of these codes:
+    ///   - `invalidConfiguration` if the topic is invalid, the connection already has the topic, the connection already
+    ///     has 1,000 topics, or the connection does not exist.
+    ///   - `subscriptionRefused` if the broker refuses the topic. The topic is then discarded.
     @discardableResult
     public func add(_ topic: MQTTTopic, to connection: String? = nil) async throws(MQTTPushError) -> MQTTTopicState {
         try await subscriptions(of: connection).add(topic)
@@ -124,20 +127,22 @@ public struct MQTTPushAdapter: Adapter {
     ///
     /// The broker still delivers the messages that it holds for the session. They may arrive after this method returns
     /// (MQTT 5.0, 3.10.4), or on a later connection. If the process restarts before they arrive, it no longer knows the
-    /// topic, so these messages are `rejected(malformed)`.
+    /// topic and the messages are `rejected(malformed)`.
     ///
-    /// The removal also applies to later connections and later runs of this adapter. The last topic of a connection
-    /// cannot be removed. The call waits as ``add(_:to:)`` does. If the topic is added again while the call waits, the
-    /// topic remains.
+    /// The removal also applies to later connections and later runs of this adapter. You cannot remove a connection's
+    /// last topic.
+    ///
+    /// The call waits in the same way as ``add(_:to:)``. If the topic is added again during this wait, the topic
+    /// remains.
     ///
     /// - Parameters:
-    ///   - filter: The filter in the form that is sent to the broker, which has `+` and `#` in place of captures and
-    ///     begins with `$share/GROUP/` if the subscription is shared.
-    ///   - connection: The name of one of ``MQTTPushConfiguration/connections``. By default, it is the source's own
+    ///   - filter: The filter as it is sent to the broker, with `+` and `#` in place of captures. If the subscription
+    ///     is shared, the filter begins with `$share/GROUP/`.
+    ///   - connection: The name of one of ``MQTTPushConfiguration/connections``. The default is the source's own
     ///     connection.
     /// - Returns: `done` when the broker has ended the subscription, or `pending` if there is no connection.
-    /// - Throws: ``MQTTPushError`` `invalidConfiguration` if the topic or connection does not exist, if the topic is
-    ///   the last one, or if 1,000 removals are already pending.
+    /// - Throws: ``MQTTPushError`` `invalidConfiguration` if the topic or connection does not exist, the topic is the
+    ///   last one, or 1,000 removals are already pending.
     @discardableResult
     public func remove(_ filter: String, from connection: String? = nil) async throws(MQTTPushError) -> MQTTTopicState {
         try await subscriptions(of: connection).remove(filter)
@@ -150,29 +155,30 @@ public struct MQTTPushAdapter: Adapter {
         return part.subscriptions
     }
 
-    /// Receives messages until the task is cancelled or the intake closes, and reconnects as needed.
+    /// Receives messages until the task is cancelled or the intake closes, reconnecting as needed.
     ///
-    /// Cancelling the task stops the run gracefully. The run reads nothing more and waits until the messages that it
-    /// has taken are settled. It then acknowledges them, sends DISCONNECT, and waits up to
-    /// ``MQTTPushConfiguration/lingerTimeout`` for the broker to read this. The broker keeps the session.
+    /// Cancelling the task stops the run gracefully. The run stops reading, and waits until all messages that it has
+    /// taken are settled. It then acknowledges these messages, sends DISCONNECT, and waits up to
+    /// ``MQTTPushConfiguration/lingerTimeout`` for the broker to read everything. The broker keeps the session.
     ///
-    /// A run stops at once even if it has no connection yet or waits between two connections. The system calls that
-    /// read files and secrets, resolve a name or connect cannot be interrupted. If the thread is in such a call, the
-    /// run does not wait for it, and the thread ends later.
+    /// If the run has no connection yet or is waiting to reconnect, it stops at once. The system calls that read files
+    /// and secrets, resolve a host name or connect cannot be interrupted. If the thread is in such a call, the run does
+    /// not wait for it, and the thread ends later.
     ///
-    /// Only one run may be active at a time, because two runs would take over the client id from each other.
+    /// Only one run may be active at a time. Two runs would use the same client id and keep disconnecting each other.
     ///
-    /// - Throws: ``MQTTPushError`` `noResources` if the system has no thread, descriptor or memory left.
-    ///   `invalidConfiguration` if ``publisher`` is already running. If
-    ///   ``MQTTPushConfiguration/firstConnectionMustSucceed`` is set, also the reason why a first connection failed,
-    ///   such as `notConnected`, `badCredentials` or `subscriptionRefused`. This includes the connection of the
-    ///   publisher.
+    /// - Throws: ``MQTTPushError``, with one of these codes:
+    ///   - `noResources` if the system has no thread, descriptor or memory left.
+    ///   - `invalidConfiguration` if ``publisher`` is already running.
+    ///   - The reason why a first connection failed, such as `notConnected`, `badCredentials` or `subscriptionRefused`.
+    ///     This includes the publisher's connection. Such errors are thrown only if
+    ///     ``MQTTPushConfiguration/firstConnectionMustSucceed`` is set.
     public func run(into intake: any Intake) async throws {
         MosquittoVulnerabilities.warn(of: configuration, to: logger)
         guard let publisher else { return try await receive(into: intake) }
         let publishing = try publisher.begin()
         try await withThrowingTaskGroup(of: Void.self) { group in
-            // The publisher is not cancelled, because it sends replies until the last message is settled.
+            // The publisher is not cancelled here, because it must send replies until the last message is settled.
             group.addTask { try await publishing.ended() }
             group.addTask {
                 defer { publishing.stop() }
@@ -221,12 +227,14 @@ public struct MQTTPushAdapter: Adapter {
 }
 
 extension ActionName {
-    /// The action that reports that the broker has lost the session of a source that reconnected, so messages sent in
-    /// the meantime may be missing.
+    /// The action that reports a lost session. It is submitted when a source reconnects and the broker no longer has
+    /// its session, so messages sent in the meantime may be missing.
     ///
-    /// Register a plugin for this action to fetch the missing state from elsewhere, and set
-    /// ``MQTTPushConfiguration/announcesConnections``. The adapter submits the action before the first message of the
-    /// new session. The body is an object with `broker`, `client_id` and, for one of
-    /// ``MQTTPushConfiguration/connections``, `connection`. Publishers cannot send this action.
+    /// To use this action, set ``MQTTPushConfiguration/announcesConnections`` and register a plugin that fetches the
+    /// missing state from elsewhere. The action is submitted before the first message in the new session. Publishers
+    /// cannot send this action.
+    ///
+    /// The body is an object with the members `broker` and `client_id`. For one of
+    /// ``MQTTPushConfiguration/connections``, it also has the member `connection`.
     public static let pushSessionLost = ActionName.own("sessionLost")
 }

@@ -3,8 +3,8 @@ public import SignalboxCore
 
 /// An error in the setup or operation of a push source.
 ///
-/// The ``code`` states the kind of error, for programs, and the ``detail`` explains it, for people. Neither contains a
-/// secret, so an error can be logged as it is.
+/// Use ``code`` to handle the error in a program; ``detail`` is a human-readable explanation. Neither contains secrets,
+/// so you can log the error as is.
 public struct MQTTPushError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error. Later versions may add more, so handle unknown codes as well.
     public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
@@ -18,7 +18,7 @@ public struct MQTTPushError: Error, Sendable, Hashable, CustomStringConvertible 
 
         /// The broker's URL is invalid.
         public static let invalidBroker = Code(rawValue: "invalidBroker")
-        /// A configuration value is out of its range, or two values conflict.
+        /// A configuration value is out of range, or two values conflict.
         public static let invalidConfiguration = Code(rawValue: "invalidConfiguration")
         /// A user name or password could not be read from its source.
         public static let secretUnavailable = Code(rawValue: "secretUnavailable")
@@ -26,15 +26,15 @@ public struct MQTTPushError: Error, Sendable, Hashable, CustomStringConvertible 
         public static let notConnected = Code(rawValue: "notConnected")
         /// The broker refused every topic filter, and the configuration requires the first connection to succeed.
         public static let subscriptionRefused = Code(rawValue: "subscriptionRefused")
-        /// No trusted authority has signed the broker's certificate.
+        /// The broker's certificate is not signed by a trusted authority.
         public static let untrustedCertificate = Code(rawValue: "untrustedCertificate")
-        /// The broker's certificate is for another host.
+        /// The broker's certificate was issued for a different host.
         public static let wrongHost = Code(rawValue: "wrongHost")
         /// The broker's certificate has expired or is not valid yet.
         public static let expiredCertificate = Code(rawValue: "expiredCertificate")
         /// The broker refused the user name or password.
         public static let badCredentials = Code(rawValue: "badCredentials")
-        /// The broker refused the client certificate, or it requested one and none is configured.
+        /// The broker refused the client certificate, or requested one although none is configured.
         public static let certificateRefused = Code(rawValue: "certificateRefused")
         /// The broker refused the pre-shared key or its identity.
         public static let preSharedKeyRefused = Code(rawValue: "preSharedKeyRefused")
@@ -55,7 +55,7 @@ public struct MQTTPushError: Error, Sendable, Hashable, CustomStringConvertible 
     public let code: Code
     /// The source that the error is about, if it is known.
     public let source: SourceName?
-    /// A sentence that states the error and how to fix it.
+    /// A sentence that describes the error and how to fix it.
     public let detail: String
 
     init(_ code: Code, _ detail: String, source: SourceName? = nil) {
@@ -70,12 +70,13 @@ public struct MQTTPushError: Error, Sendable, Hashable, CustomStringConvertible 
 
     /// Checks rules in order.
     ///
-    /// - Throws: ``MQTTPushError`` `invalidConfiguration`, with the first rule that does not hold as its detail.
+    /// - Throws: ``MQTTPushError`` `invalidConfiguration` for the first rule that does not hold. The rule is the
+    ///   error's detail.
     static func check(_ rules: [(holds: Bool, rule: String)]) throws(MQTTPushError) {
         for (holds, rule) in rules where !holds { throw .invalid(rule) }
     }
 
-    /// Reads a secret, when a connection is about to be made.
+    /// Reads a secret for a connection that is about to be made.
     ///
     /// - Throws: ``MQTTPushError`` `secretUnavailable` if the secret cannot be read.
     static func reading(_ secret: Secret) throws(MQTTPushError) -> String {
@@ -90,7 +91,7 @@ public struct MQTTPushError: Error, Sendable, Hashable, CustomStringConvertible 
         MQTTPushError(code, detail, source: source)
     }
 
-    /// The name of the source, if it is known, and the detail.
+    /// The detail, preceded by the name of the source if it is known.
     public var description: String {
         guard let source else { return detail }
         return "source \(source): \(detail)"

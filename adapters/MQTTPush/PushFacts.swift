@@ -3,27 +3,27 @@ public import SignalboxRoutes
 
 /// The origin of a message from a push source.
 ///
-/// A plugin reads these facts to find out how a message arrived, and access rules such as `AccessRule.topic(_:source:)`
-/// decide by them.
+/// A plugin can read these facts to see how a message arrived. Access rules such as `AccessRule.topic(_:source:)` use
+/// them to decide which messages to permit.
 public struct PushFacts: OriginFacts {
     /// The kind of these facts: `push`.
     public static let kind = "push"
 
     /// The broker as `host:port`.
     public let broker: String
-    /// The topic of the message, which the publisher chose. It is empty for `signalbox.sessionLost`.
+    /// The message's topic, which was chosen by the publisher. It is empty for `signalbox.sessionLost`.
     public let topic: String
-    /// The captures of the source's topic pattern from left to right, including `action` and `id`.
+    /// The captures in the source's topic pattern, from left to right, including `action` and `id`.
     public let captures: RouteCaptures
-    /// Whether the message is a stored (retained) one that the broker delivered because of the subscription, rather
-    /// than a new one.
+    /// Whether this is a stored (retained) message that the broker delivered because of the subscription, rather than a
+    /// new message.
     public let retained: Bool
-    /// The quality of service of the delivery: 0 (at most once) or 1 (at least once).
+    /// The quality of service with which the message was delivered: 0 (at most once) or 1 (at least once).
     public let qos: Int
-    /// Whether the connection to the broker is encrypted and the broker is verified.
+    /// Whether the connection to the broker is encrypted and the broker's identity is verified.
     public let tls: Bool
-    /// The MQTT 5 properties of the message, or `nil` if it has none. Their size is bounded, as ``PushProperties``
-    /// describes.
+    /// The message's MQTT 5 properties, or `nil` if it has none. Their size is limited, as described in
+    /// ``PushProperties``.
     public internal(set) var properties: PushProperties?
     private let keepsSession: Bool
 
@@ -48,8 +48,8 @@ public struct PushFacts: OriginFacts {
         self.keepsSession = keepsSession
     }
 
-    /// Whether the broker redelivers the message if it is not acknowledged. This is so if it arrived at QoS 1 and the
-    /// broker keeps the session.
+    /// Whether the broker redelivers the message if it is not acknowledged. This is true if the message arrived at QoS
+    /// 1 and the broker keeps the session.
     public var isRedelivered: Bool { qos > 0 && keepsSession }
 }
 
@@ -66,7 +66,7 @@ extension PushFacts {
         init?(intValue: Int) { nil }
     }
 
-    /// Encodes all facts, with the captures as an object of names and values.
+    /// Encodes all facts. The captures are encoded as an object that maps names to values.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(broker, forKey: .broker)
@@ -85,7 +85,8 @@ extension PushFacts {
 extension PushFacts: TraceCarrying {
     /// Returns the value of the MQTT 5 user property with this name (W3C Trace Context: MQTT protocol, 4).
     ///
-    /// - Returns: The value, or `nil` if the message has no such property or more than one, which would be ambiguous.
+    /// - Returns: The value, or `nil` if the message has no such property. If there is more than one, the value would
+    ///   be ambiguous and the result is `nil` as well.
     public func traceValue(forKey key: String) -> String? {
         guard let properties = properties?.userProperties else { return nil }
         var found: String?
@@ -98,42 +99,43 @@ extension PushFacts: TraceCarrying {
 }
 
 extension AccessRule {
-    /// A rule that permits messages of push sources that the broker delivered with exactly this quality of service.
+    /// A rule that permits messages from push sources that the broker delivered with exactly this quality of service.
     ///
     /// - Parameters:
     ///   - qos: 0 (at most once) or 1 (at least once).
-    ///   - source: The only source to permit, or `nil` for every push source.
+    ///   - source: The only source to permit, or `nil` to permit every push source.
     /// - Precondition: `qos` is 0 or 1.
     public static func push(qos: Int, source: SourceName? = nil) -> AccessRule {
         precondition((0...1).contains(qos), "an access rule was given QoS \(qos); messages have 0 or 1")
         return push("push of QoS \(qos)", source) { $0.qos == qos }
     }
 
-    /// A rule that permits messages of push sources that the broker delivered with at least this quality of service.
+    /// A rule that permits messages from push sources that the broker delivered with at least this quality of service.
     ///
     /// - Parameters:
     ///   - minimumQoS: 0 (at most once) or 1 (at least once).
-    ///   - source: The only source to permit, or `nil` for every push source.
+    ///   - source: The only source to permit, or `nil` to permit every push source.
     /// - Precondition: `minimumQoS` is 0 or 1.
     public static func push(minimumQoS: Int, source: SourceName? = nil) -> AccessRule {
         precondition((0...1).contains(minimumQoS), "an access rule was given QoS \(minimumQoS); messages have 0 or 1")
         return push("push of at least QoS \(minimumQoS)", source) { $0.qos >= minimumQoS }
     }
 
-    /// A rule that permits either the retained messages of push sources or the others.
+    /// A rule that permits messages from push sources depending on whether they are retained.
     ///
     /// - Parameters:
-    ///   - retained: `true` to permit only retained messages, `false` to permit only new ones.
-    ///   - source: The only source to permit, or `nil` for every push source.
+    ///   - retained: `true` to permit only retained messages; `false` to permit only new messages.
+    ///   - source: The only source to permit, or `nil` to permit every push source.
     public static func push(retained: Bool, source: SourceName? = nil) -> AccessRule {
         push(retained ? "push that is retained" : "push that is not retained", source) { $0.retained == retained }
     }
 
-    /// A rule that permits messages of push sources by whether the connection to the broker is encrypted and verified.
+    /// A rule that permits messages from push sources depending on whether the connection to the broker is encrypted
+    /// and verified.
     ///
     /// - Parameters:
-    ///   - tls: `true` to permit only encrypted and verified connections, `false` to permit only others.
-    ///   - source: The only source to permit, or `nil` for every push source.
+    ///   - tls: `true` to permit only encrypted, verified connections; `false` to permit only other connections.
+    ///   - source: The only source to permit, or `nil` to permit every push source.
     public static func push(tls: Bool, source: SourceName? = nil) -> AccessRule {
         push(tls ? "push over TLS" : "push without TLS", source) { $0.tls == tls }
     }
@@ -148,13 +150,13 @@ extension AccessRule {
 }
 
 extension AccessRule {
-    /// A rule that permits messages of push sources whose topic matches the filter.
+    /// A rule that permits messages from push sources whose topic matches the filter.
     ///
-    /// Use this rule to give a plugin only the topics that it is meant for.
+    /// Use this rule to restrict a plugin to the topics that it is meant for.
     ///
     /// - Parameters:
     ///   - filter: The filter. As in MQTT, `#` and `+/x` do not match topics that begin with `$`.
-    ///   - source: The only source to permit, or `nil` for every push source.
+    ///   - source: The only source to permit, or `nil` to permit every push source.
     public static func topic(_ filter: TopicFilter, source: SourceName? = nil) -> AccessRule {
         AccessRule("topic \(filter.text)", naming: PushFacts.self, of: source) { filter.matches($0.topic) }
     }

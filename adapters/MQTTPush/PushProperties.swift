@@ -3,41 +3,41 @@ import CMosquitto
 
 /// The MQTT 5 properties that the publisher set on a message (MQTT 5.0, 3.3.2.3).
 ///
-/// The properties are untrusted: any client that may publish to the topic can set them.
+/// The properties are untrusted, because they can be set by any client that may publish to the topic.
 ///
-/// Their size is bounded, because a publisher may attach megabytes of properties to an empty message. The adapter keeps
-/// at most ``userPropertyLimit`` user properties, and at most ``textLimit`` bytes of texts and correlation data in
-/// total. If a property does not fit, the adapter omits the whole property and sets ``truncated``. The content type,
-/// response topic and correlation data take precedence over user properties.
+/// Their size is limited, because a publisher may attach megabytes of properties to an empty message. The adapter keeps
+/// at most ``userPropertyLimit`` user properties, and at most ``textLimit`` bytes of text and correlation data in
+/// total. A property that does not fit is left out entirely, and ``truncated`` is set. The content type, response topic
+/// and correlation data take precedence over user properties.
 public struct PushProperties: Sendable, Hashable {
-    /// A user property. Its name and its value may be empty.
+    /// A user property. Its name and its value may both be empty.
     public typealias UserProperty = MQTTMessage.UserProperty
 
-    /// The maximum number of user properties kept per message: 64.
+    /// The maximum number of user properties kept for a message: 64.
     public static let userPropertyLimit = 64
-    /// The maximum total size of the content type, response topic, correlation data and user properties of a message: 8
-    /// KiB. The size of a user property is that of its name and its value.
+    /// The maximum total size of a message's content type, response topic, correlation data and user properties: 8 KiB.
+    /// For a user property, both the name and the value count.
     public static let textLimit = 8 * 1_024
 
-    /// The type of the payload, as stated by the publisher.
+    /// The type of the payload, according to the publisher.
     public internal(set) var contentType: String?
     /// The topic on which the publisher expects a reply.
     public internal(set) var responseTopic: String?
-    /// The data that a reply must carry so that the publisher can match it to the request.
+    /// The data to repeat in a reply, so that the publisher can match the reply to its request.
     public internal(set) var correlationData: [UInt8]?
-    /// The user properties that fit the limits.
+    /// The user properties that fit within the limits.
     public internal(set) var userProperties: [UserProperty] = []
     /// The remaining lifetime of the message, in seconds.
     public internal(set) var messageExpiry: UInt32?
 
-    /// Whether properties were omitted because of the limits.
+    /// Whether properties were left out because of the limits.
     public internal(set) var truncated = false
     /// The number of bytes that count towards ``textLimit``.
     private(set) var textBytes = 0
 
     init() {}
 
-    /// Returns whether another text of this many bytes fits. If it does not fit, this method sets ``truncated``.
+    /// Returns whether another text with this number of bytes fits. If it does not, this method sets ``truncated``.
     mutating func admit(_ bytes: Int) -> Bool {
         guard bytes <= PushProperties.textLimit - textBytes else {
             truncated = true
@@ -47,7 +47,7 @@ public struct PushProperties: Sendable, Hashable {
         return true
     }
 
-    /// The approximate memory that the properties use, in bytes.
+    /// The approximate amount of memory that the properties use, in bytes.
     var memoryEstimate: Int {
         512 + textBytes + userProperties.count * (MemoryLayout<UserProperty>.stride + 64)
     }
@@ -65,8 +65,8 @@ extension PushProperties: Encodable {
         case truncated
     }
 
-    /// Encodes the properties that the message has. Correlation data is encoded as hexadecimal digits, and `truncated`
-    /// only if it is true.
+    /// Encodes the properties that are present. Correlation data is encoded as hexadecimal digits. `truncated` is
+    /// encoded only if it is true.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encodeIfPresent(contentType, forKey: .contentType)
@@ -79,11 +79,11 @@ extension PushProperties: Encodable {
 }
 
 extension PushProperties {
-    /// Copies a property list of libmosquitto, as far as the limits allow.
+    /// Copies a libmosquitto property list, as far as the limits allow.
     init(copying list: OpaquePointer) {
         self.init()
         PushProperties.each(of: list) { read($0, $1) }
-        // User properties come last, so that they cannot displace the properties that MQTT itself defines.
+        // User properties come last, so that they cannot crowd out the properties that MQTT itself defines.
         PushProperties.each(of: list) { readUserProperty($0, $1) }
     }
 
@@ -107,8 +107,8 @@ extension PushProperties {
         }
     }
 
-    // The library returns copies that were made with malloc, so the caller frees them. It has already checked that
-    // texts are UTF-8.
+    // The library returns copies made with malloc, which the caller must free. It has already checked that texts are
+    // UTF-8.
     private mutating func text(_ property: OpaquePointer, _ identifier: Int32) -> String? {
         var copy: UnsafeMutablePointer<CChar>?
         defer { free(copy) }

@@ -1,7 +1,7 @@
 import AdapterSupport
 import SignalboxCore
 
-/// The settings of a connection to a broker that the receiving client and the publishing client have in common.
+/// The connection settings that the receiving client and the publishing client have in common.
 protocol BrokerSettings: Sendable {
     var source: SourceName { get }
     var broker: MQTTBroker { get }
@@ -15,7 +15,8 @@ protocol BrokerSettings: Sendable {
     var answerTimeout: Duration { get }
     var reconnect: MQTTReconnect { get }
     var firstConnectionMustSucceed: Bool { get }
-    /// The start of the client's log lines, which distinguishes them from those of the other clients of the source.
+    /// The text that begins each of the client's log lines. It distinguishes them from the lines of the source's other
+    /// clients.
     var logPrefix: String { get }
 }
 

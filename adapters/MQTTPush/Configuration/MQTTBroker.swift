@@ -8,21 +8,21 @@ public struct MQTTBroker: Sendable, Hashable, CustomStringConvertible {
     /// The default port of `mqtts://host` (IANA: `secure-mqtt`).
     public static let standardTLSPort = 8883
 
-    /// A host name or an address. An IPv6 address has no brackets here.
+    /// A host name or an address. An IPv6 address is written without brackets.
     public let host: String
     /// The TCP port, 1 to 65,535.
     public let port: Int
-    /// Whether connections use TLS, as they do with the scheme `mqtts`.
+    /// Whether connections use TLS. This is the case for the scheme `mqtts`.
     public let usesTLS: Bool
 
-    /// Creates an address from its parts.
+    /// Creates a broker address from its parts.
     ///
     /// - Parameters:
-    ///   - host: A host name or an address. An IPv6 address has no brackets here.
-    ///   - port: The TCP port. By default, it is 1883, or 8883 with TLS.
+    ///   - host: A host name or an address. Write an IPv6 address without brackets.
+    ///   - port: The TCP port. The default is 1883, or 8883 with TLS.
     ///   - usesTLS: Whether connections use TLS. The default is `false`.
-    /// - Throws: ``MQTTPushError`` `invalidBroker` if the host is empty or has a character that host names cannot have,
-    ///   or if the port is out of its range.
+    /// - Throws: ``MQTTPushError`` `invalidBroker` if the host is empty, the host contains a character that is not
+    ///   allowed in host names, or the port is out of range.
     public init(host: String, port: Int? = nil, usesTLS: Bool = false) throws(MQTTPushError) {
         let port = port ?? (usesTLS ? MQTTBroker.standardTLSPort : MQTTBroker.standardPort)
         let forbidden = { (byte: UInt8) in byte <= 0x20 || byte >= 0x7F || "/?#@[]\\%".utf8.contains(byte) }
@@ -37,13 +37,13 @@ public struct MQTTBroker: Sendable, Hashable, CustomStringConvertible {
         self.usesTLS = usesTLS
     }
 
-    /// Creates an address from a URL: `mqtt://host` or `mqtts://host`, either with an optional `:port`.
+    /// Creates a broker address from a URL: `mqtt://host` or `mqtts://host`, with an optional `:port`.
     ///
-    /// - Throws: ``MQTTPushError`` `invalidBroker` if the URL has another scheme, a user name, a password, a path or a
-    ///   query. The error never quotes the URL, because the URL may hold a password.
+    /// - Throws: ``MQTTPushError`` `invalidBroker` if the URL has a different scheme, a user name, a password, a path
+    ///   or a query. The error never quotes the URL, which may contain a password.
     public init(url text: String) throws(MQTTPushError) {
         guard !text.contains("@") else { throw MQTTBroker.hasUserInfo }
-        // A colon must be followed by a port here, although other URLs may leave the port out.
+        // Unlike in other URLs, a colon must be followed by a port here.
         guard let url = try? URLText(text), ["mqtt", "mqtts"].contains(url.scheme), ["", "/"].contains(url.path),
             url.query == nil, url.fragment == nil, !text.hasSuffix(":"), !text.hasSuffix(":/"), var host = url.host
         else { throw MQTTBroker.malformed }
@@ -51,7 +51,7 @@ public struct MQTTBroker: Sendable, Hashable, CustomStringConvertible {
         try self.init(host: host, port: url.port.map(Int.init), usesTLS: url.scheme == "mqtts")
     }
 
-    /// The address as `host:port`, in the form that logs and facts use. An IPv6 address is in brackets.
+    /// The address as `host:port`, as used in logs and facts. An IPv6 address is in brackets.
     public var description: String {
         host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
@@ -74,28 +74,28 @@ extension MQTTBroker {
 
 /// A version of the MQTT protocol.
 public enum MQTTVersion: String, Sendable, Hashable, CaseIterable {
-    /// MQTT 3.1.1 (OASIS, 2014). It has no properties and no session expiry, and the broker does not state why it
-    /// refused a message or a subscription.
+    /// MQTT 3.1.1 (OASIS, 2014). It has no properties and no session expiry, and the broker does not say why it refused
+    /// a message or a subscription.
     case v311 = "3.1.1"
     /// MQTT 5 (OASIS, 2019).
     case v5 = "5"
 }
 
-/// The back-off between connection attempts.
+/// Determines how long to wait between connection attempts.
 ///
 /// Each wait is a random time between zero and a ceiling. The ceiling starts at ``first`` and doubles with each
-/// attempt, up to ``cap``. Because the waits are random, many clients that lost the same broker do not all reconnect at
-/// once.
+/// attempt, up to ``cap``. Because the waits are random, clients that lose the same broker do not all reconnect at
+/// once. If messages were abandoned, the wait is at least half of the ceiling.
 ///
-/// If only a change of the configuration can fix the failure, for example a wrong password or a client id that is in
-/// use elsewhere, the wait is a random time from the range ``slow``.
+/// Some failures, such as a wrong password or a client id that is used elsewhere, can only be fixed by changing the
+/// configuration. In this case, the wait is a random time in the range ``slow``.
 public struct MQTTReconnect: Sendable, Hashable {
-    /// The first ceiling. The valid range is 1 ms to ``cap``. The default is 0.5 s.
+    /// The initial ceiling. Must be between 1 ms and ``cap``; the default is 0.5 s.
     public var first: Duration
-    /// The largest ceiling, which is at most 1 hour. The default is 30 s.
+    /// The highest ceiling. Must be at most 1 hour; the default is 30 s.
     public var cap: Duration
-    /// The range of waits after a configuration error. Its bounds can be from 1 ms to 1 hour. The default is 30 to 60
-    /// s.
+    /// The range of waits after a configuration error. Its bounds must be between 1 ms and 1 hour; the default is 30 to
+    /// 60 s.
     public var slow: ClosedRange<Duration>
 
     /// Creates a back-off.

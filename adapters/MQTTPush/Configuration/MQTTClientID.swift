@@ -1,21 +1,21 @@
 import SignalboxRoutes
 
-/// The name by which a broker identifies a client and its session.
+/// The name that identifies a client and its session to a broker.
 ///
-/// Use ``fixed(_:)`` for a client whose messages the broker keeps while it is disconnected, and ``random()`` for a
-/// client that needs no session.
+/// Use ``fixed(_:)`` if the broker should keep messages for the client while it is disconnected. Use ``random()`` if
+/// the client does not need a session.
 public struct MQTTClientID: Sendable, Hashable {
     let text: String
-    /// Whether the id was chosen at random. No later client has the same id, so none can resume the session.
+    /// Whether the id was chosen at random. No later client has the same id, so the session can never be resumed.
     public let isRandom: Bool
 
-    /// Creates an id that stays the same between runs, as a session requires.
+    /// Creates an id that stays the same between runs, which is required to resume a session.
     ///
-    /// Two clients with the same id keep disconnecting each other, so give each replica of a program its own id.
+    /// Two clients with the same id keep disconnecting each other, so give each replica of a program a different id.
     ///
-    /// - Throws: ``MQTTPushError`` `invalidConfiguration` if the text is empty, longer than 256 bytes, or contains a
-    ///   control character. Every broker accepts 1 to 23 letters and digits (MQTT 5.0, 3.1.3.1), and most brokers
-    ///   accept more.
+    /// - Throws: ``MQTTPushError`` `invalidConfiguration` if the text is empty, is longer than 256 bytes, or contains a
+    ///   control character. Every broker accepts 1 to 23 letters and digits (MQTT 5.0, 3.1.3.1). Most brokers accept
+    ///   more.
     public static func fixed(_ text: String) throws(MQTTPushError) -> MQTTClientID {
         let hasControl = text.unicodeScalars.contains { $0.properties.generalCategory == .control }
         guard (1...256).contains(text.utf8.count), !hasControl else {
@@ -24,7 +24,7 @@ public struct MQTTClientID: Sendable, Hashable {
         return MQTTClientID(text: text, isRandom: false)
     }
 
-    /// Returns the id of a further connection of the same source.
+    /// Returns the id for an additional connection of the same source.
     func with(suffix: String) -> MQTTClientID {
         MQTTClientID(text: "\(text)-\(suffix)", isRandom: isRandom)
     }
@@ -39,11 +39,11 @@ public struct MQTTClientID: Sendable, Hashable {
 
 /// A message that the broker publishes if the client's connection ends without DISCONNECT (MQTT 5.0, 3.1.2.5).
 ///
-/// Use a will to let other programs know that this client is gone.
+/// Use a will to let other programs know that this client has gone.
 public struct MQTTWill: Sendable, Hashable {
     /// The topic, without wildcards.
     public var topic: String
-    /// The payload, which has at most 65,535 bytes.
+    /// The payload. It can have at most 65,535 bytes.
     public var payload: [UInt8]
     /// The quality of service. The default is at least once.
     public var qos: MQTTQoS

@@ -2,7 +2,7 @@ import AdapterSupport
 public import SignalboxCore
 import SignalboxRoutes
 
-/// The configuration of a push source, which ``MQTTPushAdapter`` validates.
+/// The configuration of a push source. It is validated when you create an ``MQTTPushAdapter``.
 ///
 /// A source uses MQTT 5 or 3.1.1, at QoS 0 and 1. QoS 2 is not supported, because libmosquitto cannot guarantee its
 /// delivery.
@@ -10,88 +10,95 @@ public struct MQTTPushConfiguration: Sendable, Hashable {
     /// The maximum size of an MQTT packet, in bytes (MQTT 5.0, 2.1.4).
     static let largestPacket = 268_435_455
 
-    /// The name of the source, which access rules and log lines use.
+    /// The name of the source, as used in access rules and log lines.
     public var source: SourceName
     /// The broker.
     public var broker: MQTTBroker
-    /// The subscriptions, from 1 to 1,000. The first one that matches a topic decides how the messages on that topic
-    /// are read.
+    /// The subscriptions, from 1 to 1,000. If several match a message's topic, the first one determines how the message
+    /// is read.
     public var topics: [MQTTTopic]
-    /// The id under which the broker keeps the session.
+    /// The id that the broker uses to identify the session.
     public var clientID: MQTTClientID
-    /// Whether the first connection of a run discards the session at the broker. The default is `false`.
+    /// Whether the first connection in a run discards the session held by the broker. The default is `false`.
     public var cleanStart: Bool
-    /// How long the broker keeps the session and its messages while the source is disconnected. The valid range is 0
-    /// (no session) to 2^32 - 2 s, in whole seconds. The default is 1 h.
+    /// How long the broker keeps the session and its messages while the source is disconnected. Must be a whole number
+    /// of seconds between 0 (no session) and 2^32 - 2; the default is 1 h.
     public var sessionExpiry: Duration
-    /// The maximum time without traffic before the source sends a ping, in whole seconds. It is 0 for no pings, or 5 to
-    /// 65,535 s. The default is 30 s.
+    /// The maximum time without traffic before the source sends a ping. Must be 0, which disables pings, or a whole
+    /// number of seconds between 5 and 65,535; the default is 30 s.
     public var keepalive: Duration = .seconds(30)
-    /// The user name, which is read at each connection. The default is `nil`, for a connection without a user name.
+    /// The user name, which is read again for each connection. The default is `nil`, which connects without a user
+    /// name.
     public var username: Secret?
-    /// The password, which is read at each connection and requires a user name. The default is `nil`.
+    /// The password, which is read again for each connection. It requires a user name. The default is `nil`.
     public var password: Secret?
     /// The protocol version. The default is MQTT 5.
     public var version: MQTTVersion = .v5
     /// The security of the connection. By default, a connection to an `mqtts://` broker uses TLS and trusts the
-    /// authorities that the system trusts.
+    /// system's certificate authorities.
     public var security: MQTTSecurity
     /// The message that the broker publishes if the source's own connection ends without DISCONNECT. The default is
-    /// `nil`, for no message. The further ``connections`` have no will.
+    /// `nil`, which means no message. The additional ``connections`` have no will.
     public var will: MQTTWill?
-    /// Further connections, at most 16, each with its own topics, thread and session. By default, the source has only
-    /// its own connection.
+    /// Additional connections, each with separate topics and a separate thread and session. There can be at most 16. By
+    /// default, the source has only its own connection.
     public var connections: [MQTTConnection] = []
-    /// The name of the connection that this configuration is for. `nil` for the source's own connection.
+    /// The name of the connection that this configuration is for, or `nil` for the source's own connection.
     var connectionName: String?
-    /// Whether the adapter submits `signalbox.sessionLost` when the broker has lost the session. The default is
-    /// `false`.
+    /// Whether the adapter submits the action `signalbox.sessionLost` when the broker has lost the session. The default
+    /// is `false`.
     public var announcesConnections = false
-    /// The maximum number of unacknowledged QoS 1 messages that the broker may send. The valid range is 1 to 65,535.
-    /// The default is 250.
+    /// The maximum number of QoS 1 messages that the broker may send ahead without an acknowledgement. Must be between
+    /// 1 and 65,535; the default is 250.
     ///
-    /// Keep this number far below the queue limit of the broker, because a broker silently drops messages beyond its
-    /// limit. For mosquitto, the limit is `max_queued_messages`, which is 1,000 by default.
+    /// Keep this number far below the broker's queue limit, because a broker silently drops messages beyond that limit.
+    /// In mosquitto, the limit is `max_queued_messages`, which is 1,000 by default.
     public var receiveMaximum = 250
-    /// The limits of one message. A message that exceeds them, but not ``packetLimit``, is rejected and acknowledged.
+    /// The limits for each message. A message that exceeds these limits, but not ``packetLimit``, is rejected and
+    /// acknowledged.
     public var limits = MessageLimits()
-    /// The maximum number of messages in a batch. The valid range is 1 to ``receiveMaximum``. The default is 250. A
-    /// connection reads no further messages until the batch is settled.
+    /// The maximum number of messages in a batch. Must be between 1 and ``receiveMaximum``; the default is 250. A
+    /// connection does not read further messages until the batch is settled.
     public var batchMessages = 250
-    /// The size at which a batch is full, in bytes. The valid range is 1 byte to 8 MiB. The default is 4 MiB. It counts
-    /// the messages and an estimate of the memory for their facts, such as MQTT 5 properties and new topics. The last
-    /// message of a batch may exceed this size.
+    /// The size in bytes at which a batch is full. Must be between 1 byte and 8 MiB; the default is 4 MiB.
+    ///
+    /// The size includes the messages and an estimate of the memory used by their facts, such as MQTT 5 properties and
+    /// new topics. The last message in a batch may exceed this size.
     public var batchBytes = 4 * 1024 * 1024
-    /// The ack deadline of the supervisor. The valid range is 10 ms to 1 h. The default is 5 s. The adapter adapts the
-    /// size of its batches, so that even a slow plugin settles each batch in a fraction of this time.
+    /// The supervisor's ack deadline. Must be between 10 ms and 1 h; the default is 5 s. The adapter adjusts the size
+    /// of its batches so that even a slow plugin settles each batch in a fraction of this time.
     public var ackDeadline: Duration = .seconds(5)
     /// How long to wait for the broker to answer CONNECT, SUBSCRIBE and UNSUBSCRIBE, and to accept acknowledgements.
-    /// The valid range is 100 ms to 1 h. The default is 10 s.
+    /// Must be between 100 ms and 1 h; the default is 10 s.
     ///
-    /// After this time, the source disconnects and tries again. The TCP connection attempt itself is bounded by the
-    /// operating system instead, which takes about two minutes on Linux. A stop does not wait for the attempt.
+    /// After this time, the source disconnects and tries again. The TCP connection attempt itself is limited by the
+    /// operating system instead, which takes about two minutes on Linux. Stopping the source does not wait for that
+    /// attempt.
     public var answerTimeout: Duration = .seconds(10)
-    /// How long a stop waits for the broker to read the last acknowledgements. The valid range is 0 to 1 h. The default
-    /// is 1 s. If the broker has not read them by then, it may redeliver messages that were handled.
+    /// How long a stop waits for the broker to read the last acknowledgements. Must be between 0 and 1 h; the default
+    /// is 1 s. If the broker has not read them by then, it may redeliver messages that were already handled.
     public var lingerTimeout: Duration = .seconds(1)
-    /// The back-off between connection attempts.
+    /// How long to wait between connection attempts.
     public var reconnect = MQTTReconnect()
-    /// Whether a run throws an error such as `notConnected` if its first connection fails, and `subscriptionRefused` if
-    /// the broker refuses every topic filter before it has granted any. The default is `false`.
+    /// Whether a run throws an error if its first connection fails. The default is `false`.
     ///
-    /// Use `true` for a command in a terminal, where a person can fix the error. A service should keep trying instead.
+    /// If this property is `true`, a run throws an error such as `notConnected` when the first connection fails. It
+    /// throws `subscriptionRefused` if the broker refuses every topic filter before it has granted any.
+    ///
+    /// Use `true` for a terminal command, where a person can fix the error. A service should keep trying instead.
     public var firstConnectionMustSucceed = false
-    /// The number of topics whose origins are cached. The valid range is 1 to 65,536. The default is 1,024. When the
-    /// cache is full, it is cleared. A cached topic uses 4 times its length plus about 512 bytes of memory. Topics
-    /// longer than 1 KiB are not cached.
+    /// The number of topics whose origins are cached. Must be between 1 and 65,536; the default is 1,024.
+    ///
+    /// When the cache is full, it is cleared. Each cached topic uses about 512 bytes of memory plus 4 times its length.
+    /// Topics longer than 1 KiB are not cached.
     public var cachedTopics = 1_024
-    /// The limit on deliveries of a message whose handling makes the process crash. By default, deliveries are not
-    /// limited.
+    /// Limits how often a message is delivered if handling it crashes the process. By default, there is no limit.
     public var deliveries: MQTTDeliveryLimit?
-    /// How the source publishes. By default, it does not: there is no second connection, no reply and no sender.
+    /// How the source publishes. By default, it does not publish: it has no second connection, sends no replies and
+    /// provides no sender.
     public var publishing: MQTTPublishing?
 
-    /// Creates a source with a session, so the broker queues messages for the source while it is disconnected.
+    /// Creates a source with a session. The broker queues messages for the source while it is disconnected.
     public init(
         source: SourceName,
         broker: MQTTBroker,
@@ -109,9 +116,10 @@ public struct MQTTPushConfiguration: Sendable, Hashable {
         self.sessionExpiry = sessionExpiry
     }
 
-    /// Creates a source without a session, under a random client id.
+    /// Creates a source without a session, using a random client id.
     ///
-    /// Use this for a source that needs messages only while it is connected, because the broker queues none for it.
+    /// Use this for a source that needs messages only while it is connected. The broker does not queue any messages for
+    /// it.
     public static func withoutSession(
         source: SourceName,
         broker: MQTTBroker,
@@ -127,17 +135,18 @@ public struct MQTTPushConfiguration: Sendable, Hashable {
         )
     }
 
-    /// The maximum size of a packet from the broker, in bytes, which is four times the message limit. The broker
-    /// silently discards larger messages (MQTT 5.0, 3.1.2.11.4).
+    /// The maximum size of a packet from the broker, in bytes. It is four times the message limit. The broker silently
+    /// discards larger messages (MQTT 5.0, 3.1.2.11.4).
     public var packetLimit: Int {
         min(4 * limits.bytes, MQTTPushConfiguration.largestPacket)
     }
 }
 
 extension MQTTPushConfiguration {
-    /// Checks that every value is in its range and that no values conflict.
+    /// Checks that all values are in range and that no two values conflict.
     ///
-    /// - Throws: ``MQTTPushError`` `invalidConfiguration` for the first error, with the name of the source and advice.
+    /// - Throws: ``MQTTPushError`` `invalidConfiguration` for the first error found. It names the source and says how
+    ///   to fix the error.
     public func validate() throws(MQTTPushError) {
         do {
             try validateTopics(topics)
@@ -202,7 +211,7 @@ extension MQTTPushConfiguration {
 }
 
 extension MQTTPushConfiguration {
-    /// The configuration of each connection, beginning with the source's own connection.
+    /// The configuration for each connection. The first one is for the source's own connection.
     var perConnection: [MQTTPushConfiguration] {
         var first = self
         first.connections = []
@@ -219,16 +228,16 @@ extension MQTTPushConfiguration {
     }
 }
 
-/// A further connection of a push source, with its own topics.
+/// An additional connection of a push source, with separate topics.
 ///
-/// Use a further connection for urgent topics, because its messages never wait for a batch of another connection. It
-/// has its own thread, session and client id. The client id is that of the source, followed by `-` and the name of the
-/// connection.
+/// Use an additional connection for urgent topics. Its messages never have to wait for another connection's batch,
+/// because it has a separate thread, session and client id. The client id is the source's client id, followed by `-`
+/// and the connection's name.
 public struct MQTTConnection: Sendable, Hashable {
-    /// The name, which is unique within the source. It consists of 1 to 64 letters, digits, `.`, `_` and `-`.
+    /// The name. It must be unique within the source and consist of 1 to 64 letters, digits, `.`, `_` and `-`.
     public var name: String
-    /// The subscriptions, from 1 to 1,000. The first one that matches a topic decides how the messages on that topic
-    /// are read.
+    /// The subscriptions, from 1 to 1,000. If several match a message's topic, the first one determines how the message
+    /// is read.
     public var topics: [MQTTTopic]
 
     /// Creates a connection.

@@ -7,12 +7,14 @@ public import SignalboxCore
 public enum MQTTSecurity: Sendable, Hashable {
     /// No encryption. Use this only on a network that you trust.
     case none
-    /// TLS 1.2 or later with certificates. The certificate of the broker is verified as ``MQTTServerTrust`` specifies.
-    /// The identity is the client certificate, which is necessary only if the broker requires one.
+    /// TLS 1.2 or later with certificates. ``MQTTServerTrust`` specifies how the broker's certificate is verified. The
+    /// identity is the client certificate, which you need only if the broker requires one.
     case tls(MQTTServerTrust = .system, identity: MQTTIdentity? = nil)
-    /// TLS with a key that both sides share, without certificates. The identity has 1 to 255 bytes and selects the key
-    /// at the broker. The key is an even number of hexadecimal digits, from 32 to 512, and is read at each connection.
-    /// A shorter key requires `allowsShort`, because an attacker can guess it from a recorded handshake.
+    /// TLS with a key shared by both sides, without certificates.
+    ///
+    /// The identity has 1 to 255 bytes and tells the broker which key to use. The key is an even number of hexadecimal
+    /// digits, from 32 to 512, and is read again for each connection. A shorter key requires `allowsShort`, because an
+    /// attacker who has recorded a handshake can guess it.
     case preSharedKey(identity: String, key: Secret, allowsShort: Bool = false)
 
     /// Whether the connection is protected against eavesdropping and tampering.
@@ -48,28 +50,28 @@ public enum MQTTSecurity: Sendable, Hashable {
     }
 }
 
-/// The certificates of a broker that a client trusts. Except with ``insecure``, the certificate must also be for the
-/// host of the broker.
+/// Which broker certificates a client trusts. Except with ``insecure``, the certificate must also match the broker's
+/// host.
 public enum MQTTServerTrust: Sendable, Hashable {
-    /// Trusts the authorities that the system trusts. They are in OpenSSL's certificate directory and file, unless the
-    /// environment variables `SSL_CERT_DIR` and `SSL_CERT_FILE` name others.
+    /// Trusts the system's certificate authorities. These are in OpenSSL's certificate directory and file, unless the
+    /// environment variables `SSL_CERT_DIR` and `SSL_CERT_FILE` specify other paths.
     case system
     /// Trusts only the authorities in this PEM file.
     case authority(file: String)
     /// Trusts any certificate for any host, so an attacker on the network can read and change everything. Use this only
-    /// for tests with your own broker. Each run logs a warning.
+    /// for tests with your own broker. A warning is logged at each run.
     case insecure
 }
 
 /// A client certificate and its private key, as PEM files.
 public struct MQTTIdentity: Sendable, Hashable {
-    /// The path of the file with the certificate and its chain.
+    /// The path of the file that contains the certificate and its chain.
     public var certificateFile: String
-    /// The path of the file with the private key. The key must not have a passphrase.
+    /// The path of the file that contains the private key. The key must not have a passphrase.
     public var keyFile: String
 
-    /// Creates an identity from the paths of its files. Each connection reads the files again, so the next connection
-    /// uses a renewed certificate.
+    /// Creates an identity from the paths of its files. The files are read again for each connection, so a renewed
+    /// certificate is used from the next connection on.
     public init(certificateFile: String, keyFile: String) {
         self.certificateFile = certificateFile
         self.keyFile = keyFile

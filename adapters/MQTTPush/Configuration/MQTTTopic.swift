@@ -1,7 +1,7 @@
 public import SignalboxCore
 public import SignalboxRoutes
 
-/// A subscription, with the format of its payloads and the way in which its messages name their action.
+/// A subscription, including the format of its payloads and how its messages name their action.
 ///
 /// For example, this subscription takes the action from the topic, and `device` becomes a member of the body:
 ///
@@ -9,28 +9,27 @@ public import SignalboxRoutes
 /// let topic = try MQTTTopic(TopicPattern("push/{device}/{action}"))
 /// ```
 ///
-/// The patterns of one source should not match the same topic. Otherwise some brokers, such as mosquitto, send a
-/// message once for each matching pattern, and the first of these patterns reads every copy.
+/// Two patterns in one source should not match the same topic. If they do, some brokers, such as mosquitto, send a
+/// message once for each matching pattern. Every copy is then read with the first of these patterns.
 public struct MQTTTopic: Sendable, Hashable {
-    /// The pattern of the topics, with captures.
+    /// The pattern for the topics, with captures.
     ///
-    /// If the pattern has `{action}`, that capture names the action, and the whole payload is the body. The capture
+    /// If the pattern has the capture `{action}`, it names the action, and the whole payload is the body. The capture
     /// `{id}` is the id, and the other captures become members of the body. With the prefix `$share/GROUP/`, the
-    /// clients of a group share the messages.
+    /// clients in a group share the messages.
     ///
-    /// An id stands for one message, which is handled once even if it is redelivered. For a thing that many messages
-    /// are about, such as a lamp, use another name, as in `lamp/{lamp}/set`.
+    /// An id identifies one message, which is handled once even if it is redelivered. If many messages are about the
+    /// same thing, such as a lamp, use a different capture name for it, as in `lamp/{lamp}/set`.
     public var pattern: TopicPattern
-    /// The format of the payload. The default is JSON. Text and bytes name no action, so they require `{action}` in the
-    /// pattern or an ``action``.
+    /// The format of the payload. The default is JSON. Text and bytes do not name an action, so they require `{action}`
+    /// in the pattern or an ``action``.
     public var payload: PayloadKind
-    /// The action of every message of this subscription. If it is `nil`, which is the default, then `{action}` names
-    /// the action. Without `{action}`, the payload names it, as ``envelope`` specifies.
+    /// The action for all messages of this subscription. The default is `nil`, which means that the capture `{action}`
+    /// names the action. If there is no such capture, the payload names it, as specified by ``envelope``.
     public var action: ActionName?
     /// How the payload names its action if neither ``action`` nor `{action}` does. The default is a standard envelope.
     public var envelope: PayloadEnvelope
-    /// The requested quality of service. The default is at least once. If the broker grants less, the adapter logs a
-    /// warning.
+    /// The quality of service to request. The default is at least once. If the broker grants less, a warning is logged.
     public var qos: MQTTQoS = .atLeastOnce
     /// How to treat retained messages. By default, they are delivered.
     public var retained: MQTTRetained = .deliver
@@ -65,27 +64,26 @@ public struct MQTTTopic: Sendable, Hashable {
 
 /// A quality of service (MQTT 5.0, 4.3). QoS 2 is not supported, because libmosquitto cannot guarantee its delivery.
 public enum MQTTQoS: Int, Sendable, Hashable, CaseIterable {
-    /// QoS 0. A message is never acknowledged, so it is lost if a connection breaks or a queue is full.
+    /// QoS 0. Messages are never acknowledged, so a message is lost if the connection breaks or a queue is full.
     case atMostOnce = 0
-    /// QoS 1. A message is sent until it is acknowledged, so it may arrive more than once.
+    /// QoS 1. Each message is sent until it is acknowledged, so it may arrive more than once.
     case atLeastOnce = 1
 }
 
-/// How to treat retained messages, which the broker had stored before the subscription.
+/// How to treat retained messages, which the broker stored before the subscription was made.
 public enum MQTTRetained: String, Sendable, Hashable, CaseIterable {
-    /// Delivers the messages, and ``PushFacts/retained`` marks them. An MQTT 5 broker sends them once for each new
-    /// subscription. An MQTT 3.1.1 broker sends them at each connection.
+    /// Delivers retained messages and marks them with ``PushFacts/retained``. An MQTT 5 broker sends them once for each
+    /// new subscription. An MQTT 3.1.1 broker sends them for each connection.
     case deliver
-    /// Drops the messages. The adapter asks an MQTT 5 broker not to send them. Those from an MQTT 3.1.1 broker are
-    /// acknowledged, counted and dropped.
+    /// Drops retained messages. An MQTT 5 broker is asked not to send them. If an MQTT 3.1.1 broker sends them, they
+    /// are acknowledged, counted and dropped.
     case ignore
 }
 
 /// The result of adding or removing a topic.
 public enum MQTTTopicState: Sendable, Hashable {
-    /// The broker has answered, and the change is made.
+    /// The broker has answered, and the change is in effect.
     case done
-    /// There was no connection, or the connection ended before the broker answered. The adapter makes the change on the
-    /// next connection.
+    /// There was no connection, or it ended before the broker answered. The change will be made on the next connection.
     case pending
 }

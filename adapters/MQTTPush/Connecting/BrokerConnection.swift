@@ -1,36 +1,35 @@
 import AdapterSupport
 
-/// The purpose of a connection to a broker: to receive or to publish.
+/// What a connection to a broker is used for: receiving or publishing.
 ///
 /// The connection calls all methods on its own thread.
 protocol BrokerRole: BrokerClientDelegate {
-    /// Handles the broker's answer to a SUBSCRIBE, UNSUBSCRIBE or PUBLISH. The role must not use the connection here,
-    /// because the connection is in the middle of a call.
+    /// Handles the broker's answer to a SUBSCRIBE, UNSUBSCRIBE or PUBLISH. The role must not use the connection in this
+    /// method, because the connection is in the middle of a call.
     func answered(_ event: BrokerEvent)
-    /// Starts the work of the role, now that the connection is open. The connection calls this method once, and never
-    /// during a read.
+    /// Starts the role's work when the connection has been opened. Called once, and never during a read.
     func opened(_ connection: BrokerConnection, sessionPresent: Bool) -> BrokerDisconnectReason?
     /// Waits for the socket and serves the connection once.
     ///
     /// - Returns: How the connection ended, or `nil` if it continues.
     func turn(_ connection: BrokerConnection) -> BrokerDisconnectReason?
-    /// Ends the open connection gracefully. Once the thread must stop, the connection calls this method before each
+    /// Ends the open connection gracefully. When the thread has to stop, the connection calls this method before each
     /// turn.
     ///
-    /// - Returns: How the connection ended, or `nil` to continue with a turn.
+    /// - Returns: How the connection ended, or `nil` to continue with another turn.
     func stop(_ connection: BrokerConnection) -> BrokerDisconnectReason?
-    /// Returns whether an answer of the broker is overdue. The connection asks about once a second.
+    /// Returns whether an answer from the broker is overdue. The connection calls this method about once a second.
     func isOverdue(at now: ContinuousClock.Instant) -> Bool
-    /// Handles the end of the connection, when its socket is closed.
+    /// Handles the end of the connection, after its socket was closed.
     ///
-    /// - Returns: Whether the connection was useful, in which case the back-off starts again from its shortest wait.
+    /// - Returns: Whether the connection was useful. If so, the back-off starts again from its shortest wait.
     func ended(_ reason: BrokerDisconnectReason) -> Bool
 }
 
-/// One connection to a broker, from CONNECT until the connection ends. Only one thread may use it.
+/// A single connection to a broker, from CONNECT until the connection ends. Only one thread may use it.
 ///
-/// When the connection is released, it closes the socket without sending queued packets. The broker then keeps a batch
-/// whose acknowledgements were queued, and redelivers it.
+/// When the connection is released, it closes the socket without sending queued packets. If a batch's acknowledgements
+/// were still queued, the broker keeps the batch and redelivers it.
 final class BrokerConnection {
     let client: BrokerClient
     let bridge: ThreadBridge<MQTTPushError>
@@ -44,11 +43,11 @@ final class BrokerConnection {
     private var connack: (code: ReasonCode, sessionPresent: Bool)?
     private var disconnectCode: ReasonCode?
     private var hasProtocolError = false
-    /// When the broker could first answer CONNECT.
+    /// The earliest time at which the broker could have answered CONNECT.
     private var startedAt = ContinuousClock.now
     private var lastCheck = ContinuousClock.now
 
-    /// - Parameter cleanStart: Whether the broker discards the session of the client id.
+    /// - Parameter cleanStart: Whether the broker should discard the client id's session.
     init(
         _ settings: any BrokerSettings,
         limits: BrokerClient.Limits,
@@ -62,12 +61,12 @@ final class BrokerConnection {
         client = try BrokerClient(settings, limits: limits, cleanStart: cleanStart, delegate: role)
     }
 
-    /// Connects, serves the connection until it ends or the thread is stopped, and returns how it ended.
+    /// Connects, then serves the connection until it ends or the thread is stopped. Returns how the connection ended.
     func run() -> BrokerDisconnectReason {
         let result = bridge.blocking { client.connect() }
         guard let reason = result, !bridge.isStopping else { return .stopped }
         if let reason { return reason }
-        // The answer timeout must not include the time that it took to read files and to connect.
+        // The answer timeout must not include the time spent on reading files and connecting.
         startedAt = .now
         while true {
             if isOpen, .now - startedAt > .seconds(60) { isStable = true }
@@ -82,7 +81,7 @@ final class BrokerConnection {
     /// Opens the connection if the broker has accepted it.
     ///
     /// - Returns: How the connection ended, for example because the broker did not answer CONNECT in time. `nil` if the
-    ///   connection is open or the answer is still awaited.
+    ///   connection is open or the broker has not answered yet.
     func open() -> BrokerDisconnectReason? {
         guard !isOpen else { return nil }
         guard let connack else { return .now - startedAt > settings.answerTimeout ? .timedOut : nil }
@@ -92,7 +91,7 @@ final class BrokerConnection {
 
     // MARK: - Input and output
 
-    /// Waits up to a second for the socket or a wake-up, and not longer than until `deadline`.
+    /// Waits for the socket or a wake-up, for up to a second but not beyond `deadline`.
     ///
     /// - Returns: Whether the socket is ready.
     func wait(for interest: SocketWait.Interest, until deadline: ContinuousClock.Instant? = nil) -> Bool {
@@ -102,7 +101,7 @@ final class BrokerConnection {
         return wait.isReady
     }
 
-    /// Reads at most one packet. With TLS, it also reads the packets that arrived together with that one.
+    /// Reads at most one packet. With TLS, packets that arrived together with that packet are read as well.
     ///
     /// - Returns: Whether anything was read, and how the connection ended, if it did.
     func read() -> (hasRead: Bool, reason: BrokerDisconnectReason?) {
@@ -118,13 +117,14 @@ final class BrokerConnection {
 
     /// Writes all queued data.
     ///
-    /// - Parameter limit: The maximum wait. If `nil`, it is the answer timeout.
-    /// - Returns: How the connection ended, if it did, for example because the broker accepted nothing in time.
+    /// - Parameter limit: The maximum wait, or `nil` to use the answer timeout.
+    /// - Returns: How the connection ended, or `nil` if it did not. For example, the broker may not have accepted any
+    ///   data in time.
     func flush(within limit: Duration? = nil) -> BrokerDisconnectReason? {
         let deadline = ContinuousClock.now + (limit ?? settings.answerTimeout)
         while client.wantsWrite {
             if let reason = write() { return reason }
-            // A handshake continues when data from the broker arrives.
+            // A handshake continues only when data arrives from the broker.
             guard client.wantsWrite, client.isSecured else { break }
             let left = deadline - .now
             guard left > .zero else { return .timedOut }
@@ -136,8 +136,9 @@ final class BrokerConnection {
     /// Disconnects gracefully. The broker keeps the session.
     ///
     /// - Parameters:
-    ///   - limit: The maximum wait for the broker to read everything.
-    ///   - flushLimit: The maximum wait for the socket to accept everything. If `nil`, it is the answer timeout.
+    ///   - limit: The maximum time to wait for the broker to read everything.
+    ///   - flushLimit: The maximum time to wait for the socket to accept everything, or `nil` to use the answer
+    ///     timeout.
     func finish(within limit: Duration, flushing flushLimit: Duration? = nil) -> BrokerDisconnectReason {
         let lingeringClose = LingeringClose(client.socket)
         if client.disconnect().isSuccess { _ = flush(within: flushLimit) }
@@ -145,7 +146,7 @@ final class BrokerConnection {
         return .stopped
     }
 
-    /// Checks for overdue answers and lets the library keep the connection alive, both about once a second.
+    /// Checks for overdue answers and lets the library keep the connection alive. Does both about once a second.
     func keepAlive() -> BrokerDisconnectReason? {
         let now = ContinuousClock.now
         guard now - lastCheck >= .seconds(1) else { return nil }
@@ -157,10 +158,10 @@ final class BrokerConnection {
 
     /// Handles the events that the client recorded during a call.
     ///
-    /// - Returns: How the connection ended, or `nil` if it has not ended. If the events and the return code of the call
-    ///   give several reasons, this is the one that explains the most.
+    /// - Returns: How the connection ended, or `nil` if it did not. If the events and the call's return code suggest
+    ///   several reasons, the most informative one is returned.
     func handleEvents(after code: MosquittoCode) -> BrokerDisconnectReason? {
-        // The text depends on `errno`, so it is read before anything else can change that.
+        // The text depends on `errno`, so read it before anything else can change `errno`.
         let text = code.isSuccess ? "" : code.text
         for event in client.takeEvents() { handle(event) }
         if hasProtocolError { return .protocolError }
@@ -172,10 +173,10 @@ final class BrokerConnection {
     private func handle(_ event: BrokerEvent) {
         switch event {
         case .connected(let code, let sessionPresent):
-            // A broker may send CONNACK only once per connection (MQTT 5.0, 3.2).
+            // A broker may send only one CONNACK per connection (MQTT 5.0, 3.2).
             if connack != nil { hasProtocolError = true }
             connack = (code, sessionPresent)
-        // The library may report the end twice, and only the first report has the reason.
+        // The library may report the end twice. Only the first report includes the reason.
         case .disconnected(let code): disconnectCode = disconnectCode ?? code
         case .violation: hasProtocolError = true
         case .subscribed, .unsubscribed, .published: role.answered(event)

@@ -1,30 +1,31 @@
-/// The reason why a connection or connection attempt ended.
+/// The reason why a connection, or an attempt to connect, ended.
 enum BrokerDisconnectReason: Equatable {
     /// The source was stopped.
     case stopped
     /// A secret or a file could not be read.
     case setupFailed(MQTTPushError)
-    /// The connection attempt failed, for this reason.
+    /// The attempt to connect failed for the given reason.
     case connectFailed(String)
     /// TLS failed.
     case tlsFailed(TLSFailure)
     /// The broker refused the connection.
     case refused(ReasonCode)
-    /// The broker did not answer in time, or did not accept data in time.
+    /// The broker did not answer in time or did not accept data in time.
     case timedOut
-    /// The broker granted none of the listed filters, and the configuration requires that it grants one.
+    /// The broker granted none of the listed filters, but the configuration requires at least one.
     case allSubscriptionsRefused(String)
-    /// The connection broke, for this reason.
+    /// The connection broke for the given reason.
     case lost(String)
-    /// The broker ended the connection and stated a reason.
+    /// The broker ended the connection and gave a reason.
     case closed(ReasonCode)
     /// The broker violated the MQTT protocol.
     case protocolError
-    /// This many messages were abandoned. The broker redelivers the QoS 1 messages of their batch, but no QoS 0
-    /// messages.
+    /// The given number of messages were abandoned. The broker redelivers the QoS 1 messages in their batch, but not
+    /// the QoS 0 messages.
     case abandoned(Int)
 
-    /// Whether it is pointless to retry soon, because only a change of the configuration or at the broker can help.
+    /// Whether it is pointless to retry soon, because the problem can only be fixed in the configuration or at the
+    /// broker.
     var isConfigurationError: Bool {
         switch self {
         case .setupFailed, .allSubscriptionsRefused: true
@@ -34,18 +35,18 @@ enum BrokerDisconnectReason: Equatable {
         }
     }
 
-    /// Whether the run ends instead of connecting again.
+    /// Whether the run ends instead of reconnecting.
     var isFinal: Bool {
         if case .allSubscriptionsRefused = self { true } else { false }
     }
 
-    /// Whether the connection was dropped because messages were abandoned: a plugin returned them, or their handling
-    /// had not started by the ack deadline.
+    /// Whether the connection was dropped because messages were abandoned. This happens if a plugin returned them, or
+    /// if their handling had not started by the ack deadline.
     var isAbandonment: Bool {
         if case .abandoned = self { true } else { false }
     }
 
-    /// The code of the error that a run throws if its first connection ends for this reason.
+    /// The code of the error that a run throws when its first connection ends for this reason.
     var error: MQTTPushError.Code {
         switch self {
         case .setupFailed(let error): error.code
@@ -57,7 +58,7 @@ enum BrokerDisconnectReason: Equatable {
         }
     }
 
-    /// The kind of reason. The log has at most one line per kind and minute.
+    /// The kind of reason, for limiting the log to at most one line per kind per minute.
     var kind: String {
         switch self {
         case .stopped: "stopped"

@@ -2,10 +2,10 @@ import AdapterSupport
 import Logging
 import Synchronization
 
-/// The log output of one client of a broker.
+/// Writes the log lines of one client of a broker.
 ///
-/// Log lines never contain payloads, topics of received messages, or secrets. An event that can occur often gets at
-/// most one line per kind and minute. A log is safe to use from any thread.
+/// Log lines never contain payloads, topics of received messages, or secrets. Events that can occur often are limited
+/// to at most one line per kind of event per minute. A log is safe to use from any thread.
 final class BrokerLog: Sendable {
     private let log: AdapterLog
     private let broker: MQTTBroker
@@ -18,8 +18,8 @@ final class BrokerLog: Sendable {
 
     // MARK: - Connections
 
-    /// Logs the first connection, and each connection that follows a logged disconnection. Every logged loss is thus
-    /// followed by its recovery.
+    /// Logs the first connection, and each connection after a logged disconnection. Every logged loss is therefore
+    /// followed by a logged recovery.
     ///
     /// - Parameter session: What to say about the session.
     func connected(_ session: String = "") {
@@ -27,7 +27,7 @@ final class BrokerLog: Sendable {
         log.write(.info, "connected to broker \(broker)\(session)")
     }
 
-    /// Warns at the start of each run that the broker's certificate is not verified.
+    /// Warns at the start of a run that the broker's certificate is not verified.
     func insecure() {
         log.write(
             .warning,
@@ -44,8 +44,8 @@ final class BrokerLog: Sendable {
 
     // MARK: - Receiving
 
-    /// Logs the subscriptions of a connection. Programs wait for this line, so it is never withheld. The back-off keeps
-    /// connections rare.
+    /// Logs a connection's subscriptions. Programs wait for this line, so it is never withheld. It cannot become too
+    /// frequent, because the back-off limits the number of connections.
     func subscribed(_ count: Int) {
         log.write(.info, "subscribed to \(count) topic filters")
     }
@@ -103,7 +103,7 @@ final class BrokerLog: Sendable {
 
     // MARK: - Publishing
 
-    /// Logs an offered message that was accepted but not published.
+    /// Logs that an offered message was accepted but not published.
     func notPublished(_ topic: String, _ error: MQTTPublishError) {
         log.writeLimited(
             error.code == .stopped ? .warning : .error,
@@ -121,7 +121,7 @@ final class BrokerLog: Sendable {
         )
     }
 
-    /// Logs a request that is not answered. The response topic is untrusted, so the log escapes it and cuts it to 256
+    /// Logs a request that is not answered. The response topic is untrusted, so it is escaped and cut to 256
     /// characters.
     func unansweredRequest(_ topic: String, _ reason: String) {
         let text = "a request was not answered on \(topic.prefix(256).debugDescription): \(reason)"

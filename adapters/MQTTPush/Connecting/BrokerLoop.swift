@@ -1,16 +1,16 @@
 import AdapterSupport
 
-/// The main loop of a client's thread, which makes one connection after the other and waits in between.
+/// The main loop of a client's thread. It makes one connection after another and waits in between.
 struct BrokerLoop {
     let settings: any BrokerSettings
     let limits: BrokerClient.Limits
     let bridge: ThreadBridge<MQTTPushError>
     let log: BrokerLog
 
-    /// Connects until the thread is stopped.
+    /// Connects repeatedly until the thread is stopped.
     ///
     /// - Parameter makeRole: A closure that returns the role of the next connection, and whether the broker should
-    ///   discard the session of the client id. Its argument is whether an earlier connection was accepted.
+    ///   discard the client id's session. Its argument is whether an earlier connection was accepted.
     /// - Returns: Whether the broker accepted any connection.
     /// - Throws: ``MQTTPushError`` if a connection ended for a reason that also ends the run, or `noResources`.
     func run(_ makeRole: (Bool) -> (role: any BrokerRole, cleanStart: Bool)) throws(MQTTPushError) -> Bool {
@@ -37,7 +37,8 @@ struct BrokerLoop {
         return wasConnected
     }
 
-    /// Runs one connection. When this method returns, the socket is closed, and data that was not flushed is discarded.
+    /// Runs one connection. When this method returns, the socket is closed and any data that was not flushed is
+    /// discarded.
     private func connect(
         _ role: any BrokerRole,
         _ cleanStart: Bool

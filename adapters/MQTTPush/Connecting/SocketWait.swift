@@ -1,15 +1,15 @@
 import AdapterSupport
 
-/// The result of waiting on a socket and a wake signal.
+/// Waits for a socket and a wake signal, and holds the result.
 struct SocketWait {
-    /// The socket events to wait for. An error of the socket always ends the wait.
+    /// The socket events to wait for. A socket error always ends the wait.
     struct Interest: OptionSet {
         let rawValue: Int16
 
         static let readable = Interest(rawValue: Int16(POLLIN))
         static let writable = Interest(rawValue: Int16(POLLOUT))
-        /// Only the end of the connection by the peer. Linux reports it as `POLLRDHUP`, and other systems do not report
-        /// it.
+        /// Waits only for the peer to end the connection. Linux reports this as `POLLRDHUP`; other systems do not
+        /// report it.
         static let hangUp = Interest(rawValue: SocketWait.peerClosed)
     }
 
@@ -18,7 +18,7 @@ struct SocketWait {
     private(set) var isWoken = false
 
     #if os(Linux)
-    // The value of POLLRDHUP in <bits/poll.h>. Swift does not import this form of C macro.
+    // The value of POLLRDHUP in <bits/poll.h>. Swift does not import C macros of this form.
     private static let peerClosed: Int16 = 0x2000
     #else
     private static let peerClosed: Int16 = 0
@@ -27,8 +27,8 @@ struct SocketWait {
     /// Waits until an event occurs or `limit` has passed. A POSIX signal also ends the wait.
     ///
     /// - Parameters:
-    ///   - socket: The socket, or -1 for none.
-    ///   - wake: The readable end of the wake signal, or -1 for none.
+    ///   - socket: The socket, or -1 for no socket.
+    ///   - wake: The readable end of the wake signal, or -1 for no signal.
     ///   - limit: The maximum wait, rounded up to milliseconds. A wait is never longer than one day.
     init(socket: Int32, for interest: Interest, wake: Int32, limit: Duration) {
         var waited = (
@@ -47,9 +47,9 @@ struct SocketWait {
 
     /// Sends bytes without waiting and without raising `SIGPIPE`.
     ///
-    /// If the socket accepts nothing at the moment, the bytes are dropped.
+    /// If the socket cannot accept anything at the moment, the bytes are dropped.
     ///
-    /// - Returns: `false` if the connection is unusable, because it is closed or accepted only a part of the bytes.
+    /// - Returns: `false` if the connection is unusable, because it is closed or has accepted only some of the bytes.
     static func sendAtOnce(_ bytes: [UInt8], to socket: Int32) -> Bool {
         #if os(Linux)
         let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
@@ -61,16 +61,18 @@ struct SocketWait {
     }
 }
 
-/// A duplicate of a connection's socket, which keeps the connection open until the broker has read all sent data.
+/// Keeps a connection open, through a duplicate of its socket, until the broker has read everything that was sent.
 ///
-/// A socket that is closed at once could lose acknowledgements that were already written, in two ways. If data from the
-/// broker is still unread, the system resets the connection. If a new connection under the same client id reaches the
-/// broker before the remaining data of the old connection, the broker discards that data. In both cases the broker
-/// would redeliver messages that were handled.
+/// If the socket were closed at once, acknowledgements that were already written could be lost in two ways:
+/// - If there is unread data from the broker, the system resets the connection.
+/// - If a new connection with the same client id reaches the broker first, the broker discards the old connection's
+///   remaining data.
+///
+/// In both cases, the broker would redeliver messages that were already handled.
 struct LingeringClose: ~Copyable {
     private let socket: Int32
 
-    /// - Returns: `nil` if there is no socket, or if the system has no descriptor left.
+    /// - Returns: `nil` if there is no socket, or the system has no file descriptor left.
     init?(_ socket: Int32) {
         guard socket >= 0 else { return nil }
         let copy = fcntl(socket, F_DUPFD_CLOEXEC, 0)
@@ -82,8 +84,8 @@ struct LingeringClose: ~Copyable {
         close(socket)
     }
 
-    /// Shuts down the sending side and waits until the broker closes its own side. Everything that the broker sends in
-    /// the meantime is discarded.
+    /// Shuts down the sending side and waits for the broker to close its side. Everything that the broker sends in the
+    /// meantime is discarded.
     ///
     /// - Parameter limit: The maximum wait.
     consuming func wait(limit: Duration) {

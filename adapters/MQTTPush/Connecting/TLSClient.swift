@@ -2,20 +2,20 @@ import AdapterSupport
 import COpenSSL
 import SignalboxCore
 
-/// The client side of TLS for one connection, which consists of the context for libmosquitto and a record of the
+/// The client side of TLS for one connection. It consists of the context for libmosquitto and a record of the
 /// handshake.
 ///
-/// Only one thread may use an instance, and the instance must outlive the libmosquitto handle that uses its context.
+/// An instance may be used by only one thread. It must outlive the libmosquitto handle that uses its context.
 final class TLSClient {
     /// An `SSL_CTX`.
     let context: OpaquePointer
     private let record: UnsafeMutablePointer<cssl_record>
     private let security: MQTTSecurity
 
-    // OpenSSL never frees such an index, so the process allocates it only once.
+    // OpenSSL never frees such an index, so allocate only one per process.
     private static let exDataIndex = cssl_record_index()
 
-    /// Creates a context, for which it reads certificate files and secrets.
+    /// Creates a context, reading certificate files and secrets.
     ///
     /// - Returns: `nil` if the connection does not use TLS.
     /// - Throws: ``MQTTPushError`` `unusableFile`, `secretUnavailable` or `noResources`.
@@ -51,10 +51,10 @@ final class TLSClient {
     /// Whether the handshake is complete.
     var isSecured: Bool { record.pointee.is_secured != 0 }
 
-    /// The TLS reason why the connection ended before CONNACK, if there is one.
+    /// Why TLS ended the connection before CONNACK, or `nil` if TLS was not the reason.
     ///
-    /// Only an alert shows that the broker refused the client certificate. The end of the connection alone does not,
-    /// because a broker that restarts ends its connections as well.
+    /// Only an alert proves that the broker refused the client certificate. The end of the connection alone does not,
+    /// because a restarting broker ends its connections as well.
     var failure: TLSFailure? {
         let outcome = record.pointee
         if outcome.certificate_error != 0 { return TLSFailure(certificateError: outcome.certificate_error, security) }
@@ -65,7 +65,7 @@ final class TLSClient {
         return outcome.is_secured == 0 ? .unsecured : nil
     }
 
-    /// Advice for a connection that was secured, but ended before CONNACK without a ``failure``.
+    /// Advice for a connection that was secured but ended before CONNACK without a ``failure``.
     var advice: String? {
         guard record.pointee.is_certificate_requested != 0, case .tls(_, let identity) = security else { return nil }
         return identity == nil
@@ -135,13 +135,13 @@ final class TLSClient {
 /// The reason why a connection could not be secured, or why the broker refused it immediately afterwards.
 struct TLSFailure: Equatable {
     let code: MQTTPushError.Code
-    /// The predicate of a sentence whose subject is the broker, followed by advice.
+    /// A predicate that follows the broker as the subject of the sentence, and then advice.
     let detail: String
 
     /// Whether it is pointless to retry soon, because a configuration or a certificate must change first.
     var needsReconfiguration: Bool { code != .tlsFailed }
 
-    /// Creates the failure for a certificate of the broker that this client refused.
+    /// Creates the failure for a broker certificate that this client refused.
     ///
     /// - Parameter certificateError: The reason, as one of OpenSSL's `X509_V_ERR_` numbers.
     init(certificateError: Int32, _ security: MQTTSecurity) {
@@ -173,9 +173,9 @@ struct TLSFailure: Equatable {
         }
     }
 
-    /// Creates the failure for an alert that the broker sent.
+    /// Creates the failure for an alert sent by the broker.
     ///
-    /// - Parameter alert: The alert's number (RFC 8446, 6.2).
+    /// - Parameter alert: The number of the alert (RFC 8446, 6.2).
     init(alert: Int32, _ security: MQTTSecurity, certificateRequested: Bool) {
         let text = "\(String(cString: SSL_alert_desc_string_long(alert))), alert \(alert)"
         switch security {
@@ -192,7 +192,7 @@ struct TLSFailure: Equatable {
         }
     }
 
-    /// The failure of a connection that ended before it was secured, without an alert.
+    /// The failure for a connection that ended without an alert before it was secured.
     static let unsecured = TLSFailure(
         .tlsFailed,
         "closed the connection during the TLS handshake. Check that it speaks TLS on this port"
@@ -203,23 +203,23 @@ struct TLSFailure: Equatable {
         self.detail = detail
     }
 
-    // When the client certificate is missing, a TLS 1.2 server sends handshake_failure, and a TLS 1.3 server sends
+    // If the client certificate is missing, a TLS 1.2 server sends handshake_failure, and a TLS 1.3 server sends
     // certificate_required.
     private static let certificateAlerts: Set<Int32> = [40, 42, 43, 44, 45, 46, 48, 49, 51, 116]
 }
 
-/// The bytes of a pre-shared key in hexadecimal notation.
+/// Decodes pre-shared keys from hexadecimal notation.
 enum PreSharedKey {
-    /// The maximum length of a key that OpenSSL accepts, in bytes.
+    /// The maximum length of a key in bytes, as accepted by OpenSSL.
     static let maximumLength = 256
-    /// The minimum length of a key that cannot be guessed, in bytes (RFC 9257, 6).
+    /// The minimum length in bytes of a key that cannot be guessed (RFC 9257, 6).
     static let minimumLength = 16
 
     /// Decodes a key.
     ///
     /// - Returns: `nil` unless the text is an even number of hexadecimal digits, from 2 to 512.
     static func bytes(of text: String) -> [UInt8]? {
-        // Each byte is read as a character of Latin-1, in which only ASCII characters are digits.
+        // Each byte is read as a Latin-1 character. Only ASCII characters are digits in Latin-1.
         let digits = text.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
         guard digits.count == text.utf8.count, (2...2 * maximumLength).contains(digits.count),
             digits.count.isMultiple(of: 2)

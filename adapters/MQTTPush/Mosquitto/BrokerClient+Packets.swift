@@ -2,11 +2,11 @@ import AdapterSupport
 import CMosquitto
 
 extension BrokerClient {
-    /// Queues one SUBSCRIBE for topics that have the same options.
+    /// Queues one SUBSCRIBE for topics with the same options.
     ///
     /// MQTT 3.1.1 has no option for retained messages, so the broker sends them after each SUBSCRIBE.
     ///
-    /// - Returns: The return code and the packet identifier, which SUBACK repeats.
+    /// - Returns: The return code, and the packet identifier that SUBACK will repeat.
     func subscribe(_ topics: SubscriptionGroup) -> (code: MosquittoCode, packet: Int32) {
         let retained = topics.retained == .ignore ? MQTT_SUB_OPT_SEND_RETAIN_NEVER : MQTT_SUB_OPT_SEND_RETAIN_NEW
         let options = settings.version == .v5 ? Int32(retained.rawValue) : 0
@@ -27,7 +27,7 @@ extension BrokerClient {
 
     /// Queues one UNSUBSCRIBE.
     ///
-    /// - Returns: The return code and the packet identifier, which UNSUBACK repeats.
+    /// - Returns: The return code, and the packet identifier that UNSUBACK will repeat.
     func unsubscribe(_ filter: String) -> (code: MosquittoCode, packet: Int32) {
         var packet: Int32 = 0
         let code = mosquitto_unsubscribe_v5(raw, &packet, filter, nil)
@@ -36,9 +36,9 @@ extension BrokerClient {
 
     /// Queues a PUBLISH.
     ///
-    /// - Parameter lifetime: The remaining lifetime of the message, if it is limited.
-    /// - Returns: The return code and the packet identifier, which PUBACK repeats. `MOSQ_ERR_NO_CONN` at QoS 1 means
-    ///   that the library queued the message for another connection, which this handle never makes.
+    /// - Parameter lifetime: How long the message is still valid, or `nil` if there is no limit.
+    /// - Returns: The return code, and the packet identifier that PUBACK will repeat. At QoS 1, `MOSQ_ERR_NO_CONN`
+    ///   means that the library has queued the message for its next connection, which this handle never makes.
     func publish(_ message: MQTTMessage, lifetime: Duration?) -> (code: MosquittoCode, packet: Int32) {
         var list: OpaquePointer?
         defer { mosquitto_property_free_all(&list) }

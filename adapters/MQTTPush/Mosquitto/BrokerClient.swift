@@ -3,51 +3,50 @@ import CMosquitto
 import COpenSSL
 import SignalboxCore
 
-/// Something that a broker did, as one of libmosquitto's callbacks reported it.
+/// Something that a broker did, as reported by one of libmosquitto's callbacks.
 enum BrokerEvent {
     /// CONNACK, with the session flag.
     case connected(ReasonCode, sessionPresent: Bool)
-    /// The library has noticed that the connection ended. A reason code of 128 or above comes from the broker.
+    /// The library noticed that the connection has ended. A reason code of 128 or above comes from the broker.
     case disconnected(ReasonCode)
-    /// SUBACK, with at most as many codes as the broker sent.
+    /// SUBACK, with no more codes than the broker sent.
     case subscribed(packet: Int32, [ReasonCode])
     case unsubscribed(packet: Int32)
-    /// PUBACK, or at QoS 0 the write to the socket.
+    /// PUBACK or, at QoS 0, the write to the socket.
     case published(packet: Int32, ReasonCode)
-    /// A message that a broker must not send, because it has no topic, or because it has QoS 2, which no subscription
-    /// requests (MQTT 5.0, 3.8.4).
+    /// A message that a broker must not send, because it has no topic or has QoS 2, which is never requested by a
+    /// subscription (MQTT 5.0, 3.8.4).
     case violation
 }
 
-/// A message as libmosquitto delivers it. Its pointers are valid only during the callback.
+/// A message as delivered by libmosquitto. Its pointers are valid only during the callback.
 struct BrokerMessage {
     let topic: UnsafeRawBufferPointer
     let payload: UnsafeRawBufferPointer
     let isRetained: Bool
     /// 0 or 1.
     let qos: Int32
-    /// The packet identifier of a QoS 1 message. It is 0 if the message did not come from a broker.
+    /// The packet identifier of a QoS 1 message, or 0 if the message did not come from a broker.
     var packet: Int32 = 0
     /// The library's list of MQTT 5 properties.
     var properties: OpaquePointer?
 }
 
-/// The receiver of everything that a client must pass on at once, during the read in which it arrived.
+/// Receives everything that a client must pass on at once, during the read in which it arrives.
 protocol BrokerClientDelegate: AnyObject {
-    /// Handles the acceptance of the connection. The same read may also deliver the first message.
+    /// Handles that the broker has accepted the connection. The same read may also deliver the first message.
     func accepted(sessionPresent: Bool)
     /// Handles a message that has arrived.
     func received(_ message: BrokerMessage)
 }
 
-/// A client of a broker, which is a libmosquitto handle for one connection. The handle is in external-loop mode, so
-/// only ``write(hasConnack:)`` sends queued packets.
+/// A client of a broker, based on a libmosquitto handle for a single connection. The handle is in external-loop mode,
+/// so queued packets are sent only by ``write(hasConnack:)``.
 ///
-/// Only one thread may use a client. The callbacks run on this thread as well, during ``read()``,
-/// ``write(hasConnack:)`` and ``keepAlive()``. When the client is released, it closes the socket without sending queued
-/// packets.
+/// Only one thread may use a client. Callbacks run on this thread as well, during ``read()``, ``write(hasConnack:)``
+/// and ``keepAlive()``. When the client is released, it closes the socket without sending queued packets.
 final class BrokerClient {
-    /// The limits that the client announces to the broker or applies itself.
+    /// Limits that the client announces to the broker or enforces itself.
     struct Limits {
         var sessionExpiry: UInt32 = 0
         var packetBytes: UInt32
@@ -60,17 +59,17 @@ final class BrokerClient {
     let settings: any BrokerSettings
     private let limits: Limits
     private let delegate: any BrokerClientDelegate
-    // The handle has a pointer into this object, so it is released before the object.
+    // The handle points into this object, so the handle must be released first.
     private var tls: TLSClient?
     private var events: [BrokerEvent] = []
-    /// The number of callbacks so far. If a read does not change this number, the socket was empty.
+    /// The number of callbacks so far. If a read does not change it, the socket was empty.
     private(set) var callbacks = 0
 
-    // The function is not thread-safe and counts its calls (man libmosquitto), so the process calls it only once and
-    // never undoes it.
+    // The function is not thread-safe and counts its calls (man libmosquitto), so it is called only once per process
+    // and never undone.
     private static let library: Int32 = mosquitto_lib_init()
 
-    /// - Parameter cleanStart: Whether the broker discards the session of the client id.
+    /// - Parameter cleanStart: Whether the broker should discard the client id's session.
     /// - Throws: ``MQTTPushError`` `noResources` if there is not enough memory.
     init(
         _ settings: any BrokerSettings,
@@ -96,12 +95,12 @@ final class BrokerClient {
     }
 
     deinit {
-        // Without the user data, no callback can reach a client that is being released.
+        // Without user data, callbacks cannot reach a client that is being released.
         mosquitto_user_data_set(raw, nil)
         mosquitto_destroy(raw)
     }
 
-    /// Returns the events since the last call. Messages are not among them, because the delegate receives them at once.
+    /// Returns the events since the last call. Messages are not included, because the delegate receives them at once.
     func takeEvents() -> [BrokerEvent] {
         guard !events.isEmpty else { return [] }
         defer { events = [] }
@@ -110,7 +109,7 @@ final class BrokerClient {
 
     // MARK: - Connecting
 
-    /// Sets the will, reads secrets and certificate files, and passes them to the libraries.
+    /// Sets the will, and reads secrets and certificate files and passes them to the libraries.
     ///
     /// - Throws: ``MQTTPushError`` `invalidConfiguration`, `secretUnavailable`, `unusableFile` or `noResources`.
     private func prepare() throws(MQTTPushError) {
@@ -137,20 +136,20 @@ final class BrokerClient {
         }
         tls = try TLSClient(settings.security, host: settings.broker.host)
         guard let tls else { return }
-        // With its defaults, the library would require another authority besides those in the context.
+        // With its defaults, the library would require a certificate authority in addition to those in the context.
         let context = UnsafeMutableRawPointer(tls.context)
         guard mosquitto_int_option(raw, MOSQ_OPT_SSL_CTX_WITH_DEFAULTS, 0) == MOSQ_ERR_SUCCESS.rawValue,
             mosquitto_void_option(raw, MOSQ_OPT_SSL_CTX, context) == MOSQ_ERR_SUCCESS.rawValue
         else { throw MQTTPushError(.noResources, "this libmosquitto was built without TLS; nothing was sent") }
     }
 
-    /// Reads secrets and files, resolves the name of the broker, connects and queues CONNECT.
+    /// Reads secrets and files, resolves the broker's name, connects and queues CONNECT.
     ///
-    /// This method blocks for as long as the system needs for that. The TLS handshake follows during later reads and
-    /// writes.
+    /// This method blocks for as long as the system needs for these steps. The TLS handshake happens during later reads
+    /// and writes.
     ///
-    /// Each connection has its own handle, because `mosquitto_reconnect` would send no properties and so lose the
-    /// session expiry.
+    /// Each connection uses a new handle, because `mosquitto_reconnect` would send no properties and the session expiry
+    /// would be lost.
     ///
     /// - Returns: The reason why there is no connection, or `nil` if there is one.
     func connect() -> BrokerDisconnectReason? {
@@ -179,10 +178,10 @@ final class BrokerClient {
         return .connectFailed(reason)
     }
 
-    /// Whether written data reaches the broker. With TLS, it does so only after the handshake.
+    /// Whether written data reaches the broker. With TLS, this is the case only after the handshake.
     var isSecured: Bool { tls?.isSecured ?? true }
 
-    /// Returns how the connection ended, for an end that no MQTT packet explains.
+    /// Returns how the connection ended if no MQTT packet explains it.
     ///
     /// - Parameters:
     ///   - code: The return code of the last call.
@@ -205,15 +204,15 @@ final class BrokerClient {
     /// Whether data is waiting to be written.
     var wantsWrite: Bool { mosquitto_want_write(raw) }
 
-    /// Reads at most one packet, as far as it has arrived. With TLS, it also reads the packets that arrived together
-    /// with that one. This method never blocks.
+    /// Reads at most one packet, as far as it has arrived. With TLS, packets that arrived together with that packet are
+    /// read as well. This method never blocks.
     func read() -> MosquittoCode {
         MosquittoCode(rawValue: mosquitto_loop_read(raw, 1))
     }
 
     /// Writes queued packets, including acknowledgements, as far as the socket accepts them. This method never blocks.
     ///
-    /// In TLS 1.3, a broker that refuses the client certificate sends its alert after the handshake, and a failed write
+    /// In TLS 1.3, a broker that refuses the client certificate sends an alert after the handshake. A failed write
     /// would lose that alert. Until CONNACK arrives, this method therefore reads pending data before it writes.
     func write(hasConnack: Bool) -> MosquittoCode {
         if !hasConnack, tls != nil, isSecured,
@@ -225,7 +224,7 @@ final class BrokerClient {
         return MosquittoCode(rawValue: mosquitto_loop_write(raw, 1))
     }
 
-    /// Queues a ping if one is due, and detects a ping that was not answered.
+    /// Queues a ping if one is due, and detects whether a previous ping was not answered.
     func keepAlive() -> MosquittoCode {
         MosquittoCode(rawValue: mosquitto_loop_misc(raw))
     }
@@ -235,16 +234,16 @@ final class BrokerClient {
         MosquittoCode(rawValue: mosquitto_disconnect_v5(raw, 0, nil))
     }
 
-    /// Sends a PINGREQ past the queue of the library, which may hold acknowledgements that must not be sent yet.
+    /// Sends a PINGREQ that bypasses the library's queue, which may contain acknowledgements that must not be sent yet.
     ///
-    /// Call this method only while no packet of that queue is partly written. The library accepts the answer as if it
-    /// had sent the ping itself.
+    /// Call this method only while no queued packet is partly written. The library handles the answer as if it had sent
+    /// the ping itself.
     ///
     /// - Returns: `false` if the connection is unusable.
     func ping() -> Bool { sendPastQueue([0xC0, 0x00]) }
 
-    /// Sends DISCONNECT past the queue of the library, so that the broker does not publish the will. Call this method
-    /// under the same condition as ``ping()``, and do not write the queue afterwards.
+    /// Sends a DISCONNECT that bypasses the library's queue, so that the broker does not publish the will. The same
+    /// condition as for ``ping()`` applies. Do not write queued packets afterwards.
     func disconnectPastQueue() { _ = sendPastQueue([0xE0, 0x00]) }
 
     private func sendPastQueue(_ packet: [UInt8]) -> Bool {
@@ -256,14 +255,15 @@ final class BrokerClient {
     // MARK: - Callbacks
 
     // libmosquitto calls these closures synchronously, on the thread that calls `read`, `write` or `keepAlive`. The
-    // user data is the client, which is always alive during a call because it destroys the handle itself. All pointers
-    // are valid only during the call. A static function sets the closures, so that they inherit no isolation.
+    // user data is the client. It is always alive during a call, because it destroys the handle itself. All pointers
+    // are valid only during the call. The closures are set in a static function, so that they do not inherit any
+    // isolation.
     private static func setCallbacks(of raw: OpaquePointer) {
         mosquitto_connect_v5_callback_set(raw) { _, client, code, flags, _ in
             guard let client = BrokerClient.of(client) else { return }
             let isV5 = client.settings.version == .v5
             let reason = isV5 ? ReasonCode(rawValue: code) : ReasonCode(returnCode: code)
-            // The delegate must know this at once, because the same read may deliver the first message.
+            // The delegate must be informed at once, because the same read may deliver the first message.
             if !reason.isFailure { client.delegate.accepted(sessionPresent: flags & 1 != 0) }
             client.add(.connected(reason, sessionPresent: flags & 1 != 0))
         }
@@ -271,7 +271,7 @@ final class BrokerClient {
             BrokerClient.of(client)?.add(.disconnected(ReasonCode(rawValue: code)))
         }
         mosquitto_subscribe_v5_callback_set(raw) { _, client, packet, count, granted, _ in
-            // The count comes from the broker, so it is untrusted. No packet has more filters than a connection has
+            // The count comes from the broker and is untrusted. No packet has more filters than a connection has
             // topics.
             let bounded = granted == nil ? 0 : min(max(0, Int(count)), SubscriptionManager.bound)
             let codes = UnsafeBufferPointer(start: granted, count: bounded)

@@ -3,7 +3,7 @@ import CMosquitto
 import COpenSSL
 import Logging
 
-/// The known vulnerabilities of libmosquitto that a broker or an attacker on the network can exploit.
+/// The known vulnerabilities in libmosquitto that can be exploited by a broker or by an attacker on the network.
 enum MosquittoVulnerabilities {
     private static let malformedPacket = LibraryVulnerability(
         in: LibraryVersion(2, 0, 0)..<LibraryVersion(2, 1, 0),
@@ -17,14 +17,14 @@ enum MosquittoVulnerabilities {
 
     /// Returns the vulnerabilities that affect a client with this MQTT version and security.
     ///
-    /// - Parameter isLocal: Whether the broker is on this machine, in which case it is as trusted as the program.
+    /// - Parameter isLocal: Whether the broker is on this machine, which makes it as trusted as the program.
     static func affecting(_ version: MQTTVersion, _ security: MQTTSecurity, isLocal: Bool) -> [LibraryVulnerability] {
         guard !isLocal else { return [] }
         let ofPackets = version == .v5 && !security.isVerified ? [malformedPacket] : []
         return ofPackets + (security == .none ? [] : [slowHandshake])
     }
 
-    /// Logs the vulnerabilities of the loaded libraries, once per process.
+    /// Logs the vulnerabilities in the loaded libraries, once per process.
     static func warn(of settings: some BrokerSettings, to logger: Logger) {
         var (major, minor, patch): (Int32, Int32, Int32) = (0, 0, 0)
         mosquitto_lib_version(&major, &minor, &patch)

@@ -1,6 +1,6 @@
 import CMosquitto
 
-/// An MQTT 5 reason code from a broker (MQTT 5.0, 2.4).
+/// An MQTT 5 reason code sent by a broker (MQTT 5.0, 2.4).
 struct ReasonCode: Hashable {
     let rawValue: Int32
 
@@ -9,8 +9,7 @@ struct ReasonCode: Hashable {
     static let badCredentials = ReasonCode(rawValue: Int32(MQTT_RC_BAD_USERNAME_OR_PASSWORD.rawValue))
     static let notAuthorized = ReasonCode(rawValue: Int32(MQTT_RC_NOT_AUTHORIZED.rawValue))
 
-    /// Creates the MQTT 5 reason code that corresponds to the return code of an MQTT 3.1.1 CONNACK (MQTT 3.1.1,
-    /// 3.2.2.3).
+    /// Creates the MQTT 5 reason code that corresponds to a return code in an MQTT 3.1.1 CONNACK (MQTT 3.1.1, 3.2.2.3).
     init(returnCode: Int32) {
         let codes = [
             MQTT_RC_SUCCESS, MQTT_RC_UNSUPPORTED_PROTOCOL_VERSION, MQTT_RC_CLIENTID_NOT_VALID,
@@ -24,19 +23,19 @@ struct ReasonCode: Hashable {
         self.rawValue = rawValue
     }
 
-    /// Whether the code stands for a failure. Such codes are 128 or above.
+    /// Whether the code indicates a failure. These codes are 128 or above.
     var isFailure: Bool { rawValue >= 128 }
 
-    /// Whether it is pointless to retry soon, because a configuration must change first. This is so if there is
+    /// Whether it is pointless to retry soon, because a configuration must change first. This is true if there is
     /// ``advice``, or if the broker refuses the authentication method (140) or a topic name (144).
     var needsReconfiguration: Bool { advice != nil || rawValue == 140 || rawValue == 144 }
 
-    /// A description such as `bad user name or password (134)`. It never includes the broker's own reason string.
+    /// A description such as `bad user name or password (134)`. It never includes the reason string sent by the broker.
     var text: String {
         "\(String(cString: mosquitto_reason_string(rawValue)).lowercased()) (\(rawValue))"
     }
 
-    /// Advice for the operator, if the code suggests a remedy.
+    /// Advice for the operator, if the code suggests how to fix the problem.
     var advice: String? {
         switch rawValue {
         case 132: "The broker does not support this version of MQTT: configure the other one"

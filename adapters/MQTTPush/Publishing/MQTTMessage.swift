@@ -3,14 +3,14 @@ import SignalboxRoutes
 
 /// A message to publish (MQTT 5.0, 3.3).
 ///
-/// The content type, expiry, response topic, correlation and user properties are MQTT 5 properties. With MQTT 3.1.1, a
-/// message that has one of them fails with `invalidMessage`.
+/// The content type, expiry, response topic, correlation and user properties are MQTT 5 properties. If the connection
+/// uses MQTT 3.1.1, a message with any of these fails with `invalidMessage`.
 public struct MQTTMessage: Sendable, Hashable {
-    /// A user property. A message may have several properties with the same name, and their order is kept.
+    /// A user property. A message may have several properties with the same name. Their order is preserved.
     public struct UserProperty: Sendable, Hashable, Encodable {
-        /// The property's name.
+        /// The name of the property.
         public var name: String
-        /// The property's value.
+        /// The value of the property.
         public var value: String
 
         /// Creates a property.
@@ -20,38 +20,40 @@ public struct MQTTMessage: Sendable, Hashable {
         }
     }
 
-    /// The maximum size of a payload in bytes. It leaves room for the topic and the properties in the largest MQTT
-    /// packet, which has 268,435,455 bytes.
+    /// The maximum size of a payload, in bytes. It leaves room for the topic and the properties in the largest possible
+    /// MQTT packet, which has 268,435,455 bytes.
     public static let largestPayload = 268_000_000
 
-    /// The topic. It has no wildcards and at most 65,535 bytes.
+    /// The topic. It must not contain wildcards and can have at most 65,535 bytes.
     public var topic: String
-    /// The payload, which can be any bytes, at most ``largestPayload`` of them.
+    /// The payload. It can contain any bytes, up to ``largestPayload``.
     public var payload: [UInt8]
-    /// The quality of service. The default is at least once, so the broker acknowledges the message.
+    /// The quality of service. The default is at least once, which means that the broker acknowledges the message.
     public var qos: MQTTQoS
-    /// Whether the broker retains the message for later subscribers. The default is `false`. A message with an empty
-    /// payload instead deletes the retained message of the topic.
+    /// Whether the broker retains the message for later subscribers. The default is `false`. If the payload is empty,
+    /// the message deletes the topic's retained message instead.
     public var retain: Bool
-    /// The topic on which a reply is expected. It has no wildcards.
+    /// The topic on which a reply is expected. It must not contain wildcards.
     public var responseTopic: String?
-    /// The data that the reply repeats, so that the requester can match the reply to its request. It has at most 65,535
-    /// bytes.
+    /// The data to repeat in a reply, so that the requester can match the reply to its request. It can have at most
+    /// 65,535 bytes.
     public var correlation: [UInt8]?
     /// The type of the payload, such as `application/json`.
     public var contentType: String?
-    /// The lifetime of the message, which starts with the call that publishes it. It must be above zero and at most
-    /// 2^32 - 1 s. The publisher sends the remaining lifetime in whole seconds, rounded up. A message that is still
-    /// queued at the end of its lifetime fails with `expired`.
+    /// How long the message is valid, starting with the call that publishes it. It must be greater than zero and at
+    /// most 2^32 - 1 s.
+    ///
+    /// The publisher sends the remaining time in whole seconds, rounded up. If the message is still queued when the
+    /// time is over, it fails with `expired`.
     public var expiry: Duration?
-    /// The user properties. There can be at most 64, and each name and each value has at most 65,535 bytes.
+    /// The user properties. There can be at most 64, and each name and value can have at most 65,535 bytes.
     public var userProperties: [UserProperty]
 
     /// Creates a message without properties.
     ///
     /// - Parameters:
     ///   - payload: The payload.
-    ///   - topic: The topic, which is checked when the message is published.
+    ///   - topic: The topic. It is checked when the message is published.
     ///   - qos: The quality of service. The default is at least once.
     ///   - retain: Whether the broker retains the message. The default is `false`.
     public init(
@@ -67,11 +69,11 @@ public struct MQTTMessage: Sendable, Hashable {
         userProperties = []
     }
 
-    /// Creates a message without properties, whose payload is a text in UTF-8.
+    /// Creates a message without properties. The payload is a text, encoded as UTF-8.
     ///
     /// - Parameters:
     ///   - text: The payload.
-    ///   - topic: The topic, which is checked when the message is published.
+    ///   - topic: The topic. It is checked when the message is published.
     ///   - qos: The quality of service. The default is at least once.
     ///   - retain: Whether the broker retains the message. The default is `false`.
     public init(
@@ -86,8 +88,8 @@ public struct MQTTMessage: Sendable, Hashable {
 
 /// The broker's acknowledgement of a message.
 public struct MQTTReceipt: Sendable, Hashable {
-    /// The reason code of the PUBACK, which is below 128 (MQTT 5.0, 3.4.2.1). It is 16 if the topic has no subscribers
-    /// and the broker reports this, otherwise 0. At QoS 0 and with MQTT 3.1.1, it is always 0.
+    /// The reason code in the PUBACK, which is below 128 (MQTT 5.0, 3.4.2.1). It is 16 if the broker reports that the
+    /// topic has no subscribers, and 0 otherwise. With QoS 0 or MQTT 3.1.1, it is always 0.
     public let reasonCode: Int
 
     /// Whether the broker reported that the topic has no subscribers. Most brokers do not report this.
@@ -96,17 +98,17 @@ public struct MQTTReceipt: Sendable, Hashable {
 
 /// The reply to a request.
 ///
-/// Any client that may publish to the response topic can forge a reply. A client cannot guess the last level of that
-/// topic and the correlation, but the operator of the broker and clients that may subscribe to `#` can read them.
+/// Any client that may publish to the response topic can forge a reply. Clients cannot guess the topic's last level and
+/// the correlation, but both can be read by the broker's operator and by clients that may subscribe to `#`.
 public struct MQTTReply: Sendable, Hashable {
-    /// The payload. A source of Signalbox sends `{"id" | "uuid", "outcome", "reply" | "error"}` as JSON.
+    /// The payload. A Signalbox source sends `{"id" | "uuid", "outcome", "reply" | "error"}` as JSON.
     public let payload: [UInt8]
-    /// The user property `outcome` of the reply, if it has one. In a reply from Signalbox, it is the outcome of the
-    /// action: `handled`, `rejected` or `failed`.
+    /// The reply's user property `outcome`, if it has one. In a reply from Signalbox, it is the outcome of the action:
+    /// `handled`, `rejected` or `failed`.
     public let outcome: String?
-    /// The type of the payload, as stated by the replier.
+    /// The type of the payload, according to the replier.
     public let contentType: String?
-    /// The user properties of the reply, including `outcome`. There are at most 64.
+    /// The reply's user properties, including `outcome`. There are at most 64.
     public let userProperties: [MQTTMessage.UserProperty]
 
     /// The payload as text, or `nil` if it is not UTF-8.
@@ -114,7 +116,7 @@ public struct MQTTReply: Sendable, Hashable {
 }
 
 extension MQTTMessage {
-    /// Validates the message, as far as this is possible without a broker.
+    /// Validates the message, as far as possible without a broker.
     ///
     /// - Parameter version: The protocol version of the connection.
     /// - Throws: ``MQTTPublishError`` `invalidMessage` or `tooLarge`.
@@ -155,7 +157,7 @@ extension MQTTMessage {
         guard isText(text) else { throw .invalid("the \(name) has control characters") }
     }
 
-    /// Returns whether the library accepts the text. It accepts no control characters and no noncharacters.
+    /// Returns whether the library accepts the text. The library does not accept control characters and noncharacters.
     private static func isText(_ text: String) -> Bool {
         var text = text
         let count = text.utf8.count

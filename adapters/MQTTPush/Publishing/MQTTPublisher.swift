@@ -2,11 +2,14 @@ import AdapterSupport
 public import Logging
 public import SignalboxCore
 
-/// A client that publishes to a broker, with its own connection and thread. A publisher is safe to use from any thread.
+/// A client that publishes to a broker, with a separate connection and thread. A publisher is safe to use from any
+/// thread.
 ///
-/// Use this type to publish without receiving. A source that also publishes has its own publisher,
-/// ``MQTTPushAdapter/publisher``. A publisher connects only while ``run()`` is active, so run it in a separate task,
-/// and cancel that task when no more messages follow:
+/// Use this type to publish without receiving. For a source that also publishes, use ``MQTTPushAdapter/publisher``
+/// instead.
+///
+/// A publisher is connected only while ``run()`` is active. Call ``run()`` in a separate task, and cancel that task
+/// when you have no more messages to publish:
 ///
 /// ```swift
 /// let configuration = try MQTTPublisherConfiguration(source: "shop", broker: MQTTBroker(url: "mqtt://127.0.0.1"))
@@ -18,14 +21,14 @@ public import SignalboxCore
 /// }
 /// ```
 ///
-/// Messages wait in a queue that is bounded in messages and bytes. If the queue is full, the caller gets `queueFull`,
-/// so no message is dropped silently. Messages are sent in the order in which the publisher accepted them. Requests
-/// keep their order among themselves, but not in relation to other messages.
+/// Messages wait in a queue that is bounded in messages and bytes. If the queue is full, publishing fails with
+/// `queueFull`, so no message is dropped silently. Messages are sent in the order in which they were accepted. Requests
+/// keep their order among themselves, but not relative to other messages.
 ///
-/// Each connection starts a new session. If a connection breaks, the next connection sends the QoS 1 messages again
-/// that were not acknowledged. They are then new MQTT messages, because the DUP flag applies only within a session. A
+/// Each connection starts a new session. If a connection breaks, QoS 1 messages that were not acknowledged are sent
+/// again on the next connection. They are then new MQTT messages, because the DUP flag applies only within a session. A
 /// QoS 1 message is therefore published at least once, and possibly more often. A QoS 0 message that was being written
-/// is lost, and its caller gets `notConnected`.
+/// is lost and fails with `notConnected`.
 ///
 /// An MQTT 3.1.1 broker cannot report that it refused a message, so a refused message appears to be published.
 public final class MQTTPublisher: Sendable {
@@ -34,12 +37,12 @@ public final class MQTTPublisher: Sendable {
     let queue: PublishQueue
     private let logger: Logger
 
-    /// Creates a publisher. It connects when it runs, and messages that are passed to it earlier wait in its queue.
+    /// Creates a publisher. It connects only when you run it. Messages that you publish before that wait in its queue.
     ///
     /// - Parameters:
-    ///   - configuration: The configuration, which this initializer validates.
-    ///   - logger: The logger for connections and refused messages. The publisher never logs payloads or secrets.
-    /// - Throws: ``MQTTPushError`` `invalidConfiguration` if a value is out of its range or two values conflict.
+    ///   - configuration: The configuration. It is validated here.
+    ///   - logger: The logger for connections and refused messages. Payloads and secrets are never logged.
+    /// - Throws: ``MQTTPushError`` `invalidConfiguration` if a value is out of range or two values conflict.
     public init(_ configuration: MQTTPublisherConfiguration, logger: Logger) throws(MQTTPushError) {
         try configuration.validate()
         self.configuration = configuration
@@ -47,20 +50,21 @@ public final class MQTTPublisher: Sendable {
         queue = PublishQueue(configuration)
     }
 
-    /// The numbers of messages by result since the publisher was created.
+    /// The number of messages with each result since the publisher was created.
     public var counts: MQTTPublishCounts { queue.counts }
 
-    /// Publishes until the task is cancelled, and reconnects as needed. Only one run may be active at a time, but a
-    /// publisher can run again.
+    /// Publishes until the task is cancelled, reconnecting as needed. Only one run may be active at a time, but you can
+    /// run a publisher again after a run has ended.
     ///
     /// Cancelling the task stops the run gracefully. The publisher accepts no more messages, sends those in the queue,
-    /// and waits up to ``MQTTPublisherConfiguration/stopTimeout`` for their acknowledgements. The messages that remain
-    /// then fail with `stopped`. If there is no connection, all messages do.
+    /// and waits up to ``MQTTPublisherConfiguration/stopTimeout`` for their acknowledgements. Any remaining messages
+    /// then fail with `stopped`. If there is no connection, all messages fail with `stopped`.
     ///
-    /// - Throws: ``MQTTPushError`` `noResources` if the system has no thread, descriptor or memory left.
-    ///   `invalidConfiguration` if a run is already active. If
-    ///   ``MQTTPublisherConfiguration/firstConnectionMustSucceed`` is set, also the reason why the first connection
-    ///   failed, such as `notConnected` or `badCredentials`.
+    /// - Throws: ``MQTTPushError``, with one of these codes:
+    ///   - `noResources` if the system has no thread, descriptor or memory left.
+    ///   - `invalidConfiguration` if a run is already active.
+    ///   - The reason why the first connection failed, such as `notConnected` or `badCredentials`. Such errors are
+    ///     thrown only if ``MQTTPublisherConfiguration/firstConnectionMustSucceed`` is set.
     public func run() async throws {
         let run = try begin()
         try await withTaskCancellationHandler {
@@ -70,21 +74,21 @@ public final class MQTTPublisher: Sendable {
         }
     }
 
-    /// Starts a run that continues when the task of the caller is cancelled.
+    /// Starts a run that continues even if the caller's task is cancelled.
     func begin() throws(MQTTPushError) -> PublisherRun {
         MosquittoVulnerabilities.warn(of: configuration, to: logger)
         return try PublisherRun(configuration, queue: queue, logger: logger)
     }
 
-    /// Publishes a message and waits for the broker's acknowledgement. A QoS 0 message is not acknowledged, so this
-    /// method only waits until the message is written to the socket.
+    /// Publishes a message and waits for the broker's acknowledgement. QoS 0 messages are not acknowledged, so for them
+    /// this method only waits until the message is written to the socket.
     ///
-    /// Use this method when the caller must know the result, and ``offer(_:)`` when it must not wait.
+    /// Use this method if you need to know the result. If you do not want to wait, use ``offer(_:)``.
     ///
-    /// The wait is bounded by ``MQTTPublisherConfiguration/publishTimeout``, which includes the time to connect. If the
-    /// message was sent before the wait ended, it may have been published, and it is not sent again.
+    /// The wait is limited by ``MQTTPublisherConfiguration/publishTimeout``, which includes the time to connect. If the
+    /// message was sent before the wait ended, it may have been published. It is not sent again.
     ///
-    /// - Parameter message: The message, which is checked before it is accepted.
+    /// - Parameter message: The message. It is checked before it is accepted.
     /// - Returns: The broker's acknowledgement.
     /// - Throws: ``MQTTPublishError`` `queueFull`, `denied` with the broker's reason code, `timeout`, `stopped`,
     ///   `cancelled`, `invalidMessage`, `tooLarge`, `unsupported`, `expired` or `notConnected`.
@@ -96,28 +100,30 @@ public final class MQTTPublisher: Sendable {
 
     /// Queues a message and returns immediately. This method never blocks.
     ///
-    /// If the message is not published later, the publisher counts this in ``counts`` and logs it, with at most one
-    /// line per minute for each kind of error.
+    /// If the message cannot be published later, the failure is counted in ``counts`` and logged. There is at most one
+    /// log line per kind of error per minute.
     ///
-    /// - Parameter message: The message, which is checked before it is accepted.
-    /// - Throws: ``MQTTPublishError`` `queueFull`, `stopped`, `invalidMessage` or `tooLarge` if it was not accepted.
+    /// - Parameter message: The message. It is checked before it is accepted.
+    /// - Throws: ``MQTTPublishError`` `queueFull`, `stopped`, `invalidMessage` or `tooLarge` if the message is not
+    ///   accepted.
     public func offer(_ message: MQTTMessage) throws(MQTTPublishError) {
         try message.validate(for: configuration.version)
         try queue.offer(message)
     }
 
-    /// Publishes a message as a request, and waits for the reply (MQTT 5.0, 4.10).
+    /// Publishes a message as a request and waits for the reply (MQTT 5.0, 4.10).
     ///
-    /// The message gets the Response Topic of this publisher and Correlation Data that cannot be guessed. Each
-    /// connection subscribes to the response topic when a request needs it for the first time. If a connection breaks
-    /// between the request and the reply, the reply may be lost, in which case the request ends with `timeout`.
+    /// The publisher adds its Response Topic to the message, and Correlation Data that cannot be guessed. Each
+    /// connection subscribes to the response topic when it is first needed for a request. If a connection breaks
+    /// between the request and the reply, the reply may be lost. The request then fails with `timeout`.
     ///
     /// - Parameters:
-    ///   - message: The message, without a response topic and without correlation data.
-    ///   - timeout: The maximum time from the call to the reply, including the time to connect. It must be above zero
-    ///     and at most 24 h.
+    ///   - message: The message. It must not have a response topic or correlation data.
+    ///   - timeout: The maximum time from the call to the reply, including the time to connect. It must be greater than
+    ///     zero and at most 24 h.
     /// - Returns: The first reply.
-    /// - Throws: The errors of ``publish(_:)``. With MQTT 3.1.1, ``MQTTPublishError`` `unsupported`.
+    /// - Throws: The same errors as ``publish(_:)``, and ``MQTTPublishError`` `unsupported` if the connection uses MQTT
+    ///   3.1.1.
     public func request(_ message: MQTTMessage, timeout: Duration) async throws(MQTTPublishError) -> MQTTReply {
         guard configuration.version == .v5 else {
             throw MQTTPublishError(
@@ -136,18 +142,18 @@ public final class MQTTPublisher: Sendable {
         return try await queue.request(request, limit: timeout)
     }
 
-    /// Calls an action of another program, and waits for the reply.
+    /// Calls an action in another program and waits for the reply.
     ///
     /// - Parameters:
-    ///   - action: The name by which the receiver routes the call.
-    ///   - topic: The topic of the receiver, with `{action}` and `{id}` as whole levels, as in
-    ///     ``MQTTPublishing/sendTopic``. Each call generates a new id.
+    ///   - action: The name that the receiver uses to route the call.
+    ///   - topic: The receiver's topic, with `{action}` and `{id}` as whole levels, as in ``MQTTPublishing/sendTopic``.
+    ///     A new id is generated for each call.
     ///   - body: The body as JSON, or no bytes for a call without a body.
-    ///   - timeout: The maximum time from the call to the reply, including the time to connect. It must be above zero
-    ///     and at most 24 h.
+    ///   - timeout: The maximum time from the call to the reply, including the time to connect. It must be greater than
+    ///     zero and at most 24 h.
     /// - Returns: The reply, whatever its outcome is. Check ``MQTTReply/outcome`` to see whether the action was
     ///   handled.
-    /// - Throws: The errors of ``request(_:timeout:)``.
+    /// - Throws: The same errors as ``request(_:timeout:)``.
     public func call(
         _ action: ActionName,
         topic: String,
@@ -160,28 +166,28 @@ public final class MQTTPublisher: Sendable {
     }
 }
 
-/// The numbers of messages of a publisher since it was created. Each accepted message counts in exactly one of
-/// ``waiting``, ``published`` and ``failed``.
+/// The number of messages with each result since a publisher was created. Every accepted message is counted in exactly
+/// one of ``waiting``, ``published`` and ``failed``.
 public struct MQTTPublishCounts: Sendable, Hashable {
-    /// Messages that the publisher accepted. They come from `publish`, `offer`, `request`, `call` or a sender, or are
-    /// replies to requests.
+    /// Messages that the publisher accepted. These include messages from `publish`, `offer`, `request`, `call` and
+    /// senders, and replies to requests.
     public internal(set) var accepted = 0
-    /// Messages that are currently queued or not yet acknowledged.
+    /// Messages that are currently queued or have not been acknowledged yet.
     public internal(set) var waiting = 0
-    /// The current size of the waiting messages in bytes. It includes their payloads, topics and properties.
+    /// The current total size of the waiting messages, in bytes. It includes their payloads, topics and properties.
     public internal(set) var waitingBytes = 0
     /// Messages that the broker acknowledged, and QoS 0 messages that were written to the socket.
     public internal(set) var published = 0
     /// Messages that were accepted but, as far as is known, not published.
     public internal(set) var failed = 0
-    /// The failed messages that the broker refused, with a reason code.
+    /// Failed messages that the broker refused with a reason code.
     public internal(set) var denied = 0
-    /// The failed messages that were still waiting when the publisher stopped.
+    /// Failed messages that were still waiting when the publisher stopped.
     public internal(set) var stopped = 0
     /// Messages that were not accepted because the queue was full.
     public internal(set) var queueFull = 0
-    /// Messages that were sent again because a connection broke before they were acknowledged. Subscribers may get them
-    /// more than once.
+    /// Messages that were sent again because the connection broke before they were acknowledged. Subscribers may
+    /// receive them more than once.
     public internal(set) var resent = 0
     /// Replies that matched a request.
     public internal(set) var replies = 0
@@ -191,8 +197,8 @@ public struct MQTTPublishCounts: Sendable, Hashable {
     public internal(set) var unmatchedReplies = 0
 }
 
-/// The reason why a message was not published, or why a request has no reply. An error never contains a payload or a
-/// secret.
+/// The reason why a message was not published, or why a request has no reply. An error never contains payloads or
+/// secrets.
 public struct MQTTPublishError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error. Later versions may add more, so handle unknown codes as well.
     public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
@@ -206,13 +212,14 @@ public struct MQTTPublishError: Error, Sendable, Hashable, CustomStringConvertib
 
         /// The queue is full, or too many requests are waiting for replies. The message was not accepted.
         public static let queueFull = Code(rawValue: "queueFull")
-        /// The broker refused the message, or it refused the subscription to the response topic. The error has the
-        /// reason code.
+        /// The broker refused the message or the subscription to the response topic. The error includes the reason
+        /// code.
         public static let denied = Code(rawValue: "denied")
-        /// The time limit passed. The detail states whether the message was sent and so may have been published.
+        /// The time limit was reached. The detail states whether the message was sent, in which case it may have been
+        /// published.
         public static let timeout = Code(rawValue: "timeout")
-        /// The publisher stopped before the message was published or answered, or it accepts no messages because it has
-        /// stopped.
+        /// The publisher stopped before the message was published or answered, or it had already stopped and accepts no
+        /// messages.
         public static let stopped = Code(rawValue: "stopped")
         /// The waiting task was cancelled. The detail states whether the message may have been published.
         public static let cancelled = Code(rawValue: "cancelled")
@@ -220,8 +227,8 @@ public struct MQTTPublishError: Error, Sendable, Hashable, CustomStringConvertib
         public static let invalidMessage = Code(rawValue: "invalidMessage")
         /// The message exceeds the limit of the queue or the broker, or the reply exceeds the configured limit.
         public static let tooLarge = Code(rawValue: "tooLarge")
-        /// The protocol or the broker lacks a feature. For example, requests need MQTT 5, and some brokers do not
-        /// retain messages.
+        /// A feature is not supported by the protocol or the broker. For example, requests need MQTT 5, and some
+        /// brokers do not retain messages.
         public static let unsupported = Code(rawValue: "unsupported")
         /// A QoS 0 message was lost because the connection broke while it was being written.
         public static let notConnected = Code(rawValue: "notConnected")
@@ -234,9 +241,9 @@ public struct MQTTPublishError: Error, Sendable, Hashable, CustomStringConvertib
 
     /// The kind of error.
     public let code: Code
-    /// The broker's reason code, if it sent one (MQTT 5.0, 2.4). It is 128 or more.
+    /// The broker's reason code (MQTT 5.0, 2.4), if it sent one. It is 128 or more.
     public let reasonCode: Int?
-    /// A sentence that states the error and how to fix it.
+    /// A sentence that describes the error and how to fix it.
     public let detail: String
 
     init(_ code: Code, _ detail: String, reasonCode: Int? = nil) {

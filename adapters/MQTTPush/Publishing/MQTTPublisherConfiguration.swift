@@ -2,73 +2,78 @@ import AdapterSupport
 public import SignalboxCore
 public import SignalboxRoutes
 
-/// The configuration of a publisher, with its connection and its limits.
+/// The configuration of a publisher, including its connection and its limits.
 public struct MQTTPublisherConfiguration: Sendable {
-    /// The name of the source that log lines state.
+    /// The name of the source, as used in log lines.
     public var source: SourceName
     /// The broker.
     public var broker: MQTTBroker
-    /// The id by which the broker identifies the publisher. By default, it is random, because a publisher needs no
-    /// session.
+    /// The id that the broker uses to identify the publisher. The default is a random id, because a publisher does not
+    /// need a session.
     public var clientID: MQTTClientID
     /// The protocol version. The default is MQTT 5. With MQTT 3.1.1, the broker cannot report that it refused a
-    /// message, and requests are not possible because there is no response topic.
+    /// message. Requests are not possible either, because MQTT 3.1.1 has no response topic.
     public var version: MQTTVersion = .v5
     /// The security of the connection. By default, a connection to an `mqtts://` broker uses TLS and trusts the
-    /// authorities that the system trusts.
+    /// system's certificate authorities.
     public var security: MQTTSecurity
-    /// The user name, which is read at each connection. The default is `nil`, for a connection without a user name.
+    /// The user name, which is read again for each connection. The default is `nil`, which connects without a user
+    /// name.
     public var username: Secret?
-    /// The password, which is read at each connection and requires a user name. The default is `nil`.
+    /// The password, which is read again for each connection. It requires a user name. The default is `nil`.
     public var password: Secret?
-    /// The message that the broker publishes if the connection ends without DISCONNECT. The default is `nil`, for no
-    /// message.
+    /// The message that the broker publishes if the connection ends without DISCONNECT. The default is `nil`, which
+    /// means no message.
     public var will: MQTTWill?
-    /// The maximum time without traffic before the publisher sends a ping, in whole seconds. It is 0 for no pings, or 5
-    /// to 65,535 s. The default is 30 s.
+    /// The maximum time without traffic before the publisher sends a ping. Must be 0, which disables pings, or a whole
+    /// number of seconds between 5 and 65,535; the default is 30 s.
     public var keepalive: Duration = .seconds(30)
-    /// The maximum number of queued and unacknowledged messages. The valid range is 1 to 1,000,000. The default is
-    /// 1,000. Further messages fail with `queueFull`, so none is dropped silently.
+    /// The maximum number of messages that can be queued or unacknowledged. Must be between 1 and 1,000,000; the
+    /// default is 1,000. A message that would exceed the limit fails with `queueFull`, so no message is dropped
+    /// silently.
     public var queuedMessages = 1_000
-    /// The maximum total size of these messages in bytes, which includes their payloads, topics and properties. The
-    /// valid range is 1 KiB to 1 GiB. The default is 16 MiB. Further messages fail with `queueFull`, and a single
-    /// message that is larger fails with `tooLarge`.
+    /// The maximum total size of queued and unacknowledged messages, in bytes, including their payloads, topics and
+    /// properties. Must be between 1 KiB and 1 GiB; the default is 16 MiB.
+    ///
+    /// A message that would exceed the limit fails with `queueFull`. A message that is larger than the limit on its own
+    /// fails with `tooLarge`.
     public var queuedBytes = 16 * 1_024 * 1_024
-    /// The maximum number of messages that are sent but not acknowledged. The valid range is 1 to 10,000. The default
-    /// is 100. A broker may allow fewer.
+    /// The maximum number of messages that can be sent without being acknowledged. Must be between 1 and 10,000; the
+    /// default is 100. A broker may allow fewer.
     public var unacknowledgedMessages = 100
-    /// The maximum number of requests that wait for replies. The valid range is 1 to 100,000. The default is 1,000.
-    /// Further requests fail with `queueFull`.
+    /// The maximum number of requests that can wait for replies. Must be between 1 and 100,000; the default is 1,000. A
+    /// request that would exceed the limit fails with `queueFull`.
     public var requestsInFlight = 1_000
-    /// The maximum size of a reply in bytes. The valid range is 1 byte to 64 MiB. The default is 1 MiB. A reply of up
-    /// to 4 times that size ends the request with `tooLarge`. The broker discards larger replies, so the request ends
-    /// with `timeout`.
+    /// The maximum size of a reply, in bytes. Must be between 1 byte and 64 MiB; the default is 1 MiB.
+    ///
+    /// If a reply is larger than this, but not more than 4 times as large, the request fails with `tooLarge`. Even
+    /// larger replies are discarded by the broker, so the request fails with `timeout`.
     public var replyBytes = 1_024 * 1_024
-    /// The parent topic of replies. The publisher appends a level that cannot be guessed, so the broker must allow it
-    /// to subscribe below this topic. The default is `signalbox/replies`.
+    /// The parent topic for replies. The default is `signalbox/replies`. The publisher appends a level that cannot be
+    /// guessed, so the broker must allow it to subscribe below this topic.
     public var replyTopic = "signalbox/replies"
-    /// How long ``MQTTPublisher/publish(_:)`` waits, including the time to connect. The valid range is 10 ms to 1 h.
-    /// The default is 30 s. Offered messages have no time limit and wait in the bounded queue.
+    /// How long ``MQTTPublisher/publish(_:)`` waits, including the time to connect. Must be between 10 ms and 1 h; the
+    /// default is 30 s. Offered messages wait in the bounded queue without a time limit.
     public var publishTimeout: Duration = .seconds(30)
     /// How long to wait for the broker to answer CONNECT, to accept data, or to acknowledge a message or the
     /// subscription to the reply topic. After this time, the publisher drops the connection. Must be between 100 ms
     /// and 1 h; the default is 10 s.
     public var answerTimeout: Duration = .seconds(10)
-    /// How long a stop waits for the acknowledgements of queued messages. The valid range is 0 to 1 h. The default is 5
-    /// s. Messages that are not acknowledged by then fail with `stopped`.
+    /// How long a stop waits for queued messages to be acknowledged. Must be between 0 and 1 h; the default is 5 s.
+    /// Messages that are not acknowledged by then fail with `stopped`.
     public var stopTimeout: Duration = .seconds(5)
-    /// The back-off between connection attempts.
+    /// How long to wait between connection attempts.
     public var reconnect = MQTTReconnect()
-    /// Whether a run throws if its first connection fails. The default is `false`. Use `true` for a command in a
-    /// terminal, where a person can fix the error. A service should keep trying instead.
+    /// Whether a run throws an error if its first connection fails. The default is `false`. Use `true` for a terminal
+    /// command, where a person can fix the error. A service should keep trying instead.
     public var firstConnectionMustSucceed = false
 
     /// Creates a configuration.
     ///
     /// - Parameters:
-    ///   - source: The name of the source that log lines state.
+    ///   - source: The name of the source, as used in log lines.
     ///   - broker: The broker to publish to.
-    ///   - clientID: The client id. By default, it is random.
+    ///   - clientID: The client id. The default is a random id.
     public init(source: SourceName, broker: MQTTBroker, clientID: MQTTClientID = .random()) {
         self.source = source
         self.broker = broker
@@ -78,9 +83,10 @@ public struct MQTTPublisherConfiguration: Sendable {
 }
 
 extension MQTTPublisherConfiguration {
-    /// Checks that every value is in its range and that no values conflict.
+    /// Checks that all values are in range and that no two values conflict.
     ///
-    /// - Throws: ``MQTTPushError`` `invalidConfiguration` for the first error, with the name of the source and advice.
+    /// - Throws: ``MQTTPushError`` `invalidConfiguration` for the first error found. It names the source and says how
+    ///   to fix the error.
     public func validate() throws(MQTTPushError) {
         do throws(MQTTPushError) {
             try validateBrokerSettings()
@@ -115,54 +121,53 @@ extension MQTTPublisherConfiguration {
     }
 }
 
-/// The configuration of the publishing side of a push source, which replies to requests, sends for `context.sender`,
-/// and makes calls.
+/// Configures how a push source publishes: replies to requests, messages sent through `context.sender`, and calls.
 ///
-/// The publishing side has a second connection with its own client id. It cannot use the receiving connection, because
-/// the acknowledgements there could not be held back while something else is sent. The broker, version, security,
-/// credentials, keep-alive and back-off are those of the source.
+/// Publishing uses a second connection with a separate client id. On the receiving connection, sending anything else
+/// would also send acknowledgements that must be held back. The broker, version, security, credentials, keep-alive and
+/// back-off are the same as for the source.
 public struct MQTTPublishing: Sendable, Hashable {
-    /// The client id of the second connection. By default, it is the client id of the source with `-tx` appended. If
-    /// the client id of the source is random, this one is random as well.
+    /// The client id of the second connection. The default is the source's client id with `-tx` appended. If the
+    /// source's client id is random, this one is random as well.
     public var clientID: MQTTClientID?
-    /// The maximum number of queued and unacknowledged messages. The valid range is 1 to 1,000,000. The default is
-    /// 1,000. Further messages are refused.
+    /// The maximum number of messages that can be queued or unacknowledged. Must be between 1 and 1,000,000; the
+    /// default is 1,000. Messages that would exceed the limit are refused.
     public var queuedMessages = 1_000
-    /// The maximum total size of these messages in bytes. The valid range is 1 KiB to 1 GiB. The default is 16 MiB.
-    /// Further messages are refused.
+    /// The maximum total size of queued and unacknowledged messages, in bytes. Must be between 1 KiB and 1 GiB; the
+    /// default is 16 MiB. Messages that would exceed the limit are refused.
     public var queuedBytes = 16 * 1_024 * 1_024
     /// The topics to which replies may be sent. A request is answered only if its Response Topic matches one of these
-    /// filters. By default, the list is empty, because the sender of a request chooses that topic and could otherwise
-    /// make the program publish anywhere.
+    /// filters.
     ///
-    /// Replies are never sent to topics that begin with `$`, even if a filter allows them.
+    /// The default is an empty list. The Response Topic is chosen by the sender of the request, who could otherwise
+    /// make the program publish to any topic. Replies are never sent to topics that begin with `$`, even if a filter
+    /// allows them.
     public var replyTopics: [TopicFilter] = []
-    /// The maximum number of requests that wait for an outcome. The valid range is 1 to 1,000,000. The default is
+    /// The maximum number of requests that can wait for an outcome. Must be between 1 and 1,000,000; the default is
     /// 10,000. Further requests are handled but not answered.
     public var waitingReplies = 10_000
     /// The topic to which `context.sender` and ``MQTTPushAdapter/call(_:body:timeout:)`` publish. It can have
     /// `{action}` and `{id}` as whole levels. By default, there is no topic, so there is no sender and calls are not
     /// possible.
     ///
-    /// If the topic has `{action}`, the payload is the body. Otherwise, the payload is a standard envelope,
-    /// `{"action", "id", "body"}`. If the topic has `{action}` but not `{id}`, the id becomes the user property `id`,
-    /// which requires MQTT 5.
+    /// If the topic has `{action}`, the payload is the body. Otherwise, the payload is a standard envelope, `{"action",
+    /// "id", "body"}`. If the topic has `{action}` but not `{id}`, the id is sent as the user property `id`, which
+    /// requires MQTT 5.
     public var sendTopic: String?
-    /// The parent topic of the replies to calls, to which the publisher appends a level that cannot be guessed. The
-    /// default is `signalbox/replies`.
+    /// The parent topic for replies to calls. The default is `signalbox/replies`. The publisher appends a level that
+    /// cannot be guessed.
     public var responseTopic = "signalbox/replies"
-    /// How long a publish waits for its acknowledgement. The valid range is 10 ms to 1 h. The default is 30 s.
+    /// How long publishing a message waits for the acknowledgement. Must be between 10 ms and 1 h; the default is 30 s.
     public var publishTimeout: Duration = .seconds(30)
-    /// How long a stop waits for the acknowledgements of queued messages. The valid range is 0 to 1 h. The default is 5
-    /// s.
+    /// How long a stop waits for queued messages to be acknowledged. Must be between 0 and 1 h; the default is 5 s.
     public var stopTimeout: Duration = .seconds(5)
 
-    /// Creates a configuration without reply topics and without a send topic.
+    /// Creates a configuration with no reply topics and no send topic.
     public init() {}
 }
 
 extension MQTTPushConfiguration {
-    /// The configuration of the client that publishes, or `nil` if the source only receives.
+    /// The configuration of the publishing client, or `nil` if the source only receives.
     var publisher: MQTTPublisherConfiguration? {
         guard let publishing else { return nil }
         var publisher = MQTTPublisherConfiguration(

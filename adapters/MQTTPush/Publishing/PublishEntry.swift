@@ -1,14 +1,14 @@
-/// A message that the publisher has accepted and the broker has not acknowledged yet.
+/// A message that the publisher has accepted but the broker has not acknowledged yet.
 struct PublishEntry {
-    /// The recipient of the result.
+    /// Who receives the result.
     enum Waiter {
         /// The message was offered, so no caller is waiting.
         case fireAndForget
         case publish(CheckedContinuation<Result<MQTTReceipt, MQTTPublishError>, Never>)
-        /// The request with this correlation waits, for a reply as well as for the acknowledgement.
+        /// The request with this correlation is waiting for the acknowledgement and for a reply.
         case request([UInt8])
         /// The caller stopped waiting after the message was sent. The entry remains until the message is acknowledged
-        /// or the connection ends, because the library keeps the message that long.
+        /// or the connection ends, because the library keeps the message until then as well.
         case cancelled
     }
 
@@ -17,9 +17,9 @@ struct PublishEntry {
     /// When the message expires.
     let expires: ContinuousClock.Instant?
     var waiter: Waiter
-    /// When the message was passed to the current connection, if it was.
+    /// When the message was passed to the current connection, or `nil` if it was not.
     var sentAt: ContinuousClock.Instant?
-    /// Whether the message was passed to any connection, in which case it may have been published.
+    /// Whether the message was ever passed to a connection, in which case it may have been published.
     var wasSent = false
 
     init(_ message: MQTTMessage, waiter: Waiter, now: ContinuousClock.Instant) {
@@ -39,7 +39,7 @@ struct PublishEntry {
 }
 
 extension MQTTMessage {
-    /// The number of bytes that count towards the limit of the queue.
+    /// The number of bytes that count towards the queue's limit.
     var size: Int {
         var size = payload.count + topic.utf8.count
         size += (responseTopic?.utf8.count ?? 0) + (correlation?.count ?? 0) + (contentType?.utf8.count ?? 0)
@@ -48,7 +48,7 @@ extension MQTTMessage {
     }
 }
 
-/// The result of a message or request, to be delivered to its waiter outside any lock.
+/// The result of a message or request, to be delivered to the waiter outside any lock.
 enum PublishCompletion {
     case publish(
         CheckedContinuation<Result<MQTTReceipt, MQTTPublishError>, Never>,
@@ -58,10 +58,10 @@ enum PublishCompletion {
         CheckedContinuation<Result<MQTTReply, MQTTPublishError>, Never>,
         Result<MQTTReply, MQTTPublishError>
     )
-    /// An offered message was not published. No caller is waiting, so the log reports this.
+    /// An offered message was not published. No caller is waiting, so this is reported in the log.
     case offered(topic: String, MQTTPublishError)
 
-    /// Resumes the waiter. An offered message has none.
+    /// Resumes the waiter. An offered message has no waiter.
     func resume() {
         switch self {
         case .publish(let waiter, let result): waiter.resume(returning: result)

@@ -1,18 +1,18 @@
 import AdapterSupport
 import Synchronization
 
-/// The table of a publisher, protected by a lock, with its waiters and the wake signal of its thread. A queue is safe
-/// to use from any thread, and its methods never block.
+/// Holds a publisher's table and waiters, and its thread's wake signal, protected by a lock. A queue is safe to use
+/// from any thread, and its methods never block.
 final class PublishQueue: Sendable {
     private struct State {
         var table: PublishTable
-        /// Wakes the thread of the active run, and identifies the run. `nil` if no run is active.
+        /// Wakes the active run's thread, and identifies the run. `nil` if no run is active.
         var wake: WakeSignal?
-        /// The log of the latest run.
+        /// The log of the most recent run.
         var log: BrokerLog?
     }
 
-    /// The topic of replies, which is unique to this publisher.
+    /// The topic for replies, which is unique to this publisher.
     let replyTopic: String
     private let state: Mutex<State>
     private let lastNumber = Atomic<UInt64>(0)
@@ -55,7 +55,7 @@ final class PublishQueue: Sendable {
         return try result.get()
     }
 
-    /// Returns the message as a request of this publisher.
+    /// Returns the message as a request made by this publisher.
     func prepare(_ message: MQTTMessage) -> MQTTMessage {
         var request = message
         request.responseTopic = replyTopic
@@ -63,7 +63,7 @@ final class PublishQueue: Sendable {
         return request
     }
 
-    /// - Parameter request: A message from ``prepare(_:)``.
+    /// - Parameter request: A message returned by ``prepare(_:)``.
     func request(_ request: MQTTMessage, limit: Duration) async throws(MQTTPublishError) -> MQTTReply {
         let number = nextNumber()
         let correlation = request.correlation ?? []
@@ -83,8 +83,8 @@ final class PublishQueue: Sendable {
 
     /// Accepts a message and wakes the thread, unless the table refuses the message.
     ///
-    /// - Parameter request: The waiter of the reply, if the message is a request.
-    /// - Returns: The reason if the message was refused, otherwise `nil`.
+    /// - Parameter request: The waiter for the reply, if the message is a request.
+    /// - Returns: The reason why the message was refused, or `nil` if it was accepted.
     private func accept(
         _ message: MQTTMessage,
         as number: UInt64,
@@ -108,7 +108,7 @@ final class PublishQueue: Sendable {
         for completion in completions { completion.resume() }
     }
 
-    /// Logs that a request is not answered. Before the first run there is no log, so nothing is logged.
+    /// Logs that a request is not answered. Before the first run, there is no log and nothing is logged.
     func logUnansweredRequest(_ topic: String, _ reason: String) {
         state.withLock { $0.log }?.unansweredRequest(topic, reason)
     }
@@ -117,7 +117,7 @@ final class PublishQueue: Sendable {
 
     /// Starts a run, which opens the queue.
     ///
-    /// - Parameter run: The signal that wakes the thread of the run. It also identifies the run.
+    /// - Parameter run: The signal that wakes the run's thread. It also identifies the run.
     /// - Returns: `false` if a run is already active.
     func begin(_ run: WakeSignal, log: BrokerLog) -> Bool {
         state.withLock { state in
@@ -136,7 +136,7 @@ final class PublishQueue: Sendable {
         }
     }
 
-    /// Ends the run. The remaining messages fail with `stopped`. A second call has no effect.
+    /// Ends the run. The remaining messages fail with `stopped`. Calling this method again has no effect.
     func end(_ run: WakeSignal) {
         change(run) { state in
             state.wake = nil

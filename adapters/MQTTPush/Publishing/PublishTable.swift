@@ -2,10 +2,10 @@ import AdapterSupport
 import DequeModule
 import SignalboxCore
 
-/// The state of a publisher, with its waiting and unacknowledged messages and the requests that wait for replies. The
-/// table performs no I/O and reads no clock.
+/// Tracks a publisher's waiting and unacknowledged messages, and the requests that are waiting for replies. The table
+/// performs no I/O and does not read the clock.
 ///
-/// Every accepted message ends exactly once, either published or failed.
+/// Every accepted message ends exactly once: it is either published or it fails.
 struct PublishTable {
     enum Phase { case open, stopping, closed }
 
@@ -13,7 +13,7 @@ struct PublishTable {
     struct Next {
         let number: UInt64
         let message: MQTTMessage
-        /// The remaining lifetime of the message.
+        /// How long the message is still valid.
         let lifetime: Duration?
     }
 
@@ -26,15 +26,14 @@ struct PublishTable {
     var phase = Phase.open
     private(set) var entries: [UInt64: PublishEntry] = [:]
     var requests: [[UInt8]: Request] = [:]
-    /// The correlations of requests that have ended, so that late replies can be distinguished from forged ones.
+    /// The correlations of requests that have ended, used to tell late replies from forged ones.
     var ended = EndedRequests()
-    /// The number of received requests that are not answered yet. A stop waits for these replies.
+    /// The number of received requests that have not been answered yet. A stop waits for these replies.
     var pendingReplies = 0
     private(set) var counts = MQTTPublishCounts()
     private(set) var inFlight: Set<UInt64> = []
     private var bytes = 0
-    /// The numbers of the unsent messages, in the order in which they are sent. The numbers of messages that have ended
-    /// are skipped.
+    /// The numbers of unsent messages, in sending order. Numbers of messages that have already ended are skipped.
     private var messageQueue = Deque<UInt64>()
     private var requestQueue = Deque<UInt64>()
 
@@ -43,8 +42,8 @@ struct PublishTable {
         ended.capacity = limits.requestsInFlight
     }
 
-    /// Whether no reply is pending and no message is waiting or unacknowledged. Messages whose callers no longer wait
-    /// do not count.
+    /// Whether there are no pending replies and no waiting or unacknowledged messages. Messages whose callers have
+    /// stopped waiting are not counted.
     var isEmpty: Bool { counts.waiting == 0 && pendingReplies == 0 }
 
     var wantsReplies: Bool { !requests.isEmpty }
@@ -53,8 +52,8 @@ struct PublishTable {
 
     /// Returns why a message cannot be accepted, or `nil` if it can.
     ///
-    /// - Parameter isReply: Whether the message is a reply to a received request. The table accepts such replies even
-    ///   while the publisher is stopping.
+    /// - Parameter isReply: Whether the message is a reply to a received request. Replies are accepted even while the
+    ///   publisher is stopping.
     mutating func refusal(
         of message: MQTTMessage,
         isRequest: Bool,
@@ -77,7 +76,7 @@ struct PublishTable {
         return nil
     }
 
-    /// Adds a message that ``refusal(of:isRequest:isReply:)`` did not refuse.
+    /// Adds a message that was not refused by ``refusal(of:isRequest:isReply:)``.
     mutating func add(_ entry: PublishEntry, as number: UInt64) {
         entries[number] = entry
         bytes += entry.size
@@ -91,14 +90,14 @@ struct PublishTable {
         }
     }
 
-    /// Ends the wait of the caller of a message.
+    /// Ends a caller's wait for a message.
     mutating func cancelWait(_ number: UInt64, _ end: WaitEnd) -> [PublishCompletion] {
         guard let entry = entries[number] else { return [] }
         let error = MQTTPublishError.waitEnded(end, wasSent: entry.wasSent)
         return fail(number, error, keepsEntry: entry.sentAt != nil)
     }
 
-    /// Ends the wait of the caller of a request, whether or not the message is still in the table.
+    /// Ends a caller's wait for a request, whether or not the message is still in the table.
     mutating func cancelWait(request correlation: [UInt8], _ waitEnd: WaitEnd) -> [PublishCompletion] {
         guard let request = requests[correlation] else { return [] }
         if entries[request.number] != nil { return cancelWait(request.number, waitEnd) }
@@ -107,7 +106,7 @@ struct PublishTable {
 
     // MARK: - The connection
 
-    /// Returns the next message to send, unless none is waiting or the limit of unacknowledged messages is reached.
+    /// Returns the next message to send, or `nil` if no message is waiting or too many are unacknowledged.
     mutating func next(
         now: ContinuousClock.Instant,
         requests allowsRequests: Bool,
@@ -128,7 +127,7 @@ struct PublishTable {
         return nil
     }
 
-    /// Takes the lower of the first numbers of the two queues, so that neither queue starves the other.
+    /// Takes the lower of the two queues' first numbers, so that neither queue starves the other.
     private mutating func takeFirst(requests allowsRequests: Bool) -> UInt64? {
         let message = messageQueue.first(waitingIn: entries)
         let request = allowsRequests ? requestQueue.first(waitingIn: entries) : nil
@@ -136,7 +135,7 @@ struct PublishTable {
         return requestQueue.popFirst()
     }
 
-    /// Handles the acknowledgement of a message, or its write to the socket at QoS 0.
+    /// Handles the acknowledgement of a message or, at QoS 0, that the message was written to the socket.
     mutating func acknowledged(_ number: UInt64, _ code: ReasonCode) -> [PublishCompletion] {
         guard code.isFailure else { return published(number, MQTTReceipt(reasonCode: Int(code.rawValue))) }
         counts.denied += entries[number].map { $0.isCancelled ? 0 : 1 } ?? 0
@@ -169,7 +168,8 @@ struct PublishTable {
         }
     }
 
-    /// Handles the end of the connection. QoS 1 messages are sent again on the next one, and QoS 0 messages are lost.
+    /// Handles the end of the connection. QoS 1 messages are sent again on the next connection; QoS 0 messages are
+    /// lost.
     mutating func disconnected() -> [PublishCompletion] {
         var completions: [PublishCompletion] = []
         var messagesToResend: [UInt64] = []
@@ -240,7 +240,7 @@ extension PublishTable {
             return []
         }
         counts.replies += 1
-        // A reply proves that the request was delivered, so the request is not sent again even if it is not
+        // A reply proves that the request was delivered, so the request is not sent again even if it has not been
         // acknowledged.
         if let number = requests[correlation]?.number, let entry = entries[number] {
             counts.published += 1
@@ -254,7 +254,7 @@ extension PublishTable {
         return end(correlation, result)
     }
 
-    /// Fails all waiting requests because the subscription to the response topic was refused.
+    /// Fails all waiting requests because the broker refused the subscription to the response topic.
     mutating func failRequests(_ error: MQTTPublishError) -> [PublishCompletion] {
         var completions: [PublishCompletion] = []
         for (correlation, request) in requests {
@@ -264,7 +264,7 @@ extension PublishTable {
         return completions
     }
 
-    /// Ends a request. If the message of the request is still in the table, it has no waiter afterwards.
+    /// Ends a request. If the request's message is still in the table, it no longer has a waiter afterwards.
     private mutating func end(
         _ correlation: [UInt8],
         _ result: Result<MQTTReply, MQTTPublishError>
@@ -276,20 +276,20 @@ extension PublishTable {
 }
 
 extension Deque<UInt64> {
-    /// Adds a number. The queue then has at most about twice as many numbers as there are waiting messages.
+    /// Adds a number. Afterwards, the queue holds at most about twice as many numbers as there are waiting messages.
     fileprivate mutating func append(_ number: UInt64, waitingIn entries: [UInt64: PublishEntry]) {
         append(number)
         if count > 2 * entries.count + 64 { removeAll { entries[$0] == nil } }
     }
 
-    /// Returns the first number of a waiting message, and removes the numbers before it.
+    /// Returns the first number that belongs to a waiting message, and removes the numbers before it.
     fileprivate mutating func first(waitingIn entries: [UInt64: PublishEntry]) -> UInt64? {
         while let number = first, entries[number] == nil { removeFirst() }
         return first
     }
 }
 
-/// The correlations of the requests that ended most recently. It keeps as many as there can be requests in flight.
+/// The correlations of the requests that ended most recently. As many are kept as there can be requests in flight.
 struct EndedRequests {
     var capacity = 1
     private var known: Set<[UInt8]> = []

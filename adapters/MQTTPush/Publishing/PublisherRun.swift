@@ -1,7 +1,7 @@
 import AdapterSupport
 import Logging
 
-/// One run of a publisher, with its thread and the bridge to that thread.
+/// One run of a publisher, including its thread and the bridge to that thread.
 struct PublisherRun: Sendable {
     private let bridge: ThreadBridge<MQTTPushError>
     private let queue: PublishQueue
@@ -34,7 +34,7 @@ struct PublisherRun: Sendable {
         self.queue = queue
     }
 
-    /// Publishes until the publisher is stopped. The thread of the run executes this method.
+    /// Publishes until the publisher is stopped. Runs on the run's own thread.
     private static func run(
         _ configuration: MQTTPublisherConfiguration,
         _ queue: PublishQueue,
@@ -53,14 +53,14 @@ struct PublisherRun: Sendable {
         if wasConnected || left > 0 { log.stopped(left) }
     }
 
-    /// Stops accepting messages. Those in the queue are still sent, within the configured time. This method is safe to
-    /// call from any thread, and a second call has no effect.
+    /// Stops accepting messages. Messages in the queue are still sent, within the configured time. Safe to call from
+    /// any thread; calling this method again has no effect.
     func stop() {
         queue.stop(bridge.wake)
         bridge.stop()
     }
 
-    /// Waits until the run is over and every waiter has its result. Cancelling the task does not end this wait.
+    /// Waits until the run has ended and every waiter has its result. Cancelling the task does not end this wait.
     func ended() async throws(MQTTPushError) {
         let end = await bridge.ended()
         queue.end(bridge.wake)

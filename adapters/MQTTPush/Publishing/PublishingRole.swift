@@ -1,7 +1,7 @@
 import AdapterSupport
 import CMosquitto
 
-/// The publishing side of one connection. Only the thread of the publisher uses it.
+/// Publishes messages on one connection. Used only by the publisher's thread.
 final class PublishingRole: BrokerRole {
     private enum ReplySubscription: Equatable {
         case none, granted
@@ -15,13 +15,13 @@ final class PublishingRole: BrokerRole {
     private let queue: PublishQueue
     private let run: WakeSignal
     private let log: BrokerLog
-    /// Whether the broker has accepted a message on this connection.
+    /// Whether the broker has accepted any message on this connection.
     private var hasPublished = false
     private var replySubscription = ReplySubscription.none
     /// The numbers of unacknowledged messages, by packet identifier.
     private var packets: [Int32: UInt64] = [:]
     private var lastProgress = ContinuousClock.now
-    /// When a stop ends the connection even if messages are still waiting.
+    /// When a stop ends the connection, even if messages are still waiting.
     private var stopBy: ContinuousClock.Instant?
 
     /// - Parameter run: The wake signal that identifies the run in the queue.
@@ -39,7 +39,7 @@ final class PublishingRole: BrokerRole {
 
     func turn(_ connection: BrokerConnection) -> BrokerDisconnectReason? {
         if let reason = connection.isOpen ? send(connection) : connection.write() { return reason }
-        // During a handshake, writing continues only when data from the broker arrives.
+        // During a handshake, writing can continue only when data arrives from the broker.
         let mayWrite = connection.client.wantsWrite && connection.client.isSecured
         _ = connection.wait(for: mayWrite ? [.readable, .writable] : .readable, until: stopBy)
         for _ in 0..<256 {
@@ -64,7 +64,7 @@ final class PublishingRole: BrokerRole {
         return !packets.isEmpty && now - lastProgress > configuration.answerTimeout
     }
 
-    /// Returns the unacknowledged messages to the queue.
+    /// Returns unacknowledged messages to the queue.
     func ended(_ reason: BrokerDisconnectReason) -> Bool {
         queue.change(run) { $0.disconnected() }
         return hasPublished
@@ -72,7 +72,7 @@ final class PublishingRole: BrokerRole {
 
     // MARK: - To the broker
 
-    /// Passes messages to the library, as many as may be sent.
+    /// Passes as many messages to the library as may be sent.
     private func send(_ connection: BrokerConnection) -> BrokerDisconnectReason? {
         let wantsReplies = queue.read(run) { $0.wantsReplies } ?? false
         if wantsReplies, replySubscription == .none, let reason = subscribe(connection) { return reason }
@@ -84,8 +84,8 @@ final class PublishingRole: BrokerRole {
                 continue
             }
             if packets.isEmpty { lastProgress = .now }
-            // The library uses an identifier again only if the message that had it was never acknowledged, so the
-            // connection has failed.
+            // The library reuses an identifier only if the message that had it was never acknowledged, which means that
+            // the connection has failed.
             guard packets.updateValue(next.number, forKey: packet) == nil else { return .timedOut }
         }
         return connection.write()
@@ -98,7 +98,7 @@ final class PublishingRole: BrokerRole {
         return code.isSuccess ? nil : .lost(code.text)
     }
 
-    /// Returns the permanent error for a return code, or `nil` for success and for connection errors.
+    /// Returns the permanent error for a return code. Returns `nil` for success and for connection errors.
     private static func error(_ code: MosquittoCode) -> MQTTPublishError? {
         switch code.rawValue {
         case MOSQ_ERR_SUCCESS.rawValue, MOSQ_ERR_NO_CONN.rawValue, MOSQ_ERR_CONN_LOST.rawValue: nil
@@ -133,7 +133,7 @@ final class PublishingRole: BrokerRole {
             if !code.isFailure { hasPublished = true }
             queue.change(run) { $0.acknowledged(message, code) }
         case .subscribed(_, let codes):
-            // The packet has one filter. A broker that sends no code for it has not granted it.
+            // The packet has only one filter. If the broker sends no code for it, the filter is not granted.
             let code = codes.first ?? .unspecified
             replySubscription = code.isFailure ? .refused(code) : .granted
             if code.isFailure { log.replyTopicRefused(code) }

@@ -3,24 +3,24 @@ import SignalboxCore
 import SignalboxRoutes
 import Synchronization
 
-/// Tracks the requests among the arrivals of a source, and replies when they have an outcome. A responder is safe to
+/// Tracks the requests among a source's arrivals, and replies to them when they have an outcome. A responder is safe to
 /// use from any thread, and its methods never block.
 ///
 /// Response topics are untrusted, so they are checked before a request is stored.
 final class Responder: Sendable {
-    /// The destination of a reply and the data that it carries.
+    /// Where to send a reply, and the data to include in it.
     struct ReplyAddress {
         let topic: String
         let correlation: [UInt8]?
         let id: ActionID?
         let key: IDKey
-        /// The quality of service. If the request is abandoned, the broker redelivers it at QoS 1, but at QoS 0 it is
-        /// lost.
+        /// The request's quality of service. If the request is abandoned, the broker redelivers it at QoS 1, but at QoS
+        /// 0 it is lost.
         let qos: Int
     }
 
-    /// Identifies a request. A token alone is not enough, because tokens are unique only within the sink of one
-    /// connection in one run.
+    /// Identifies a request. A token alone is not enough, because it is only unique within the sink that one connection
+    /// uses during one run.
     private struct RequestKey: Hashable {
         let sink: ObjectIdentifier
         let token: UInt64
@@ -44,9 +44,9 @@ final class Responder: Sendable {
 
     var counts: MQTTReplyCounts { state.withLock { $0.counts } }
 
-    /// Stores the requests of a batch before it is submitted.
+    /// Stores a batch's requests before the batch is submitted.
     ///
-    /// - Parameter sink: The sink that receives the outcomes. It lives until it has received all of them.
+    /// - Parameter sink: The sink that receives the outcomes. It stays alive until it has received all of them.
     func register(_ batch: [Arrival], for sink: BatchSink) {
         for arrival in batch {
             guard let facts = arrival.origin.facts as? PushFacts, let properties = facts.properties,
@@ -56,7 +56,7 @@ final class Responder: Sendable {
                 refuse(topic, reason)
                 continue
             }
-            // The requester does not know an id that was assigned here.
+            // If the id was assigned here, the requester does not know it.
             let action = (try? arrival.reading.get()).flatMap { $0.idKey == .assigned ? nil : $0 }
             let address = ReplyAddress(
                 topic: topic,
@@ -96,7 +96,7 @@ final class Responder: Sendable {
         publisher.queue.logUnansweredRequest(topic, reason)
     }
 
-    /// Removes the requests of arrivals that were never submitted. At QoS 1 the broker redelivers them.
+    /// Removes the requests among arrivals that were never submitted. At QoS 1, the broker redelivers them.
     func unregister(_ batch: ArraySlice<Arrival>, for sink: BatchSink) {
         let count = state.withLock { state in
             let before = state.waiting.count
@@ -109,7 +109,7 @@ final class Responder: Sendable {
         if count > 0 { publisher.queue.addPendingReplies(-count) }
     }
 
-    /// Replies to a request. An abandoned request gets no reply, because at QoS 1 the broker redelivers it.
+    /// Replies to a request. An abandoned request is not answered, because the broker redelivers it at QoS 1.
     func settle(_ token: UInt64, for sink: BatchSink, _ outcome: Outcome) {
         let key = RequestKey(sink: ObjectIdentifier(sink), token: token)
         guard let address = state.withLock({ $0.waiting.removeValue(forKey: key) }) else { return }
@@ -136,12 +136,12 @@ final class Responder: Sendable {
     }
 }
 
-/// The numbers of received requests by result, since the adapter was created.
+/// The number of received requests with each result since the adapter was created.
 public struct MQTTReplyCounts: Sendable, Hashable {
-    /// Replies accepted by the publisher.
+    /// Replies that were accepted by the publisher.
     public internal(set) var answered = 0
-    /// Requests that are never answered, because their response topic is not allowed or because too many requests
-    /// waited for an outcome.
+    /// Requests that are never answered, because their response topic is not allowed or too many requests were already
+    /// waiting for an outcome.
     public internal(set) var refused = 0
     /// Requests whose reply was lost. Either the publisher did not accept the reply, for example because its queue was
     /// full, or the request arrived at QoS 0 and was abandoned or never submitted.

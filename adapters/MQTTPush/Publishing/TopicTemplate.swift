@@ -4,7 +4,7 @@ package import SignalboxRoutes
 
 /// A topic to publish to, with `{action}` and `{id}` as levels: `devices/{action}/{id}`.
 ///
-/// Ids are untrusted, so an id can neither change the number of levels nor address the topics of the broker itself.
+/// Ids are untrusted. An id can therefore neither change the number of levels nor address the broker's own topics.
 package struct TopicTemplate: Sendable, Hashable {
     private enum Level: Sendable, Hashable {
         case text(String)
@@ -16,8 +16,10 @@ package struct TopicTemplate: Sendable, Hashable {
     package let text: String
     private let levels: [Level]
 
-    /// - Throws: ``TopicTemplateError`` for other braces, for `{action}` or `{id}` as a part of a level or twice, and
-    ///   for text that no topic may contain: wildcards, U+0000, or a leading `$`.
+    /// - Throws: ``TopicTemplateError`` in one of these cases:
+    ///   - The text contains any other braces.
+    ///   - `{action}` or `{id}` is only part of a level, or appears twice.
+    ///   - The text contains something that is not allowed in a topic: wildcards, U+0000, or a leading `$`.
     package init(_ text: String) throws(TopicTemplateError) {
         var levels: [Level] = []
         for level in text.split(separator: "/", omittingEmptySubsequences: false) {
@@ -47,12 +49,12 @@ package struct TopicTemplate: Sendable, Hashable {
     var namesAction: Bool { levels.contains(.action) }
     var namesID: Bool { levels.contains(.id) }
 
-    /// A filter that matches every topic that the template can produce.
+    /// A filter that matches every topic that this template can produce.
     package var filter: TopicFilter? { try? TopicFilter(filled(action: "+", id: "+")) }
 
     /// Returns the topic for an action.
     ///
-    /// - Throws: ``TopicTemplateError`` if the template has `{id}` and the id cannot be a level.
+    /// - Throws: ``TopicTemplateError`` if the template has `{id}` and the id cannot be used as a level.
     package func topic(for action: ActionName, id: ActionID?) throws(TopicTemplateError) -> String {
         let id = id?.text ?? ""
         let isForbidden = { (scalar: Unicode.Scalar) in
@@ -65,7 +67,7 @@ package struct TopicTemplate: Sendable, Hashable {
             )
         }
         let topic = filled(action: action.text, id: id)
-        // The first level may be an id, and that id could be `$SYS`.
+        // The first level may come from an id, and that id could be `$SYS`.
         guard !topic.hasPrefix("$"), (try? TopicName(topic)) != nil else {
             throw TopicTemplateError(description: "this id makes the topic invalid")
         }
@@ -83,9 +85,9 @@ package struct TopicTemplate: Sendable, Hashable {
     }
 }
 
-/// An error in a topic template, or in an id that it should contain.
+/// An error in a topic template, or in an id to insert into it.
 package struct TopicTemplateError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The error. It does not quote the text.
+    /// A description of the error. It does not quote the text.
     package let description: String
 }
 
@@ -93,8 +95,8 @@ package struct TopicTemplateError: Error, Sendable, Hashable, CustomStringConver
 struct SendTopic: Hashable {
     private let template: TopicTemplate
 
-    /// - Throws: ``MQTTPublishError`` `invalidMessage` if the text is not a topic, has captures other than `{action}`
-    ///   and `{id}`, or repeats one.
+    /// - Throws: ``MQTTPublishError`` `invalidMessage` if the text is not a topic, contains captures other than
+    ///   `{action}` and `{id}`, or contains a capture twice.
     init(_ text: String) throws(MQTTPublishError) {
         do throws(TopicTemplateError) {
             template = try TopicTemplate(text)
@@ -108,9 +110,10 @@ struct SendTopic: Hashable {
         ActionID(RandomBytes.make(16).hexadecimal)
     }
 
-    /// Returns the message that carries an action.
+    /// Returns the message for an action.
     ///
-    /// - Throws: ``MQTTPublishError`` `invalidMessage` if the body is not UTF-8, or the id cannot be a topic level.
+    /// - Throws: ``MQTTPublishError`` `invalidMessage` if the body is not UTF-8, or the id cannot be used as a topic
+    ///   level.
     func message(
         _ action: ActionName,
         id: ActionID?,

@@ -2,11 +2,10 @@ import AdapterSupport
 import SignalboxCore
 import Synchronization
 
-/// Collects the outcomes of one batch at a time and wakes the loop thread when all are settled.
+/// Collects the outcomes of one batch at a time, and wakes the loop thread when all messages are settled.
 ///
-/// A token combines the generation of the batch with the index of the message. The settlement of a journalled arrival
-/// may come when the next batch has already started, and the sink recognizes this by the generation. Each receive loop
-/// has one sink.
+/// A token combines the batch's generation with the message's index. A journalled arrival may be settled when the next
+/// batch has already started; the sink recognizes this by the generation. Each receive loop has one sink.
 final class BatchSink: SettlementSink {
     private enum Mark: UInt8 { case waiting, acknowledged, abandoned }
 
@@ -24,8 +23,7 @@ final class BatchSink: SettlementSink {
     private let wake: WakeSignal
     private let responder: Responder?
 
-    /// - Parameter responder: The object that replies to the requests among the messages, or `nil` if the source
-    ///   answers no requests.
+    /// - Parameter responder: Replies to the requests among the messages. `nil` if the source does not answer requests.
     init(wake: WakeSignal, responder: Responder? = nil) {
         self.wake = wake
         self.responder = responder
@@ -35,17 +33,17 @@ final class BatchSink: SettlementSink {
         UInt64(generation) << 32 | UInt64(UInt32(truncatingIfNeeded: index))
     }
 
-    /// Registers the requests of a batch before it is submitted.
+    /// Registers a batch's requests before the batch is submitted.
     func registerRequests(_ batch: [Arrival]) {
         responder?.register(batch, for: self)
     }
 
-    /// Removes the requests of arrivals that were never submitted.
+    /// Removes the requests among arrivals that were never submitted.
     func unregisterRequests(_ batch: ArraySlice<Arrival>) {
         responder?.unregister(batch, for: self)
     }
 
-    /// Begins a batch. From here on, the sink ignores the settlements of earlier batches.
+    /// Begins a batch. From now on, settlements of earlier batches are ignored.
     func begin(generation: UInt32, count: Int) {
         state.withLock { state in
             state.generation = generation
@@ -57,7 +55,7 @@ final class BatchSink: SettlementSink {
         }
     }
 
-    /// Sets how many messages of the batch were submitted. The batch is never done before this call.
+    /// Sets how many of the batch's messages were submitted. The batch is never done before this call.
     func finishSubmitting(taken: Int) {
         state.withLock { $0.taken = taken }
     }
@@ -65,7 +63,7 @@ final class BatchSink: SettlementSink {
     /// Whether every submitted message either may be acknowledged or was abandoned.
     var isDone: Bool { state.withLock { $0.isDone } }
 
-    /// The number of abandoned messages in the batch so far.
+    /// The number of messages in the batch that have been abandoned so far.
     var abandoned: Int { state.withLock { $0.abandoned } }
 
     func mayAcknowledge(_ token: UInt64) {
@@ -96,11 +94,11 @@ final class BatchSink: SettlementSink {
     }
 }
 
-/// Chooses the size of the next batch, so that a slow plugin gets no more messages than it can settle within the ack
-/// deadline.
+/// Chooses the size of the next batch, so that a slow plugin is not given more messages than it can settle within the
+/// ack deadline.
 ///
-/// The size is one message on a new connection. It doubles when a full batch was settled within an eighth of the ack
-/// deadline, and halves when a batch took more than half of the deadline.
+/// On a new connection, the size is one message. It doubles when a full batch is settled within an eighth of the ack
+/// deadline. It halves when a batch takes more than half of the deadline.
 struct BatchSizing: Equatable {
     /// The maximum number of messages in the next batch.
     private(set) var target = 1

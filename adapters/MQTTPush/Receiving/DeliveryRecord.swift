@@ -1,12 +1,13 @@
-/// The messages in flight, and those that were in flight when an earlier process crashed. A record performs no I/O.
+/// Holds the messages in flight, and those that were in flight when an earlier process crashed. A record performs no
+/// I/O.
 struct DeliveryRecord: Equatable {
-    /// A message that may have crashed an earlier process, because it was in flight when that process crashed.
+    /// A message that may have crashed an earlier process, because it was in flight at the time.
     struct Suspect: Equatable {
         let fingerprint: MessageFingerprint
         var crashes: UInt32
     }
 
-    /// The maximum number of suspects. Beyond it, the oldest suspects are dropped.
+    /// The maximum number of suspects. When there are more, the oldest ones are dropped.
     static let suspectLimit = 256
 
     private(set) var inFlight: [MessageFingerprint] = []
@@ -14,19 +15,18 @@ struct DeliveryRecord: Equatable {
 
     init() {}
 
-    /// - Parameter inFlight: The messages in flight. Of these, ``afterCrash`` considers only the first
-    ///   ``suspectLimit``.
+    /// - Parameter inFlight: The messages in flight. ``afterCrash`` considers only the first ``suspectLimit`` of them.
     init(inFlight: [MessageFingerprint], suspects: [Suspect]) {
         self.inFlight = inFlight
         self.suspects = Array(suspects.suffix(DeliveryRecord.suspectLimit))
     }
 
-    /// The record with which the next process starts if the process that wrote this record has crashed.
+    /// The record that the next process starts with if the process that wrote this record crashed.
     var afterCrash: DeliveryRecord {
         var next = DeliveryRecord(inFlight: [], suspects: suspects)
         for fingerprint in inFlight.prefix(DeliveryRecord.suspectLimit) {
             if let index = next.suspects.firstIndex(where: { $0.fingerprint == fingerprint }) {
-                // The number comes from a file, so the addition must not overflow.
+                // The number comes from a file, so the addition must not trap.
                 let crashes = next.suspects[index].crashes
                 next.suspects[index].crashes = max(crashes, crashes &+ 1)
             } else {
@@ -48,9 +48,9 @@ struct DeliveryRecord: Equatable {
 
     /// Ends the batch.
     ///
-    /// - Parameter isSettled: Whether all messages of the batch are settled, in which case the broker does not
+    /// - Parameter isSettled: Whether all messages in the batch are settled, which means that the broker does not
     ///   redeliver them.
-    /// - Returns: Whether the settled batch cleared suspects.
+    /// - Returns: Whether the settled batch cleared any suspects.
     mutating func end(isSettled: Bool) -> Bool {
         let ended = inFlight
         inFlight = []
@@ -60,8 +60,8 @@ struct DeliveryRecord: Equatable {
         return suspects.count < count
     }
 
-    /// Removes the suspects that the broker will not redeliver, because it discarded the session or has sent other
-    /// messages instead. Retained messages stay, because they arrive in every session.
+    /// Removes the suspects that the broker will not redeliver, because it discarded the session or has already sent
+    /// other messages instead. Retained messages stay, because they arrive in every session.
     mutating func clearSuspects() {
         suspects.removeAll { !$0.fingerprint.isRetained }
     }
@@ -72,7 +72,7 @@ struct DeliveryRecord: Equatable {
 extension DeliveryRecord {
     private static let signature = Array("SBXDLV1\n".utf8)
     fileprivate static let fingerprintBytes = 16
-    /// The offset of the messages in flight, which follow the signature, two counts and the suspects.
+    /// The offset of the messages in flight. They follow the signature, two counts and the suspects.
     static let inFlightOffset = signature.count + 8 + suspectLimit * fingerprintBytes
     /// The offset of the number of messages in flight.
     static let countOffset = signature.count
@@ -144,10 +144,10 @@ extension [UInt8] {
     }
 }
 
-/// Identifies a QoS 1 message by its packet identifier and a checksum, so that a redelivered message is recognized.
+/// Identifies a QoS 1 message by its packet identifier and a checksum, so that it is recognized when it is redelivered.
 ///
-/// The broker keeps the packet identifier until the message is acknowledged. After that it uses the identifier for
-/// other messages, so the fingerprint also has a checksum of a few bytes. A retained message has another identifier at
+/// The broker keeps the packet identifier until the message is acknowledged and then uses it for other messages. The
+/// fingerprint therefore also includes a checksum of a few bytes. A retained message has a different identifier for
 /// each subscription, so its fingerprint has no identifier, but a checksum of all bytes.
 struct MessageFingerprint: Hashable {
     /// The packet identifier, or 0 for a retained message.

@@ -1,8 +1,8 @@
 import AdapterSupport
 import SignalboxCore
 
-/// Records in a file which messages are in flight, and recognizes those that were in flight when earlier processes
-/// crashed. Only the thread of the source uses it.
+/// Records in a file which messages are in flight, and recognizes messages that were in flight when earlier processes
+/// crashed. Used only by the source's thread.
 final class DeliveryTracker {
     private let limit: MQTTDeliveryLimit
     private let file: DeliveryFile
@@ -11,7 +11,7 @@ final class DeliveryTracker {
     private var record: DeliveryRecord
     /// The fingerprints of the batch that is being filled.
     private var fingerprints: [MessageFingerprint] = []
-    /// How many messages that are not suspects may still arrive on this connection before the suspects are cleared.
+    /// How many messages other than suspects may still arrive on this connection before the suspects are cleared.
     private var messagesUntilCleared: Int
 
     /// - Throws: ``DeliveryFileError``.
@@ -20,19 +20,20 @@ final class DeliveryTracker {
         self.log = log
         self.receiveMaximum = receiveMaximum
         file = try DeliveryFile(path: limit.file)
-        // The file may come from a configuration with longer batches, so this limit suffices for any configuration.
+        // The file may have been written with a configuration that has longer batches, so this limit is large enough
+        // for every configuration.
         record = try file.read(limit: DeliveryRecord.inFlightOffset + 16 * 65_535).afterCrash
         messagesUntilCleared = receiveMaximum + record.suspects.count
         try file.write(record)
     }
 
-    /// Whether messages must be handled one by one, because one of them may have crashed a process.
+    /// Whether messages must be handled one at a time, because one of them may have crashed a process.
     var isIsolating: Bool { messagesUntilCleared > 0 && !record.suspects.isEmpty }
 
     /// Handles a new connection.
     ///
-    /// - Parameter isSessionKept: Whether the broker kept the session. If so, it first sends the messages that were not
-    ///   acknowledged.
+    /// - Parameter isSessionKept: Whether the broker kept the session. If it did, it first sends the messages that were
+    ///   not acknowledged.
     func connected(isSessionKept: Bool) {
         fingerprints = []
         messagesUntilCleared = receiveMaximum + record.suspects.count
@@ -41,8 +42,8 @@ final class DeliveryTracker {
 
     /// Adds a message to the batch that is being filled.
     ///
-    /// - Parameter topic: The topic of the message, which the text of a rejection states.
-    /// - Returns: A rejection, if the message has used up its deliveries.
+    /// - Parameter topic: The message's topic, which is included in the text of a rejection.
+    /// - Returns: A rejection if the message has used up its deliveries, otherwise `nil`.
     func received(_ fingerprint: MessageFingerprint, on topic: UnsafeRawBufferPointer) -> Outcome.Rejection? {
         fingerprints.append(fingerprint)
         guard !record.suspects.isEmpty else { return nil }
@@ -69,7 +70,7 @@ final class DeliveryTracker {
 
     /// Ends the batch.
     ///
-    /// - Parameter isSettled: Whether its messages are settled and so are not redelivered.
+    /// - Parameter isSettled: Whether the batch's messages are settled and therefore not redelivered.
     func end(isSettled: Bool) {
         guard !record.inFlight.isEmpty else { return }
         save(isWhole: record.end(isSettled: isSettled))
@@ -81,7 +82,7 @@ final class DeliveryTracker {
         save(isWhole: true)
     }
 
-    /// - Parameter isWhole: Whether to write the suspects as well as the messages in flight.
+    /// - Parameter isWhole: Whether to write the suspects in addition to the messages in flight.
     private func save(isWhole: Bool) {
         do throws(DeliveryFileError) {
             if isWhole { try file.write(record) } else { try file.writeInFlight(record) }
@@ -91,21 +92,24 @@ final class DeliveryTracker {
     }
 }
 
-/// A limit on the deliveries of a message whose handling makes the process crash.
+/// Limits how often a message is delivered if handling it crashes the process.
 ///
-/// Use a limit if the process is restarted after a crash. Without one, the broker redelivers the message after each
+/// Use a limit if the process is restarted after a crash. Without a limit, the broker redelivers the message after each
 /// restart, so a single message can keep the program from working.
 ///
-/// A file lists the messages in flight. If it lists messages when a process starts, the process handles messages one by
-/// one, which clears those that were only in the same batch. A message that was listed ``deliveries`` times is
-/// `rejected(deliveryLimit)`. It becomes a dead letter and is acknowledged. Only QoS 1 messages count, because the
-/// broker redelivers them under the same packet identifier (MQTT 5.0, 4.4).
+/// The messages in flight are listed in a file. If the file lists messages when a process starts, the process handles
+/// messages one at a time, which clears those that only happened to be in the same batch. A message that was listed
+/// ``deliveries`` times is `rejected(deliveryLimit)`. It becomes a dead letter and is acknowledged.
+///
+/// Only QoS 1 messages are counted, because the broker redelivers them with the same packet identifier (MQTT 5.0, 4.4).
 public struct MQTTDeliveryLimit: Sendable, Hashable {
-    /// The path of the file. The adapter creates the file with access for its owner only, and locks it while the source
-    /// runs. Each further connection of the source has its own file, whose name ends with `.` and the name of the
-    /// connection. If the file cannot be opened or written, the adapter logs a warning and counts nothing.
+    /// The path of the file. The adapter creates the file so that only its owner has access, and locks it while the
+    /// source runs. If the file cannot be opened or written, a warning is logged and deliveries are not counted.
+    ///
+    /// Each additional connection of the source uses a separate file, with `.` and the connection's name appended to
+    /// the path.
     public var file: String
-    /// The maximum number of deliveries of a message. The valid range is 1 to 1,000. The default is 5.
+    /// The maximum number of times to deliver a message. Must be between 1 and 1,000; the default is 5.
     public var deliveries: Int
 
     /// Creates a limit.
@@ -122,16 +126,16 @@ public struct MQTTDeliveryLimit: Sendable, Hashable {
     }
 }
 
-/// The file of a ``DeliveryRecord``. What it writes survives the process, but is not synced to the disk. If a power
-/// failure loses the entry of a message, that message gets one more delivery.
+/// The file that stores a ``DeliveryRecord``. Written data survives the process, but is not synced to disk. If a power
+/// failure loses a message's entry, the message is delivered one more time.
 final class DeliveryFile {
     private let descriptor: Int32
 
-    /// Opens or creates the file with access for its owner only, and locks it against other processes.
+    /// Opens or creates the file so that only its owner has access, and locks it against other processes.
     ///
     /// - Throws: ``DeliveryFileError``.
     init(path: String) throws(DeliveryFileError) {
-        // If the path is that of a FIFO by mistake, a blocking open would wait.
+        // If the path is a FIFO by mistake, a blocking open would wait.
         let opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0o600)
         guard opened >= 0 else { throw .last }
         var status = stat()
@@ -143,8 +147,8 @@ final class DeliveryFile {
             close(opened)
             throw DeliveryFileError(reason: "another process or source uses it")
         }
-        // This is the last statement, because a throw after it would run the deinitializer and close the descriptor
-        // twice.
+        // This must be the last statement. If anything after it threw an error, the deinitializer would run and close
+        // the descriptor a second time.
         descriptor = opened
     }
 
@@ -154,7 +158,7 @@ final class DeliveryFile {
         close(descriptor)
     }
 
-    /// Returns the record in the file. If the file is new or has other content, the record is empty.
+    /// Returns the record in the file. If the file is new or contains something else, the record is empty.
     func read(limit: Int) throws(DeliveryFileError) -> DeliveryRecord {
         var bytes = [UInt8](repeating: 0, count: limit)
         let count = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, 0) }
@@ -162,14 +166,14 @@ final class DeliveryFile {
         return DeliveryRecord(Array(bytes.prefix(count))) ?? DeliveryRecord()
     }
 
-    /// Writes the whole record. The messages are written before their count, so the count never covers a message that
+    /// Writes the whole record. The messages are written before their count, so the count never includes a message that
     /// is missing.
     func write(_ record: DeliveryRecord) throws(DeliveryFileError) {
         try write(record.tail, at: DeliveryRecord.inFlightOffset)
         try write(record.head, at: 0)
     }
 
-    /// Writes only the messages in flight, and then their count.
+    /// Writes only the messages in flight, followed by their count.
     func writeInFlight(_ record: DeliveryRecord) throws(DeliveryFileError) {
         try write(record.tail, at: DeliveryRecord.inFlightOffset)
         var count: [UInt8] = []

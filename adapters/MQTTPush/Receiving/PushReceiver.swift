@@ -2,12 +2,12 @@ import AdapterSupport
 package import SignalboxCore
 package import SignalboxRoutes
 
-/// Fills batches with the messages of successive connections. Only one thread may use a receiver.
+/// Fills batches with messages from successive connections. Only one thread may use a receiver.
 final class PushReceiver {
     private(set) var generation: UInt32 = 0
-    /// The number of messages since the last call of ``logDropped(to:)`` whose topics match no filter.
+    /// The number of messages since the last call to ``logDropped(to:)`` whose topics match no filter.
     private var unexpected = 0
-    /// The number of retained messages that were dropped since the last call of ``logDropped(to:)``.
+    /// The number of retained messages that were dropped since the last call to ``logDropped(to:)``.
     private var ignored = 0
 
     private var batch: ArrivalBatch
@@ -16,7 +16,7 @@ final class PushReceiver {
     private var receivedAt = WallTime(seconds: 0)
     private var configuration: MQTTPushConfiguration
     private var former: [MQTTTopic] = []
-    /// Whether a session loss is still to be announced.
+    /// Whether a session loss still has to be announced.
     var isSessionLossPending = false
     private var announcesSessionLoss = false
 
@@ -24,8 +24,8 @@ final class PushReceiver {
     private let deliveries: DeliveryTracker?
 
     /// - Parameters:
-    ///   - sender: The sender that plugins get with each arrival, if there is one.
-    ///   - deliveries: The tracker that recognizes messages that crashed an earlier process, if deliveries are counted.
+    ///   - sender: The sender to pass to plugins with each arrival, if there is one.
+    ///   - deliveries: Recognizes messages that crashed an earlier process. `nil` if deliveries are not counted.
     init(configuration: MQTTPushConfiguration, sender: PushSender? = nil, deliveries: DeliveryTracker? = nil) {
         self.sender = sender
         self.deliveries = deliveries
@@ -35,11 +35,11 @@ final class PushReceiver {
     }
 
     var count: Int { batch.count }
-    /// The size of the messages, plus the approximate size of the facts that this batch created.
+    /// The size of the messages, plus the approximate size of the facts created for this batch.
     var byteCount: Int { batch.byteCount + propertyBytes + routes.createdBytes }
 
-    /// Returns the messages that were read since the last call. Their tokens contain the ``generation`` that was
-    /// current before this call.
+    /// Returns the messages that were read since the last call. Their tokens contain the value that ``generation`` had
+    /// before this call.
     func takeBatch() -> [Arrival] {
         generation &+= 1
         propertyBytes = 0
@@ -54,7 +54,7 @@ final class PushReceiver {
         (unexpected, ignored) = (0, 0)
     }
 
-    /// Sets the topics to expect. The first topic that matches a message decides how the message is read.
+    /// Sets the topics to expect. If several topics match a message, the first one determines how the message is read.
     func use(_ snapshot: SubscriptionManager.Snapshot) {
         guard snapshot.topics != configuration.topics || snapshot.former != former else { return }
         configuration.topics = snapshot.topics
@@ -62,13 +62,13 @@ final class PushReceiver {
         routes = RouteCache(configuration: configuration, former: former)
     }
 
-    /// Appends a message to the batch, in the form that its topic specifies.
+    /// Appends a message to the batch, as specified by its topic.
     func received(_ message: BrokerMessage) {
         if batch.count == 0 { receivedAt = .now() }
         let route = routes.route(topic: message.topic, retained: message.isRetained, qos: message.qos)
         guard !route.isIgnored else {
             ignored += 1
-            // Without this, the routes of dropped messages could fill a batch that has no message to submit.
+            // Without this, the routes of dropped messages could fill a batch that contains no messages to submit.
             if batch.count == 0 { routes.resetCreatedBytes() }
             return
         }
@@ -178,8 +178,8 @@ final class PushReceiver {
 }
 
 extension MQTTPushConfiguration {
-    /// Returns the arrival that a message without properties would become. This method does not connect, so tools can
-    /// use it to explain a configuration.
+    /// Returns the arrival that a message without properties would become. No connection is made, so tools can use this
+    /// method to explain a configuration.
     ///
     /// - Parameters:
     ///   - topic: The topic of the message. If no pattern matches it, the arrival is a rejection.

@@ -2,7 +2,7 @@ import AdapterSupport
 import SignalboxCore
 import SignalboxRoutes
 
-/// The properties that all messages of one topic with the same retain flag and QoS share.
+/// Holds what all messages with the same topic, retain flag and QoS have in common.
 final class PushRoute {
     let topic: [UInt8]
     let retained: Bool
@@ -12,12 +12,12 @@ final class PushRoute {
     let payload: PayloadKind
     /// How to read the messages, or the rejection if messages on this topic cannot be read.
     let envelope: Result<Envelope, Outcome.Rejection>
-    /// Whether the filter of a configured topic or the pattern of a former one matches.
+    /// Whether the topic matches the filter of a configured topic or the pattern of a former one.
     let isExpected: Bool
-    /// Whether the message is dropped because it is retained.
+    /// Whether the messages are dropped because they are retained.
     let isIgnored: Bool
 
-    /// - Parameter former: The topics that were removed. They apply only if no current topic has a matching filter.
+    /// - Parameter former: The topics that were removed. They are used only if no current topic has a matching filter.
     init(
         topic: [UInt8],
         retained: Bool,
@@ -58,7 +58,7 @@ final class PushRoute {
         return nil
     }
 
-    /// The approximate memory use in bytes. The topic is stored as bytes, as text, and again in captures.
+    /// The approximate memory use in bytes. The topic is stored as bytes, as text, and again in the captures.
     var memoryEstimate: Int { 512 + 4 * topic.count }
 
     func isFor(_ topic: UnsafeRawBufferPointer, retained: Bool, qos: Int32) -> Bool {
@@ -93,13 +93,14 @@ final class PushRoute {
     }
 }
 
-/// Caches routes by the bytes of their topics, so that a message on a known topic needs neither a `String` nor a match.
+/// Caches routes by the bytes of their topics. A message on a known topic requires neither creating a `String` nor
+/// matching patterns.
 ///
-/// The cache is bounded. When it has `bound` routes, the next new route clears it. Of the topics longer than
-/// ``longestTopic``, it keeps only the last one. The hash has a random seed in each process, so publishers cannot
+/// The cache is bounded. When it holds `bound` routes, adding a new one clears it first. Of the topics longer than
+/// ``longestTopic``, only the last one is kept. The hash uses a random seed in each process, so publishers cannot
 /// choose topics that collide.
 struct RouteCache {
-    /// The maximum length in bytes of a topic that is cached together with others.
+    /// The maximum length, in bytes, of a topic that is cached together with others.
     static let longestTopic = 1_024
 
     private let configuration: MQTTPushConfiguration
@@ -109,7 +110,7 @@ struct RouteCache {
     private var slots: [PushRoute?]
     private var last: PushRoute?
     private(set) var count = 0
-    /// The approximate memory use of the routes created since ``resetCreatedBytes()``. Their messages keep these routes
+    /// The approximate memory used by routes created since ``resetCreatedBytes()``. Their messages keep these routes
     /// alive.
     private(set) var createdBytes = 0
 

@@ -2,16 +2,16 @@ import AdapterSupport
 import SignalboxCore
 import SignalboxRoutes
 
-/// The receiving side of a push source on one connection. Only the thread of that connection uses it.
+/// Receives a push source's messages on one connection. Used only by that connection's thread.
 ///
-/// The role flushes all acknowledgements before it reads the next batch, so a flush never acknowledges messages that
-/// are not settled.
+/// All acknowledgements are flushed before the next batch is read, so a flush never acknowledges messages that are not
+/// settled.
 final class ReceivingRole: BrokerRole {
     private let loop: ReceiveLoop
     private let configuration: MQTTPushConfiguration
     private let receiver: PushReceiver
     private let expectsSession: Bool
-    /// Whether acknowledgements were written on this connection.
+    /// Whether any acknowledgements were written on this connection.
     private var hasAcknowledged = false
     /// The SUBSCRIBEs that the broker has not answered yet.
     private var requests = SubscriptionRequests()
@@ -19,12 +19,12 @@ final class ReceivingRole: BrokerRole {
     /// The filters of pending UNSUBSCRIBEs, by packet identifier.
     private var pendingUnsubscribes: [Int32: String] = [:]
     private var unsubscribedFilters: [String] = []
-    /// When the oldest unanswered SUBSCRIBE or UNSUBSCRIBE was first noticed.
+    /// Since when at least one SUBSCRIBE or UNSUBSCRIBE has been unanswered.
     private var unacknowledgedSince: ContinuousClock.Instant?
     /// The revision of the subscriptions that was last applied at the broker.
     private var topicsRevision = 0
-    /// Whether the last batch may have left messages unread. The socket cannot show this, because messages that OpenSSL
-    /// has already decrypted do not make it readable.
+    /// Whether there may be unread messages after the last batch. The socket cannot show this, because it does not
+    /// become readable for messages that OpenSSL has already decrypted.
     private var mayHaveMore = false
     private var sizing: BatchSizing
     private var keepaliveTimer: KeepaliveTimer
@@ -47,8 +47,8 @@ final class ReceivingRole: BrokerRole {
         receiver.received(message)
     }
 
-    /// Keeps the answers for ``handleAnswers(_:)``. Answers to no request are dropped, so the number of kept answers is
-    /// bounded.
+    /// Keeps answers for ``handleAnswers(_:)``. Answers that do not belong to a request are dropped, so the number of
+    /// kept answers is bounded.
     func answered(_ event: BrokerEvent) {
         switch event {
         case .subscribed(let packet, let codes):
@@ -83,7 +83,7 @@ final class ReceivingRole: BrokerRole {
         if let reason = connection.open() ?? updateTopics(connection) { return reason }
         // The library drops a connection if a ping seems unanswered, but the answer may be queued behind unread
         // messages. The library is therefore called only when there was nothing to read. While data arrives, the broker
-        // is alive, and the pings that are sent past the library satisfy the keep-alive of the broker.
+        // is alive, and the pings that bypass the library satisfy the broker's keep-alive.
         guard isReady else { return connection.keepAlive() }
         guard connection.isOpen, keepaliveTimer.isDue(at: .now), !connection.client.ping() else { return nil }
         return .lost("a ping could not be sent")
@@ -101,20 +101,20 @@ final class ReceivingRole: BrokerRole {
 
     func ended(_ reason: BrokerDisconnectReason) -> Bool {
         loop.subscriptions.disconnected(loop.bridge.wake)
-        // When messages were abandoned, the messages that were handled in the meantime must not shorten the pauses.
+        // If messages were abandoned, other messages that were handled in the meantime must not shorten the pauses.
         return hasAcknowledged && !reason.isAbandonment
     }
 
-    /// Reads until the batch is full or the socket is empty, and then waits until the batch is settled.
+    /// Reads until the batch is full or the socket is empty, then waits until the batch is settled.
     ///
-    /// If the connection breaks during this, the messages that were read are still submitted, because the broker may
-    /// not redeliver them.
+    /// If the connection breaks in the meantime, the messages that were read are still submitted, because the broker
+    /// may not redeliver them.
     private func readBatch(_ connection: BrokerConnection) -> BrokerDisconnectReason? {
         let generation = receiver.generation
         var reason: BrokerDisconnectReason?
         let target = loop.deliveries?.isIsolating ?? false ? 1 : sizing.target
         mayHaveMore = true
-        // Dropped messages do not fill the batch, so this bound keeps a flood of them from occupying the thread.
+        // Dropped messages do not fill the batch. This bound keeps a flood of them from occupying the thread.
         for _ in 0..<configuration.batchMessages {
             guard receiver.count < target, receiver.byteCount < configuration.batchBytes else { break }
             let result = connection.read()
@@ -130,11 +130,11 @@ final class ReceivingRole: BrokerRole {
 }
 
 extension ReceivingRole {
-    /// Submits a batch and waits until each of its messages either may be acknowledged or is abandoned. If all may be
+    /// Submits a batch and waits until each message is either abandoned or may be acknowledged. If all messages may be
     /// acknowledged, this method sends the acknowledgements.
     ///
-    /// Acknowledgements cannot be sent individually, so a single message that is abandoned or was never submitted makes
-    /// the broker redeliver the whole batch.
+    /// Acknowledgements cannot be sent individually. If a single message is abandoned or was never submitted, the
+    /// broker therefore redelivers the whole batch.
     ///
     /// - Returns: How the connection ended, or `nil` if it continues.
     private func deliver(
@@ -156,8 +156,8 @@ extension ReceivingRole {
         loop.deliveries?.end(isSettled: taken == batch.count && abandoned == 0)
         if taken < batch.count { loop.log.leftUnacknowledged(batch.count - taken + abandoned) }
         if taken < batch.count || abandoned > 0 {
-            // The queued acknowledgements of this batch are never written, but those of earlier batches must reach the
-            // broker.
+            // The queued acknowledgements for this batch are never written, but those for earlier batches must reach
+            // the broker.
             if keepaliveTimer.isConnected { client.disconnectPastQueue() }
             LingeringClose(client.socket)?.wait(limit: configuration.lingerTimeout)
             return taken < batch.count || connection.bridge.isStopping ? .stopped : .abandoned(abandoned)
@@ -201,7 +201,7 @@ extension ReceivingRole {
 }
 
 extension ReceivingRole {
-    /// Applies added and removed topics at the broker, between two batches. Other subscriptions are not touched.
+    /// Applies added and removed topics at the broker, between two batches. Other subscriptions are left untouched.
     private func updateTopics(_ connection: BrokerConnection) -> BrokerDisconnectReason? {
         guard connection.isOpen, loop.subscriptions.revision != topicsRevision else { return nil }
         let snapshot = loop.subscriptions.snapshot(clearingAdded: true)
@@ -209,7 +209,7 @@ extension ReceivingRole {
         return apply(snapshot, subscribing: added, connection)
     }
 
-    /// Sends SUBSCRIBEs for the topics, and an UNSUBSCRIBE for each removed filter that has no pending UNSUBSCRIBE.
+    /// Sends SUBSCRIBEs for the topics, and an UNSUBSCRIBE for each removed filter unless one is already pending.
     private func apply(
         _ snapshot: SubscriptionManager.Snapshot,
         subscribing topics: [MQTTTopic],
@@ -221,7 +221,7 @@ extension ReceivingRole {
             let (code, packet) = connection.client.subscribe(group)
             if let reason = connection.handleEvents(after: code) { return reason }
             requests.sent(group, packet: packet)
-            // The answer to an earlier UNSUBSCRIBE does not apply to a filter that is subscribed again.
+            // If a filter is subscribed again, the answer to an earlier UNSUBSCRIBE no longer applies to it.
             pendingUnsubscribes = pendingUnsubscribes.filter { !group.filters.contains($0.value) }
         }
         for filter in snapshot.filtersToUnsubscribe where !pendingUnsubscribes.values.contains(filter) {
@@ -242,8 +242,8 @@ extension ReceivingRole {
         return nil
     }
 
-    /// - Returns: `allSubscriptionsRefused` if the broker granted no filter and the configuration requires that it
-    ///   grants one.
+    /// - Returns: `allSubscriptionsRefused` if the broker granted no filter although the configuration requires at
+    ///   least one.
     private func handle(
         _ acknowledgement: SubscriptionRequests.Acknowledgement,
         _ connection: BrokerConnection
@@ -263,7 +263,7 @@ extension ReceivingRole {
         return nil
     }
 
-    /// Returns the first ten refusals as text, because there may be a thousand.
+    /// Returns the first ten refusals as text, because there may be a thousand of them.
     private static func summary(_ refused: [String]) -> String {
         guard !refused.isEmpty else { return "its SUBACK covers no filter" }
         let more = refused.count > 10 ? ", and \(refused.count - 10) more" : ""
@@ -271,20 +271,20 @@ extension ReceivingRole {
     }
 }
 
-/// Determines when a ping past the queue of the library is due, which is twice per keep-alive interval.
+/// Determines when to send a ping that bypasses the library's queue. Such a ping is due twice per keep-alive interval.
 struct KeepaliveTimer {
     /// Whether the connection was intact at the last check.
     var isConnected = true
     private let interval: Duration
     private var next: ContinuousClock.Instant
 
-    /// - Parameter keepalive: The keep-alive interval, or zero for a ping only once a day.
+    /// - Parameter keepalive: The keep-alive interval, or zero to send a ping only once a day.
     init(keepalive: Duration, from start: ContinuousClock.Instant) {
         interval = keepalive == .zero ? .seconds(86_400) : keepalive / 2
         next = start + interval
     }
 
-    /// Returns the maximum wait. Without a connection no ping is due, so the thread only waits for a wake-up.
+    /// Returns the maximum wait. Without a connection, no ping is due, so the thread only waits for a wake-up.
     func maximumWait(at now: ContinuousClock.Instant) -> Duration {
         isConnected ? max(.zero, next - now) : .seconds(60)
     }

@@ -2,24 +2,24 @@ import AdapterSupport
 import SignalboxRoutes
 import Synchronization
 
-/// The topics of one connection. They can be changed from any thread, and the thread of the connection applies the
+/// Manages the topics of one connection. Topics can be changed from any thread; the connection's thread applies the
 /// changes at the broker.
 final class SubscriptionManager: Sendable {
     typealias Answer = Result<MQTTTopicState, MQTTPushError>
     typealias Waiter = CheckedContinuation<Answer, Never>
 
-    /// The maximum number of topics, and of removals pending at the broker.
+    /// The maximum number of topics, and also of removals that are pending at the broker.
     static let bound = 1_000
 
-    /// The topics, and the changes that the thread of the connection must apply.
+    /// The topics, and the changes that the connection's thread must apply.
     struct Snapshot {
         /// The current topics.
         var topics: [MQTTTopic]
         /// The filters to unsubscribe.
         var filtersToUnsubscribe: [String] = []
         /// The removed topics. The broker still delivers the messages that it holds for them (MQTT 5.0, 3.10.4), even
-        /// after UNSUBACK and on the next connection of the session. There are at most ``bound`` of these topics, and
-        /// the oldest are dropped.
+        /// after UNSUBACK and on the session's next connection. At most ``bound`` topics are kept here; the oldest are
+        /// dropped.
         fileprivate(set) var former: [MQTTTopic] = []
         /// The filters added since this set was last cleared. They are subscribed even if the broker may already have
         /// them.
@@ -85,19 +85,18 @@ final class SubscriptionManager: Sendable {
         }
     }
 
-    /// Changes the topics and, if there is a connection, waits for the broker's answer.
+    /// Changes the topics. If there is a connection, this method waits for the broker's answer.
     private func change(
         _ filter: String,
         isAdded: Bool,
         _ body: @Sendable (inout Snapshot) throws(MQTTPushError) -> Void
     ) async throws(MQTTPushError) -> MQTTTopicState {
         let answer = await withCheckedContinuation { (waiter: Waiter) in
-            // This is a single critical section, because otherwise the answer could arrive before the waiter is stored.
+            // This must be a single critical section. Otherwise, the answer could arrive before the waiter is stored.
             let (early, wake, superseded) = state.withLock { state -> (Answer?, WakeSignal?, [Waiter]) in
                 do throws(MQTTPushError) { try body(&state.current) } catch { return (.failure(error), nil, []) }
                 state.current.revision += 1
-                // A filter that is added again may never be unsubscribed, so the callers that wait for that resume
-                // here.
+                // If a filter is added again, it may never be unsubscribed. Callers waiting for that are resumed here.
                 let superseded = isAdded ? state.removing.removeValue(forKey: filter) ?? [] : []
                 guard let wake = state.wake else { return (.success(.pending), nil, superseded) }
                 if isAdded {
@@ -120,12 +119,13 @@ final class SubscriptionManager: Sendable {
 
     /// Handles a new connection.
     ///
-    /// - Parameter wake: The signal that wakes the thread of the run. It also identifies the run.
+    /// - Parameter wake: The signal that wakes the run's thread. It also identifies the run.
     func connected(_ wake: WakeSignal) {
         state.withLock { $0.wake = wake }
     }
 
-    /// Handles a new session. In it, the broker has no messages for former topics and no subscriptions to remove.
+    /// Handles a new session. For a new session, the broker has no messages for former topics and no subscriptions to
+    /// remove.
     func newSessionStarted() {
         state.withLock { state in
             state.current.former = []
@@ -135,7 +135,8 @@ final class SubscriptionManager: Sendable {
 
     /// Returns the current topics and pending changes.
     ///
-    /// - Parameter clearsAdded: Whether to clear ``Snapshot/added``. Set it if the caller subscribes to these filters.
+    /// - Parameter clearsAdded: Whether to clear ``Snapshot/added``. Set this if you are about to subscribe to these
+    ///   filters.
     func snapshot(clearingAdded clearsAdded: Bool) -> Snapshot {
         state.withLock { state in
             defer { if clearsAdded { state.current.added = [] } }
@@ -143,8 +144,8 @@ final class SubscriptionManager: Sendable {
         }
     }
 
-    /// Handles the broker's answer to SUBSCRIBE. If the broker refused a filter and a caller waits for it, the filter
-    /// is removed, unless it is the last one.
+    /// Handles the broker's answer to SUBSCRIBE. If the broker refused a filter that a caller is waiting for, the
+    /// filter is removed, unless it is the last one.
     func subscribed(_ filters: [String], refused: [String: MQTTPushError]) {
         let answers = state.withLock { state in
             filters.flatMap { filter -> [(Waiter, Answer)] in
@@ -168,7 +169,7 @@ final class SubscriptionManager: Sendable {
             state.current.filtersToUnsubscribe.removeAll { filters.contains($0) }
             return filters.flatMap { filter -> [Waiter] in
                 let removing = state.removing.removeValue(forKey: filter) ?? []
-                // A filter that was added again in the meantime gets its own answer.
+                // A filter that was added again in the meantime is answered separately.
                 if state.current.topics.contains(where: { $0.pattern.filter.text == filter }) { return removing }
                 return removing + (state.adding.removeValue(forKey: filter) ?? [])
             }
@@ -178,7 +179,7 @@ final class SubscriptionManager: Sendable {
 
     /// Handles the end of the connection. Pending changes are applied on the next connection.
     ///
-    /// - Parameter wake: The wake signal of the run whose connection ended. Connections of other runs are not affected.
+    /// - Parameter wake: The wake signal of the run whose connection ended. Other runs' connections are not affected.
     func disconnected(_ wake: WakeSignal) {
         let waiters = state.withLock { state -> [Waiter] in
             guard state.wake === wake else { return [] }
@@ -193,9 +194,9 @@ final class SubscriptionManager: Sendable {
     }
 }
 
-/// The SUBSCRIBEs of one connection that are waiting for the broker's answers.
+/// The SUBSCRIBEs on one connection that are waiting for the broker's answers.
 struct SubscriptionRequests {
-    /// The broker's answers for all filters that were requested since the previous acknowledgement.
+    /// The broker's answers for all filters requested since the previous acknowledgement.
     struct Acknowledgement {
         var requested: [String] = []
         var granted = 0
@@ -212,10 +213,10 @@ struct SubscriptionRequests {
 
     var isEmpty: Bool { waiting.isEmpty }
 
-    /// Records the broker's answer to one packet. The answer may have any number of codes, and answers to unknown
-    /// packets are ignored.
+    /// Records the broker's answer to one packet. The answer may have any number of codes. Answers to unknown packets
+    /// are ignored.
     ///
-    /// - Returns: The answers for all filters if every packet is answered, otherwise `nil`.
+    /// - Returns: The answers for all filters if every packet has been answered, otherwise `nil`.
     mutating func acknowledged(_ packet: Int32, _ codes: [ReasonCode]) -> Acknowledgement? {
         guard let group = waiting.removeValue(forKey: packet) else { return nil }
         acknowledgement.requested += group.filters
@@ -235,13 +236,13 @@ struct SubscriptionRequests {
     }
 }
 
-/// The topics of one SUBSCRIBE. They have the same quality of service and the same treatment of retained messages.
+/// The topics in one SUBSCRIBE. They have the same quality of service and treat retained messages in the same way.
 struct SubscriptionGroup: Equatable {
     let qos: MQTTQoS
     let retained: MQTTRetained
     private(set) var filters: [String] = []
 
-    /// Returns the topics in at most four groups, each of which keeps their order.
+    /// Returns the topics in at most four groups. The order of topics is preserved within each group.
     static func groups(of topics: [MQTTTopic]) -> [SubscriptionGroup] {
         var groups: [SubscriptionGroup] = []
         for topic in topics {
