@@ -1,7 +1,7 @@
 public import SignalboxCore
 import Synchronization
 
-/// An in-memory source for an application's tests. A test sends messages to it and checks their outcomes:
+/// An in-memory source for testing an application. Use it to send messages and check their outcomes:
 ///
 /// ```swift
 /// let page = InMemoryAdapter(source: "page")
@@ -13,15 +13,15 @@ import Synchronization
 /// ```
 ///
 /// The adapter follows the adapter contract. It submits messages in order, waits for room when the supervisor's window
-/// is full, and waits for every outcome on a graceful stop. After a run has ended, the adapter can run again. It is
-/// safe to use from any thread.
+/// is full, and waits for all outcomes on a graceful stop. When a run has ended, the adapter can run again.
 ///
-/// The queue holds at most ``queueLimit`` messages. When it is full, the next `send` waits for room.
+/// The queue holds at most ``queueLimit`` messages. When it is full, the next `send` waits for room. Safe to use from
+/// any thread.
 public final class InMemoryAdapter: Adapter {
-    /// The maximum number of messages in ``acknowledged``.
+    /// The maximum number of messages that ``acknowledged`` keeps.
     static let recordLimit = 10_000
 
-    /// The source of the arrivals.
+    /// The source that the arrivals come from.
     public let source: SourceName
     /// The features that were passed to the initializer.
     public let features: AdapterFeatures
@@ -29,8 +29,8 @@ public final class InMemoryAdapter: Adapter {
     public let queueLimit: Int
     /// The maximum number of messages in one batch.
     public let batchLimit: Int
-    /// A sender that records the actions that plugins send with `context.sender`. Plugins have it only if ``features``
-    /// contain `pushes`.
+    /// Records the actions that plugins send with `context.sender`. Plugins have this sender only if ``features``
+    /// contains `pushes`.
     public let sender: RecordingSender
     private let origin: Origin
     private let ids = Atomic<Int>(0)
@@ -39,12 +39,14 @@ public final class InMemoryAdapter: Adapter {
     /// Creates an adapter.
     ///
     /// - Parameters:
-    ///   - source: The source of the arrivals.
-    ///   - features: The features of the adapter. The default is `replies` and `pushes`. With `pushes`, plugins have a
-    ///     sender. With `redelivers`, an abandoned message returns to its position in the queue and is redelivered, in
-    ///     the same run or, if that ends, in the next. With `stableIDs`, a supervisor recognises a message that is sent
-    ///     again with the same id. `replies` has no effect, because a test receives every outcome.
-    ///   - facts: The facts of the origin, which access rules and plugins read.
+    ///   - source: The source that the arrivals come from.
+    ///   - features: The adapter's features. The default is `replies` and `pushes`.
+    ///     - With `pushes`, plugins have a sender.
+    ///     - With `redelivers`, an abandoned message returns to its position in the queue. It is redelivered in the
+    ///       same run or, if that run ends first, in the next one.
+    ///     - With `stableIDs`, a supervisor recognises a message that is sent again with the same id.
+    ///     - `replies` has no effect, because a test receives every outcome.
+    ///   - facts: The facts about the origin, which access rules and plugins can read.
     ///   - queueLimit: The maximum number of queued messages, at least 1. The default is 1,000.
     ///   - batchLimit: The maximum number of messages in one batch, at least 1. The default is 100.
     public init(
@@ -66,8 +68,7 @@ public final class InMemoryAdapter: Adapter {
     /// The actions that plugins have sent with `context.sender`, in order.
     public var pushed: [SentAction] { sender.sent }
 
-    /// The acknowledged messages, in the order in which they were acknowledged. The adapter keeps only the latest
-    /// 10,000.
+    /// The acknowledged messages, in the order in which they were acknowledged. Only the latest 10,000 are kept.
     public var acknowledged: [InMemoryMessage] { queue.value.acknowledged }
 
     /// The number of queued messages.
@@ -75,11 +76,11 @@ public final class InMemoryAdapter: Adapter {
 
     /// Submits messages until the task is cancelled or the intake closes.
     ///
-    /// Cancelling the task stops the adapter gracefully: it submits nothing more, and returns when all messages that
-    /// the intake took are settled. The messages that are still in the queue have the outcome `abandoned(drain)`. If
-    /// the source redelivers, they stay queued for the next run.
+    /// Cancelling the task stops the adapter gracefully. It submits nothing more, and returns when all messages that
+    /// the intake took have been settled. Messages that are still in the queue have the outcome `abandoned(drain)`. If
+    /// the source redelivers, they stay in the queue for the next run.
     ///
-    /// - Throws: ``InMemoryAdapterError/alreadyRunning`` if a run is in progress.
+    /// - Throws: ``InMemoryAdapterError/alreadyRunning`` if a run is already in progress.
     public func run(into intake: any Intake) async throws {
         guard queue.change({ $0.begin() }) else { throw InMemoryAdapterError.alreadyRunning }
         let redelivers = features.contains(.redelivers)
@@ -94,7 +95,7 @@ public final class InMemoryAdapter: Adapter {
         for message in left { message.abandon(.drain) }
     }
 
-    /// Submits a batch, and waits for room when the intake takes only a part of it.
+    /// Submits a batch. If the intake takes only part of it, this method waits for room.
     ///
     /// - Returns: Whether the run continues.
     private func submit(_ batch: [Arrival], to intake: any Intake, _ sink: InMemorySink) async -> Bool {
@@ -136,15 +137,15 @@ extension InMemoryAdapter {
     ///
     /// - Parameters:
     ///   - action: The name by which the action is routed.
-    ///   - id: The id of the action. If it is `nil`, the adapter assigns one.
-    ///   - body: The body as JSON, `null` by default. The text may be invalid.
+    ///   - id: The action's id. If it is `nil`, the adapter assigns one.
+    ///   - body: The body as JSON. The default is `null`. The text may be invalid.
     public func send(_ action: ActionName, id: ActionID? = nil, body: String = "null") async -> Outcome {
         await post(action, id: id, body: body).outcome
     }
 
-    /// Sends an action whose body is this value encoded as JSON, and waits for its outcome.
+    /// Sends an action with a value as its body, encoded as JSON, and waits for its outcome.
     ///
-    /// - Throws: `BodyError` if the value has no JSON form.
+    /// - Throws: `BodyError` if the value cannot be encoded as JSON.
     public func send(
         _ action: ActionName,
         id: ActionID? = nil,
@@ -154,28 +155,29 @@ extension InMemoryAdapter {
         return await post(action, id: id, body: text).outcome
     }
 
-    /// Sends bytes unchanged and waits for their outcome. The bytes need not be a valid action.
+    /// Sends the bytes unchanged and waits for their outcome. They do not have to be a valid action.
     public func send(raw original: Bytes) async -> Outcome {
         await post(raw: original).outcome
     }
 
-    /// Queues an action and returns without waiting for its outcome. If the queue is full, the call waits for room. If
-    /// no run is in progress, the action waits for the next run.
+    /// Queues an action without waiting for its outcome. If the queue is full, the call waits for room. If no run is in
+    /// progress, the action waits for the next run.
     ///
-    /// Messages that one task posts are submitted in that order. If the task is cancelled before there is room, the
-    /// message is not sent and its outcome is `abandoned(stop)`.
+    /// Messages from the same task are submitted in the order in which they were posted. If the task is cancelled
+    /// before there is room, the message is not sent and its outcome is `abandoned(stop)`.
     public func post(_ action: ActionName, id: ActionID? = nil, body: String = "null") async -> InMemoryMessage {
         let id = id ?? assignedID()
         let original = Bytes(StandardEnvelope.text(action, id: id, body: body))
         return await post(InMemoryMessage(id: id, original: original))
     }
 
-    /// Queues bytes unchanged. Otherwise, this method behaves like ``post(_:id:body:)``.
+    /// Queues the bytes unchanged. In all other respects, this method behaves like ``post(_:id:body:)``.
     public func post(raw original: Bytes) async -> InMemoryMessage {
         await post(InMemoryMessage(id: nil, original: original))
     }
 
-    /// Returns an id that the adapter assigns. If the batch assigned it, a redelivered message would have another id.
+    /// Returns an id for a message without one. The adapter assigns it here rather than when it creates a batch, so
+    /// that a redelivered message keeps its id.
     private func assignedID() -> ActionID {
         ActionID(unchecked: Bytes("memory-\(ids.wrappingAdd(1, ordering: .relaxed).newValue)"))
     }
@@ -189,11 +191,11 @@ extension InMemoryAdapter {
     }
 }
 
-/// The default origin facts of an ``InMemoryAdapter`` and a ``PluginTester``.
+/// The default facts about the origin in an ``InMemoryAdapter`` and a ``PluginTester``.
 public struct InMemoryFacts: OriginFacts {
     /// The kind of these facts, which is `memory`.
     public static let kind = "memory"
-    /// A text of any content, which access rules can check.
+    /// Any text. Access rules can check it.
     public var label: String
 
     /// Creates facts with this label.
@@ -202,11 +204,11 @@ public struct InMemoryFacts: OriginFacts {
     }
 }
 
-/// The reason why an ``InMemoryAdapter`` did not start a run. Later versions may add codes.
+/// The reason why an ``InMemoryAdapter`` did not start a run. Later versions may add more codes.
 public struct InMemoryAdapterError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// A run is in progress, and an adapter has only one run at a time.
+    /// A run is already in progress. An adapter has only one run at a time.
     public static let alreadyRunning = InMemoryAdapterError(description: "alreadyRunning")
 
-    /// The name that is used in logs.
+    /// The name of the error, as used in logs.
     public let description: String
 }

@@ -1,6 +1,6 @@
 public import SignalboxCore
 
-/// A message that a test gave to an ``InMemoryAdapter``. It is safe to use from any thread.
+/// A message that a test has sent through an ``InMemoryAdapter``. Safe to use from any thread.
 public final class InMemoryMessage: Sendable {
     private struct State: Sendable {
         var outcome: Outcome?
@@ -8,7 +8,7 @@ public final class InMemoryMessage: Sendable {
         var deliveries = 0
     }
 
-    /// The id that the test gave or the adapter assigned. It is `nil` for raw bytes.
+    /// The id that the test chose or the adapter assigned, or `nil` for raw bytes.
     public let id: ActionID?
     /// The bytes that the adapter submits.
     public let original: Bytes
@@ -19,12 +19,12 @@ public final class InMemoryMessage: Sendable {
         self.original = original
     }
 
-    /// The first outcome of the message. Reading this property waits until there is an outcome, so a message that is
-    /// sent between runs has none before the next run.
+    /// The first outcome that the message receives. Reading this property waits until there is one. A message that is
+    /// sent between two runs has no outcome before the next run.
     ///
     /// The outcome is `abandoned(drain)` if the run ended before it took the message, and `abandoned(stop)` if the
-    /// waiting task is cancelled. If the adapter redelivers, an abandoned message may be handled later, which
-    /// ``isAcknowledged`` shows.
+    /// waiting task is cancelled. If the adapter redelivers, an abandoned message may be handled later, in which case
+    /// ``isAcknowledged`` becomes `true`.
     public var outcome: Outcome {
         get async {
             await state.until { $0.outcome != nil }
@@ -32,17 +32,18 @@ public final class InMemoryMessage: Sendable {
         }
     }
 
-    /// Whether Signalbox has custody of the message, because the message is settled and was not abandoned.
+    /// Whether Signalbox has taken custody of the message. This is the case once the message has been settled without
+    /// being abandoned.
     public var isAcknowledged: Bool { state.value.isAcknowledged }
 
-    /// The number of times that a supervisor settled the message. It is more than one if the message was abandoned and
-    /// redelivered.
+    /// How many times a supervisor has settled the message. If the message is abandoned and redelivered, this is more
+    /// than once.
     public var deliveries: Int { state.value.deliveries }
 
     /// Waits until the message is acknowledged. If the task is cancelled, this method returns early.
     ///
     /// - Parameters:
-    ///   - file: The file to report for this wait if the test run hangs. By default, it is the caller's file.
+    ///   - file: The file to report for this wait if the test run hangs. The default is the caller's file.
     ///   - line: The line to report with `file`.
     public func untilAcknowledged(file: StaticString = #fileID, line: UInt = #line) async {
         await state.until(file: file, line: line) { $0.isAcknowledged }
@@ -59,17 +60,17 @@ public final class InMemoryMessage: Sendable {
         }
     }
 
-    /// Sets the outcome of a message that no supervisor took, which ends its waits. If the message already has an
-    /// outcome, this method does nothing.
+    /// Sets the outcome of a message that no supervisor took, which ends all waits for it. If the message already has
+    /// an outcome, nothing happens.
     func abandon(_ abandonment: Outcome.Abandonment) {
         state.change { if $0.outcome == nil { $0.outcome = .abandoned(abandonment) } }
     }
 }
 
-/// The queued and the unsettled messages of an in-memory adapter. The queue uses no threads and never waits.
+/// Holds an in-memory adapter's queued and unsettled messages. The queue uses no threads and never waits.
 struct InMemoryQueue: Sendable {
     private struct Entry {
-        /// The position among all messages, which stays the same when the message is redelivered.
+        /// The message's position among all messages. It stays the same when the message is redelivered.
         let position: UInt64
         let message: InMemoryMessage
     }
@@ -102,7 +103,7 @@ struct InMemoryQueue: Sendable {
         return true
     }
 
-    /// Removes up to `count` of the oldest messages, each with a token unique to this delivery.
+    /// Removes up to `count` of the oldest messages, and gives each a token that is unique to this delivery.
     mutating func take(_ count: Int) -> [(token: UInt64, message: InMemoryMessage)] {
         let taken = waiting.prefix(count).map { entry in
             tokens += 1
@@ -124,8 +125,8 @@ struct InMemoryQueue: Sendable {
         unsettled[token]?.message
     }
 
-    /// Records an acknowledgeable message and returns it. If the record already holds `bound` messages, the oldest one
-    /// is dropped.
+    /// Records that a message may be acknowledged, and returns the message. If the record already holds `bound`
+    /// messages, the oldest one is dropped.
     mutating func acknowledge(_ token: UInt64, keeping bound: Int) -> InMemoryMessage? {
         guard let message = message(token) else { return nil }
         if acknowledged.count >= bound { acknowledged.removeFirst(acknowledged.count - bound + 1) }
@@ -141,7 +142,7 @@ struct InMemoryQueue: Sendable {
         }
     }
 
-    /// Ends a run. If the queued messages are redelivered, they stay in the queue, and otherwise they are removed.
+    /// Ends a run. Queued messages stay in the queue if they are redelivered. Otherwise, they are removed.
     ///
     /// - Returns: The messages that were queued.
     mutating func end(isRedelivered: Bool) -> [InMemoryMessage] {
@@ -151,7 +152,7 @@ struct InMemoryQueue: Sendable {
     }
 }
 
-/// Forwards the outcomes of one run to the in-memory adapter's messages.
+/// Forwards the outcomes from one run to the in-memory adapter's messages.
 final class InMemorySink: SettlementSink {
     private let queue: Watched<InMemoryQueue>
     private let redelivers: Bool
@@ -168,8 +169,8 @@ final class InMemorySink: SettlementSink {
     func settle(_ token: UInt64, _ outcome: Outcome) {
         var isRedelivered = false
         if case .abandoned = outcome { isRedelivered = redelivers }
-        // The message is settled before it is removed, so that every message that a run took has an outcome when the
-        // run has ended.
+        // The message is settled before it is removed. When a run has ended, every message that it took therefore has
+        // an outcome.
         queue.value.message(token)?.settle(outcome)
         queue.change { $0.settle(token, isRedelivered: isRedelivered) }
     }

@@ -1,10 +1,10 @@
-/// A clock that advances only when a test advances it. Any number of tasks may sleep on it, and it is safe to use from
-/// any thread.
+/// A clock that stands still until a test advances it. Any number of tasks can sleep on it. Safe to use from any
+/// thread.
 ///
 /// Pass it to a `Supervisor` in a test, so that timeouts, the drain limit and the ack deadline do not depend on the
 /// speed of the machine.
 public final class ManualClock: Clock {
-    /// A point in the clock's time.
+    /// A point in time on this clock.
     public struct Instant: InstantProtocol {
         /// The time since the clock's start.
         public var offset: Duration
@@ -18,17 +18,17 @@ public final class ManualClock: Clock {
         public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
         /// Returns the duration from this instant to `other`.
         public func duration(to other: Instant) -> Duration { other.offset - offset }
-        /// Returns whether the left instant is earlier.
+        /// Returns whether the left instant is earlier than the right one.
         public static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
     }
 
     private struct State: Sendable {
         var now = Instant()
         var sleepers: [UInt64: Instant] = [:]
-        /// The number of sleeps started, which also identifies the latest sleep.
+        /// How many sleeps have been started. This number also identifies the latest sleep.
         var begun: UInt64 = 0
 
-        /// Advances the clock and wakes the sleepers whose deadline has passed.
+        /// Advances the clock, and wakes the sleepers whose deadline has passed.
         ///
         /// - Returns: The number of sleepers that were woken.
         mutating func advance(by step: Duration) -> Int {
@@ -48,15 +48,14 @@ public final class ManualClock: Clock {
     /// The current instant.
     public var now: Instant { state.value.now }
 
-    /// The minimum resolution, which is zero because the clock wakes a sleeper exactly when it reaches or passes the
+    /// The clock's resolution. It is zero, because a sleeper is woken exactly when the clock reaches or passes its
     /// deadline.
     public var minimumResolution: Duration { .zero }
 
-    /// The number of tasks that are asleep.
+    /// The number of tasks that are currently asleep.
     public var sleepers: Int { state.value.sleepers.count }
 
-    /// Waits until the clock reaches the deadline. If the clock has already reached it, this method returns
-    /// immediately.
+    /// Waits until the clock reaches the deadline. If it already has, this method returns immediately.
     ///
     /// - Throws: `CancellationError` if the task is cancelled first.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
@@ -71,8 +70,8 @@ public final class ManualClock: Clock {
         }
     }
 
-    /// Advances the clock and wakes every sleeper whose deadline has passed. This method does not wait for the work
-    /// that the sleepers do next.
+    /// Advances the clock, and wakes every sleeper whose deadline has passed. This method does not wait for what the
+    /// sleepers do next.
     ///
     /// - Precondition: `step` is not negative.
     public func advance(by step: Duration) {
@@ -80,26 +79,28 @@ public final class ManualClock: Clock {
         state.change { _ = $0.advance(by: step) }
     }
 
-    /// Waits until `count` tasks sleep. If the task is cancelled, this method returns early.
+    /// Waits until `count` tasks are asleep. If the task is cancelled, this method returns early.
     ///
     /// - Parameters:
     ///   - count: The number of sleeping tasks to wait for.
-    ///   - file: The file to report for this wait if the test run hangs. By default, it is the caller's file.
+    ///   - file: The file to report for this wait if the test run hangs. The default is the caller's file.
     ///   - line: The line to report with `file`.
     public func untilAsleep(_ count: Int = 1, file: StaticString = #fileID, line: UInt = #line) async {
         await state.until(file: file, line: line) { $0.sleepers.count >= count }
     }
 
-    /// Advances the clock step by step. Each step waits for a sleeper, advances the clock, and then waits until as many
-    /// tasks sleep again as it woke. When the call returns, all work that was due is done.
+    /// Advances the clock step by step. When the call returns, all work that was due has been done.
     ///
-    /// Use this method for repeating timers, such as the timer of a supervisor. If a sleeper wakes and never sleeps
-    /// again, the call does not return. If the task is cancelled, the call returns early.
+    /// Each step waits for a sleeper, advances the clock, and then waits until as many tasks are asleep again as it
+    /// woke.
+    ///
+    /// Use this method for timers that repeat, such as a supervisor's timer. If a sleeper wakes and never sleeps again,
+    /// the call does not return. If the task is cancelled, the call returns early.
     ///
     /// - Parameters:
     ///   - count: The number of steps.
     ///   - step: The length of a step, which must be at least zero.
-    ///   - file: The file to report for this wait if the test run hangs. By default, it is the caller's file.
+    ///   - file: The file to report for this wait if the test run hangs. The default is the caller's file.
     ///   - line: The line to report with `file`.
     public func tick(
         _ count: Int = 1,
@@ -118,8 +119,8 @@ public final class ManualClock: Clock {
         }
     }
 
-    /// Advances the clock as ``tick(_:every:file:line:)`` does until `work` returns. Use it for work that ends only
-    /// when time passes, such as a call of a plugin that hangs.
+    /// Advances the clock until `work` returns, in the same way as ``tick(_:every:file:line:)``. Use this method for
+    /// work that only ends when time passes, such as a call to a plugin that hangs.
     public func tick<Result>(
         every step: Duration = .milliseconds(100),
         until work: () async throws -> Result

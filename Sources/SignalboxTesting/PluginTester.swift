@@ -10,35 +10,37 @@ public import SignalboxCore
 /// #expect(outcome == .handled(reply: nil))
 /// ```
 ///
-/// Each call uses a separate supervisor and the same plugin, so calls do not wait for each other.
+/// Every call uses a separate supervisor with the same plugin, so calls do not wait for each other.
 public struct PluginTester: Sendable {
-    /// The name under which the plugin is registered.
+    /// The action that the plugin is registered for.
     public var action: ActionName { registration.action }
-    /// A sender that records the actions that the plugin sends with `context.sender`, unless ``sender`` is replaced.
+    /// Records the actions that the plugin sends with `context.sender`, unless you replace ``sender``.
     public let recorder: RecordingSender
-    /// The source of the bodies. The default is `test`.
+    /// The source that the bodies come from. The default is `test`.
     public var source: SourceName = "test"
     /// The value of `context.origin.facts`.
     public var facts: any OriginFacts = InMemoryFacts()
-    /// The value of `context.sender`. The default is ``recorder``. Use `nil` for a source that accepts no pushes.
+    /// The value of `context.sender`. The default is ``recorder``. Use `nil` to test with a source that accepts no
+    /// pushes.
     public var sender: (any Sender)?
-    /// The encoding of the bodies. The default is JSON.
+    /// How the bodies are encoded. The default is JSON.
     public var payload = PayloadKind.json
     /// The timeout of a plugin call whose options set none. The default is 60 s, so that no test fails because the
     /// machine is busy.
     public var timeout: Duration = .seconds(60)
-    /// The clock that measures the timeout. If you test a plugin that hangs, use a ``ManualClock``, so that the test
-    /// does not wait: `await clock.tick { await tester.outcome(of: "{}") }`.
+    /// The clock that measures the timeout. To test a plugin that hangs, use a ``ManualClock``, so that the test does
+    /// not have to wait: `await clock.tick { await tester.outcome(of: "{}") }`.
     public var clock: any Clock<Duration> = ContinuousClock()
-    /// The logger of the supervisor and of the plugin's `context.logger`. By default, it discards its input.
+    /// The logger used by the supervisor and as the plugin's `context.logger`. By default, everything is discarded.
     public var logger = Logger(label: "signalbox.test") { _ in SwiftLogNoOpLogHandler() }
 
     private let registration: Registration
 
-    /// Creates a tester for a plugin or a closure as it would be registered, with its access rule and its options.
+    /// Creates a tester for a plugin or a closure. Write the registration as you would for a supervisor, with its
+    /// access rule and its options.
     ///
-    /// - Parameter registration: The plugin. Its rule must permit ``source`` and, if it asks for them, ``facts``. Use
-    ///   `AccessRule.anyOrigin` if access is not under test.
+    /// - Parameter registration: The plugin. Its rule must permit ``source`` and, if the rule checks them, ``facts``.
+    ///   Use `AccessRule.anyOrigin` if access is not under test.
     public init(_ registration: Registration) {
         self.registration = registration
         let recorder = RecordingSender()
@@ -49,10 +51,10 @@ public struct PluginTester: Sendable {
     /// The actions that the plugin has sent with `context.sender`, in order.
     public var sent: [SentAction] { recorder.sent }
 
-    /// Returns the outcome of an action with this body.
+    /// Sends an action with this body to the plugin, and returns the outcome.
     ///
     /// - Parameters:
-    ///   - body: The body as JSON, or in the format that ``payload`` sets. The text may be invalid.
+    ///   - body: The body as JSON, or in the format set by ``payload``. The text may be invalid.
     ///   - id: The value of `context.id`. If it is `nil`, an id is assigned.
     ///   - deadline: The latest time at which the plugin's call may start.
     public func outcome(
@@ -63,7 +65,7 @@ public struct PluginTester: Sendable {
         await outcome(of: Bytes(body), id: id, deadline: deadline)
     }
 
-    /// Returns the outcome of an action with this body, given as bytes.
+    /// Sends an action with these bytes as its body to the plugin, and returns the outcome.
     public func outcome(
         of body: Bytes,
         id: ActionID? = nil,
@@ -72,9 +74,9 @@ public struct PluginTester: Sendable {
         await outcomes(of: [body], id: id, deadline: deadline)[0]
     }
 
-    /// Returns the outcome of an action whose body is this value, encoded as JSON.
+    /// Sends an action to the plugin with a value as its body, encoded as JSON, and returns the outcome.
     ///
-    /// - Throws: `BodyError` if the value has no JSON form.
+    /// - Throws: `BodyError` if the value cannot be encoded as JSON.
     public func outcome(
         encoding body: some Encodable,
         id: ActionID? = nil,
@@ -83,18 +85,19 @@ public struct PluginTester: Sendable {
         await outcome(of: try BodyWriter.write(body), id: id, deadline: deadline)
     }
 
-    /// Returns the outcomes of several actions that arrive in one batch, in the order of the bodies. A `BatchPlugin`
-    /// receives all valid bodies in one call.
+    /// Sends several actions to the plugin in one batch, and returns their outcomes in the order of the bodies. A
+    /// `BatchPlugin` receives all valid bodies in one call.
     ///
-    /// More than 1,000 bodies, or more than 16 MiB of them, exceed the window of a source, so they arrive in several
-    /// batches.
+    /// If there are more than 1,000 bodies, or more than 16 MiB of them, they exceed a source's window and arrive in
+    /// several batches.
     public func outcomes(of bodies: [String]) async -> [Outcome] {
         await outcomes(of: bodies.map { Bytes($0) }, id: nil, deadline: nil)
     }
 
-    /// Returns the plugin's reply to a body, decoded as `type`. A plugin without a reply replies `null`.
+    /// Sends an action with this body to the plugin, and returns the reply, decoded as `type`. The reply of a plugin
+    /// without a reply is `null`.
     ///
-    /// - Throws: The `Outcome.Rejection`, `Outcome.Failure` or `Outcome.Abandonment` if the body was not handled, or
+    /// - Throws: The `Outcome.Rejection`, `Outcome.Failure` or `Outcome.Abandonment` if the action was not handled, or
     ///   `BodyError` if the reply does not decode as `type`.
     public func reply<Reply: Decodable>(as type: Reply.Type, to body: String) async throws -> Reply {
         switch await outcome(of: body) {
@@ -147,6 +150,6 @@ extension PluginTester {
 }
 
 extension AccessRule {
-    /// A rule that permits every origin. Use it in tests of a plugin whose access is not under test.
+    /// Permits every origin. Use this rule to test a plugin whose access is not under test.
     public static let anyOrigin = AccessRule.named("any origin") { _ in true }
 }

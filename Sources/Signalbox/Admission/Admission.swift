@@ -1,13 +1,13 @@
 import SignalboxCore
 
-/// The stages that an arrival passes after its source's access rules and before the lanes. They are deduplication,
-/// deadlines, the rate limit and the circuit breakers, in this order.
+/// The stages between a source's access rules and the lanes. An arrival passes them in this order: deduplication,
+/// deadline, rate limit, circuit breaker.
 struct Admission: Sendable {
     /// The deduplication state, or `nil` if the source is not deduplicated.
     let deduplication: SourceDeduplication?
-    /// The rate limit of a source that waits when it is over the limit.
+    /// The rate limit, if the source waits when it is over the limit.
     let slowingRate: SourceRate?
-    /// The rate limit of a source whose excess is rejected.
+    /// The rate limit, if arrivals over the limit are rejected.
     let rejectingRate: SourceRate?
     private let isAlwaysNeeded: Bool
 
@@ -20,17 +20,17 @@ struct Admission: Sendable {
         isAlwaysNeeded = deduplication != nil || rejectingRate != nil
     }
 
-    /// Returns whether the arrivals of a batch for one plugin must be checked individually.
+    /// Returns whether each arrival of a batch for one plugin must be checked individually.
     func isNeeded(for entry: PluginEntry, _ first: Arrival) -> Bool {
         isAlwaysNeeded || entry.breaker != nil || first.batchHasDeadlines
     }
 
-    /// Returns whether the caller must report the outcomes of the plugin's arrivals to ``settle(_:_:plugin:_:)``.
+    /// Returns whether the caller must pass the outcomes of the plugin's arrivals to ``settle(_:_:plugin:_:)``.
     func needsOutcomes(of plugin: PluginEntry?) -> Bool { deduplication != nil || plugin?.breaker != nil }
 
-    /// Records the outcome of an arrival, so that later duplicates and the circuit breaker can take it into account.
+    /// Records an arrival's outcome, so that the circuit breaker and later duplicates can take it into account.
     ///
-    /// - Returns: The duplicates of the arrival, which receive the same outcome.
+    /// - Returns: The duplicates of the arrival. They receive the same outcome.
     func settle(_ arrival: Arrival, _ outcome: Outcome, plugin: PluginEntry?, _ core: SupervisorCore)
         -> [CoalescedDelivery]
     {
@@ -40,7 +40,8 @@ struct Admission: Sendable {
 }
 
 extension DeduplicationPolicy {
-    /// Returns the deduplication limits for an adapter with these features, or `nil` for no deduplication.
+    /// Returns the deduplication limits for an adapter with these features, or `nil` if its messages are not
+    /// deduplicated.
     func limits(for features: AdapterFeatures) -> DeduplicationLimits? {
         switch choice {
         case .automatic: features.contains(.stableIDs) ? DeduplicationLimits() : nil
@@ -50,11 +51,11 @@ extension DeduplicationPolicy {
     }
 }
 
-/// One pass of a batch through the stages before the lanes. The intake uses it on one thread, while it holds its lock.
+/// Takes one batch through the stages before the lanes. The intake uses a pass on one thread, while holding its lock.
 struct AdmissionPass {
     private enum Decision {
         case passes
-        /// The arrival is a duplicate of a running one, and is settled together with it.
+        /// The arrival duplicates a running one, and both are settled together.
         case coalesced
         case settled(Outcome, isDuplicate: Bool)
 
@@ -65,10 +66,11 @@ struct AdmissionPass {
 
     let admission: Admission
     let slice: BatchSlice
-    /// The time, which the pass reads once per batch, and only if an arrival has a deadline.
+    /// The current time. It is read at most once per batch, and only if an arrival has a deadline.
     private(set) var time: ContinuousClock.Instant?
 
-    /// Adds the arrivals that may call the plugin to `parts`, and the arrivals that are already decided to `verdicts`.
+    /// Checks the arrivals. Those that may call the plugin are added to `parts`, and those that are already decided to
+    /// `verdicts`.
     mutating func admit(
         _ range: Range<Int>,
         for entry: PluginEntry,

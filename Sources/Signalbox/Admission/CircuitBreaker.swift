@@ -2,12 +2,12 @@ import Logging
 import SignalboxCore
 import Synchronization
 
-/// The circuit breaker of one plugin, which all sources share. It is safe to use from any thread.
+/// The circuit breaker of one plugin, shared by all sources. Safe to use from any thread.
 final class CircuitBreaker: Sendable {
     private let plugin: ActionName
     let policy: CircuitBreakerPolicy
     private let state: Mutex<BreakerState>
-    /// The rejection of an arrival while the breaker is open.
+    /// The rejection that arrivals receive while the breaker is open.
     let rejection: Outcome.Rejection
 
     init(_ policy: CircuitBreakerPolicy, for plugin: ActionName, _ configuration: SupervisorConfiguration) {
@@ -23,16 +23,16 @@ final class CircuitBreaker: Sendable {
         )
     }
 
-    /// Returns the rejection of an arrival, or `nil` if it may be sent to the plugin.
+    /// Returns a rejection, or `nil` if the arrival may be sent to the plugin.
     func refusal(of arrival: Arrival, at now: UInt64) -> Outcome.Rejection? {
         state.withLock { $0.admits(arrival, at: now) } ? nil : rejection
     }
 
-    /// Returns the state in words, and whether an arrival would pass. Unlike ``refusal(of:at:)``, this method does not
-    /// start a trial.
+    /// Describes the current state, and returns whether an arrival would pass. Unlike ``refusal(of:at:)``, this method
+    /// does not start a trial.
     func status(at now: UInt64) -> (text: String, admits: Bool) { state.withLock { $0.status(at: now) } }
 
-    /// Records the outcome of an arrival for the plugin.
+    /// Records the outcome of an arrival that was meant for the plugin.
     func settle(_ arrival: Arrival, _ outcome: Outcome, at now: UInt64, _ logger: Logger) {
         switch state.withLock({ $0.settle(arrival, outcome, at: now) }) {
         case nil: break
@@ -59,21 +59,21 @@ final class CircuitBreaker: Sendable {
     }
 }
 
-/// The state behind the lock of a ``CircuitBreaker``, without threads or clocks.
+/// The state that a ``CircuitBreaker`` keeps behind its lock. It uses no threads and no clocks.
 struct BreakerState: Sendable {
     enum Phase: Sendable {
         /// Every arrival passes. The last `failures` actions in a row have failed.
         case closed(failures: Int)
         /// No arrival passes before this tick.
         case open(until: UInt64)
-        /// One arrival is on trial. If `trial` is `nil`, the next arrival becomes the trial.
+        /// One arrival at a time passes, as a trial. If `trial` is `nil`, the next arrival becomes the trial.
         case halfOpen(trial: Arrival?)
     }
 
     /// A state change to log.
     enum Change: Sendable, Equatable {
         case opened
-        /// The breaker closed. While it was open, it rejected `rejected` arrivals.
+        /// The breaker closed, after rejecting `rejected` arrivals while it was open.
         case closed(rejected: Int)
     }
 
@@ -82,7 +82,7 @@ struct BreakerState: Sendable {
     private(set) var phase = Phase.closed(failures: 0)
     private(set) var rejected = 0
 
-    /// Returns whether an arrival may be sent to the plugin. After the open period, the breaker lets one arrival
+    /// Returns whether an arrival may be sent to the plugin. Once the open period is over, the breaker lets one arrival
     /// through at a time.
     mutating func admits(_ arrival: Arrival, at now: UInt64) -> Bool {
         if case .closed = phase { return true }
@@ -94,7 +94,7 @@ struct BreakerState: Sendable {
         return true
     }
 
-    /// Returns the state in words, and whether an arrival would pass.
+    /// Describes the current state, and returns whether an arrival would pass.
     func status(at now: UInt64) -> (text: String, admits: Bool) {
         let text =
             switch phase {
@@ -116,8 +116,7 @@ struct BreakerState: Sendable {
 
     /// Records the outcome of an arrival.
     ///
-    /// An arrival may pass before the breaker opens and end while it is open. The outcome of such an arrival is
-    /// ignored.
+    /// If an arrival passed before the breaker opened and ends while the breaker is open, its outcome is ignored.
     mutating func settle(_ arrival: Arrival, _ outcome: Outcome, at now: UInt64) -> Change? {
         switch phase {
         case .closed(let count): return settleWhileClosed(count, outcome, at: now)
@@ -131,7 +130,7 @@ struct BreakerState: Sendable {
     private mutating func settleWhileClosed(_ count: Int, _ outcome: Outcome, at now: UInt64) -> Change? {
         switch outcome {
         case .handled: phase = .closed(failures: 0)
-        // These failures do not count, because an open breaker would turn later arrivals into dead letters.
+        // These failures are not counted, because an open breaker would turn later arrivals into dead letters.
         case .failed(let failure) where failure.whenExhausted == .abandon: break
         case .failed where count + 1 >= failures:
             phase = .open(until: now + openTicks)

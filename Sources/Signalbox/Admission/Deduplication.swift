@@ -2,7 +2,7 @@ import DequeModule
 import SignalboxCore
 import Synchronization
 
-/// The deduplication of one source's messages. It is safe to use from any thread.
+/// Deduplicates the messages of one source. Safe to use from any thread.
 final class SourceDeduplication: Sendable {
     private let table: Mutex<DeduplicationTable>
     private let hash = SeededHash()
@@ -12,8 +12,10 @@ final class SourceDeduplication: Sendable {
         table = Mutex(DeduplicationTable(count: limits.count, ticks: ticks, bytes: limits.bytes))
     }
 
-    /// Looks up an arrival that its access rule permits, and remembers its id. If the arrival duplicates a running one,
-    /// it is held until ``settle(_:_:at:)`` returns it together with the outcome of the running one.
+    /// Looks up an arrival that passed its access rule, and remembers its id.
+    ///
+    /// A duplicate of a running arrival is held. ``settle(_:_:at:)`` returns it together with the running arrival's
+    /// outcome.
     func check(_ arrival: Arrival, sink: any SettlementSink, at now: UInt64) -> DeduplicationDecision {
         guard arrival.hasSenderID else { return .first }
         let key = DeduplicationKey(arrival, hash)
@@ -21,7 +23,7 @@ final class SourceDeduplication: Sendable {
         return table.withLock { $0.check(key, content: content, arrival, sink: sink, at: now) }
     }
 
-    /// Returns the result of ``check(_:sink:at:)`` without remembering the id.
+    /// Returns what ``check(_:sink:at:)`` would return, without remembering the id.
     func peek(_ arrival: Arrival, at now: UInt64) -> DeduplicationDecision {
         guard arrival.hasSenderID else { return .first }
         let key = DeduplicationKey(arrival, hash)
@@ -31,7 +33,7 @@ final class SourceDeduplication: Sendable {
 
     /// Records the outcome of any arrival of the source.
     ///
-    /// - Returns: The duplicates that wait for this arrival. They receive the same outcome.
+    /// - Returns: The duplicates that are waiting for this arrival. They receive the same outcome.
     func settle(_ arrival: Arrival, _ outcome: Outcome, at now: UInt64) -> [CoalescedDelivery] {
         guard arrival.isReadable, arrival.hasSenderID else { return [] }
         let key = DeduplicationKey(arrival, hash)
@@ -39,14 +41,14 @@ final class SourceDeduplication: Sendable {
         var kept: Bytes?
         if case .handled(let reply) = outcome {
             isHandled = true
-            // A plugin's reply may share the memory of its batch, which would stay alive as long as the reply is
-            // stored.
+            // A plugin's reply may share memory with its batch, and storing the reply would then keep the whole batch
+            // in memory.
             kept = reply?.copied()
         }
         return table.withLock { $0.settle(key, arrival, isHandled: isHandled, reply: kept, at: now) }
     }
 
-    /// Forgets expired ids, so that they do not stay in memory when no more messages arrive.
+    /// Forgets expired ids. Otherwise, they would stay in memory when no more messages arrive.
     func tick(_ now: UInt64) {
         table.withLock { $0.forgetExpired(at: now) }
     }
@@ -54,27 +56,27 @@ final class SourceDeduplication: Sendable {
 
 /// The result of looking up an arrival's id.
 enum DeduplicationDecision: Sendable, Equatable {
-    /// The id is new or forgotten, so the arrival runs.
+    /// The id is unknown or has been forgotten, so the arrival runs.
     case first
-    /// The same message is running, so the arrival is held and settled together with it.
+    /// The same message is already running. The arrival is held, and both are settled together.
     case coalesced
-    /// The same message was handled before, with this reply.
+    /// The same message has already been handled, with this reply.
     case duplicate(reply: Bytes?)
-    /// An earlier message with the same id has another name or body.
+    /// An earlier message had the same id but a different name or body.
     case conflict
 }
 
-/// A duplicate of a running arrival, held until that arrival has an outcome.
+/// A duplicate that is held until the running arrival has an outcome.
 struct CoalescedDelivery: Sendable {
     let arrival: Arrival
     let sink: any SettlementSink
 }
 
-/// A 128-bit hash of a message's identity, which is the sender's id and, if the envelope is a CloudEvent, its `source`.
-/// Both halves are hashed with secrets, so a sender cannot construct two identities with equal keys.
+/// A 128-bit hash that identifies a message by its sender's id and, if the envelope is a CloudEvent, its `source`. Both
+/// halves are hashed with secrets, so a sender cannot construct two identities with the same key.
 struct DeduplicationKey: Sendable, Hashable {
-    /// A byte that never occurs in UTF-8. It separates the parts of an identity, so that an id alone never equals a
-    /// source with an id.
+    /// Separates the parts of an identity. This byte never occurs in UTF-8, so an id alone can never equal a source
+    /// with an id.
     private static let mark: UInt8 = 0xFF
 
     let strong: UInt64
@@ -108,41 +110,42 @@ struct DeduplicationKey: Sendable, Hashable {
     func hash(into hasher: inout Hasher) { hasher.combine(fast) }
 }
 
-/// The running and handled ids of one source. This is the state behind the lock of ``SourceDeduplication``.
+/// Tracks the running and handled ids of one source, behind the lock of ``SourceDeduplication``.
 ///
-/// The table remembers an id as soon as the access rule permits its action. It never forgets an entry whose action is
-/// running, because duplicates may wait in the entry. The window of the source bounds the number of such entries. When
-/// the table is full, it forgets the oldest handled entry first. Any outcome other than `handled` makes it forget the
-/// entry at once.
+/// An id is remembered as soon as the access rule permits its action. While the action is running, its entry is never
+/// forgotten, because duplicates may be waiting in it. The source's window limits how many such entries there can be.
+///
+/// When the table is full, the oldest handled entry is forgotten first. An entry is forgotten at once if its outcome is
+/// anything other than `handled`.
 struct DeduplicationTable: Sendable {
     /// The maximum number of ids.
     let count: Int
-    /// The number of ticks an id is remembered after it was handled.
+    /// The number of ticks for which a handled id is remembered.
     let ticks: UInt64
-    /// The maximum size of stored replies, in bytes.
+    /// The maximum total size of stored replies, in bytes.
     let bytes: Int
     private(set) var entries: [DeduplicationKey: DeduplicationEntry] = [:]
-    /// The handled ids, oldest first. When the byte limit makes the table forget an id, the record of that id stays in
-    /// this list and has no effect.
+    /// The handled ids, oldest first. If an id is forgotten because of the byte limit, its record stays in this list
+    /// and has no effect.
     private(set) var handled = Deque<Record>()
-    /// The handled ids whose reply is not empty, oldest first. An empty reply takes no bytes, so it never has to be
+    /// The handled ids with a nonempty reply, oldest first. An empty reply takes no bytes, so it never has to be
     /// evicted.
     private(set) var replies = Deque<Record>()
-    /// The size of the stored replies, in bytes.
+    /// The total size of the stored replies, in bytes.
     private(set) var replyBytes = 0
     /// The number of ids handled so far.
     private(set) var serial: UInt64 = 0
 
-    /// A record of a handled id. An id can be forgotten and then handled again, and the serial number distinguishes the
-    /// two records.
+    /// A record of a handled id. The serial number tells two records apart if an id is forgotten and then handled
+    /// again.
     struct Record: Sendable {
         let key: DeduplicationKey
         let serial: UInt64
         let tick: UInt64
     }
 
-    /// Looks up an arrival's id, and remembers the arrival if it is the first with this id or a duplicate of a running
-    /// one.
+    /// Looks up an arrival's id. The arrival is remembered if it is the first with this id, or if it duplicates a
+    /// running one.
     mutating func check(
         _ key: DeduplicationKey,
         content: UInt64,
@@ -159,7 +162,7 @@ struct DeduplicationTable: Sendable {
             return decision
         }
         while entries.count >= count {
-            // Running entries cannot be forgotten. If every entry is running, the new id is not remembered.
+            // A running entry cannot be forgotten. If all entries are running, the new id is not remembered.
             guard let oldest = handled.popFirst() else { return .first }
             forget(upTo: oldest)
         }
@@ -173,9 +176,9 @@ struct DeduplicationTable: Sendable {
         return entry.decision(for: content)
     }
 
-    /// Records the outcome of an arrival, if the arrival is the one that runs for its id.
+    /// Records the outcome of an arrival, if it is the one that runs for its id.
     ///
-    /// - Parameter reply: The reply, which must not share the memory of a batch.
+    /// - Parameter reply: The reply, which must not share memory with a batch.
     /// - Returns: The duplicates that waited for the arrival.
     mutating func settle(
         _ key: DeduplicationKey,
@@ -189,7 +192,7 @@ struct DeduplicationTable: Sendable {
         else { return [] }
         let coalesced = entries.values[index].coalesced
         let replyCount = reply?.count ?? 0
-        // A single reply that exceeds the limit must not evict all others.
+        // A single reply that is larger than the limit must not evict all the others.
         guard isHandled, replyCount <= bytes else {
             entries.remove(at: index)
             return coalesced
@@ -205,23 +208,23 @@ struct DeduplicationTable: Sendable {
         return coalesced
     }
 
-    /// Forgets the expired ids.
+    /// Forgets all expired ids.
     mutating func forgetExpired(at now: UInt64) {
-        // The comparison adds instead of subtracting: `now` may be a tick behind another thread's, and the difference
-        // would underflow.
+        // Adding avoids an underflow: `now` may be a tick behind another thread's tick, so a subtraction could go below
+        // zero.
         while let oldest = handled.first, oldest.tick + ticks <= now {
             _ = handled.popFirst()
             forget(upTo: oldest)
         }
     }
 
-    /// Forgets the oldest handled id. The caller has already removed its record from the list.
+    /// Forgets the oldest handled id, whose record the caller has already removed from the list.
     private mutating func forget(upTo oldest: Record) {
         forget(oldest)
         while let reply = replies.first, reply.serial <= oldest.serial { _ = replies.popFirst() }
     }
 
-    /// Forgets a handled id, unless the table has forgotten it before.
+    /// Forgets a handled id, unless it has already been forgotten.
     private mutating func forget(_ record: Record) {
         guard let index = entries.index(forKey: record.key), entries.values[index].serial == record.serial else {
             return
@@ -229,8 +232,8 @@ struct DeduplicationTable: Sendable {
         replyBytes -= entries.remove(at: index).value.reply?.count ?? 0
     }
 
-    /// Drops the records of forgotten ids before they outnumber the others. Such records may accumulate behind an old
-    /// id without a reply, because otherwise only the front of the list is removed.
+    /// Removes the records of forgotten ids before they outnumber the others. Normally, records are only removed from
+    /// the front of the list, so they can pile up behind an old id without a reply.
     private mutating func dropStaleRecords() {
         guard handled.count > 2 * count else { return }
         let entries = entries
@@ -242,11 +245,11 @@ struct DeduplicationTable: Sendable {
 struct DeduplicationEntry: Sendable {
     /// A hash of the action's name and body.
     let content: UInt64
-    /// The arrival that is running, or `nil` once it was handled.
+    /// The running arrival, or `nil` once it has been handled.
     private(set) var running: Arrival?
-    /// The duplicates that wait for the outcome of the running arrival.
+    /// The duplicates that are waiting for the running arrival's outcome.
     var coalesced: [CoalescedDelivery] = []
-    /// The serial number of the record of this id, or 0 while its arrival is running.
+    /// The serial number of this id's record, or 0 while its arrival is running.
     private(set) var serial: UInt64 = 0
     /// The tick at which the arrival was handled, and its reply.
     private(set) var handledTick: UInt64 = 0

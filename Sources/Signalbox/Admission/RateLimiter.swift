@@ -1,10 +1,10 @@
 import SignalboxCore
 import Synchronization
 
-/// The rate limit of one source. It is safe to use from any thread.
+/// The rate limit of one source. Safe to use from any thread.
 final class SourceRate: Sendable {
     let limit: RateLimit
-    /// The rejection of an arrival that exceeds the limit.
+    /// The rejection that arrivals over the limit receive.
     let rejection: Outcome.Rejection
     private let bucket: Mutex<TokenBucket>
 
@@ -15,36 +15,37 @@ final class SourceRate: Sendable {
         bucket = Mutex(TokenBucket(limit, tick: tick, at: now))
     }
 
-    /// Returns how many arrivals the limit permits at this tick.
+    /// Returns how many arrivals are permitted at this tick.
     func available(at now: UInt64) -> Int { bucket.withLock { $0.available(at: now) } }
 
     /// Takes up to `count` tokens.
     @discardableResult
     func take(_ count: Int, at now: UInt64) -> Int { bucket.withLock { $0.take(count, at: now) } }
 
-    /// Returns whether a source that was slowed down may continue.
+    /// Returns whether a source that was slowed down may continue now.
     func hasRoom(at now: UInt64) -> Bool { bucket.withLock { $0.hasQuarter(at: now) } }
 }
 
-/// A token bucket that is refilled by ticks, so it reads no clock.
+/// A token bucket that is refilled once per tick, so it does not read a clock.
 ///
-/// A token costs as many units as a second has nanoseconds. Each tick therefore adds a whole number of units, and no
+/// A token costs as many units as a second has nanoseconds. Every tick therefore adds a whole number of units, and no
 /// fraction is lost.
 struct TokenBucket: Sendable {
     private static let unitsOfOne: UInt64 = 1_000_000_000
     private let capacity: UInt64
     private let unitsPerTick: UInt64
-    /// The number of tokens required before `room()` returns. It is a quarter of the burst or one second's worth,
+    /// How many tokens must be available before `room()` returns: a quarter of the burst or one second's worth,
     /// whichever is less, and at least one.
     private let quarter: Int
     private var units: UInt64
-    /// The tick up to which the bucket is filled.
+    /// The tick up to which the bucket has been filled.
     private var tick: UInt64
 
     /// Creates a full bucket.
     init(_ limit: RateLimit, tick length: Duration, at now: UInt64) {
         let full = UInt64(limit.burst) * TokenBucket.unitsOfOne
-        // A full bucket keeps the fraction of a token, because a small burst would otherwise never reach the rate.
+        // The bucket can hold a fraction of a token more than the burst. Otherwise, a small burst would never reach the
+        // rate.
         capacity = full + TokenBucket.unitsOfOne - 1
         let (seconds, attoseconds) = length.components
         let (whole, isOver) = UInt64(max(0, seconds)).multipliedReportingOverflow(by: TokenBucket.unitsOfOne)
@@ -67,7 +68,7 @@ struct TokenBucket: Sendable {
 
     /// Takes up to `count` tokens.
     ///
-    /// - Returns: The number taken.
+    /// - Returns: The number of tokens taken.
     mutating func take(_ count: Int, at now: UInt64) -> Int {
         let taken = min(count, available(at: now))
         units -= UInt64(taken) * TokenBucket.unitsOfOne

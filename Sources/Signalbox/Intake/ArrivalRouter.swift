@@ -1,7 +1,7 @@
 import SignalboxCore
 
-/// A router that finds the plugin for each arrival of a batch and checks its access rule. Consecutive arrivals often
-/// have the same name and origin, so the router reuses its last result while both stay the same.
+/// Finds the plugin for each arrival of a batch and checks the plugin's access rule. Consecutive arrivals often have
+/// the same name and origin, so the router reuses its last result as long as both stay the same.
 struct ArrivalRouter {
     enum Decision {
         case plugin(PluginEntry)
@@ -56,13 +56,13 @@ struct ArrivalRouter {
     }
 }
 
-/// The parts of a batch for each plugin, in the order in which the plugins first appear.
+/// The arrivals of a batch grouped by plugin. The plugins are in the order in which they first appear in the batch.
 struct BatchParts {
     struct Part {
         let entry: PluginEntry
         var ranges: [Range<Int>]
 
-        /// Returns the part as a slice of the batch. The arrivals are copied only if the part is not contiguous.
+        /// Returns the part as a slice of the batch. Arrivals are copied only if the part is not contiguous.
         func slice(of batch: BatchSlice) -> BatchSlice {
             if ranges.count == 1 { return batch.part(ranges[0], for: entry) }
             let arrivals = ranges.flatMap { batch.arrivals[$0] }
@@ -78,8 +78,8 @@ struct BatchParts {
     }
 
     private(set) var all: [Part] = []
-    /// The positions of the plugins in `all`. The dictionary stays empty while there is only one plugin, because most
-    /// batches are for one plugin.
+    /// The position of each plugin in `all`. Most batches are for one plugin, so the dictionary stays empty until there
+    /// is a second.
     private var positions: [ObjectIdentifier: Int] = [:]
     private var last = 0
 

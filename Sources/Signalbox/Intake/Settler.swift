@@ -1,40 +1,42 @@
 import SignalboxCore
 import Synchronization
 
-/// Settles the arrivals of one source, each exactly once. It is safe to use from any thread.
+/// Settles the arrivals of one source, each exactly once. Safe to use from any thread.
 ///
-/// A settler refers to no lane and to no intake, so a lane can settle a slice without knowing the intake that took it.
+/// A settler does not refer to lanes or intakes. A lane can therefore settle a slice without knowing which intake took
+/// it.
 final class Settler: Sendable {
     let source: SourceName
     let core: SupervisorCore
     let log: SourceLog
     let window: Window
     let admission: Admission
-    /// The ack deadline of a waiting arrival, in ticks, or `nil` if the source does not redeliver messages.
+    /// How long an arrival may wait before it must be acknowledged, in ticks, or `nil` if the source does not redeliver
+    /// messages.
     let ackDeadlineTicks: UInt64?
     private let counters: OutcomeCounters
-    /// Whether a task waits for the window to change. Each release checks this flag first, so that releases need no
-    /// lock.
+    /// Whether a task is waiting for the window to change. Each release checks this flag first, so that it needs no
+    /// lock if nothing is waiting.
     private let hasWaiters = Atomic<Bool>(false)
     private let waits = Mutex(Waits())
 
-    /// The reason why a task waits for a change of the window. Each kind of wait can be stopped separately.
+    /// What a task is waiting for when it waits for the window to change. Each kind of wait can be stopped separately.
     enum Wait: Sendable {
-        /// The task waits for room in the window and under the rate limit. The wait is stopped when the intake closes.
+        /// Room in the window and under the rate limit. The wait is stopped when the intake closes.
         case room
-        /// The task waits for an empty window at the end of the run.
+        /// An empty window at the end of the run.
         case drain
-        /// The task waits for an empty window so that the source can be removed. Unlike a drain, it stops waiting for
-        /// calls in progress once its limit has passed.
+        /// An empty window, so that the source can be removed. Unlike a drain, this wait stops waiting for calls in
+        /// progress once its limit has passed.
         case removal
-        /// The task waits for the adapter of a removed source to end, until the supervisor decides to wait no longer.
-        /// Only ``stop(_:)`` ends this wait.
+        /// The end of a removed source's adapter. The wait ends only through ``stop(_:)``, when the supervisor decides
+        /// not to wait any longer.
         case adapterEnd
     }
 
     private struct Waits {
         var waiters: [(wait: Wait, continuation: UnsafeContinuation<Bool, Never>)] = []
-        /// The kinds of wait that have been stopped. A new wait of such a kind returns immediately.
+        /// The kinds of wait that have been stopped. New waits of these kinds return immediately.
         var stopped: Set<Wait> = []
 
         mutating func take(where isMeant: (Wait) -> Bool) -> [UnsafeContinuation<Bool, Never>] {
@@ -66,10 +68,9 @@ final class Settler: Sendable {
 // MARK: - Settlement
 
 extension Settler {
-    /// Records the outcome of an arrival and of its duplicates, and notifies the adapter. The caller must not hold a
-    /// lock.
+    /// Records the outcome of an arrival and its duplicates, and notifies the adapter. The caller must not hold a lock.
     ///
-    /// A dead letter is stored before the adapter may acknowledge the arrival, so that the message is never lost. If a
+    /// A dead letter is stored before the adapter may acknowledge the arrival, so that no message is ever lost. If a
     /// plugin gives an arrival back and the source redelivers, the arrival is abandoned.
     func settle(_ slice: BatchSlice, _ position: Int, _ outcome: Outcome, _ attempts: AttemptCount) {
         let (arrival, plugin) = (slice.arrivals[position], slice.plugin)
@@ -92,7 +93,7 @@ extension Settler {
         for duplicate in duplicates { settleDuplicate(duplicate, outcome, plugin) }
     }
 
-    /// Records the outcome of an arrival that duplicates an earlier one, and notifies the adapter.
+    /// Records the outcome of a duplicate, and notifies the adapter.
     func settleDuplicate(_ delivery: CoalescedDelivery, _ outcome: Outcome, _ plugin: PluginEntry?) {
         counters.count(outcome)
         counters.duplicates.wrappingAdd(1, ordering: .relaxed)
@@ -129,7 +130,8 @@ extension Settler {
         if outcome.isDecided { sink.mayAcknowledge(token) }
         sink.settle(token, outcome)
         window.release(arrivals: 1, bytes: arrival.originalLength)
-        // An empty window always has room. If there is no room, no waiter could resume, so the lock is not taken.
+        // An empty window always has room. If the window has no room, no task could resume, so there is no need to take
+        // the lock.
         if hasWaiters.load(ordering: .sequentiallyConsistent), window.hasRoom { wake() }
     }
 
@@ -142,7 +144,7 @@ extension Settler {
 // MARK: - Waits
 
 extension Settler {
-    /// Waits until the window has changed in the way that ``Wait`` describes.
+    /// Waits for the change in the window that ``Wait`` describes.
     ///
     /// - Returns: `false` if the wait was stopped.
     @discardableResult
@@ -159,8 +161,7 @@ extension Settler {
         }
     }
 
-    /// Ends all waits of this kind, even though there are unsettled arrivals. Later waits of this kind return
-    /// immediately.
+    /// Ends all waits of this kind, even if there are unsettled arrivals. Later waits of this kind return immediately.
     func stop(_ wait: Wait) {
         let stopped = waits.withLock { waits in
             waits.stopped.insert(wait)
@@ -169,7 +170,7 @@ extension Settler {
         for continuation in stopped { continuation.resume(returning: false) }
     }
 
-    /// Resumes the tasks whose wait is over.
+    /// Resumes the tasks that no longer have to wait.
     func wake() {
         let over = waits.withLock { waits in
             let over = waits.take(where: isOver)
@@ -189,7 +190,7 @@ extension Settler {
 }
 
 extension Outcome {
-    /// Returns the reason the plugin gives the arrival back, or `nil` if it does not.
+    /// Returns the plugin's reason for giving the arrival back, or `nil` if the plugin does not give it back.
     fileprivate func reasonToGiveBack(_ plugin: PluginEntry?) -> String? {
         switch self {
         case .failed(let failure):

@@ -1,7 +1,7 @@
 import SignalboxCore
 import Synchronization
 
-/// The intake of one source. It takes arrivals into the window of the source and routes them to lanes.
+/// Takes one source's arrivals into the source's window and routes them to lanes.
 final class SourceIntake: Sendable {
     let settler: Settler
     let lifecycle = SourceLifecycle()
@@ -13,9 +13,9 @@ final class SourceIntake: Sendable {
 
     private struct State {
         var phase = Phase.waiting
-        /// The arrivals that were taken before the supervisor opened the intake.
+        /// The arrivals that were taken before the supervisor opened this intake.
         var held: [BatchSlice] = []
-        /// The lanes that this source has used, so that the intake finds them without taking another lock.
+        /// The lanes that this source has already used. Finding a lane here takes no additional lock.
         var lanes: [ObjectIdentifier: Lane] = [:]
     }
 
@@ -54,8 +54,7 @@ extension SourceIntake: Intake {
         guard await settler.wait(for: .room) else { throw SourceClosed() }
     }
 
-    /// Expires remembered ids and wakes the tasks for which the rate limit has room. The timer calls this method at
-    /// each tick.
+    /// Forgets expired ids, and wakes waiting tasks if the rate limit has room. Called by the timer at each tick.
     func tick(_ now: UInt64) {
         settler.admission.deduplication?.tick(now)
         if settler.admission.slowingRate != nil { settler.wake() }
@@ -65,7 +64,7 @@ extension SourceIntake: Intake {
 // MARK: - Routing
 
 extension SourceIntake {
-    /// Routes the arrivals taken so far, in order. Later arrivals are routed as soon as they are submitted.
+    /// Routes the arrivals taken so far, in order. From then on, arrivals are routed as soon as they are submitted.
     func open() {
         let verdicts = state.withLock { state -> [Verdict] in
             guard state.phase == .waiting else { return [] }
@@ -76,9 +75,9 @@ extension SourceIntake {
         for verdict in verdicts { verdict.settle() }
     }
 
-    /// Sends each arrival to its lane. The arrivals of a batch for the same lane are enqueued together, in order.
+    /// Sends each arrival to its lane. A batch's arrivals for the same lane are enqueued together, in order.
     ///
-    /// - Returns: The verdicts on arrivals that reach no lane. The caller settles them after it has released the lock.
+    /// - Returns: Verdicts for the arrivals that do not reach a lane. The caller settles them after releasing the lock.
     private func route(_ slice: BatchSlice, _ state: inout State) -> [Verdict] {
         var router = ArrivalRouter(table: registry.snapshot)
         var verdicts: [Verdict] = []
@@ -119,7 +118,7 @@ extension SourceIntake {
 // MARK: - Closing
 
 extension SourceIntake {
-    /// Stops accepting arrivals, and abandons the arrivals that have not reached a lane.
+    /// Stops accepting arrivals, and abandons those that have not reached a lane.
     func close() {
         let held = state.withLock { state in
             state.phase = .closed
@@ -130,8 +129,8 @@ extension SourceIntake {
         for slice in held { Verdict(slice: slice, outcome: .abandoned(.drain)).settle() }
     }
 
-    /// Whether the intake refuses arrivals, because the supervisor is draining or has stopped, or because the source is
-    /// being removed.
+    /// Whether the intake refuses arrivals. This is the case if the supervisor is draining or has stopped, or if the
+    /// source is being removed.
     var isClosed: Bool { state.withLock { $0.phase == .closed } }
 
     /// Forgets the lane of a removed plugin.

@@ -1,15 +1,15 @@
 import Synchronization
 
-/// A count of one source's unsettled arrivals and their bytes. Arrivals are counted under the intake's lock and
+/// Counts one source's unsettled arrivals and their bytes. Arrivals are counted under the intake's lock and can be
 /// released on any thread.
 struct Window: ~Copyable {
     let limits: WindowLimits
-    /// The number of arrivals in the upper 24 bits and the number of bytes in the lower 40, so that one atomic
-    /// operation updates both.
+    /// The number of arrivals in the upper 24 bits and the number of bytes in the lower 40. A single atomic operation
+    /// therefore updates both.
     private let used = Atomic<UInt64>(0)
     private static let bytesMask: UInt64 = (1 << 40) - 1
 
-    /// The numbers of arrivals and bytes at the same moment.
+    /// The number of arrivals and the number of bytes, read at the same moment.
     var use: WindowUse {
         let used = used.load(ordering: .relaxed)
         return WindowUse(arrivals: Int(used >> 40), bytes: Int(used & Window.bytesMask))
@@ -23,8 +23,7 @@ struct Window: ~Copyable {
             && Window.hasQuarter(of: limits.bytes, besides: Int(used & Window.bytesMask))
     }
 
-    /// Returns how many of the first lengths fit, and counts them as used. Only one caller at a time may call this
-    /// method.
+    /// Returns how many of the first lengths fit, and counts them as used. Must not be called concurrently.
     func take<Lengths: Sequence<Int>>(_ lengths: Lengths) -> Int {
         let before = used.load(ordering: .acquiring)
         var count = Int(before >> 40)
@@ -32,8 +31,8 @@ struct Window: ~Copyable {
         var taken = 0
         var takenBytes = 0
         for length in lengths {
-            // If `room()` would return, one arrival may exceed the byte limit. Its adapter would otherwise retry in
-            // vain.
+            // If `room()` would return, a single arrival may exceed the byte limit. Otherwise, its adapter would keep
+            // retrying in vain.
             guard count < limits.arrivals else { break }
             guard bytes + length <= limits.bytes || Window.hasQuarter(of: limits.bytes, besides: bytes) else { break }
             count += 1
@@ -58,15 +57,15 @@ struct Window: ~Copyable {
     }
 }
 
-/// The amount of one source's work inside a supervisor, from submission to settlement.
+/// How much work from one source is inside a supervisor, from submission to settlement.
 public struct WindowUse: Sendable, Hashable {
     /// The number of arrivals.
     public let arrivals: Int
-    /// The size of the arrivals' original messages, in bytes.
+    /// The total size of the arrivals' original messages, in bytes.
     public let bytes: Int
 
-    /// Returns the sum of both values. A removed source may still have unsettled arrivals when a new source takes its
-    /// name, and the report shows one value for both.
+    /// Adds both values. A removed source may still have unsettled arrivals when a new source takes its name, and the
+    /// report shows one value for the two.
     static func + (one: Self, other: Self) -> Self {
         Self(arrivals: one.arrivals + other.arrivals, bytes: one.bytes + other.bytes)
     }

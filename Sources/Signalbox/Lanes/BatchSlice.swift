@@ -1,21 +1,21 @@
 import SignalboxCore
 
-/// A slice of a submitted batch: arrivals for the same lane, in order.
+/// Part of a submitted batch: the arrivals for one lane, in order.
 struct BatchSlice: Sendable {
     let arrivals: [Arrival]
     var range: Range<Int>
     let sink: any SettlementSink
-    /// The supervisor's tick at which the arrivals were routed.
+    /// The tick at which the supervisor routed the arrivals.
     private(set) var tick: UInt64
-    /// The settler of the arrivals' source.
+    /// The settler for the source of the arrivals.
     let settler: Settler
     /// The plugin that the arrivals are meant for, or `nil` if none was found.
     var plugin: PluginEntry?
-    /// The number of the next attempt, starting at 1.
+    /// The number of the next attempt. The first attempt has number 1.
     var attempt = 1
-    /// The outcomes of the previous failed attempt, if any.
+    /// The outcomes of the previous attempt, if it failed.
     var failures: FailedCalls?
-    /// The call for the only arrival of the slice, whose body has already been decoded. It is set if the lane is
+    /// Calls the plugin for the only arrival in the slice, whose body has already been decoded. Set only if the lane is
     /// ordered by key.
     var prepared: (@Sendable (ActionContext) async -> Outcome)?
 
@@ -40,7 +40,8 @@ struct BatchSlice: Sendable {
         return part(range.lowerBound..<cut)
     }
 
-    /// Returns a slice of the arrivals at the given positions. The arrivals are copied only if the positions have gaps.
+    /// Returns a slice of the arrivals at the given positions. Arrivals are copied only if there are gaps between the
+    /// positions.
     func part(at positions: [Int]) -> BatchSlice {
         guard let first = positions.first, let last = positions.last else {
             return part(range.lowerBound..<range.lowerBound)
@@ -58,21 +59,21 @@ struct BatchSlice: Sendable {
         )
     }
 
-    /// Returns the same slice with the tick at which it is routed.
+    /// Returns the same slice, marked as routed at this tick.
     func routed(at tick: UInt64) -> BatchSlice {
         var routed = self
         routed.tick = tick
         return routed
     }
 
-    /// Returns whether the ack deadline of the source has passed.
+    /// Returns whether the source's ack deadline has passed.
     func isOverdue(at now: UInt64) -> Bool {
         settler.ackDeadlineTicks.map { now - tick >= $0 } ?? false
     }
 
-    /// Settles the arrivals with this outcome, without making another attempt.
+    /// Settles the arrivals with this outcome, without another attempt.
     ///
-    /// - Parameter isOfAttempt: Whether the outcome is that of the last attempt.
+    /// - Parameter isOfAttempt: Whether the outcome comes from the last attempt.
     func settle(_ outcome: Outcome, isOfAttempt: Bool = false) {
         let attempts = AttemptCount(started: attempt - 1, isOutcomeOfLast: isOfAttempt)
         for position in range { settler.settle(self, position, outcome, attempts) }
@@ -80,8 +81,8 @@ struct BatchSlice: Sendable {
 
     /// Settles one arrival with the outcome of its attempt.
     ///
-    /// - Parameter outcome: The outcome, or `nil` if the deadline passed before the call. If an earlier attempt failed,
-    ///   that attempt then determines the outcome.
+    /// - Parameter outcome: The outcome, or `nil` if the deadline passed before the call. In that case, an earlier
+    ///   failed attempt determines the outcome, if there was one.
     func settle(_ position: Int, _ outcome: Outcome?) {
         if let outcome {
             return settler.settle(self, position, outcome, AttemptCount(started: attempt, isOutcomeOfLast: true))
@@ -92,7 +93,7 @@ struct BatchSlice: Sendable {
         settler.settle(self, position, failure ?? .rejected(late), attempts)
     }
 
-    /// The slice after its next attempt.
+    /// The slice as it is after its next attempt.
     var called: BatchSlice {
         var called = self
         called.attempt += 1
@@ -100,40 +101,41 @@ struct BatchSlice: Sendable {
     }
 }
 
-/// The outcomes of the failed attempts for the arrivals of a slice.
+/// The outcomes of failed attempts for a slice's arrivals.
 struct FailedCalls: Sendable {
     let outcomes: [Outcome]
-    /// The position of the first outcome.
+    /// The position of the first arrival with an outcome.
     let first: Int
 
     func outcome(at position: Int) -> Outcome? {
         outcomes.indices.contains(position - first) ? outcomes[position - first] : nil
     }
 
-    /// Returns the outcomes for the slice that consists of the given positions.
+    /// Returns the outcomes for a slice made up of the given positions.
     func picked(at positions: [Int]) -> FailedCalls {
         FailedCalls(outcomes: positions.compactMap(outcome(at:)), first: 0)
     }
 }
 
-/// The number of attempts at an arrival when its outcome was decided.
+/// How many attempts had been made for an arrival when its outcome was decided.
 struct AttemptCount: Sendable {
     /// The number of attempts that were started.
     let started: Int
-    /// Whether a plugin or middleware made the outcome in the last attempt. Otherwise, the supervisor decided.
+    /// Whether the outcome comes from a plugin or middleware in the last attempt. Otherwise, the supervisor decided.
     let isOutcomeOfLast: Bool
 
-    /// The value for an arrival that is decided before its first attempt.
+    /// No attempts. Used for an arrival that is decided before its first attempt.
     static let none = AttemptCount(started: 0, isOutcomeOfLast: false)
 }
 
-/// A decision on arrivals that was made under a lock. The caller settles it after it has released the lock.
+/// A decision about arrivals that was made while a lock was held. The caller settles the arrivals after releasing the
+/// lock.
 struct Verdict: Sendable {
     let slice: BatchSlice
     let outcome: Outcome
-    /// Whether the outcome is that of the last attempt.
+    /// Whether the outcome comes from the last attempt.
     var isOfAttempt = false
-    /// Whether the arrivals are duplicates of a handled one.
+    /// Whether the arrivals duplicate one that has already been handled.
     var isDuplicate = false
 
     func settle() {

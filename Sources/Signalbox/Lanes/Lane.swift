@@ -1,10 +1,10 @@
 import SignalboxCore
 import Synchronization
 
-/// The calls of one plugin for all sources, limited in number and ordered as the plugin's options require.
+/// Calls one plugin for all sources, with the concurrency and the order that the plugin's options set.
 ///
-/// The task of each worker lives as long as the lane. The timer never waits for a worker: when a call is overdue, the
-/// timer settles it, and the worker and its ordering group stay stalled until the plugin returns.
+/// Each worker's task lives as long as the lane. The timer never waits for a worker. When a call is overdue, the timer
+/// settles it, and the worker and its ordering group are stalled until the plugin returns.
 final class Lane: Sendable {
     let entry: PluginEntry
     let core: SupervisorCore
@@ -12,7 +12,7 @@ final class Lane: Sendable {
     let timeoutTicks: UInt64
     let state: Mutex<LaneState>
 
-    /// - Parameter isWaitingForPredecessor: Whether the calls wait for ``open()``.
+    /// - Parameter isWaitingForPredecessor: Whether calls have to wait for ``open()``.
     init(entry: PluginEntry, core: SupervisorCore, lanes: LaneTable, isWaitingForPredecessor: Bool) {
         self.entry = entry
         self.core = core
@@ -29,15 +29,16 @@ final class Lane: Sendable {
         )
     }
 
-    /// Whether no call can start because every worker is occupied by a call that was settled and has not returned.
+    /// Whether no call can start, because every worker is occupied by a call that has been settled but has not
+    /// returned.
     var isStalled: Bool { state.withLock { $0.isStalled } }
 
-    /// The sources of the calls that were settled and have not returned.
+    /// The sources whose calls have been settled but have not returned.
     var stalledSources: [SourceName] {
         state.withLock { $0.workers.compactMap { $0.isStalled ? $0.current?.settler.source : nil } }
     }
 
-    /// Enqueues a slice. If its calls cannot start, this method returns a verdict on the slice instead.
+    /// Enqueues a slice. If the slice's calls cannot start, this method returns a verdict for the slice instead.
     func enqueue(_ slice: BatchSlice) -> Verdict? {
         let task = slice.sink is OutcomeCollector ? LaneWorker.currentTask : nil
         if let task, lanes.isWaitingForPredecessor(entry, withCallIn: task) {
@@ -54,7 +55,7 @@ final class Lane: Sendable {
         return verdict
     }
 
-    /// Closes the lane. Its tasks end once they have handled everything in the queues.
+    /// Closes the lane. The tasks of the lane end once they have handled everything that is queued.
     func close() {
         change { state in
             state.isClosed = true
@@ -87,7 +88,8 @@ final class Lane: Sendable {
 }
 
 extension LaneState {
-    /// Returns whether the task is in a call of this lane, so that the slice could start only after that call returns.
+    /// Returns whether the task is inside a call of this lane, so that the slice could not start until that call
+    /// returns.
     func waitsForItself(_ slice: BatchSlice, in task: Int) -> Bool {
         guard let caller = workers.first(where: { $0.current != nil && $0.worker.isTask(task) }) else { return false }
         if maxConcurrent == 1 { return true }
@@ -96,8 +98,8 @@ extension LaneState {
 }
 
 extension Lane {
-    /// Returns whether an action from the source could not be called at present. With ordering by key, the key is
-    /// unknown before the action is decoded, so only a fully stalled lane counts.
+    /// Returns whether an action from the source could not be called right now. With ordering by key, the key is not
+    /// known until the action has been decoded, so the answer is `true` only if the whole lane is stalled.
     func isStalled(for settler: Settler?) -> Bool {
         state.withLock { state in
             if state.isStalled { return true }
@@ -108,7 +110,8 @@ extension Lane {
 }
 
 extension Lane {
-    /// Allows calls to start. The lane table calls this method when everything of the replaced plugin is settled.
+    /// Allows calls to start. The lane table calls this method when everything for the replaced plugin has been
+    /// settled.
     func open() {
         change { state in
             state.isWaitingForPredecessor = false
@@ -116,20 +119,20 @@ extension Lane {
         }
     }
 
-    /// Lets the replacement of this plugin start if everything in this lane is settled. A call that was settled and has
-    /// not returned does not delay the replacement.
+    /// Lets the plugin's replacement start if everything in this lane has been settled. Calls that have been settled
+    /// but have not returned do not delay the replacement.
     func activateReplacement() {
         if state.withLock({ $0.takeActivation() }) { lanes.activateReplacement(of: entry) }
     }
 
-    /// Returns whether the task is in a call of this lane.
+    /// Returns whether the task is inside a call of this lane.
     func hasCall(in task: Int) -> Bool {
         state.withLock { state in state.workers.contains { $0.current != nil && $0.worker.isTask(task) } }
     }
 }
 
 extension Lane {
-    /// Abandons the arrivals of a removed source whose calls have not started. A call in progress continues, because
+    /// Abandons a removed source's arrivals whose calls have not started. A call in progress continues, because
     /// expiring it would stall the lane for the other sources.
     func abandonWaiting(of settler: Settler) {
         let (slices, wakeups) = state.withLock { state -> ([BatchSlice], LaneWakeups) in
@@ -147,7 +150,7 @@ extension Lane {
         for slice in slices { slice.settle(.abandoned(.drain)) }
     }
 
-    /// Forgets a removed source. If one of its calls is in progress, this happens after the call returns.
+    /// Forgets a removed source. If one of the source's calls is in progress, this happens after the call returns.
     func forget(_ settler: Settler) {
         state.withLock { $0.forget(settler) }
     }

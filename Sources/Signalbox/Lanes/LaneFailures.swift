@@ -1,9 +1,9 @@
 import DequeModule
 import SignalboxCore
 
-/// The handling of failed calls, retries and stalls.
+/// Handles failed calls, retries and stalls.
 extension LaneState {
-    /// Schedules a retry of a failed call. Until the retry, the ordering group is held and the worker is free for other
+    /// Schedules a retry for a failed call. Until then, the ordering group is held, but the worker is free for other
     /// groups.
     mutating func delay(_ retry: ScheduledRetry, at position: Int, behindCall number: UInt64) {
         retries.append(retry)
@@ -13,8 +13,8 @@ extension LaneState {
         groups[group].prepend(rest)
     }
 
-    /// Queues the retries that are due. If the lane is stalled, the retries are not made, and each action ends with its
-    /// last failure.
+    /// Queues the retries that are due. If the lane is stalled, no retry is made, and each action ends with its last
+    /// failure.
     mutating func queueDueRetries(at now: UInt64) -> [Verdict] {
         guard retries.contains(where: { $0.due <= now }) else { return [] }
         let due = retries.filter { $0.due <= now }
@@ -35,8 +35,10 @@ extension LaneState {
         release(group)
     }
 
-    /// Marks the call of a worker as settled, and returns the slices that can no longer start because of it: those of
-    /// the same group or, if every worker is stalled, those of the whole lane.
+    /// Marks a worker's call as settled.
+    ///
+    /// - Returns: The slices that can no longer start because of this call. They belong to the call's group or, if
+    ///   every worker is stalled, to any group in the lane.
     mutating func stall(_ position: Int, behindCall number: UInt64) -> [BatchSlice] {
         workers[position].isStalled = true
         stalledBy = workers[position].current?.settler
@@ -50,7 +52,7 @@ extension LaneState {
         return isStalled ? unbegun + takeWaiting() : unbegun
     }
 
-    /// Marks the call of a stalled worker as returned.
+    /// Marks a stalled worker's call as returned.
     mutating func endStall(_ position: Int) {
         workers[position].isStalled = false
         if let group = workers[position].group { groups[group].isStalled = false }
@@ -72,14 +74,14 @@ extension LaneState {
     }
 }
 
-/// A failed action that is to be called again at a later tick.
+/// A failed action that will be called again at a later tick.
 struct ScheduledRetry: Sendable {
     let slice: BatchSlice
     /// The ordering group, which is held until the retry.
     let group: Int?
     let due: UInt64
 
-    /// Returns the outcomes with which the actions end if no further call can be made.
+    /// Returns the outcomes that the actions receive if no further call can be made.
     func verdicts() -> [Verdict] {
         slice.range.compactMap { position in
             slice.failures?.outcome(at: position).map {

@@ -2,56 +2,57 @@ import DequeModule
 import SignalboxCore
 import Synchronization
 
-/// The queues and workers of a lane. This is the state behind the lane's lock, and it uses no threads and never waits.
+/// Holds a lane's queues and workers, behind the lane's lock. This type uses no threads and never waits.
 struct LaneState: Sendable {
     let order: LaneOptions.Order
     let maxConcurrent: Int
-    /// Whether one call handles a whole slice.
+    /// Whether a single call handles a whole slice.
     let callsWholeSlices: Bool
 
     var groups: [OrderingGroup] = []
     private(set) var unusedGroups: [Int] = []
     private(set) var sources: [ObjectIdentifier: Int] = [:]
     private(set) var keys: [LaneKey: Int] = [:]
-    /// The groups with a call that can start. Each group is listed at most once, and the groups take turns.
+    /// The groups that have a call ready to start. Each group is listed at most once, and the groups take turns.
     private(set) var ready = Deque<Int>()
-    /// The groups of sources that have actions with unknown keys.
+    /// The source groups that contain actions whose keys are not known yet.
     private(set) var unsorted = Deque<Int>()
-    /// The worker that decodes keys. Only one worker does so at a time, because actions with equal keys must stay in
-    /// order.
+    /// The worker that is decoding keys. Only one worker does this at a time, because actions with equal keys must stay
+    /// in order.
     var sorter: Int?
-    /// Whether every worker with more than one action has been asked to yield.
+    /// Whether every worker that holds more than one action has been asked to yield.
     private(set) var hasAskedToYield = false
 
     var workers: [LaneWorkerState] = []
     private(set) var parked: [Int] = []
     private(set) var ended: [Int] = []
     var retries: [ScheduledRetry] = []
-    /// Whether the lane receives no more slices. The tasks of the workers then end once everything is handled.
+    /// Whether the lane receives no more slices. In that case, the workers' tasks end once everything has been handled.
     var isClosed = false
-    /// Whether the calls must wait until everything of the replaced plugin is settled.
+    /// Whether calls have to wait until everything for the replaced plugin has been settled.
     var isWaitingForPredecessor: Bool
-    /// Whether the replacement of this plugin has been allowed to start.
+    /// Whether the plugin's replacement has been allowed to start.
     var hasActivatedReplacement = false
-    /// The number of arrivals that were rejected because the lane is stalled.
+    /// The number of arrivals that have been rejected because the lane is stalled.
     var unavailable = 0
-    /// The limit on log lines about the rejected arrivals.
+    /// Limits how often the rejected arrivals are logged.
     var report: CountReport
-    /// The source of the call that last stalled the lane.
+    /// The source of the call that most recently stalled the lane.
     var stalledBy: Settler?
 
-    /// The maximum number of actions whose keys a worker decodes at once.
+    /// The maximum number of actions whose keys a worker decodes in one go.
     private static let sortedAtOnce = 32
 
-    /// Whether no call can start because every worker is occupied by a call that was settled and has not returned.
+    /// Whether no call can start, because every worker is occupied by a call that has been settled but has not
+    /// returned.
     var isStalled: Bool { workers.count >= maxConcurrent && workers.allSatisfy(\.isStalled) }
 
     private var isEmpty: Bool {
         retries.isEmpty && sorter == nil && groups.allSatisfy(\.waiting.isEmpty)
     }
 
-    /// Returns `true` once, when the replacement of this plugin may start. By then the lane is closed and empty, and
-    /// every call in progress is settled.
+    /// Returns `true` once, as soon as the plugin's replacement may start. By then the lane is closed and empty, and
+    /// every call in progress has been settled.
     mutating func takeActivation() -> Bool {
         guard isClosed, !hasActivatedReplacement, !isWaitingForPredecessor, isEmpty,
             workers.allSatisfy({ $0.current == nil || $0.isStalled })
@@ -64,7 +65,7 @@ struct LaneState: Sendable {
 // MARK: - Queues
 
 extension LaneState {
-    /// Adds a slice to the group of its source, or an action to the group of its key.
+    /// Adds a slice to its source's group, or an action to its key's group.
     ///
     /// - Returns: `false` if the plugin is unavailable for the group.
     mutating func enqueue(_ slice: BatchSlice, key: LaneKey? = nil) -> Bool {
@@ -103,22 +104,22 @@ extension LaneState {
         return unused
     }
 
-    /// Adds the group to the list of groups to serve, if it has waiting actions and no call in progress.
+    /// Lists the group to be served, if it has waiting actions and no call in progress.
     mutating func list(_ group: Int) {
         guard !groups[group].isListed, !groups[group].isHeld, !groups[group].waiting.isEmpty else { return }
         groups[group].isListed = true
         if order == .key, groups[group].key == nil { unsorted.append(group) } else { ready.append(group) }
     }
 
-    /// Forgets a source that will submit nothing more.
+    /// Forgets a source that will not submit anything else.
     mutating func forget(_ settler: Settler) {
         guard let group = sources.removeValue(forKey: ObjectIdentifier(settler)) else { return }
         groups[group].isLeft = true
         release(group)
     }
 
-    /// Adds a group without a call in progress to the list. If the group is empty and belongs to a key or to a removed
-    /// source, it is freed instead.
+    /// Lists a group that has no call in progress. An empty group is freed instead, if it belongs to a key or to a
+    /// removed source.
     mutating func release(_ group: Int) {
         let key = groups[group].key
         guard groups[group].waiting.isEmpty, !groups[group].isHeld, !groups[group].isListed,
@@ -178,8 +179,8 @@ extension LaneState {
         return nil
     }
 
-    /// The maximum number of actions that a worker takes at once. A worker takes one action while another group waits,
-    /// or if actions without an order may run concurrently. Otherwise, it takes a whole slice.
+    /// The maximum number of actions that a worker takes at once. A worker takes a single action if another group is
+    /// waiting, or if unordered actions may run concurrently. Otherwise, it takes a whole slice.
     private var turnLength: Int {
         if callsWholeSlices { return .max }
         if order == .none, maxConcurrent > 1 { return 1 }
@@ -188,8 +189,10 @@ extension LaneState {
 
     private var hasWork: Bool { !isWaitingForPredecessor && (!ready.isEmpty || (!unsorted.isEmpty && sorter == nil)) }
 
-    /// Assigns available work to parked workers, and starts one more worker if permitted. If all workers are busy,
-    /// those with more than one action are asked to yield. If nothing more will come, the parked workers end.
+    /// Gives available work to parked workers, and starts another worker if this is permitted.
+    ///
+    /// If all workers are busy, those with more than one action are asked to yield. If no more work will come, the
+    /// parked workers end.
     mutating func dispatch() -> LaneWakeups {
         var wakeups = LaneWakeups()
         while hasWork, let position = parked.popLast() {
@@ -225,7 +228,7 @@ extension LaneState {
         return order == .source || (order == .none && maxConcurrent == 1)
     }
 
-    /// Marks the slice of the worker as done.
+    /// Marks the worker's slice as done.
     mutating func finish(_ position: Int) {
         if sorter == position { sorter = nil }
         let group = workers[position].group
@@ -238,7 +241,7 @@ extension LaneState {
 
     /// Stores the continuation of a worker that has no work.
     ///
-    /// - Returns: `true` if the worker must end instead, because nothing more will come.
+    /// - Returns: `true` if the worker must end instead, because no more work will come.
     mutating func park(_ position: Int, _ continuation: UnsafeContinuation<LaneWork?, Never>) -> Bool {
         guard !isClosed || !isEmpty else {
             ended.append(position)
@@ -249,7 +252,7 @@ extension LaneState {
         return false
     }
 
-    /// Ends the parked workers if nothing more will come.
+    /// Ends the parked workers if no more work will come.
     mutating func endParked() -> LaneWakeups {
         var wakeups = LaneWakeups()
         endParked(&wakeups)
@@ -275,22 +278,22 @@ extension LaneState {
     }
 }
 
-/// The next step of a worker.
+/// What a worker does next.
 enum LaneWork: Sendable {
-    /// The worker calls the plugin.
+    /// Call the plugin.
     case call(BatchSlice)
-    /// The worker decodes the bodies of the actions to determine their keys.
+    /// Decode the bodies of the actions to determine their keys.
     case sort(BatchSlice)
 }
 
-/// The workers to start or resume after the lane's lock is released.
+/// The workers to start or resume after the lane's lock has been released.
 struct LaneWakeups: Sendable {
     private struct Resumption: Sendable {
         let continuation: UnsafeContinuation<LaneWork?, Never>
         let work: LaneWork?
     }
 
-    /// The first resumption, which is usually the only one. Storing it separately avoids an array.
+    /// The first resumption. Usually it is the only one, so storing it separately avoids an array.
     private var first: Resumption?
     private var others: [Resumption] = []
     private(set) var started: [LaneWorker] = []
@@ -304,7 +307,7 @@ struct LaneWakeups: Sendable {
         started.append(worker)
     }
 
-    /// Resumes the workers that have received work.
+    /// Resumes the workers that have been given work.
     func resume() {
         if let first { first.continuation.resume(returning: first.work) }
         for other in others { other.continuation.resume(returning: other.work) }

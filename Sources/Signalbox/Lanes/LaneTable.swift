@@ -1,10 +1,12 @@
 import Synchronization
 
-/// The lanes of a supervisor. Each registered plugin that has received arrivals has one lane.
+/// Holds a supervisor's lanes. A registered plugin has one lane, which is created when the first arrival for the plugin
+/// comes in.
 final class LaneTable: Sendable {
     private struct State {
         var lanes: [ObjectIdentifier: Lane] = [:]
-        /// The lanes in order of creation. The lanes of removed plugins stay in the list as long as they have work.
+        /// The lanes, in the order in which they were created. A removed plugin's lane stays in the list while it still
+        /// has work.
         var all: [Lane] = []
         var replacements = PluginReplacements()
 
@@ -30,15 +32,15 @@ final class LaneTable: Sendable {
         }
     }
 
-    /// Records that `new` replaces `old`. If both plugins are ordered, the calls of `new` start when everything of
-    /// `old` is settled. Call ``retire(_:)`` for `old` next.
+    /// Records that `new` replaces `old`. If both plugins are ordered, the calls of `new` start when everything for
+    /// `old` has been settled. Call ``retire(_:)`` for `old` next.
     func follow(_ old: PluginEntry, by new: PluginEntry) {
         guard old.options.order != .none, new.options.order != .none else { return }
         state.withLock { $0.replacements.add(old, before: new) }
     }
 
-    /// Returns whether the calls of the plugin can start only after a call of the task returns, because that call
-    /// belongs to a plugin that this plugin replaced.
+    /// Returns whether the plugin's calls must wait until a call of the task returns, because that call belongs to a
+    /// plugin that this one replaced.
     func isWaitingForPredecessor(_ entry: PluginEntry, withCallIn task: Int) -> Bool {
         var entry = entry
         while let (before, lane) = state.withLock({ state in
@@ -50,36 +52,36 @@ final class LaneTable: Sendable {
         return false
     }
 
-    /// Returns the plugin's lane if it has one. This method creates no lane.
+    /// Returns the plugin's lane if there is one, without creating it.
     func known(for entry: PluginEntry) -> Lane? {
         state.withLock { $0.lanes[ObjectIdentifier(entry)] }
     }
 
     var all: [Lane] { state.withLock { $0.all } }
 
-    /// Closes the plugin's lane. The actions that wait in the lane are still handled.
+    /// Closes the plugin's lane. Actions that are already waiting in the lane are still handled.
     func retire(_ entry: PluginEntry) {
         let lane = state.withLock { $0.lanes.removeValue(forKey: ObjectIdentifier(entry)) }
-        // If there is no lane, nothing was submitted for the plugin, and nothing will be.
+        // If there is no lane, nothing has been submitted for the plugin, and nothing will be.
         if let lane { lane.close() } else { activateReplacement(of: entry) }
     }
 
-    /// Lets the replacement of a retired plugin start. Call this method when everything of the retired plugin is
+    /// Lets a retired plugin's replacement start. Call this method when everything for the retired plugin has been
     /// settled.
     func activateReplacement(of entry: PluginEntry) {
         let next = state.withLock { state in state.replacements.remove(entry).flatMap { state.known(for: $0) } }
         next?.open()
     }
 
-    /// Removes a lane whose tasks have ended. This call also lets the replacement start, because nothing else does so
-    /// if the last work of the lane was taken away from it.
+    /// Removes a lane whose tasks have ended. This also lets the replacement start, because nothing else does if the
+    /// lane's last work was taken away from it.
     func release(_ lane: Lane) {
         state.withLock { state in state.all.removeAll { $0 === lane } }
         activateReplacement(of: lane.entry)
     }
 }
 
-/// The chains of replaced plugins that still have unsettled work.
+/// Tracks chains of replaced plugins that still have unsettled work.
 struct PluginReplacements: Sendable {
     private var successors: [ObjectIdentifier: PluginEntry] = [:]
     private var predecessors: [ObjectIdentifier: PluginEntry] = [:]
@@ -92,9 +94,9 @@ struct PluginReplacements: Sendable {
         predecessors[ObjectIdentifier(new)] = old
     }
 
-    /// Removes a drained plugin from its chain. Its successor then waits for its predecessor.
+    /// Removes a drained plugin from its chain. Its successor then waits for the removed plugin's predecessor.
     ///
-    /// - Returns: The successor, if it has nothing left to wait for.
+    /// - Returns: The successor, if it no longer has to wait for anything.
     mutating func remove(_ entry: PluginEntry) -> PluginEntry? {
         let next = successors.removeValue(forKey: ObjectIdentifier(entry))
         let before = predecessors.removeValue(forKey: ObjectIdentifier(entry))

@@ -2,14 +2,14 @@ import SignalboxCore
 import Synchronization
 
 extension Lane {
-    /// The number of actions a worker handles before it yields its thread to other tasks.
+    /// How many actions a worker handles before it yields its thread to other tasks.
     private static let turn = 256
 
-    /// Starts the task of a worker. The task is detached, because a plugin that never returns would otherwise keep a
-    /// parent task alive.
+    /// Starts a worker's task. The task is detached, because a plugin that never returns would otherwise keep a parent
+    /// task alive.
     func start(_ worker: LaneWorker) {
-        // Swift looks up an executor preference under a lock at each switch, which happens several times per call. This
-        // is so even if the preference is `nil`, so the task has a preference only if an executor was given.
+        // Swift looks up an executor preference under a lock at every switch, several times per call. It does so even
+        // if the preference is `nil`, so the task only has a preference if an executor was given.
         if let executor = core.executor {
             Task.detached(executorPreference: executor) { await self.work(worker) }
         } else {
@@ -130,7 +130,7 @@ extension Lane {
 // MARK: - Call completion
 
 extension Lane {
-    /// Settles a call that has returned, unless the timer has already settled it or the call is retried.
+    /// Settles a call that has returned, unless the timer has already settled it or the call will be retried.
     ///
     /// - Parameter outcome: The outcome, or `nil` if the deadline passed before the call.
     /// - Returns: Whether the worker continues with its slice.
@@ -154,7 +154,7 @@ extension Lane {
         } else {
             slice.settle(position, outcome)
         }
-        // If the states differ, the timer has taken away the rest of the slice.
+        // If the states differ, the timer has taken the rest of the slice away.
         guard found == callState else { return false }
         guard worker.isAskedToYield.load(ordering: .relaxed) else { return true }
         state.withLock { $0.giveWay(worker.position, behindCall: callState.number) }
@@ -165,8 +165,7 @@ extension Lane {
         state.withLock { $0.endStall(worker.position) }
     }
 
-    /// Schedules a retry if the plugin's options, the ack deadline of the source and the deadline of the action permit
-    /// it.
+    /// Schedules a retry, if the plugin's options, the source's ack deadline and the action's deadline permit it.
     private func delay(
         _ slice: BatchSlice,
         _ position: Int,
@@ -179,7 +178,7 @@ extension Lane {
         return true
     }
 
-    /// Returns the tick of the next attempt, or `nil` if no further attempt is permitted.
+    /// Returns the tick of the next attempt, or `nil` if there may not be another attempt.
     private func nextAttempt(of slice: BatchSlice) -> UInt64? {
         guard let policy = entry.options.retry, slice.attempt < policy.attempts else { return nil }
         let longest = policy.longestTicks(afterAttempt: slice.attempt, core.configuration.tick)
@@ -229,9 +228,9 @@ extension Lane {
         for position in slice.range where !delayed.contains(position) { slice.settle(position, ends[position]) }
     }
 
-    /// Schedules one retry for all actions of the slice that may be called again.
+    /// Schedules one retry for all actions in the slice that may be called again.
     ///
-    /// - Returns: The positions of the actions to be retried.
+    /// - Returns: The positions of the actions that will be retried.
     private func delay(_ ends: [Int: Outcome], of slice: BatchSlice, _ callState: CallState, _ worker: LaneWorker)
         -> Set<Int>
     {
@@ -249,8 +248,8 @@ extension Lane {
 // MARK: - Keys
 
 extension Lane {
-    /// Decodes the bodies of a slice one by one, and enqueues each action in the group of its key. Decoding runs
-    /// application code too, so the timer treats each decoding as a call.
+    /// Decodes the bodies of a slice one by one, and enqueues each action in its key's group. Decoding runs application
+    /// code, so the timer treats each decoding as a call.
     private func sort(_ slice: BatchSlice, _ worker: LaneWorker) {
         guard case .keyed(let prepare) = entry.call else { return }
         var callState = CallState(.running, call: worker.nextCall)

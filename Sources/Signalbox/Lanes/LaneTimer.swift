@@ -2,14 +2,14 @@ import SignalboxCore
 import Synchronization
 
 extension Lane {
-    /// Settles overdue calls, abandons arrivals past their ack deadline and starts due retries. The timer calls this
-    /// method at each tick.
+    /// Settles overdue calls, abandons arrivals whose ack deadline has passed, and starts the retries that are due.
+    /// Called by the timer at each tick.
     ///
-    /// A call is timed from the first tick that observes it. It therefore has at least its timeout and at most two
-    /// ticks more, and no clock is read.
+    /// A call is timed from the first tick that observes it. It can therefore run for at least its timeout and at most
+    /// two ticks longer, and no clock is read.
     ///
-    /// - Parameter queuesRetries: `false` while the caller abandons the rest. A retry that a worker has just received
-    ///   cannot be abandoned, and would otherwise be called again at each tick.
+    /// - Parameter queuesRetries: Pass `false` while abandoning the remaining arrivals. A retry that a worker has just
+    ///   received cannot be abandoned, and would otherwise be called again at each tick.
     func tick(_ now: UInt64, queuesRetries: Bool = true) {
         let (verdicts, wakeups) = state.withLock { state -> ([Verdict], LaneWakeups) in
             var verdicts: [Verdict] = []
@@ -66,7 +66,7 @@ extension Lane {
         .failed(Outcome.Failure(.timeout, detail: "plugin \(entry.action) did not return within \(entry.timeout)"))
     }
 
-    /// Takes the call in progress away from its task, together with everything that waits for this call.
+    /// Takes a call in progress away from its task, along with everything that is waiting for the call.
     private func expire(
         _ callState: CallState,
         _ position: Int,
@@ -85,8 +85,8 @@ extension Lane {
             + unbegun.map { Verdict(slice: $0, outcome: waiting) }
     }
 
-    /// Logs the number of unavailable arrivals that no earlier log line has reported. It writes at most one line a
-    /// minute.
+    /// Logs how many arrivals have been rejected as unavailable since the last such log line. At most one line is
+    /// written per minute.
     ///
     /// - Parameter now: The current tick, or `nil` for the final report, which is always due.
     func reportUnavailable(at now: UInt64? = nil) {

@@ -1,14 +1,13 @@
 import Synchronization
 
-/// A worker of a lane. It consists of a task that makes one call at a time, and of an atomic word that describes the
-/// current call.
+/// A worker in a lane. Its task makes one call at a time, and an atomic word describes the current call.
 final class LaneWorker: Sendable {
     /// The index of the worker's state among the lane's workers.
     let position: Int
-    /// The state of the current call, a ``CallState``. The task stores it without the lane's lock, and the timer
-    /// changes it under the lock.
+    /// The ``CallState`` of the current call. The task stores it without holding the lane's lock, and the timer changes
+    /// it while holding the lock.
     let call = Atomic<UInt64>(0)
-    /// Whether other groups wait. The task must then yield after the call in progress.
+    /// Whether other groups are waiting, so that the task must yield after the call in progress.
     let isAskedToYield = Atomic<Bool>(false)
     /// The identity of the worker's task.
     private let task = Atomic<Int>(0)
@@ -17,7 +16,7 @@ final class LaneWorker: Sendable {
         self.position = position
     }
 
-    /// The number of the next call. It is valid in the worker's task and, while the task is parked, elsewhere too.
+    /// The number of the next call. It is valid in the worker's task, and elsewhere only while the task is parked.
     var nextCall: UInt64 { CallState(rawValue: call.load(ordering: .acquiring)).number + 1 }
 
     var callState: CallState { CallState(rawValue: call.load(ordering: .acquiring)) }
@@ -33,31 +32,31 @@ final class LaneWorker: Sendable {
         ).exchanged
     }
 
-    /// Records the current task. The worker's task calls this method before anything else.
+    /// Records the current task. The worker's task calls this before doing anything else.
     func noteTask() {
         task.store(LaneWorker.currentTask ?? 0, ordering: .relaxed)
     }
 
     func isTask(_ other: Int) -> Bool { task.load(ordering: .relaxed) == other }
 
-    /// The identity of the task that reads this property. It is unique among running tasks.
+    /// Identifies the current task. The value is unique among running tasks.
     static var currentTask: Int? {
         withUnsafeCurrentTask { $0?.hashValue }
     }
 }
 
-/// The state of a worker's call in one atomic word, which holds the call's number and its phase.
+/// The state of a worker's call, which fits in one atomic word: the call's number and its phase.
 ///
 /// The task stores `running`, calls the plugin, and exchanges the state for `idle` when the plugin returns. In between,
-/// the timer may change the state with compare-and-exchange under the lane's lock. Each side detects a change by the
-/// other side, so exactly one of them settles the call.
+/// the timer may change the state with a compare-and-exchange while holding the lane's lock. Each side notices if the
+/// other has changed the state, so exactly one of them settles the call.
 struct CallState: Sendable, Equatable {
     enum Phase: UInt64 {
         case idle = 0
         case running = 1
-        /// The timer has settled the call, and the plugin has not returned.
+        /// The timer has settled the call, but the plugin has not returned.
         case expired = 2
-        /// The task still has to settle the call, but the rest of its slice has been taken away.
+        /// The task still has to settle the call, but no longer has the rest of its slice.
         case interrupted = 3
     }
 
@@ -81,19 +80,19 @@ struct CallState: Sendable, Equatable {
     func with(_ phase: Phase) -> CallState { CallState(phase, call: number) }
 }
 
-/// The state of a worker that is protected by the lane's lock.
+/// The part of a worker's state that the lane's lock protects.
 struct LaneWorkerState: Sendable {
     let worker: LaneWorker
-    /// Whether one call handles a whole slice.
+    /// Whether a single call handles a whole slice.
     let callsWholeSlices: Bool
-    /// The slice that the task is working on. `firstCall` is the call number of its first arrival.
+    /// The slice that the task is working on. `firstCall` is the number of the call for its first arrival.
     private(set) var current: BatchSlice?
     private(set) var firstCall: UInt64 = 0
     /// The ordering group of the current slice.
     var group: Int?
-    /// Whether the timer has settled the call in progress, which has not returned.
+    /// Whether the timer has settled the call in progress, although it has not returned.
     var isStalled = false
-    /// The last call that the timer observed running, and the tick at which it first did.
+    /// The last call that the timer saw running, and the tick at which it first saw that call.
     var lastSeenCall: UInt64 = 0
     var lastSeenTick: UInt64 = 0
     /// The continuation of the task while it waits for work.
@@ -110,8 +109,8 @@ struct LaneWorkerState: Sendable {
         group = nil
     }
 
-    /// Returns the position of the call's arrival in the current slice. If one call handles the whole slice, this is
-    /// the last position.
+    /// Returns the position in the current slice of the arrival that the call handles. If a single call handles the
+    /// whole slice, this is the last position.
     private func position(ofCall number: UInt64) -> Int? {
         guard let current, number >= firstCall else { return nil }
         if callsWholeSlices { return number == firstCall ? current.range.upperBound - 1 : nil }
@@ -119,14 +118,14 @@ struct LaneWorkerState: Sendable {
         return current.range.contains(position) ? position : nil
     }
 
-    /// Returns the arrivals that a call handles: either one arrival or the whole slice.
+    /// Returns the arrivals that the call handles: a single arrival or the whole slice.
     func called(_ number: UInt64) -> BatchSlice? {
         guard let current, let position = position(ofCall: number) else { return nil }
         return callsWholeSlices ? current : current.part(position..<position + 1)
     }
 
-    /// Removes the part of the current slice that follows the call in progress. The caller is either the task itself or
-    /// has marked the call as expired or interrupted, which makes the task read the range again.
+    /// Removes the part of the current slice that comes after the call in progress. This must be called either by the
+    /// task itself, or after marking the call as expired or interrupted. The mark makes the task read the range again.
     mutating func takeRest(behindCall number: UInt64) -> BatchSlice? {
         guard let slice = current, let position = position(ofCall: number) else { return nil }
         current = slice.part(slice.range.lowerBound..<(position + 1))

@@ -1,30 +1,29 @@
 import DequeModule
 import SignalboxCore
 
-/// An ordering group of a lane, which holds the actions of one source or of one key. The actions of a group run in
-/// sequence, unless the lane has no order.
+/// An ordering group in a lane. It holds the actions from one source or with one key. The actions in a group run one
+/// after the other, unless the lane is unordered.
 struct OrderingGroup: Sendable {
     var waiting = Deque<BatchSlice>()
-    /// Whether the group is in the list of groups to serve next.
+    /// Whether the group is listed to be served.
     var isListed = false
-    /// Whether a call of the group is in progress or awaits its next attempt, so that no other call of the group may
-    /// start.
+    /// Whether no other call in the group may start, because one is in progress or waiting for its next attempt.
     var isHeld = false
-    /// Whether the timer settled a call of the group, and the call has not returned.
+    /// Whether a call in the group has been settled by the timer but has not returned.
     var isStalled = false
     /// Whether the group's source has been removed.
     var isLeft = false
-    /// The key of the group, or `nil` for the group of a source.
+    /// The group's key, or `nil` if it is the group of a source.
     var key: LaneKey?
 
-    /// Whether the queue has held more slices than the group keeps memory for.
+    /// Whether the queue has ever held more slices than the group keeps memory for.
     private(set) var hasGrown = false
 
-    /// The number of slices for which an unused group keeps memory. Most keys are short-lived and need room for only
-    /// one slice.
+    /// The number of slices that an unused group keeps memory for. Most keys are short-lived and need room for only one
+    /// slice.
     private static let keptCapacity = 8
 
-    /// Adds a slice after the waiting ones.
+    /// Adds a slice behind those that are already waiting.
     mutating func append(_ slice: BatchSlice) {
         waiting.append(slice)
         if waiting.count > OrderingGroup.keptCapacity { hasGrown = true }
@@ -36,7 +35,7 @@ struct OrderingGroup: Sendable {
         if waiting.count > OrderingGroup.keptCapacity { hasGrown = true }
     }
 
-    /// Resets the group, so that it can be reused by another source or key. No action of the group may be waiting or
+    /// Resets the group, so that it can be reused for another source or key. No action in the group may be waiting or
     /// running.
     mutating func forget() {
         key = nil
@@ -54,9 +53,9 @@ extension Deque<BatchSlice> {
         return self[0].removeFirst(most)
     }
 
-    /// Removes the slices that match, and returns them in order.
+    /// Removes all matching slices, and returns them in order.
     mutating func takeAll(where isMeant: (BatchSlice) -> Bool = { _ in true }) -> [BatchSlice] {
-        // Most searches find nothing, so they check for a match before they copy the queue.
+        // Most searches find nothing, so look for a match before copying the queue.
         guard contains(where: isMeant) else { return [] }
         defer { removeAll(where: isMeant) }
         return filter(isMeant)

@@ -1,11 +1,11 @@
-/// The part of a running count that has already been reported. It limits the reports to one every
-/// ``ticksBetweenLines``, and reads no clock.
+/// Tracks how much of a running count has already been reported. At most one report is due every ``ticksBetweenLines``
+/// ticks, and no clock is read.
 struct CountReport: Sendable {
     var ticksBetweenLines: UInt64 = 0
     private(set) var reported = 0
     private(set) var lastTick: UInt64?
 
-    /// Returns the increase to report, or 0 if no report is due.
+    /// Returns how much the count has grown since the last report, or 0 if no report is due.
     ///
     /// - Parameters:
     ///   - total: The running count.

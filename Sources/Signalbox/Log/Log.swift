@@ -1,20 +1,20 @@
 import Logging
 import SignalboxCore
 
-/// The kinds of log line that the supervisor writes. Each kind has one level and one text, and every line has exactly
-/// one kind.
+/// The kinds of log lines that the supervisor writes. Every line has exactly one kind, and each kind has a fixed level
+/// and text.
 enum LogKind: String, CaseIterable, Sendable {
     case deadLetter, abandoned, givenBack, lateReturn, stalled, breakerOpened, breakerClosed, dropped, withheld,
         sourceEnded,
         sourceFailed, sourceRemoved, draining, notReturned
 
-    /// The level of the kind, chosen by these rules:
+    /// The level of lines of this kind, according to these rules:
     ///
-    /// - `error`: The line requires action, because the condition does not clear by itself.
+    /// - `error`: The line requires action, because the condition does not go away by itself.
     /// - `warning`: A message was not handled, or log lines are missing.
     /// - `notice`: Nothing was lost, but the event may be of interest.
-    /// - `info`: The line describes the supervisor's life cycle. There are a few such lines per run.
-    /// - `debug`: The line has details for troubleshooting. Handled messages are not logged at any level.
+    /// - `info`: The line describes the supervisor's life cycle. There are only a few such lines per run.
+    /// - `debug`: The line gives details for troubleshooting. Handled messages are not logged at any level.
     var level: Logger.Level {
         switch self {
         case .givenBack, .stalled, .sourceFailed, .notReturned: .error
@@ -25,7 +25,7 @@ enum LogKind: String, CaseIterable, Sendable {
         }
     }
 
-    /// The text at the start of the line.
+    /// The text that lines of this kind start with.
     var text: String {
         switch self {
         case .deadLetter: "dead letter"
@@ -46,7 +46,7 @@ enum LogKind: String, CaseIterable, Sendable {
         }
     }
 
-    /// The fields that a line of this kind may have besides ``LogField/source``.
+    /// The fields that a line of this kind may have in addition to ``LogField/source``.
     var fields: [LogField] {
         switch self {
         case .deadLetter, .abandoned:
@@ -65,7 +65,7 @@ enum LogKind: String, CaseIterable, Sendable {
     }
 }
 
-/// The fields that a log line of the supervisor, an adapter or the command may have.
+/// The fields that may appear in log lines written by the supervisor, an adapter or the command.
 package enum LogField: String, CaseIterable, Sendable {
     case source, action, id, plugin, outcome, code, attempts, advice, unavailable, givenBack, failures, openFor, reason
     case rejectedWhileOpen, dropped, droppedTotal, call, limit, linesWithheld, body
@@ -73,7 +73,7 @@ package enum LogField: String, CaseIterable, Sendable {
         pluginsRemoved
 }
 
-/// The fields of one log line, escaped and redacted.
+/// The fields of a log line, escaped and redacted.
 struct LogFields: Sendable, ExpressibleByDictionaryLiteral {
     private(set) var metadata: Logger.Metadata = [:]
 
@@ -83,7 +83,7 @@ struct LogFields: Sendable, ExpressibleByDictionaryLiteral {
         for (field, text) in elements { self[field] = text }
     }
 
-    /// The value of a field. A value may be untrusted text, so the setter escapes and redacts it.
+    /// The value of a field. The setter escapes and redacts the value, because it may be untrusted text.
     subscript(field: LogField) -> String? {
         get { metadata[field.rawValue].map { "\($0)" } }
         set { metadata[field.rawValue] = newValue.map { .string(Redaction.line($0)) } }
@@ -91,9 +91,9 @@ struct LogFields: Sendable, ExpressibleByDictionaryLiteral {
 }
 
 extension Logger {
-    /// Writes one line, which consists of the text of its kind, the detail and the fields.
+    /// Writes a line with the kind's text, the detail and the fields.
     ///
-    /// - Parameter detail: A text that may be untrusted. It is escaped and redacted.
+    /// - Parameter detail: Text that is escaped and redacted, so it may be untrusted.
     func write(_ kind: LogKind, _ detail: String? = nil, _ fields: LogFields = LogFields()) {
         assert(
             Set(fields.metadata.keys).isSubset(of: (kind.fields + [.source]).map(\.rawValue)),
@@ -106,7 +106,7 @@ extension Logger {
 }
 
 extension Outcome {
-    /// The reason and the detail, for use in a single line.
+    /// The reason and the detail, formatted for use in a single line.
     package var text: String {
         switch self {
         case .handled: name
@@ -116,7 +116,7 @@ extension Outcome {
         }
     }
 
-    /// The action that a reader of the log can take.
+    /// What someone who reads the log can do about the problem.
     var advice: String? {
         switch self {
         case .handled: nil

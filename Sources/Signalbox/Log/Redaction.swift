@@ -1,25 +1,25 @@
 import SignalboxCore
 
-/// Redaction of secrets in text that is shown to people, such as a log line, the detail of an outcome or a span.
+/// Removes secrets from text that is shown to people, such as a log line, an outcome's detail or a span.
 ///
-/// Use ``line(_:)`` before you log text from a message, a plugin or an error. Such text has no known structure, so
-/// redaction looks for these forms:
+/// Use ``line(_:)`` before you log text that comes from a message, a plugin or an error. Such text has no known
+/// structure, so redaction looks for these forms:
 ///
-/// - The value of a secret key in `key=value`, `key: value`, `"key":"value"` and `--key value`. This includes a URL's
-///   query, and JSON that is quoted again. A key is secret if it is `pwd` or `pass`, or ends in `token`, `password`,
+/// - The value of a secret key in `key=value`, `key: value`, `"key":"value"` and `--key value`. This includes the query
+///   of a URL, and JSON inside a JSON string. A key is secret if it is `pwd` or `pass`, or ends in `token`, `password`,
 ///   `passwd`, `passphrase`, `secret`, `authorization`, `apikey`, `privatekey`, `accesskey`, `credential`,
 ///   `credentials`, `cookie` or `cookies`. Case and the characters `-`, `_` and `.` are ignored. The values of the
-///   headers `Authorization` and `Cookie` extend to the end of their line.
+///   headers `Authorization` and `Cookie` extend to the end of the line.
 /// - The text after `Bearer` or `Basic`.
-/// - The text before the `@` of a URL (`scheme://user:password@host`).
+/// - The text before the `@` in a URL (`scheme://user:password@host`).
 ///
-/// Secrets in other forms are not found. For example, if a password has several words and no quotes, its second word
-/// and all later ones stay visible. Redaction takes time proportional to the length of the text.
+/// Secrets in any other form are not found. For example, if a password consists of several words without quotes, all
+/// words after the first stay visible. Redaction takes time proportional to the length of the text.
 public enum Redaction {
     /// The text that replaces a secret: `[redacted]`.
     public static let mark = "[redacted]"
 
-    /// Returns the text without its secrets. If the text has no secrets, it is returned unchanged.
+    /// Returns the text with its secrets removed. Text that contains no secrets is returned unchanged.
     public static func redacted(_ text: String) -> String {
         var text = text
         let replaced = text.withUTF8 { bytes -> [UInt8]? in
@@ -30,14 +30,14 @@ public enum Redaction {
         return replaced.map { String(decoding: $0, as: UTF8.self) } ?? text
     }
 
-    /// Returns untrusted text as a single line without secrets, for use in a log line. Control characters, line and
-    /// paragraph separators and bidirectional formatting characters are written as `\u{...}`.
+    /// Returns untrusted text as a single line without secrets, so that it can be used in a log line. Control
+    /// characters, line and paragraph separators, and bidirectional formatting characters are written as `\u{...}`.
     public static func line(_ text: String) -> String {
         LineText.escaped(redacted(text))
     }
 
-    /// Returns the text without its secrets, at most `limit` Unicode scalars long. Use it for text that is stored or
-    /// sent. If the text is longer than ``readLimit`` bytes, only its beginning is read.
+    /// Returns the text with its secrets removed and at most `limit` Unicode scalars long. Use this for text that will
+    /// be stored or sent. If the text is longer than ``readLimit`` bytes, only its beginning is read.
     static func detail(_ text: String, scalars limit: Int = 500) -> String {
         let redacted = redacted(beginning(of: text)).unicodeScalars
         guard let end = redacted.index(redacted.startIndex, offsetBy: limit, limitedBy: redacted.endIndex) else {
@@ -49,7 +49,8 @@ public enum Redaction {
     /// The maximum number of bytes that ``detail(_:scalars:)`` reads: 64 KiB.
     static let readLimit = 64 * 1_024
 
-    /// Returns the text within the limit. If the limit may have cut a secret in its final word, that word is left out.
+    /// Returns the beginning of the text, up to the limit. If the cut may have split a secret in the last word, that
+    /// word is left out.
     private static func beginning(of text: String) -> String {
         let bytes = text.utf8
         guard let end = bytes.index(bytes.startIndex, offsetBy: readLimit, limitedBy: bytes.endIndex),
@@ -60,18 +61,19 @@ public enum Redaction {
     }
 }
 
-/// A single pass of ``Redaction`` over UTF-8 text. Every pattern is ASCII, so each cut falls between characters.
+/// Makes a single pass over UTF-8 text for ``Redaction``. All patterns are ASCII, so every cut falls between
+/// characters.
 struct RedactionScan {
     let text: UnsafeRawBufferPointer
     /// The output so far, or `nil` if nothing has been removed.
     private(set) var output: [UInt8]?
-    /// The position up to which the input has been copied to the output or removed.
+    /// How far the input has been copied to the output or removed.
     private(set) var copied = 0
     private(set) var position = 0
-    /// The position before which an earlier search found no `@`.
+    /// An earlier search found no `@` before this position.
     private(set) var noAtBefore = 0
 
-    /// The text without its secrets, or `nil` if it has none.
+    /// The text with its secrets removed, or `nil` if it has none.
     var result: [UInt8]? {
         output.map { $0 + text[copied...] }
     }
@@ -88,10 +90,10 @@ struct RedactionScan {
         }
     }
 
-    /// Removes a range from the output, and continues after the range.
+    /// Removes a range, and continues after it.
     private mutating func redact(_ range: Range<Int>) {
         guard !range.isEmpty else { return }
-        // The output is changed in place, because a second reference would make each append copy all of it.
+        // The output is changed in place, because a second reference would make every append copy all of it.
         if output == nil { output = [] }
         output?.append(contentsOf: text[copied..<range.lowerBound])
         output?.append(contentsOf: Redaction.mark.utf8)
@@ -141,7 +143,7 @@ extension RedactionScan {
         }
     }
 
-    /// Redacts an unquoted value, unless the value is a word such as `null` or `true`, which cannot be a secret.
+    /// Redacts an unquoted value, unless it is a word that cannot be a secret, such as `null` or `true`.
     private mutating func redactPlain(_ start: Int, isMember: Bool = false) {
         let range = start..<text.endOfValue(from: start, isMember: isMember)
         guard !["null", "nil", "none", "true", "false"].contains(where: { text[range].elementsEqual($0.utf8) }) else {
@@ -154,9 +156,10 @@ extension RedactionScan {
 // MARK: - URLs
 
 extension RedactionScan {
-    /// Redacts the text before the last `@` of an authority. For any URL parser, a `/` in a password ends the
-    /// authority. If the text before the `/` is not a host with a port, the search for the `@` therefore extends to the
-    /// end of the word.
+    /// Redacts the text before the last `@` in an authority.
+    ///
+    /// URL parsers end the authority at a `/`, even if the `/` is part of a password. If the text before the `/` is not
+    /// a host with a port, the search for the `@` therefore continues to the end of the word.
     private mutating func readAuthority() {
         let start = position + 3
         position = start
@@ -174,9 +177,9 @@ extension RedactionScan {
     }
 }
 
-/// A run of letters, digits, `-`, `_` and `.` that ``Redaction`` checks for a key or a scheme.
+/// A run of letters, digits, `-`, `_` and `.` that may be a key or a scheme.
 struct SecretWord {
-    /// The maximum length of a key in a comparison, in bytes. If a key is longer, only its end is compared.
+    /// The maximum length of a key in comparisons, in bytes. If a key is longer, only its end is compared.
     private static let lengthCompared = 32
 
     private static let keys = [
@@ -187,12 +190,12 @@ struct SecretWord {
     private static let headers = ["authorization", "cookie"]
 
     private let bytes: UnsafeRawBufferPointer
-    /// The end of the word in lowercase, without the characters that join words.
+    /// The end of the word in lowercase, without `-`, `_` and `.`.
     private let name: [UInt8]
 
     init(_ bytes: UnsafeRawBufferPointer) {
         self.bytes = bytes
-        // Every scheme and key has at least three letters, so a shorter word needs no further work.
+        // Every scheme and key has at least three letters, so shorter words need no further work.
         guard bytes.count >= 3 else {
             name = []
             return
@@ -204,7 +207,7 @@ struct SecretWord {
         SecretWord.keys.contains { ends(in: $0) } || SecretWord.wholeKeys.contains { name.elementsEqual($0.utf8) }
     }
 
-    /// Whether the word names a header whose whole value is secret.
+    /// Whether the word is the name of a header whose whole value is secret.
     var isHeader: Bool { SecretWord.headers.contains { ends(in: $0) } }
 
     /// Whether the word is a command-line option, such as `--token`.
@@ -216,11 +219,11 @@ struct SecretWord {
 }
 
 extension SecretWord {
-    /// An HTTP authentication scheme, which precedes the secret itself (RFC 6750, RFC 7617).
+    /// An HTTP authentication scheme, which comes before the secret itself (RFC 6750, RFC 7617).
     enum Scheme {
         case bearer
         case basic
-        /// The scheme `basic` in lowercase, which is also an English word.
+        /// The scheme `basic` written in lowercase, which is also an English word.
         case basicInSmallLetters
 
         private static let plainWords = [
@@ -228,7 +231,7 @@ extension SecretWord {
             "challenge", "access", "and", "or", "of", "is", "was",
         ]
 
-        /// Returns whether the word that follows is ordinary text and not a secret.
+        /// Returns whether the word after the scheme is ordinary text rather than a secret.
         func isFollowedBy(plainWord word: UnsafeRawBufferPointer) -> Bool {
             let small = word.map(\.inLowerCase)
             if Scheme.plainWords.contains(where: { small.elementsEqual($0.utf8) }) { return true }

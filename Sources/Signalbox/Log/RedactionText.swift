@@ -1,7 +1,7 @@
-/// Searches for the end of a key's value in a text that ``Redaction`` reads.
+/// Finds the end of a key's value for ``Redaction``.
 extension UnsafeRawBufferPointer {
-    /// Returns the range inside a quoted value, or `nil` if no quote opens at `start`. If the quote is not closed, the
-    /// range extends to the end of the text.
+    /// Returns the range inside a quoted value, or `nil` if there is no opening quote at `start`. If the closing quote
+    /// is missing, the range extends to the end of the text.
     func quotedValue(from start: Int) -> Range<Int>? {
         let isEscaped = byte(at: start) == UInt8(ascii: "\\")
         let open = isEscaped ? start + 1 : start
@@ -10,9 +10,11 @@ extension UnsafeRawBufferPointer {
     }
 
     /// Returns the end of an unquoted value. The value ends at white space, at an `&` outside brackets, or at the quote
-    /// or bracket that encloses both key and value. Punctuation that ends a sentence is not part of the value.
+    /// or bracket that encloses both the key and the value. Punctuation at the end of a sentence is not part of the
+    /// value.
     ///
-    /// - Parameter isMember: Whether the key is quoted, so that a `,` or the bracket of the object also ends the value.
+    /// - Parameter isMember: Whether the key is quoted. If it is, a `,` or the closing bracket of the object also ends
+    ///   the value.
     func endOfValue(from start: Int, isMember: Bool = false) -> Int {
         var position = start
         var depth = 0
@@ -34,15 +36,15 @@ extension UnsafeRawBufferPointer {
         return position
     }
 
-    /// Returns the end of a header's line or, if the line is in quotes, the end of the quoted text.
+    /// Returns the end of a header's line. If the line is in quotes, it ends where the quoted text ends.
     func endOfLine(from start: Int, isInQuotes: Bool) -> Int {
         end(from: start) { byte in
             byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") || isInQuotes && byte.isQuote
         }
     }
 
-    /// Returns the position of the closing quote. If quotes are escaped, this is the position of the backslash before
-    /// the quote.
+    /// Returns the position of the closing quote. If the quotes are escaped, this is the position of the backslash
+    /// before the closing quote.
     private func closing(_ quote: UInt8, isEscaped: Bool, from start: Int) -> Int {
         var position = start
         while let byte = byte(at: position) {
@@ -59,7 +61,7 @@ extension UnsafeRawBufferPointer {
     }
 }
 
-/// Lookups that ``Redaction`` makes at positions in a text. Unless noted otherwise, a position may be out of bounds.
+/// Looks at individual positions in a text for ``Redaction``. Positions may be out of bounds, unless noted otherwise.
 extension UnsafeRawBufferPointer {
     func byte(at position: Int) -> UInt8? {
         indices.contains(position) ? self[position] : nil
@@ -67,15 +69,15 @@ extension UnsafeRawBufferPointer {
 
     func isQuote(at position: Int) -> Bool { byte(at: position)?.isQuote ?? false }
 
-    /// Returns the position of the first byte from `start` on that ends a run, or the end of the text.
+    /// Returns the position of the first byte that ends a run, at or after `start`, or the end of the text.
     func end(from start: Int, _ endsRun: (UInt8) -> Bool) -> Int {
         var position = start
         while let byte = byte(at: position), !endsRun(byte) { position += 1 }
         return position
     }
 
-    /// Returns whether the `://` before the authority of a URL (RFC 3986, 3.2) starts at `position`, which must be
-    /// within the text.
+    /// Returns whether the `://` before a URL's authority (RFC 3986, 3.2) starts at `position`, which must be within
+    /// the text.
     func isAuthorityMark(at position: Int) -> Bool {
         self[position] == UInt8(ascii: ":") && byte(at: position + 1) == UInt8(ascii: "/")
             && byte(at: position + 2) == UInt8(ascii: "/")
@@ -85,14 +87,14 @@ extension UnsafeRawBufferPointer {
         end(from: start) { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
     }
 
-    /// Returns the position after the quote that closes a key, whether or not the quote is escaped.
+    /// Returns the position after the quote that closes a key. The quote may be escaped.
     func skippingQuote(from start: Int) -> Int {
         let quote = byte(at: start) == UInt8(ascii: "\\") ? start + 1 : start
         return isQuote(at: quote) ? quote + 1 : start
     }
 
-    /// Returns the separator between a key and its value, which is `=`, `=>`, `:`, or a percent-encoded `=` or `:`.
-    /// Neither `==` nor the `://` of a URL is a separator.
+    /// Returns the separator between a key and its value: `=`, `=>`, `:`, or a percent-encoded `=` or `:`. Neither `==`
+    /// nor the `://` in a URL is a separator.
     func separator(at position: Int) -> (length: Int, isColon: Bool)? {
         switch (byte(at: position), byte(at: position + 1)) {
         case (UInt8(ascii: "="), UInt8(ascii: "=")): return nil
@@ -106,12 +108,13 @@ extension UnsafeRawBufferPointer {
         }
     }
 
-    /// Returns whether only closing punctuation follows before the next white space or the end of the text.
+    /// Returns whether there is only closing punctuation before the next white space or the end of the text.
     func endsSentence(from start: Int) -> Bool {
         var position = start
         while let byte = byte(at: position) {
             if byte.isBlank { return true }
-            // A longer run ends no sentence, and scanning it from each of its bytes would be quadratic.
+            // A longer run does not end a sentence, and scanning it again from each of its bytes would take quadratic
+            // time.
             guard byte.closesBracket || byte.isPunctuation || isQuote(at: position), position - start < 16 else {
                 return false
             }
@@ -120,7 +123,7 @@ extension UnsafeRawBufferPointer {
         return true
     }
 
-    /// Returns whether a quote at `position`, escaped or not, closes the text before it. The byte after the quote
+    /// Returns whether a quote at `position` closes the text before it. The quote may be escaped, and the byte after it
     /// decides.
     func endsQuotes(at position: Int) -> Bool {
         let quote = byte(at: position) == UInt8(ascii: "\\") ? position + 1 : position
@@ -149,7 +152,7 @@ extension UnsafeRawBufferPointer {
     }
 }
 
-/// Classifications of single UTF-8 bytes for ``Redaction``.
+/// Classifies single UTF-8 bytes for ``Redaction``.
 extension UInt8 {
     var inLowerCase: UInt8 {
         self >= UInt8(ascii: "A") && self <= UInt8(ascii: "Z") ? self | 0x20 : self
@@ -192,7 +195,7 @@ extension UInt8 {
         isBlank || self == UInt8(ascii: "&") || self == UInt8(ascii: "<") || self == UInt8(ascii: ">")
     }
 
-    /// Whether the byte ends the authority of a URL, whatever text surrounds the URL.
+    /// Whether the byte ends a URL's authority, whatever text surrounds the URL.
     var endsAuthority: Bool {
         #"/?#\"<>"#.utf8.contains(self)
     }

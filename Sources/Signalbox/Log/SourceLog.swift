@@ -2,15 +2,15 @@ public import Logging
 public import SignalboxCore
 import Synchronization
 
-/// A log of one source's arrivals. Its lines contain the action, the plugin, the reason and advice, but never the
-/// content of a message.
+/// Logs what happens to one source's arrivals. The lines contain the action, the plugin, the reason and advice, but
+/// never a message's content.
 final class SourceLog: Sendable {
     let logger: Logger
     private let core: SupervisorCore
     private let limiter: Mutex<LogRateLimiter>
     private let returns: Mutex<Returns>
 
-    /// The number of arrivals that plugins gave back, and what has been logged about them.
+    /// How many arrivals plugins have given back, and how many of them have been logged.
     private struct Returns {
         var report: CountReport
         var total = 0
@@ -27,8 +27,8 @@ final class SourceLog: Sendable {
     }
 
     func deadLetter(_ arrival: Arrival, _ outcome: Outcome, _ attempts: AttemptCount, plugin: PluginEntry?) {
-        // A stalled lane and an open circuit breaker write their own lines. A rejection by middleware has no other
-        // line.
+        // A stalled lane and an open circuit breaker are logged separately. A rejection by middleware is logged only
+        // here.
         if case .rejected(let rejection) = outcome, rejection.reason == .unavailable, !attempts.isOutcomeOfLast {
             return
         }
@@ -46,8 +46,8 @@ final class SourceLog: Sendable {
         reportReturns(at: core.now)
     }
 
-    /// Writes one line for all arrivals that were given back since the last line. A single fault often affects every
-    /// arrival, so a line for each would fill the log.
+    /// Writes one line for all arrivals that have been given back since the last such line. A single fault often
+    /// affects every arrival, so writing a line for each would fill the log.
     private func reportReturns(at now: UInt64?) {
         let (count, last) = returns.withLock { ($0.report.take(of: $0.total, at: now), $0.last) }
         guard count > 0, let last else { return }
@@ -79,7 +79,7 @@ final class SourceLog: Sendable {
         _ attempts: Int,
         _ plugin: PluginEntry?
     ) {
-        // The level is checked before the rate limit, so that a line below the log level does not count.
+        // The level is checked before the rate limit, so that lines below the log level do not use it up.
         guard logger.logLevel <= kind.level else { return }
         let now = Duration.seconds(core.elapsedSeconds)
         guard let withheld = limiter.withLock({ $0.admit(at: now) }) else { return }
@@ -97,7 +97,8 @@ final class SourceLog: Sendable {
         logger.write(kind, outcome?.text, fields)
     }
 
-    /// Writes the counts that no later line will include, which are the arrivals given back and the lines withheld.
+    /// Writes the counts that no later line will include: how many arrivals were given back and how many lines were
+    /// withheld.
     func flush() {
         reportReturns(at: nil)
         let withheld = limiter.withLock { $0.takeWithheld() }
@@ -107,10 +108,10 @@ final class SourceLog: Sendable {
 }
 
 extension ActionContext {
-    /// A logger that adds the source, the action and the id to each line. Each access creates a new logger.
+    /// A logger that adds the source, the action and the id to every line. A new logger is created on each access.
     ///
     /// The logger writes its input unchanged. Text from a message may contain secrets, or line breaks that forge log
-    /// lines, so log ``Redaction/line(_:)`` of such text instead.
+    /// lines. To log such text, pass it through ``Redaction/line(_:)`` first.
     public var logger: Logger {
         var logger = (host as? Settler)?.log.logger ?? Logger(label: "signalbox")
         let fields: LogFields = [.action: action.name.text, .id: id.text]

@@ -2,20 +2,19 @@ public import SignalboxCore
 import Synchronization
 
 extension Supervisor {
-    /// Explains what would happen to an arrival if it were submitted at this moment. This method calls no plugin and
-    /// changes no state.
+    /// Explains what would happen to an arrival if it were submitted now. No plugin is called and no state changes.
     ///
-    /// Use it to find out why a message does not reach its plugin. Every stage is checked, including those after the
-    /// one that stops the arrival. Only an unreadable message or a missing plugin ends the check early. The body is
-    /// decoded as the plugin's `Info`, even if an earlier stage stops the arrival. Middleware is not called, so its
-    /// effect is unknown.
+    /// Use this method to find out why a message does not reach its plugin. All stages are checked, including those
+    /// after the stage that stops the arrival. The check only ends early if the message cannot be read or has no
+    /// plugin. The body is decoded as the plugin's `Info`, even if an earlier stage stops the arrival. Middleware is
+    /// not called, so its effect is unknown.
     ///
     /// The state of a stage, such as an open circuit breaker or a stalled lane, may have changed by the time an arrival
-    /// is submitted. While the supervisor drains, after it has stopped, and while the source is being removed, the
-    /// verdict is `closed`. The steps are the same as those of an open source.
+    /// is actually submitted. While the supervisor drains, after it has stopped, and while the source is being removed,
+    /// the verdict is `closed`. The steps are the same as for a source that is open.
     ///
-    /// - Parameter arrival: An arrival as an adapter creates it, whose origin is trusted. The options of the source
-    ///   apply if the source has been added.
+    /// - Parameter arrival: An arrival as an adapter creates it. Its origin is trusted. If the source has been added,
+    ///   its options apply.
     public func explain(_ arrival: Arrival) -> Explanation {
         let source = arrival.origin.source
         let (intake, isClosed) = state.withLock { ($0.intakes[source], $0.phase == .draining || $0.phase == .stopped) }
@@ -25,16 +24,16 @@ extension Supervisor {
     }
 }
 
-/// An explainer that checks every stage for an arrival, in the order of the arrival's path.
+/// Checks all stages for an arrival, in the order in which an arrival passes them.
 struct ArrivalExplainer {
     let arrival: Arrival
-    /// The state of the source, if the source has been added.
+    /// The source's state, if the source has been added.
     let settler: Settler?
     /// Whether the source still accepts arrivals.
     let isTaken: Bool
     let supervisor: Supervisor
 
-    /// A step and, if the step stops the arrival, the verdict on it.
+    /// A step and, if it stops the arrival, the resulting verdict.
     typealias StageResult = (step: ExplanationStep, verdict: ExplanationVerdict?)
 
     var explanation: Explanation {
@@ -69,7 +68,7 @@ struct ArrivalExplainer {
         return stop(.intake, ExplanationVerdict(code: "closed", detail: detail))
     }
 
-    /// Returns the stages that belong to the plugin. With ordering by key, the body comes before the lane, unless the
+    /// Checks the stages that belong to the plugin. With ordering by key, the body comes before the lane, unless the
     /// lane is stalled.
     private func results(for action: Action, _ entry: PluginEntry) -> [StageResult] {
         let (lane, body) = (lane(entry), body(action, entry))
@@ -124,12 +123,12 @@ struct ArrivalExplainer {
 
     func pass(_ stage: ExplanationStage, _ detail: String) -> StageResult { (ExplanationStep(stage, detail), nil) }
 
-    /// - Parameter detail: The detail of the step. By default, it is the detail of the verdict.
+    /// - Parameter detail: The detail of the step. By default, it is the verdict's detail.
     func stop(_ stage: ExplanationStage, _ verdict: ExplanationVerdict, _ detail: String? = nil) -> StageResult {
         (ExplanationStep(stage, passes: false, detail ?? verdict.detail), verdict)
     }
 
-    /// - Parameter configured: The configuration of the stage, which precedes its current state in the detail.
+    /// - Parameter configured: The stage's configuration. In the detail, it comes before the current state.
     func stop(_ stage: ExplanationStage, _ outcome: Outcome, configured: String? = nil) -> StageResult {
         let verdict = ExplanationVerdict(outcome)
         return stop(stage, verdict, configured.map { "\($0); \(verdict.detail)" })
@@ -137,7 +136,7 @@ struct ArrivalExplainer {
 }
 
 extension ArrivalExplainer {
-    /// The deduplication step. Unlike on submission, the step also looks up arrivals that the access rule rejects.
+    /// The deduplication step. Unlike a submission, it also looks up arrivals that the access rule rejects.
     var deduplication: StageResult {
         guard let settler else { return unknownSource(.deduplication) }
         guard let deduplication = settler.admission.deduplication else {

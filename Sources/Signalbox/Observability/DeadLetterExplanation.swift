@@ -1,9 +1,9 @@
 import SignalboxCore
 
 extension DeadLetter {
-    /// The path of the dead letter, which consists of the stages that it passed and the stage that stopped it.
+    /// The stages that the dead letter passed, and the stage that stopped it.
     ///
-    /// Each access builds the explanation from what was recorded at settlement. Nothing is decoded again, but the
+    /// The explanation is built on each access from what was recorded at settlement. Nothing is decoded again, but the
     /// access rule is checked again with the same facts.
     public var explanation: Explanation {
         let (passed, stopped) = path
@@ -41,16 +41,16 @@ extension DeadLetter {
         ExplanationStep(stage, passes: false, text ?? detail)
     }
 
-    /// The stage at which an attempt determined the outcome. Only decoding reports a body error, and only a plugin
-    /// declines a body, so every other rejection comes from middleware.
+    /// The stage at which an attempt determined the outcome. Body errors only come from decoding, and only a plugin
+    /// declines a body, so any other rejection comes from middleware.
     private var stageInAttempt: ExplanationStage {
         guard case .rejected(let rejection) = outcome else { return .attempts }
         guard rejection.reason == .invalidBody else { return .middleware }
         return rejection.bodyError == nil ? .attempts : .body
     }
 
-    /// Returns the stage at which the supervisor decided. Each stage of the supervisor has a distinct reason, so the
-    /// reason identifies the stage.
+    /// Returns the stage at which the supervisor decided. The reason identifies the stage, except for `unavailable`.
+    /// That reason can come from an open circuit breaker or from a lane, so the whole rejection is compared.
     private func stageOfSupervisor(_ plugin: PluginOutline) -> ExplanationStage {
         switch outcome {
         case .handled, .abandoned: .lane
@@ -70,10 +70,10 @@ extension DeadLetter {
 }
 
 extension SettledArrival {
-    /// The ``DeadLetter/explanation`` of the dead letter that the arrival became. It is `nil` if the arrival was
-    /// handled or abandoned, or was a duplicate.
+    /// The ``DeadLetter/explanation`` of the dead letter that the arrival turned into. It is `nil` if there is no dead
+    /// letter, because the arrival was handled or abandoned, or was a duplicate.
     ///
-    /// Each access builds the explanation, and checks the access rule again with the same facts.
+    /// The explanation is built on each access, and the access rule is checked again with the same facts.
     public var explanation: Explanation? {
         guard !isDuplicate else { return nil }
         switch outcome {
@@ -85,13 +85,13 @@ extension SettledArrival {
     }
 }
 
-/// A description of a plugin that explanations keep after the plugin is removed. It does not contain the plugin's code,
-/// so a dead letter keeps alive only what the access rule holds.
+/// What explanations keep of a plugin after it has been removed. This does not include the plugin's code, so all that a
+/// dead letter keeps alive is what the access rule holds.
 final class PluginOutline: Sendable {
     let holder: String
     let rule: AccessRule
     let maximumAttempts: Int
-    /// The rejection by the open circuit breaker of the plugin.
+    /// The rejection that arrivals receive while the plugin's circuit breaker is open.
     let refusal: Outcome.Rejection?
 
     init(_ holder: String, _ rule: AccessRule, _ options: LaneOptions, _ breaker: CircuitBreaker?) {

@@ -1,27 +1,29 @@
 public import SignalboxCore
 
-/// An arrival's path to a plugin, stage by stage, with reasons.
+/// Shows an arrival's path to a plugin, stage by stage, with reasons.
 ///
-/// An explanation answers why a message did or did not reach its plugin. ``Supervisor/explain(_:)`` returns what would
-/// happen to an arrival, and continues after the step that stops it. ``DeadLetter/explanation`` describes what happened
-/// to a dead letter, up to the step that stopped it.
+/// Use an explanation to find out why a message did or did not reach its plugin:
 ///
-/// The description is one line with the verdict, followed by one line for each step.
+/// - ``Supervisor/explain(_:)`` returns what would happen to an arrival. It continues after the step that stops the
+///   arrival.
+/// - ``DeadLetter/explanation`` describes what happened to a dead letter, up to the step that stopped it.
+///
+/// The description has one line for the verdict, followed by one line for each step.
 public struct Explanation: Sendable, Hashable, CustomStringConvertible {
     /// The source of the arrival.
     public let source: SourceName
-    /// The envelope with which the message was read, or which was tried if the message could not be read.
+    /// The envelope that the message was read with, or was tried with if the message could not be read.
     public let envelope: EnvelopeKind
     /// The action's name, or `nil` if the message could not be read.
     public let action: ActionName?
     /// The action's id, or `nil` if the message could not be read.
     public let id: ActionID?
-    /// The results of the stages, in the order of the arrival's path.
+    /// The results of the stages, in the order in which the arrival passes them.
     public let steps: [ExplanationStep]
-    /// The overall result, which the first step that does not pass determines.
+    /// The overall result. It is determined by the first step that does not pass.
     public let verdict: ExplanationVerdict
 
-    /// The verdict and the steps, one per line, without a final line break. All text is escaped and redacted.
+    /// The verdict and the steps, one per line, without a trailing line break. All text is escaped and redacted.
     public var description: String {
         let subject = action.map { "\($0) \(id.map { Redaction.line($0.text) } ?? "")" } ?? "unreadable message"
         return ([("\(subject) of \(source): \(verdict)")] + steps.map { "  \($0)" }).joined(separator: "\n")
@@ -31,7 +33,8 @@ public struct Explanation: Sendable, Hashable, CustomStringConvertible {
 extension Explanation: Encodable {
     private enum CodingKeys: String, CodingKey { case source, envelope, action, id, verdict, steps }
 
-    /// Encodes names and kinds as strings, and omits an unknown action and id. The id and the details are not redacted.
+    /// Encodes names and kinds as strings. An unknown action or id is left out. The id and the details are not
+    /// redacted.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(source.text, forKey: .source)
@@ -43,14 +46,14 @@ extension Explanation: Encodable {
     }
 }
 
-/// The result of one stage for an arrival.
+/// The result of checking an arrival at one stage.
 public struct ExplanationStep: Sendable, Hashable, Encodable, CustomStringConvertible {
     /// The stage that was checked.
     public let stage: ExplanationStage
     /// Whether the stage lets the arrival continue.
     public let passes: Bool
-    /// The reason or the configuration, in words. It contains text of rules, middleware, plugins and their errors
-    /// unchanged, so use ``description`` where the text must be escaped and redacted.
+    /// The reason or the configuration, in words. Text from rules, middleware, plugins and their errors is included
+    /// unchanged. Use ``description`` where the text must be escaped and redacted.
     public let detail: String
 
     package init(_ stage: ExplanationStage, passes: Bool = true, _ detail: String) {
@@ -59,23 +62,23 @@ public struct ExplanationStep: Sendable, Hashable, Encodable, CustomStringConver
         self.detail = detail
     }
 
-    /// The step in a single line, such as `access          stops   refused by source push`, escaped and redacted.
+    /// The step as a single line, such as `access          stops   refused by source push`, escaped and redacted.
     public var description: String {
         let padding = String(repeating: " ", count: max(1, 16 - stage.description.utf8.count))
         return "\(stage)\(padding)\(passes ? "passes" : "stops ")  \(Redaction.line(detail))"
     }
 }
 
-/// A stage of an arrival's path to its plugin. The stages are listed in order, and later versions may add more.
+/// A stage on an arrival's path to its plugin. The stages are listed in order, and later versions may add more.
 public struct ExplanationStage: Sendable, Hashable, Encodable, CustomStringConvertible {
     private let name: String
 
-    /// The source accepts the arrival. An explanation contains this stage only if the source does not accept arrivals,
-    /// because the supervisor is draining or has stopped, or because the source is being removed.
+    /// The source accepts the arrival. An explanation contains this stage only if the arrival is not accepted. That is
+    /// the case if the supervisor is draining or has stopped, or if the source is being removed.
     public static let intake = ExplanationStage(name: "intake")
-    /// The message is read, which yields the name, the id and the body.
+    /// The message is read to obtain the name, the id and the body.
     public static let envelope = ExplanationStage(name: "envelope")
-    /// The plugin is looked up by the action's name.
+    /// The plugin is looked up by the name of the action.
     public static let plugin = ExplanationStage(name: "plugin")
     /// The plugin's access rule is checked against the origin.
     public static let access = ExplanationStage(name: "access")
@@ -89,11 +92,11 @@ public struct ExplanationStage: Sendable, Hashable, Encodable, CustomStringConve
     public static let circuitBreaker = ExplanationStage(name: "circuitBreaker")
     /// The action waits in the plugin's lane.
     public static let lane = ExplanationStage(name: "lane")
-    /// The plugin is called once, or several times if it has a retry policy.
+    /// The plugin is called once, or up to several times if it has a retry policy.
     public static let attempts = ExplanationStage(name: "attempts")
-    /// The timeout limits the duration of one call.
+    /// The timeout limits how long a call may take.
     public static let timeout = ExplanationStage(name: "timeout")
-    /// The middleware runs around the call.
+    /// Middleware runs around the call.
     public static let middleware = ExplanationStage(name: "middleware")
     /// The body is decoded as the plugin's `Info`.
     public static let body = ExplanationStage(name: "body")
@@ -110,14 +113,15 @@ public struct ExplanationStage: Sendable, Hashable, Encodable, CustomStringConve
 
 /// The overall result of an explanation.
 public struct ExplanationVerdict: Sendable, Hashable, Encodable, CustomStringConvertible {
-    /// The code of the verdict. It is one of these:
+    /// The code of the verdict, which is one of these:
     ///
     /// - `called` if the plugin would be called.
-    /// - `duplicate` if the arrival is a duplicate, and would receive the earlier outcome without a call.
-    /// - `closed` if the source accepts no arrivals.
-    /// - The code of the outcome in any other case, such as `sourceNotAllowed`.
+    /// - `duplicate` if the arrival is a duplicate, which would receive the earlier outcome without a call.
+    /// - `closed` if the source does not accept arrivals.
+    /// - In any other case, the code of the outcome, such as `sourceNotAllowed`.
     public let code: String
-    /// The reason, in words. It is empty if the plugin would be called. ``description`` escapes and redacts it.
+    /// The reason, in words. It is empty if the plugin would be called. Use ``description`` to have it escaped and
+    /// redacted.
     public let detail: String
 
     static let called = ExplanationVerdict(code: "called", detail: "")

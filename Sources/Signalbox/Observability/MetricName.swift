@@ -1,8 +1,8 @@
-/// The metrics of a supervisor, with their labels. No other file defines their names.
+/// The metrics of a supervisor and their labels. This is the only file that defines their names.
 ///
-/// The names are in snake case and end in the unit. The names of counters end in `_total`. Prometheus and OpenMetrics
-/// expect this form, and StatsD and OpenTelemetry accept the names unchanged. If the names contained dots, Prometheus
-/// would rewrite them, and a search in Prometheus for a name from this file would find nothing.
+/// The names are in snake case and end in the unit, and the names of counters end in `_total`. Prometheus and
+/// OpenMetrics expect this form, and StatsD and OpenTelemetry accept the names unchanged. If the names contained dots,
+/// Prometheus would rewrite them, and searching Prometheus for a name from this file would find nothing.
 enum MetricName: String, CaseIterable, Sendable {
     case outcomes = "signalbox_outcomes_total"
     case attempts = "signalbox_attempts_total"
@@ -25,13 +25,13 @@ enum MetricName: String, CaseIterable, Sendable {
     }
 }
 
-/// The labels of a supervisor's metrics. No label value comes from a message, so the sources and plugins of the program
-/// bound the number of values.
+/// The labels of a supervisor's metrics. Label values never come from a message, so there are only as many values as
+/// the program has sources and plugins.
 enum MetricLabel: String, CaseIterable, Sendable {
     case source, plugin, outcome, code
 
-    /// The plugin label of arrivals for which no plugin was found.
+    /// The plugin label for arrivals for which no plugin was found.
     static let noPlugin = "none"
-    /// The source and plugin label of the series that exceed ``MetricsMiddleware/seriesLimit``.
+    /// The source and plugin label for the series beyond ``MetricsMiddleware/seriesLimit``.
     static let other = "other"
 }

@@ -2,7 +2,7 @@ public import Metrics
 public import SignalboxCore
 import Synchronization
 
-/// Middleware that counts and times a supervisor's work through swift-metrics.
+/// Counts and times a supervisor's work with swift-metrics.
 ///
 /// Create one instance per supervisor, and add it before plugins are called:
 ///
@@ -10,12 +10,12 @@ import Synchronization
 /// supervisor.use(MetricsMiddleware())
 /// ```
 ///
-/// The middleware times each call and counts every outcome, including those of arrivals that reached no plugin. The
-/// metrics are listed in docs/observability.md. No label value comes from a message. The metrics are created once per
-/// source and plugin, so each action costs two lookups, two clock readings and no allocation.
+/// The middleware times every call and counts every outcome, including the outcomes of arrivals that reached no plugin.
+/// The metrics are listed in docs/observability.md. Label values never come from a message. Each metric is created only
+/// once per source and plugin, so an action costs two lookups and two clock readings, and no allocation.
 public final class MetricsMiddleware: Middleware, OutcomeObserver, ReportObserver {
-    /// The maximum number of source and plugin pairs that have separate metrics, which is 4,096. Further pairs are
-    /// counted together under the label `other`.
+    /// How many pairs of source and plugin have separate metrics: 4,096. Any further pairs are counted together under
+    /// the label `other`.
     public static let seriesLimit = 4_096
 
     private let cache: MetricCache
@@ -25,8 +25,8 @@ public final class MetricsMiddleware: Middleware, OutcomeObserver, ReportObserve
 
     /// Creates the middleware.
     ///
-    /// - Parameter factory: The factory that makes the metrics, or `nil` for the factory of `MetricsSystem`, which must
-    ///   be bootstrapped first.
+    /// - Parameter factory: The factory that makes the metrics. If it is `nil`, the factory of `MetricsSystem` is used,
+    ///   which must be bootstrapped first.
     public convenience init(factory: (any MetricsFactory)? = nil) {
         self.init(factory: factory ?? MetricsSystem.factory, seriesLimit: MetricsMiddleware.seriesLimit)
     }
@@ -38,7 +38,7 @@ public final class MetricsMiddleware: Middleware, OutcomeObserver, ReportObserve
         callsStalled = maker.meter(.callsStalled)
     }
 
-    /// Passes the action on, and times the call.
+    /// Passes the action on and times the call.
     public func handle(_ context: ActionContext, next: MiddlewareNext) async -> Outcome {
         let start = ContinuousClock.now
         let outcome = await next(context)
@@ -48,7 +48,7 @@ public final class MetricsMiddleware: Middleware, OutcomeObserver, ReportObserve
         return outcome
     }
 
-    /// Counts the outcome of the arrival.
+    /// Counts the arrival's outcome.
     public func settled(_ arrival: SettledArrival) {
         let source = arrival.arrival.origin.source
         let metrics = cache.metrics(of: source, arrival.plugin)
@@ -64,8 +64,8 @@ public final class MetricsMiddleware: Middleware, OutcomeObserver, ReportObserve
         }
     }
 
-    /// Updates the metrics that no event updates, such as the use of a window. The supervisor calls this method once a
-    /// second. If that is too infrequent, call it with ``Supervisor/report`` before a scrape.
+    /// Updates the metrics that are not driven by events, such as the use of a window. The supervisor calls this method
+    /// once a second. If you need fresher values, call it with ``Supervisor/report`` before a scrape.
     public func reported(_ report: SupervisorReport) {
         for (source, counts) in report.sources {
             cache.metrics(of: source).record(counts, report.windows[source])
@@ -76,10 +76,9 @@ public final class MetricsMiddleware: Middleware, OutcomeObserver, ReportObserve
     }
 }
 
-/// The metrics created so far, by source and plugin. A lookup does not allocate. The cache is safe to use from any
-/// thread.
+/// Holds the metrics created so far, by source and plugin. Lookups do not allocate. Safe to use from any thread.
 final class MetricCache: Sendable {
-    /// A source, together with the plugin that an arrival from this source was meant for.
+    /// A source, and the plugin that an arrival from this source was meant for.
     private struct Pair: Hashable {
         let source: SourceName
         let plugin: ActionName?
@@ -87,11 +86,12 @@ final class MetricCache: Sendable {
 
     private struct State {
         var pairs: [Pair: PluginMetrics] = [:]
-        /// The metrics by source. The key `nil` stands for every source that exceeds the limit.
+        /// The metrics by source. The key `nil` stands for all sources beyond the limit.
         var sources: [SourceName?: SourceMetrics] = [:]
-        /// The result of the last lookup, because consecutive arrivals often have the same source and plugin.
+        /// The result of the last lookup. It is kept because consecutive arrivals often have the same source and
+        /// plugin.
         var last: (pair: Pair, metrics: PluginMetrics)?
-        /// The metrics of all pairs that exceed the limit.
+        /// The metrics for all pairs beyond the limit.
         var other: PluginMetrics?
     }
 
@@ -104,10 +104,9 @@ final class MetricCache: Sendable {
         self.limit = limit
     }
 
-    /// Returns the metrics of a source and a plugin, and creates them on first use.
+    /// Returns the metrics for a source and a plugin, creating them on first use.
     ///
-    /// - Parameter plugin: The plugin's registered name. The cache stores it, so it must not share the memory of a
-    ///   batch.
+    /// - Parameter plugin: The plugin's registered name. The cache stores it, so it must not share memory with a batch.
     func metrics(of source: SourceName, _ plugin: ActionName?) -> PluginMetrics {
         state.withLock { state in
             if let last = state.last, last.pair.source == source, MetricCache.areEqual(last.pair.plugin, plugin) {
@@ -149,7 +148,8 @@ final class MetricCache: Sendable {
 
     private static func areEqual(_ left: ActionName?, _ right: ActionName?) -> Bool {
         guard let left, let right else { return left == nil && right == nil }
-        // Both names nearly always come from the same registration, so their bytes need not be compared.
+        // The two names nearly always come from the same registration, and then there is no need to compare their
+        // bytes.
         let (own, other) = (left.bytes, right.bytes)
         if own.storage === other.storage, own.start == other.start, own.length == other.length { return true }
         return left.bytes.withUnsafeBytes { left in
@@ -158,12 +158,12 @@ final class MetricCache: Sendable {
     }
 }
 
-/// The metrics of one source and plugin.
+/// The metrics for one source and plugin.
 final class PluginMetrics: Sendable {
     let attempts: Counter
     let duration: Timer
     private let handled: Counter
-    /// The counters by code. They are created on first use, and there are about a dozen.
+    /// The counters by code, created on first use. There are about a dozen.
     private let others = Mutex<[String: Counter]>([:])
     private let maker: MetricMaker
     private let source: String
@@ -197,7 +197,7 @@ final class PluginMetrics: Sendable {
     }
 }
 
-/// The metrics of one source.
+/// The metrics for one source.
 final class SourceMetrics: Sendable {
     let duplicates: Counter
     let deadLetters: Counter
@@ -214,9 +214,9 @@ final class SourceMetrics: Sendable {
         windowBytes = maker.meter(.windowBytes, [source])
     }
 
-    /// Records the counts and the window use of the source.
+    /// Records the source's counts and window use.
     ///
-    /// - Parameter window: The window use, or `nil` for a removed source without unsettled arrivals.
+    /// - Parameter window: The window use, or `nil` if the source has been removed and has no unsettled arrivals.
     func record(_ counts: OutcomeCounts, _ window: WindowUse?) {
         let new = lateReturnsReported.withLock { $0.take(of: counts.lateReturns) }
         if new > 0 { lateReturns.increment(by: new) }
@@ -225,7 +225,7 @@ final class SourceMetrics: Sendable {
     }
 }
 
-/// A maker of the metrics in ``MetricName``, which adds their labels.
+/// Makes the metrics in ``MetricName`` and adds their labels.
 struct MetricMaker: Sendable {
     let factory: any MetricsFactory
 

@@ -1,7 +1,7 @@
 public import SignalboxCore
 public import Tracing
 
-/// Middleware that creates spans for a supervisor's work through swift-distributed-tracing.
+/// Creates spans for a supervisor's work with swift-distributed-tracing.
 ///
 /// Add this middleware before any other middleware:
 ///
@@ -9,19 +9,20 @@ public import Tracing
 /// supervisor.use(TracingMiddleware())
 /// ```
 ///
-/// It creates two kinds of span:
+/// There are two kinds of spans:
 ///
 /// - Each call of a plugin has a span of kind `consumer` named `ACTION process` (OpenTelemetry, semantic conventions
 ///   for messaging). The span lasts until the call returns, even after a timeout, and is the parent of the plugin's
-///   spans. If the call failed, the span has status error, with the failure as its message.
-/// - Each decision of the supervisor has a span of zero length and no attempt number. Such a decision concerns an
-///   arrival that was not called, that was settled before its call returned, or that is a duplicate.
+///   spans. If the call failed, the span has the status error and the failure as its message.
+/// - Each decision of the supervisor has a span of zero length without an attempt number. The supervisor decides about
+///   arrivals that are not called, that are settled before their call returns, or that are duplicates.
 ///
-/// The action in the name of a span is the one that the plugin is registered for, so that outsiders cannot create
-/// names. Without a plugin, the name is `process`. If outer middleware returns an outcome without calling this
-/// middleware, there is no span, because the supervisor treats that outcome as the call's. If the facts of the source
-/// are `TraceCarrying` and carry a W3C `traceparent`, the span is a child of that parent. The attributes are listed in
-/// docs/observability.md. Spans never contain the body.
+/// The action in the name of a span is the one that the plugin is registered for, so outsiders cannot create names. If
+/// there is no plugin, the name is `process`. If outer middleware returns an outcome without calling this middleware,
+/// there is no span, because the supervisor treats that outcome as the result of the call.
+///
+/// If the source's facts are `TraceCarrying` and carry a W3C `traceparent`, the span is a child of that parent. The
+/// attributes are listed in docs/observability.md. Spans never contain the body.
 public struct TracingMiddleware: Middleware, OutcomeObserver {
     private let tracer: any Tracer
     private let takesParents: Bool
@@ -29,15 +30,16 @@ public struct TracingMiddleware: Middleware, OutcomeObserver {
     /// Creates the middleware.
     ///
     /// - Parameters:
-    ///   - tracer: The tracer, or `nil` for the tracer of `InstrumentationSystem`, which must be bootstrapped first.
-    ///   - takesParents: Whether a message may name its parent trace. Use `false` if the senders are not trusted to
-    ///     choose the traces of the program's spans, or to decide whether these traces are sampled.
+    ///   - tracer: The tracer. If it is `nil`, the tracer of `InstrumentationSystem` is used, which must be
+    ///     bootstrapped first.
+    ///   - takesParents: Whether a message may name its parent trace. Use `false` if you do not trust the senders to
+    ///     choose the traces that the program's spans belong to, or to decide whether those traces are sampled.
     public init(tracer: (any Tracer)? = nil, takesParents: Bool = true) {
         self.tracer = tracer ?? InstrumentationSystem.tracer
         self.takesParents = takesParents
     }
 
-    /// Passes the action on, and creates the span of the call.
+    /// Passes the action on and creates the span of the call.
     public func handle(_ context: ActionContext, next: MiddlewareNext) async -> Outcome {
         let span = begin(context.arrival, plugin: next.plugin)
         let outcome = await ServiceContext.$current.withValue(span.context) { await next(context) }
@@ -49,7 +51,7 @@ public struct TracingMiddleware: Middleware, OutcomeObserver {
         return outcome
     }
 
-    /// Creates the span of an arrival, unless the span of a call describes it already.
+    /// Creates a span for the arrival, unless the span of a call already describes it.
     public func settled(_ arrival: SettledArrival) {
         guard !arrival.isOutcomeOfAttempt || arrival.isDuplicate else { return }
         let span = begin(arrival.arrival, plugin: arrival.plugin)
@@ -70,7 +72,7 @@ public struct TracingMiddleware: Middleware, OutcomeObserver {
     }
 }
 
-/// The attributes of the spans of ``TracingMiddleware``. No other file defines their names.
+/// The attributes of the spans that ``TracingMiddleware`` creates. This is the only file that defines their names.
 enum SpanField: String, CaseIterable, Sendable {
     case system = "messaging.system"
     case operation = "messaging.operation.type"
@@ -84,7 +86,7 @@ enum SpanField: String, CaseIterable, Sendable {
 }
 
 extension Span {
-    /// Adds the attributes of an arrival and its outcome.
+    /// Adds the attributes that describe an arrival and its outcome.
     fileprivate func describe(_ arrival: Arrival, _ outcome: Outcome) {
         updateAttributes { attributes in
             attributes[SpanField.system.rawValue] = "signalbox"
@@ -103,17 +105,17 @@ extension Span {
     }
 }
 
-/// The W3C Trace Context of a message, in the form of a carrier that a tracer reads.
+/// Reads a message's W3C Trace Context, in the form that a tracer expects.
 ///
-/// Messages are not trusted, so a malformed `traceparent` counts as missing. Only `traceparent` and `tracestate` are
-/// passed on to the tracer, and baggage never is.
+/// Messages are not trusted, so a malformed `traceparent` is treated as missing. Only `traceparent` and `tracestate`
+/// are passed to the tracer, and never baggage.
 struct TraceParentExtractor: Extractor {
     private static let parentKey = "traceparent"
     private static let stateKey = "tracestate"
-    /// The maximum length of a `tracestate` that is passed on, in bytes (W3C Trace Context, 3.3.1.5).
+    /// The maximum length of a `tracestate`, in bytes (W3C Trace Context, 3.3.1.5). Longer ones are not passed on.
     private static let stateLimit = 512
 
-    /// Returns the values to pass on, by key. The result is `nil` if the facts carry no well-formed `traceparent`.
+    /// Returns the values to pass on, by key, or `nil` if the facts carry no well-formed `traceparent`.
     static func carrier(of facts: any OriginFacts) -> [String: String]? {
         guard let facts = facts as? any TraceCarrying, let parent = facts.traceValue(forKey: parentKey),
             isParent(parent)
@@ -124,9 +126,9 @@ struct TraceParentExtractor: Extractor {
 
     func extract(key: String, from carrier: [String: String]) -> String? { carrier[key] }
 
-    /// Returns whether the text consists of version, trace id, parent id and flags in lowercase hexadecimal, joined by
-    /// `-`. Only version 00 is valid, because later ones are undefined (W3C Trace Context, 3.2.2). All-zero ids are
-    /// invalid.
+    /// Returns whether the text consists of a version, trace id, parent id and flags in lowercase hexadecimal, joined
+    /// by `-`. Only version 00 is valid, because later versions are not defined (W3C Trace Context, 3.2.2). Ids that
+    /// are all zero are invalid.
     private static func isParent(_ text: String) -> Bool {
         let parts = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         guard parts.map(\.count) == [2, 32, 16, 2], parts[0].elementsEqual("00".utf8) else { return false }

@@ -1,16 +1,16 @@
 public import SignalboxCore
 
-/// The call of a registered plugin, which decodes the body, runs the handler and encodes the reply.
+/// Calls a registered plugin: decodes the body, runs the handler and encodes the reply.
 ///
-/// Inlinable code builds the call, so that decoding is specialized for the plugin's `Info` in the module that registers
-/// the plugin.
+/// The call is built in inlinable code, so that decoding is specialized for the plugin's `Info` in the module that
+/// registers the plugin.
 @usableFromInline
 enum PluginCall: Sendable {
     case sync(@Sendable (ActionContext) -> Outcome)
     case async(@Sendable (ActionContext) async -> Outcome)
-    /// The call decodes the body first, because the lane needs the key of the action.
+    /// Decodes the body before the call, because the lane needs the action's key.
     case keyed(@Sendable (ActionContext) -> PreparedCall)
-    /// The call handles several actions, and returns one outcome per context in the same order.
+    /// Handles several actions in one call. Returns one outcome per context, in the same order.
     case batch(@Sendable ([ActionContext]) async -> [Outcome])
 
     var takesWholeSlices: Bool {
@@ -20,9 +20,10 @@ enum PluginCall: Sendable {
 
 // MARK: - Plugin forms
 
-// Both forms are written out, because another asynchronous closure between lane and plugin costs a tenth of a dispatch.
+// Both forms are written out, because one more asynchronous closure between the lane and the plugin would cost a tenth
+// of a dispatch.
 extension PluginCall {
-    /// Returns the call of a synchronous handler.
+    /// Returns a call of a synchronous handler.
     ///
     /// - Parameter reply: A closure that encodes the handler's result.
     @inlinable
@@ -41,7 +42,7 @@ extension PluginCall {
         }
     }
 
-    /// Returns the call of an asynchronous handler without a reply.
+    /// Returns a call of an asynchronous handler without a reply.
     @inlinable
     static func make<Info: Decodable & Sendable>(
         _ order: LaneOrder<Info>,
@@ -56,7 +57,7 @@ extension PluginCall {
         }
     }
 
-    /// Returns the call of an asynchronous handler. The reply is still encoded synchronously.
+    /// Returns a call of an asynchronous handler. The reply is still encoded synchronously.
     @inlinable
     static func make<Info: Decodable & Sendable, Reply>(
         _ order: LaneOrder<Info>,
@@ -116,7 +117,7 @@ extension PluginCall {
 /// A call whose body has been decoded.
 @usableFromInline
 enum PreparedCall: Sendable {
-    /// The body has been decoded. The values are the action's key and the call of the plugin.
+    /// The body has been decoded, and this is the action's key and the call of the plugin.
     case keyed(LaneKey, @Sendable (ActionContext) async -> Outcome)
     /// The body does not match the plugin's `Info`.
     case refused(Outcome)
@@ -130,8 +131,8 @@ extension ActionContext {
     }
 }
 
-/// The error of a body that does not decode as the plugin's `Info`. It is a separate type, because a plugin that itself
-/// throws a `BodyError` has failed.
+/// The error for a body that does not decode as the plugin's `Info`. It has a separate type, because a `BodyError` that
+/// the plugin itself throws is a failure of the plugin.
 @usableFromInline
 struct InvalidBody: Error {
     let error: BodyError
@@ -145,8 +146,8 @@ struct InvalidBody: Error {
 // MARK: - Outcomes of errors
 
 extension Outcome {
-    /// Returns the outcome for a thrown error. The text of the error is shown to people and sent to callers, so it is
-    /// redacted and its length is bounded. A plugin that declines an action has not failed.
+    /// Returns the outcome for an error that was thrown. The error's text is shown to people and sent to callers, so it
+    /// is redacted and limited in length. If the plugin declined the action, the outcome is not a failure.
     @usableFromInline
     static func notHandled(threw error: any Error) -> Outcome {
         switch error {
@@ -157,8 +158,8 @@ extension Outcome {
         }
     }
 
-    /// Returns the rejection of a body. An `Info` that validates itself may quote its values at any length, so the
-    /// error is redacted and its length is bounded.
+    /// Returns the rejection for a body. An `Info` that validates itself may quote its values at any length, so the
+    /// error is redacted and limited in length.
     static func rejected(invalidBody error: BodyError) -> Outcome {
         let (path, detail) = (Redaction.detail(error.path), Redaction.detail(error.detail))
         guard path != error.path || detail != error.detail else { return .rejected(Rejection(.invalidBody, error)) }
@@ -180,21 +181,21 @@ extension Outcome.Failure {
     }
 }
 
-/// An error with which a plugin declines an action, even though the body of the action decodes.
+/// Throw this error from a plugin to decline an action whose body decodes, but whose values are not acceptable.
 ///
-/// Throw this error when the values in a body are not acceptable. The outcome is `rejected(invalidBody)` with this
-/// reason. It is not a failure, so the action is not retried, and a circuit breaker does not count it.
+/// The outcome is `rejected(invalidBody)` with the reason that you give. This is not a failure, so the action is not
+/// retried and a circuit breaker does not count it.
 public struct PluginDeclined: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The reason, in words. It is logged and sent as a reply, so it must not contain the content of the message.
+    /// The reason, in words. It is logged and sent as a reply, so it must not contain the message's content.
     public let reason: String
 
     /// Creates the error.
     ///
-    /// - Parameter reason: The reason, in words, without the content of the message.
+    /// - Parameter reason: The reason, in words. It must not contain the message's content.
     public init(_ reason: String) {
         self.reason = reason
     }
 
-    /// The reason, preceded by `declined:`.
+    /// The text `declined:`, followed by the reason.
     public var description: String { "declined: \(reason)" }
 }

@@ -1,35 +1,36 @@
 public import SignalboxCore
 
-/// The limits and the order of one plugin's calls.
+/// Sets limits and an order for the calls of one plugin.
 ///
-/// Pass options to a ``Registration`` when the defaults do not fit, for example to allow several calls at once or to
-/// retry failed ones:
+/// Pass options to a ``Registration`` if the defaults do not fit, for example to allow several calls at once or to
+/// retry failed calls:
 ///
 /// ```swift
 /// PluginOptions<Payment>(timeout: .seconds(10), maxConcurrent: 4, retry: RetryPolicy())
 /// ```
 public struct PluginOptions<Info>: Sendable {
-    /// The timeout of each attempt, or `nil` for the supervisor's default. A timeout must be above zero.
+    /// The timeout of each attempt, or `nil` for the supervisor's default. Must be greater than zero.
     public var timeout: Duration? { didSet { check() } }
-    /// The order of the plugin's actions. By default, the actions of each source run in order.
+    /// The order in which actions are called. By default, the actions from each source run in order.
     public var order: LaneOrder<Info>
-    /// The maximum number of concurrent calls for all sources together. The valid range is 1 to 10,000, and the default
-    /// is 1.
+    /// The maximum number of calls that run at once, for all sources together. Must be between 1 and 10,000; the
+    /// default is 1.
     public var maxConcurrent: Int { didSet { check() } }
-    /// The policy for retrying failed calls. By default, it is `nil`, and failed calls are not retried.
+    /// How failed calls are retried. The default is `nil`, and failed calls are not retried.
     public var retry: RetryPolicy?
-    /// The policy for the circuit breaker. By default, it is `nil`, and there is no circuit breaker.
+    /// When to pause a plugin that fails repeatedly. The default is `nil`, and there is no circuit breaker.
     public var circuitBreaker: CircuitBreakerPolicy?
-    /// The treatment of an action whose plugin is unavailable. The call of such an action either timed out, or was not
-    /// made because an earlier call has not returned or because the circuit breaker is open. By default, the action
-    /// becomes a dead letter.
+    /// What happens to an action if the plugin is unavailable. By default, the action becomes a dead letter.
+    ///
+    /// The plugin is unavailable to an action if the call timed out, if an earlier call has not returned, or if the
+    /// circuit breaker is open.
     public var whenUnavailable: RetryExhaustion
-    /// The middleware around each call of this plugin, outermost first.
+    /// Middleware around each call of this plugin, outermost first.
     public var middleware: [any Middleware]
 
     /// Creates options.
     ///
-    /// - Precondition: All values are in their ranges.
+    /// - Precondition: All values are within their ranges.
     public init(
         timeout: Duration? = nil,
         order: LaneOrder<Info> = .source,
@@ -55,9 +56,9 @@ public struct PluginOptions<Info>: Sendable {
     }
 }
 
-/// A rule that determines which actions of a plugin wait for each other.
+/// Determines which of a plugin's actions wait for each other.
 ///
-/// With every rule, at most `maxConcurrent` calls run at once.
+/// Whatever the order is, at most `maxConcurrent` calls run at once.
 public struct LaneOrder<Info>: Sendable {
     @usableFromInline
     enum Rule: Sendable {
@@ -72,32 +73,33 @@ public struct LaneOrder<Info>: Sendable {
     @usableFromInline
     init(_ rule: Rule) { self.rule = rule }
 
-    /// An order in which the actions of one source run as submitted, one after the other. The sources take turns.
+    /// The actions from one source run one after the other, in the order in which they were submitted. The sources take
+    /// turns.
     public static var source: LaneOrder { LaneOrder(.source) }
 
-    /// An order in which actions start as submitted and may end in any order.
+    /// Actions start in the order in which they were submitted, but can end in any order.
     public static var none: LaneOrder { LaneOrder(.none) }
 
-    /// Returns an order in which actions with equal keys run as submitted, whatever their sources are. Use it for
-    /// actions that change the same thing, for example with `.key(\.customer)`.
+    /// Actions with equal keys run one after the other, in the order in which they were submitted, even if they come
+    /// from different sources. Use this for actions that change the same thing, for example with `.key(\.customer)`.
     ///
-    /// The body is decoded once, before the action joins its group and before attempts and middleware. If a body does
-    /// not decode, the action is rejected there, without an attempt. Decoding has a separate timeout, which equals the
-    /// plugin's.
+    /// The body is decoded once, before the action joins its group, and therefore before attempts and middleware. If
+    /// the body does not decode, the action is rejected at that point, without an attempt. Decoding has a separate
+    /// timeout, which equals the plugin's.
     ///
     /// - Parameter key: A closure that returns the key of an action. It is called once per action, on any thread, and
-    ///   must not block. The `hash(into:)` and `==` of the key run while the lane is locked, so they must be fast and
-    ///   must not call the supervisor.
+    ///   must not block. The key's `hash(into:)` and `==` run while the lane is locked, so they must be fast and must
+    ///   not call the supervisor.
     @inlinable
     public static func key<Key: Hashable & Sendable>(_ key: @escaping @Sendable (Info) -> Key) -> LaneOrder {
         LaneOrder(.key { LaneKey(key($0)) })
     }
 }
 
-/// The key that separates the actions of one plugin into independent groups.
+/// A key that divides a plugin's actions into independent groups.
 ///
 /// Strings and integers are the most common keys, so they are compared directly. Other types are compared as
-/// `AnyHashable`, which has to determine the dynamic type each time.
+/// `AnyHashable`, which has to determine the dynamic type every time.
 @usableFromInline
 enum LaneKey: Sendable {
     case text(String)
@@ -137,28 +139,28 @@ extension LaneKey: Hashable {
     }
 }
 
-/// A policy for retrying failures that the plugin marks as retryable, with back-off.
+/// Determines how often, and after which delays, a failure is retried. Only failures that the plugin marks as retryable
+/// are retried.
 ///
-/// The wait before a retry is random between zero and a limit that doubles each time ("full jitter"). It is counted in
-/// ticks of the supervisor's timer.
+/// The delay before a retry is random. It lies between zero and a maximum that doubles with each retry ("full jitter"),
+/// and is counted in ticks of the supervisor's timer.
 ///
-/// The arrivals of a source that redelivers have an ack deadline (``SupervisorConfiguration/ackDeadline``). If a retry
-/// could start only after this deadline or after the action's own deadline, the retry is not made, and the action
-/// fails. The `RetryExhaustion` of the error then determines how the action is treated. A call that timed out is not
-/// retried, because it may still be running.
+/// If a source redelivers, its arrivals have an ack deadline (``SupervisorConfiguration/ackDeadline``). A retry that
+/// could only start after this deadline, or after the action's deadline, is not made. The action then fails, and the
+/// `RetryExhaustion` of the error determines what happens to it. A call that timed out is not retried, because it may
+/// still be running.
 public struct RetryPolicy: Sendable, Hashable {
-    /// The maximum number of calls for one action, including the first. The valid range is 1 to 100, and the default is
-    /// 3.
+    /// The maximum number of calls for one action, including the first. Must be between 1 and 100; the default is 3.
     public var attempts: Int { didSet { check() } }
-    /// The maximum wait before the second call. It must be above zero, and the default is 200 ms. ``longestDelay``
-    /// bounds this wait too.
+    /// The maximum delay before the second call. Must be greater than zero; the default is 200 ms. It is also limited
+    /// by ``longestDelay``.
     public var firstDelay: Duration { didSet { check() } }
-    /// The maximum wait before any call. It must be above zero, and the default is 5 s.
+    /// The maximum delay before any call. Must be greater than zero; the default is 5 s.
     public var longestDelay: Duration { didSet { check() } }
 
     /// Creates a retry policy.
     ///
-    /// - Precondition: All values are in their ranges.
+    /// - Precondition: All values are within their ranges.
     public init(
         attempts: Int = 3,
         firstDelay: Duration = .milliseconds(200),
@@ -177,7 +179,7 @@ public struct RetryPolicy: Sendable, Hashable {
 }
 
 extension RetryPolicy {
-    /// Returns the maximum wait after the given attempt, in ticks.
+    /// Returns the maximum delay after the given attempt, in ticks.
     func longestTicks(afterAttempt attempt: Int, _ tick: Duration) -> UInt64 {
         var longest = firstDelay
         var doublings = attempt - 1
@@ -189,26 +191,25 @@ extension RetryPolicy {
     }
 }
 
-/// A policy for pausing the calls of a plugin that fails repeatedly. Use it to spare a service that is down, and to
-/// answer callers without a wait.
+/// Pauses the calls of a plugin that fails repeatedly. Use this to take the load off a service that is down, and to
+/// answer callers without a delay.
 ///
-/// After ``failures`` failed actions in a row the breaker opens, and actions for the plugin are
-/// `rejected(unavailable)`. After ``openFor`` it lets one action through. If that action is handled, the breaker
-/// closes. If it fails, the breaker stays open for the same time again.
+/// After ``failures`` failed actions in a row, the breaker opens, and actions for the plugin are
+/// `rejected(unavailable)`. After ``openFor``, it lets one action through. If that action is handled, the breaker
+/// closes. If the action fails, the breaker stays open for the same time again.
 ///
-/// An action counts once, after its last attempt. Rejected and abandoned actions do not count. While the breaker is
-/// closed, failures with `RetryExhaustion.abandon` do not count either.
+/// Each action is counted once, after its last attempt. Rejected and abandoned actions are not counted. While the
+/// breaker is closed, failures with `RetryExhaustion.abandon` are not counted either.
 public struct CircuitBreakerPolicy: Sendable, Hashable {
-    /// The number of consecutive failed actions that open the breaker. The valid range is 1 to 1,000,000, and the
-    /// default is 5.
+    /// How many actions must fail in a row to open the breaker. Must be between 1 and 1,000,000; the default is 5.
     public var failures: Int { didSet { check() } }
-    /// The time for which the breaker stays open before it lets one action through. It must be above zero, and the
-    /// default is 30 s.
+    /// How long the breaker stays open before it lets one action through. Must be greater than zero; the default is 30
+    /// s.
     public var openFor: Duration { didSet { check() } }
 
     /// Creates a circuit breaker policy.
     ///
-    /// - Precondition: Both values are in their ranges.
+    /// - Precondition: Both values are within their ranges.
     public init(failures: Int = 5, openFor: Duration = .seconds(30)) {
         self.failures = failures
         self.openFor = openFor
@@ -221,7 +222,7 @@ public struct CircuitBreakerPolicy: Sendable, Hashable {
     }
 }
 
-/// The part of ``PluginOptions`` that does not depend on the plugin's `Info`.
+/// The ``PluginOptions`` that do not depend on the plugin's `Info`.
 @usableFromInline
 struct LaneOptions: Sendable {
     let timeout: Duration?
@@ -231,8 +232,8 @@ struct LaneOptions: Sendable {
     let circuitBreaker: CircuitBreakerPolicy?
     let whenUnavailable: RetryExhaustion
     let middleware: [any Middleware]
-    /// Decodes a body as the plugin's `Info`, and returns the error or, on success, `nil`. Only explanations use this
-    /// closure. It does not call the plugin, and it is slower than the plugin's own decoding.
+    /// Checks whether a body decodes as the plugin's `Info`, and returns the error or, on success, `nil`. This is used
+    /// only by explanations. It does not call the plugin, and is slower than the plugin's own decoding.
     let check: @Sendable (Body) -> BodyError?
 
     enum Order: Sendable { case source, none, key }

@@ -1,10 +1,10 @@
 public import SignalboxCore
 import Synchronization
 
-/// A plugin together with its action, its access rule and its options.
+/// A plugin together with its action, access rule and options.
 ///
-/// A registration is a value, and nothing happens until a supervisor registers it. The same registration can therefore
-/// be given to several supervisors, or to `PluginTester` in a test.
+/// A registration is a plain value, and has no effect until you register it with a supervisor. You can therefore
+/// register the same value with several supervisors, or pass it to `PluginTester` in a test.
 ///
 /// ```swift
 /// try supervisor.register(
@@ -16,7 +16,7 @@ import Synchronization
 public struct Registration: Sendable {
     /// The action that the plugin handles.
     public let action: ActionName
-    /// A description of the plugin, which appears in the error of a second registration.
+    /// Describes the plugin. The text appears in the error that a second registration for the same action throws.
     let holder: String
     let rule: AccessRule
     let options: LaneOptions
@@ -35,15 +35,16 @@ public struct Registration: Sendable {
 // MARK: - Closures
 
 extension Registration {
-    /// Creates a registration of a synchronous closure. Swift selects this initializer for a closure without `await`.
+    /// Creates a registration for a synchronous closure. Swift selects this initializer if the closure contains no
+    /// `await`.
     ///
     /// - Parameters:
     ///   - action: The action to handle.
-    ///   - info: The type to decode the body as. If a body does not match, the action is rejected without calling the
-    ///     closure.
+    ///   - info: The type that the body is decoded as. If a body does not match, the action is rejected without calling
+    ///     the closure.
     ///   - rule: The origins that may call the plugin. All other origins are rejected.
     ///   - options: The timeout, order, concurrency, retries, circuit breaker and middleware.
-    ///   - handler: The closure, which is called on any thread, with the order and concurrency of the options.
+    ///   - handler: The closure. It is called on any thread, with the order and concurrency that the options set.
     @inlinable
     public init<Info: Decodable & Sendable>(
         _ action: ActionName,
@@ -56,7 +57,7 @@ extension Registration {
         self.init(action, "a closure for \(Info.self)", rule, LaneOptions(options), call)
     }
 
-    /// Creates a registration of a synchronous closure whose return value is sent as a JSON reply.
+    /// Creates a registration for a synchronous closure whose return value is sent as a JSON reply.
     @inlinable
     public init<Info: Decodable & Sendable, Reply: Encodable & Sendable>(
         _ action: ActionName,
@@ -69,7 +70,7 @@ extension Registration {
         self.init(action, "a closure for \(Info.self)", rule, LaneOptions(options), call)
     }
 
-    /// Creates a registration of an asynchronous closure. The closure is called in its own isolation.
+    /// Creates a registration for an asynchronous closure, which is called in its own isolation.
     @inlinable
     public init<Info: Decodable & Sendable>(
         _ action: ActionName,
@@ -82,7 +83,7 @@ extension Registration {
         self.init(action, "a closure for \(Info.self)", rule, LaneOptions(options), call)
     }
 
-    /// Creates a registration of an asynchronous closure whose return value is sent as a JSON reply.
+    /// Creates a registration for an asynchronous closure whose return value is sent as a JSON reply.
     @inlinable
     public init<Info: Decodable & Sendable, Reply: Encodable & Sendable>(
         _ action: ActionName,
@@ -99,10 +100,10 @@ extension Registration {
 // MARK: - Plugins
 
 extension Registration {
-    /// Creates a registration of a plugin for its action.
+    /// Creates a registration for a plugin. The plugin's action is the one that it declares.
     ///
     /// - Parameters:
-    ///   - plugin: The plugin, which is called with the order and concurrency of the options.
+    ///   - plugin: The plugin. It is called with the order and concurrency that the options set.
     ///   - rule: The origins that may call the plugin. All other origins are rejected.
     ///   - options: The timeout, order, concurrency, retries, circuit breaker and middleware.
     @inlinable
@@ -117,7 +118,7 @@ extension Registration {
         self.init(plugin.action, "\(P.self)", rule, LaneOptions(options), call)
     }
 
-    /// Creates a registration of a plugin whose reply is sent as JSON.
+    /// Creates a registration for a plugin whose reply is sent as JSON.
     @inlinable
     public init<P: Plugin>(
         _ plugin: P,
@@ -131,7 +132,7 @@ extension Registration {
         self.init(plugin.action, "\(P.self)", rule, LaneOptions(options), call)
     }
 
-    /// Creates a registration of a synchronous plugin.
+    /// Creates a registration for a synchronous plugin.
     @inlinable
     public init<P: SyncPlugin>(
         _ plugin: P,
@@ -144,7 +145,7 @@ extension Registration {
         self.init(plugin.action, "\(P.self)", rule, LaneOptions(options), call)
     }
 
-    /// Creates a registration of a synchronous plugin whose reply is sent as JSON.
+    /// Creates a registration for a synchronous plugin whose reply is sent as JSON.
     @inlinable
     public init<P: SyncPlugin>(
         _ plugin: P,
@@ -158,14 +159,14 @@ extension Registration {
         self.init(plugin.action, "\(P.self)", rule, LaneOptions(options), call)
     }
 
-    /// Creates a registration of a plugin that handles its actions of a batch together.
+    /// Creates a registration for a plugin that handles all its actions in a batch together.
     ///
     /// - Parameters:
-    ///   - plugin: The plugin, which is called with one batch at a time per source, in order.
+    ///   - plugin: The plugin. It is called with one batch at a time per source, in order.
     ///   - rule: The origins that may call the plugin. All other origins are rejected.
-    ///   - options: The options, as for other plugins. The timeout covers the whole batch, and failed actions are
+    ///   - options: The same options as for other plugins. The timeout covers the whole batch, and failed actions are
     ///     retried in one call.
-    /// - Precondition: The options have no key and no middleware, because one call handles many actions.
+    /// - Precondition: The options have no key and no middleware, because a single call handles many actions.
     @inlinable
     public init<P: BatchPlugin>(
         _ plugin: P,
@@ -185,13 +186,13 @@ extension Registration {
 
 // MARK: - Changes
 
-/// A change of a supervisor's plugins, for use with ``Supervisor/apply(_:)``.
+/// A change to a supervisor's plugins, for use with ``Supervisor/apply(_:)``.
 public enum PluginChange: Sendable {
-    /// Adds a plugin for an action that has none.
+    /// Adds a plugin for an action that does not have one.
     case add(Registration)
-    /// Replaces the plugin of the same action.
+    /// Replaces the plugin that is registered for the same action.
     case replace(Registration)
-    /// Removes the plugin of an action.
+    /// Removes the plugin for an action.
     case remove(ActionName)
 }
 
@@ -201,17 +202,18 @@ extension Supervisor {
     /// - Parameters:
     ///   - registration: The plugin, its rule and its options.
     ///   - replacing: Whether to replace the plugin that is registered for the action. The old plugin still handles the
-    ///     actions that wait for it, and the new plugin receives later arrivals. If both plugins are ordered, the new
-    ///     one starts after everything of the old one is settled. It does not wait for an overdue call that has not
-    ///     returned.
-    /// - Throws: ``RegistrationError/duplicateAction(_:holder:)`` if the action is taken and `replacing` is `false`, in
-    ///   which case the first registration stays. ``RegistrationError/noSuchAction(_:)`` if there is no plugin to
-    ///   replace.
+    ///     actions that are waiting for it, and the new plugin receives later arrivals. If both plugins are ordered,
+    ///     the new one starts when everything for the old one has been settled. It does not wait for overdue calls that
+    ///     have not returned.
+    /// - Throws:
+    ///   - ``RegistrationError/duplicateAction(_:holder:)`` if the action already has a plugin and `replacing` is
+    ///     `false`. The existing plugin stays registered.
+    ///   - ``RegistrationError/noSuchAction(_:)`` if there is no plugin to replace.
     public func register(_ registration: Registration, replacing: Bool = false) throws(RegistrationError) {
         try apply([replacing ? .replace(registration) : .add(registration)])
     }
 
-    /// Removes the plugin of an action. The plugin still handles the actions that wait for it. You can call this method
+    /// Removes the plugin for an action. It still handles the actions that are waiting for it. You can call this method
     /// while messages flow.
     ///
     /// - Throws: ``RegistrationError/noSuchAction(_:)`` if no plugin is registered for the action.
@@ -219,9 +221,8 @@ extension Supervisor {
         try apply([.remove(action)])
     }
 
-    /// Changes several plugins in one step, while messages flow. Use this method to exchange a set of plugins. Each
-    /// message is routed either by all the old plugins or by all the new ones, and never finds a plugin missing in
-    /// between.
+    /// Changes several plugins in one step, while messages flow. Use this method to exchange a set of plugins. Every
+    /// message is routed either by all the old plugins or by all the new ones, so no plugin is missing in between.
     ///
     /// ```swift
     /// try supervisor.apply([
@@ -231,37 +232,38 @@ extension Supervisor {
     /// ])
     /// ```
     ///
-    /// A plugin that is replaced or removed still handles the actions that wait for it, and its replacement starts
-    /// afterwards, as with ``register(_:replacing:)``. Removing and adding the plugin of an action in one step has the
-    /// same effect as replacing it.
+    /// A plugin that is replaced or removed still handles the actions that are waiting for it, and its replacement
+    /// starts afterwards, as with ``register(_:replacing:)``. Removing and adding an action's plugin in one step has
+    /// the same effect as replacing it.
     ///
-    /// - Parameter changes: The changes, which are applied in order. Each change sees the result of the changes before
-    ///   it.
-    /// - Throws: ``RegistrationError``, in which case nothing has changed.
+    /// - Parameter changes: The changes, which are applied in order. Each change builds on the result of the previous
+    ///   ones.
+    /// - Throws: ``RegistrationError`` if a change is not possible. In that case, no plugin has been changed.
     public func apply(_ changes: [PluginChange]) throws(RegistrationError) {
         for entry in try registry.apply(changes, core.configuration) {
-            // The registry no longer contains the plugin, so an intake that still routes by the old table finishes
-            // before it forgets the lane.
+            // The registry no longer contains the plugin. An intake may still be routing with the old table, but
+            // finishes that before it forgets the lane.
             for intake in state.withLock({ Array($0.intakes.values) }) { intake.forgetLane(of: entry) }
             lanes.retire(entry)
         }
     }
 }
 
-/// The reason why a plugin or a source could not be registered.
+/// The reason why plugins, sources or middleware could not be added or changed, or why a supervisor could not run.
 public enum RegistrationError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The action already has a plugin, which stays registered.
     case duplicateAction(ActionName, holder: String)
-    /// The action has no plugin that could be replaced or removed.
+    /// The action has no plugin.
     case noSuchAction(ActionName)
-    /// The plugin of the action handles whole batches, so its calls pass through no middleware.
+    /// The action's plugin handles whole batches, so its calls pass through no middleware.
     case middlewareUnsupported(ActionName)
-    /// The source is already present, and stays.
+    /// The source has already been added, and is not affected.
     case duplicateSource(SourceName)
-    /// The supervisor is draining or has stopped.
+    /// The supervisor is draining or has stopped. When thrown by ``Supervisor/run()``, the supervisor is running or has
+    /// run before.
     case closed
 
-    /// A description of the problem and its remedy.
+    /// Describes the problem and how to solve it.
     public var description: String {
         switch self {
         case .duplicateAction(let action, let holder):

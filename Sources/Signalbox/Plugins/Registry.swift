@@ -1,19 +1,20 @@
 import SignalboxCore
 import Synchronization
 
-/// The plugins by action name. The registry is a snapshot, which each change replaces as a whole while messages flow.
+/// Holds the plugins by action name. Lookups use a snapshot, which every change replaces as a whole while messages
+/// flow.
 final class Registry: Sendable {
     private let table = Mutex(PluginTable())
     private let lanes: LaneTable
 
-    /// - Parameter lanes: The lanes, which record each replacement before an arrival can reach the new plugin.
+    /// - Parameter lanes: The lanes, which must record each replacement before an arrival can reach the new plugin.
     init(lanes: LaneTable) {
         self.lanes = lanes
     }
 
     var snapshot: PluginTable { table.withLock { $0 } }
 
-    /// Applies the changes in order. Either all changes take effect in one step, or none does.
+    /// Applies the changes in order. They take effect in one step, or not at all.
     ///
     /// - Returns: The plugins that were replaced or removed.
     func apply(
@@ -35,23 +36,23 @@ final class Registry: Sendable {
     }
 }
 
-/// The registered plugins, keyed by the bytes of their names.
+/// Finds registered plugins by the bytes of their names.
 ///
-/// The table is a hash table with open addressing. It is at most half full, so the cost of a lookup does not grow with
-/// the number of plugins. The program chooses the names, so outsiders cannot cause collisions.
+/// This is a hash table with open addressing. It is at most half full, so the cost of a lookup does not grow with the
+/// number of plugins. The program chooses the names, so outsiders cannot cause collisions.
 struct PluginTable: Sendable {
-    /// The plugins by position. If a plugin is removed, its position holds `nil` until the table is rebuilt.
+    /// The plugins by position. The position of a removed plugin holds `nil` until the table is rebuilt.
     private var entries: [PluginEntry?] = []
     private var slots = [Int32](repeating: -1, count: 8)
 
-    /// The number of slots. At most half of them hold a position.
+    /// The number of slots, of which at most half hold a position.
     var capacity: Int { slots.count }
 
     func entry(named name: UnsafeRawBufferPointer) -> PluginEntry? { position(of: name).flatMap { entries[$0] } }
 
     func entry(named name: ActionName) -> PluginEntry? { name.bytes.withUnsafeBytes { entry(named: $0) } }
 
-    /// Applies one change.
+    /// Applies a single change.
     ///
     /// - Returns: The plugin that was replaced or removed.
     mutating func apply(
@@ -85,8 +86,8 @@ struct PluginTable: Sendable {
         entries.append(entry)
         guard entries.count * 2 > slots.count else { return insert(entry, at: entries.count - 1) }
         entries.removeAll { $0 == nil }
-        // The table gets twice the room that it needs, so that alternating additions and removals do not rebuild it
-        // each time.
+        // The table is twice as large as it needs to be, so that it is not rebuilt every time when additions and
+        // removals alternate.
         var size = 8
         while size < entries.count * 4 { size *= 2 }
         slots = [Int32](repeating: -1, count: size)
@@ -108,7 +109,7 @@ struct PluginTable: Sendable {
         return nil
     }
 
-    /// Returns the folded FNV-1a hash of a name. This hash suffices because names are few and short.
+    /// Returns the folded FNV-1a hash of a name. There are few names and they are short, so this hash is good enough.
     private static func hash(_ bytes: UnsafeRawBufferPointer) -> Int {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
@@ -124,9 +125,9 @@ final class PluginEntry: Sendable {
     let timeout: Duration
     let call: PluginCall
     let breaker: CircuitBreaker?
-    /// The middleware that surrounds only this plugin's calls.
+    /// Middleware around the calls of this plugin only.
     let middleware = MiddlewareList()
-    /// The description and the access rule of the plugin, which explanations keep.
+    /// The plugin's description and access rule, which explanations keep.
     let outline: PluginOutline
 
     init(_ registration: Registration, _ configuration: SupervisorConfiguration) {

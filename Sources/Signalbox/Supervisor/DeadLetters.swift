@@ -3,30 +3,31 @@ import Logging
 public import SignalboxCore
 import Synchronization
 
-/// An arrival that was accepted and not handled, with its original bytes. A dead letter does not keep its batch alive.
+/// An arrival that was accepted but not handled, with its original bytes. A dead letter does not keep its batch in
+/// memory.
 public struct DeadLetter: Sendable {
-    /// The source of the arrival.
+    /// The source that the arrival came from.
     public let source: SourceName
-    /// The facts that the adapter supplied.
+    /// The facts about the origin that the adapter supplied.
     public let facts: any OriginFacts
     /// The action's name, or `nil` if the message could not be read.
     public let action: ActionName?
     /// The action's id, or `nil` if the message could not be read.
     public let id: ActionID?
-    /// The time of receipt, according to the wall clock.
+    /// When the message was received, according to the wall clock.
     public let receivedAt: WallTime
-    /// The message as received.
+    /// The message as it was received.
     public let original: Bytes
-    /// The outcome of the arrival, which is `rejected` or `failed` and contains the reason.
+    /// The outcome, which is `rejected` or `failed` and contains the reason.
     public let outcome: Outcome
     /// The number of attempts that were started, including middleware and decoding. It is 0 if the arrival was decided
-    /// before the first attempt. With ordering by key, the body is decoded before the first attempt.
+    /// before the first attempt. With ordering by key, decoding comes before the first attempt.
     public let attempts: Int
-    /// The envelope with which the message was read, for ``explanation``.
+    /// The envelope that the message was read with. It is kept for ``explanation``.
     let envelope: EnvelopeKind
     /// The plugin that the arrival was meant for, or `nil` if none was found.
     let plugin: PluginOutline?
-    /// Whether the outcome is that of the last attempt. Otherwise, the supervisor decided.
+    /// Whether the outcome comes from the last attempt. Otherwise, the supervisor decided.
     let isOutcomeOfAttempt: Bool
 
     init(_ arrival: Arrival, outcome: Outcome, plugin: PluginOutline?, _ attempts: AttemptCount) {
@@ -46,7 +47,7 @@ public struct DeadLetter: Sendable {
     }
 }
 
-/// A bounded in-memory store of a supervisor's dead letters. It is safe to use from any thread.
+/// Keeps a supervisor's dead letters in memory, up to a limit. Safe to use from any thread.
 ///
 /// Use it to inspect messages that were not handled, or to store them elsewhere:
 ///
@@ -62,7 +63,7 @@ public final class DeadLetterStore: Sendable {
         var dropped = 0
         var total = 0
         var undelivered = 0
-        /// The listeners, keyed by number.
+        /// The listeners, identified by number.
         var listeners: [Int: AsyncStream<DeadLetter>.Continuation] = [:]
         var listenersMade = 0
         var hasEnded = false
@@ -70,7 +71,7 @@ public final class DeadLetterStore: Sendable {
         mutating func add(_ letter: DeadLetter, _ limits: DeadLetterLimits) {
             let size = letter.original.count
             total += 1
-            // A letter that is larger than the whole store must not evict all others.
+            // A letter that is larger than the whole store must not evict all the others.
             guard size <= limits.bytes else {
                 dropped += 1
                 return
@@ -91,29 +92,30 @@ public final class DeadLetterStore: Sendable {
         self.limits = limits
     }
 
-    /// The stored dead letters, oldest first.
+    /// The dead letters in the store, oldest first.
     public var letters: [DeadLetter] {
         state.withLock { Array($0.letters) }
     }
 
-    /// The number of dead letters so far, including dropped ones.
+    /// The number of dead letters so far, including those that were dropped.
     public var total: Int { state.withLock { $0.total } }
 
     /// The number of letters that were dropped because the store was full. The supervisor logs this number at most once
-    /// a minute.
+    /// per minute.
     public var dropped: Int { state.withLock { $0.dropped } }
 
-    /// The number of letters that slow listeners of ``stream(limit:)`` missed. A letter counts once for each listener
-    /// that missed it.
+    /// The number of letters that slow listeners of ``stream(limit:)`` missed. A letter is counted once for each
+    /// listener that missed it.
     public var undelivered: Int { state.withLock { $0.undelivered } }
 
-    /// Returns a stream of future dead letters, including those that the store drops immediately. Each call returns a
-    /// separate stream for one listener. The stream ends with the supervisor's run.
+    /// Returns a stream of future dead letters, including those that the store drops immediately. Every call returns a
+    /// separate stream, for one listener. The stream ends when the supervisor's run ends.
     ///
-    /// If two letters of one source were decided on the same thread, they arrive in the order of the decisions.
+    /// If two letters from the same source were decided on the same thread, they arrive in the order in which they were
+    /// decided.
     ///
-    /// - Parameter limit: The maximum number of letters buffered for a slow listener, at least 1. When the limit is
-    ///   exceeded, the oldest letters are dropped from the stream and counted in ``undelivered``. The store is not
+    /// - Parameter limit: The maximum number of letters that are buffered for a slow listener, at least 1. When there
+    ///   are more, the oldest letters are dropped from the stream and counted in ``undelivered``. The store is not
     ///   affected.
     public func stream(limit: Int = 256) -> AsyncStream<DeadLetter> {
         precondition(limit >= 1, "a listener has room for at least 1 dead letter")
@@ -142,13 +144,13 @@ public final class DeadLetterStore: Sendable {
             state.add(letter, limits)
             return Array(state.listeners.values)
         }
-        // This runs without the lock, because it may resume a listener.
+        // Yielding may resume a listener, so the lock must not be held here.
         for listener in listeners {
             if case .dropped = listener.yield(letter) { state.withLock { $0.undelivered += 1 } }
         }
     }
 
-    /// Ends the streams. The supervisor calls this method after the last dead letter.
+    /// Ends all streams. The supervisor calls this method after the last dead letter.
     func endStreams() {
         let listeners = state.withLock { state in
             state.hasEnded = true
@@ -160,9 +162,9 @@ public final class DeadLetterStore: Sendable {
 
 /// The capacity of a dead letter store. When either limit is exceeded, the oldest letters are dropped and counted.
 public struct DeadLetterLimits: Sendable, Hashable {
-    /// The maximum number of dead letters. It must be at least 1, and the default is 1,000.
+    /// The maximum number of dead letters. Must be at least 1; the default is 1,000.
     public var count: Int { didSet { check() } }
-    /// The maximum size of the original messages, in bytes. It must be at least 1, and the default is 16 MiB.
+    /// The maximum total size of the original messages, in bytes. Must be at least 1; the default is 16 MiB.
     public var bytes: Int { didSet { check() } }
 
     /// Creates dead letter limits.
@@ -180,7 +182,7 @@ public struct DeadLetterLimits: Sendable, Hashable {
 }
 
 extension SupervisorCore {
-    /// Logs the number of dead letters that the store dropped, at most once a minute.
+    /// Logs how many dead letters the store has dropped, at most once per minute.
     ///
     /// - Parameter now: The current tick, or `nil` at the end of the run.
     func reportDroppedLetters(at now: UInt64? = nil) {

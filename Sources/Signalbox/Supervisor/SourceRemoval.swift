@@ -3,19 +3,21 @@ public import SignalboxCore
 import Synchronization
 
 extension Supervisor {
-    /// Removes one source while the others continue. Its name is free when this method returns.
+    /// Removes one source while the others continue. When this method returns, the source's name is free again.
     ///
-    /// The source ends gracefully. It accepts no more arrivals, pending ones are handled within
-    /// ``SupervisorConfiguration/drainLimit``, and its adapter ends as in a drain. After the limit, arrivals whose
-    /// calls have not started are abandoned. Calls in progress are not awaited: each of them is settled when it returns
-    /// or times out, and the adapter ends then. If the source redelivers, it delivers the abandoned messages again when
-    /// it is added again. The deduplication state of the source is lost.
+    /// The source ends gracefully. It accepts no more arrivals, pending arrivals are handled within
+    /// ``SupervisorConfiguration/drainLimit``, and its adapter ends as in a drain.
     ///
-    /// A source that has ended by itself is removed too. Removing the last source does not end ``run()``, because
-    /// another source may be added. ``report`` keeps the counts of a removed source. Cancelling the caller's task does
-    /// not shorten the removal.
+    /// When the limit has passed, arrivals whose calls have not started are abandoned. Calls in progress are not
+    /// awaited. Each of them is settled when it returns or times out, and only then does the adapter end. If the source
+    /// redelivers, it delivers the abandoned messages again when it is added again. The source's deduplication state is
+    /// lost.
     ///
-    /// - Parameter source: The name of an adapter's source, or of the source of an intake.
+    /// You can also remove a source that has already ended. Removing the last source does not end ``run()``, because
+    /// you may add another one. ``report`` keeps the counts of a removed source. Cancelling the calling task does not
+    /// shorten the removal.
+    ///
+    /// - Parameter source: The name of the source, whether it was added with an adapter or as an intake.
     /// - Returns: `false` if there is no such source, or if it is already being removed.
     @discardableResult
     public func remove(source: SourceName) async -> Bool {
@@ -34,13 +36,13 @@ extension Supervisor {
         return true
     }
 
-    /// Whether the supervisor is draining or has stopped, so that nothing can be added.
+    /// Whether the supervisor is draining or has stopped. In both cases, nothing can be added.
     package var isEnding: Bool { state.withLock { $0.phase == .draining || $0.phase == .stopped } }
 
-    /// Keeps the run alive without a running adapter while `body` removes and adds sources.
+    /// Keeps the run going while `body` removes and adds sources, even if no adapter is running in between.
     ///
-    /// If no adapter is running when `body` returns, the run ends. If an adapter that `body` removed is still running,
-    /// the run ends when the last such adapter ends. Removals after `body` do not end the run.
+    /// If no adapter is running when `body` returns, the run ends. If adapters that `body` removed are still running at
+    /// that point, the run ends with the last of them. Removals after `body` do not end the run.
     package func whileSourcesChange(_ body: () async throws -> Void) async rethrows {
         state.withLock { state in
             state.runningAdapters += 1
@@ -67,14 +69,13 @@ extension Supervisor {
                 return nil
             }
             state.leaving.append(intake)
-            // The timer has stopped and everything that could settle has.
+            // The timer has stopped, and so has everything that could still settle arrivals.
             if state.phase == .stopped { intake.settler.stop(.removal) }
             return intake
         }
     }
 
-    /// Abandons the remaining arrivals of the sources whose removal is overdue. The timer calls this method at each
-    /// tick.
+    /// Abandons the remaining arrivals of sources whose removal is overdue. Called by the timer at each tick.
     func tickRemovedSources(_ now: UInt64) {
         let overdue = state.withLock { state in
             state.forgetEmptySources()
@@ -89,14 +90,14 @@ extension Supervisor {
         }
     }
 
-    /// Resumes every pending removal, because nothing else will be settled.
+    /// Resumes all pending removals, because nothing will be settled any more.
     func endRemovals() {
         for intake in state.withLock({ $0.leaving }) { intake.settler.endRemoval() }
     }
 }
 
 extension Settler {
-    /// Ends the waits of a removal, so that it no longer waits for the adapter and the unsettled arrivals.
+    /// Ends a removal's waits for the adapter and for unsettled arrivals.
     fileprivate func endRemoval() {
         stop(.adapterEnd)
         stop(.removal)
@@ -104,28 +105,28 @@ extension Settler {
 }
 
 extension Supervisor.State {
-    /// The intakes that have unsettled arrivals or are open to new ones.
+    /// The intakes that have unsettled arrivals or accept new ones.
     var everyIntake: [SourceIntake] {
         intakesByName + leaving.filter { intakes[$0.source] !== $0 }
     }
 
-    /// The counts of outcomes by source, including removed sources.
+    /// The counts of outcomes for each source, including sources that have been removed.
     var counts: [SourceName: OutcomeCounts] {
         counters.mapValues(\.counts)
     }
 
-    /// Forgets the removed sources whose window is empty.
+    /// Forgets removed sources whose window is empty.
     fileprivate mutating func forgetEmptySources() {
         leaving.removeAll { $0.settler.window.isEmpty && intakes[$0.source] !== $0 }
     }
 }
 
-/// The life cycle of one source's adapter, which may be stopped early. It is safe to use from any thread.
+/// Tracks the life cycle of one source's adapter, which can be stopped early. Safe to use from any thread.
 final class SourceLifecycle: Sendable {
     private struct State {
         var hasBegun = false
         var isStopRequested = false
-        /// Whether the run ends with this adapter if it is the last one.
+        /// Whether the run ends when this adapter ends, if it is the last one.
         var endsRun = true
         /// The tick at which the remaining arrivals are abandoned.
         var end: UInt64?
@@ -141,7 +142,7 @@ final class SourceLifecycle: Sendable {
 
     /// Marks the adapter as started.
     ///
-    /// - Returns: `false` if a stop was requested before.
+    /// - Returns: `false` if a stop has already been requested.
     func begin() -> Bool {
         state.withLock { state in
             guard !state.isStopRequested else { return false }
@@ -154,8 +155,8 @@ final class SourceLifecycle: Sendable {
     ///
     /// - Parameters:
     ///   - end: The tick at which the remaining arrivals are abandoned.
-    ///   - endsRun: Whether the run ends with this adapter if it is the last one.
-    /// - Returns: `false` if a stop was requested before.
+    ///   - endsRun: Whether the run ends when this adapter ends, if it is the last one.
+    /// - Returns: `false` if a stop has already been requested.
     func requestStop(abandoningAt end: UInt64, endsRun: Bool) -> Bool {
         let isFirst = state.withLock { state in
             guard !state.isStopRequested else { return false }
@@ -173,11 +174,11 @@ final class SourceLifecycle: Sendable {
         for await _ in stopRequests {}
     }
 
-    /// Whether the adapter has started. If a stop is requested first, the adapter does not start.
+    /// Whether the adapter has started. It does not start if a stop is requested first.
     var hasBegun: Bool { state.withLock { $0.hasBegun } }
 
-    /// Whether the run ends with this adapter if it is the last one. This is so unless the adapter is removed by
-    /// itself, because another adapter may then be added.
+    /// Whether the run ends when this adapter ends, if it is the last one. This is `false` if only this adapter is
+    /// being removed, because another one may be added afterwards.
     var endsRun: Bool { state.withLock { $0.endsRun } }
 
     /// Returns whether it is time to abandon the remaining arrivals.

@@ -3,7 +3,7 @@ public import ServiceLifecycle
 public import SignalboxCore
 import Synchronization
 
-/// A service that routes each action to its registered plugin, bounds the call, and reports one outcome per arrival.
+/// Routes each action to the plugin registered for it, limits the call, and reports exactly one outcome per arrival.
 ///
 /// ```swift
 /// let supervisor = Supervisor(logger: logger)
@@ -12,9 +12,11 @@ import Synchronization
 /// try await supervisor.run()
 /// ```
 ///
-/// A supervisor is independent of transports. Add sources with `add` or `intake(for:)` and plugins with `register`. You
-/// can do so at any time, including while messages flow. Nothing is routed before ``run()``, so earlier arrivals wait
-/// in the window of their source. A supervisor supervises calls and does not restart anything.
+/// A supervisor does not depend on any transport. Add sources with `add` or `intake(for:)`, and plugins with
+/// `register`. You can do so at any time, including while messages flow. Nothing is routed before ``run()``, so
+/// arrivals that come earlier wait in their source's window.
+///
+/// A supervisor only supervises calls. It does not restart anything.
 public final class Supervisor: Service, Sendable {
     let core: SupervisorCore
     let lanes: LaneTable
@@ -27,17 +29,17 @@ public final class Supervisor: Service, Sendable {
     struct State: Sendable {
         var phase = Phase.initial
         var intakes: [SourceName: SourceIntake] = [:]
-        /// The continuation of the adapters that wait to be run. The drain starts when this stream is finished.
+        /// Passes new adapters to the run. Finishing this stream starts the drain.
         let starter: AsyncStream<SourceStart>.Continuation
         var starts: AsyncStream<SourceStart>?
         var runningAdapters = 0
-        /// The number of source changes in progress. If a change removed the last adapter, the run ends with that
-        /// adapter, because no replacement follows.
+        /// The number of source changes in progress. If a change has removed the last adapter, the run ends with that
+        /// adapter unless a replacement follows.
         var sourceChanges = 0
-        /// The sources that are being removed, and the removed sources that still have unsettled arrivals.
+        /// Sources that are being removed, and removed sources that still have unsettled arrivals.
         var leaving: [SourceIntake] = []
-        /// The counters of every source ever added. If a source is added again, it continues its counts. If a call
-        /// returns after its source was removed, it is still counted.
+        /// The counters for every source that was ever added. A source that is added again continues its counts, and a
+        /// call that returns after its source has been removed is still counted.
         var counters: [SourceName: OutcomeCounters] = [:]
         var firstFailure: (any Error)?
         /// The tick at which a drain abandons the remaining arrivals.
@@ -49,7 +51,7 @@ public final class Supervisor: Service, Sendable {
     /// - Parameters:
     ///   - configuration: The limits and timeouts.
     ///   - logger: The logger for dead letters, stalls and life cycle events.
-    ///   - clock: The clock of the timer. Pass a manual clock in tests.
+    ///   - clock: The clock that drives the timer. Pass a manual clock in tests.
     public convenience init(
         configuration: SupervisorConfiguration = SupervisorConfiguration(),
         logger: Logger,
@@ -58,7 +60,7 @@ public final class Supervisor: Service, Sendable {
         self.init(configuration: configuration, logger: logger, clock: clock, simulation: nil)
     }
 
-    /// Creates a supervisor with a given task executor and given random numbers, so that a run can be repeated.
+    /// Creates a supervisor with the given task executor and random numbers, so that a run can be repeated.
     package init(
         configuration: SupervisorConfiguration,
         logger: Logger,
@@ -73,10 +75,10 @@ public final class Supervisor: Service, Sendable {
         state = Mutex(State(starter: starter, starts: starts))
     }
 
-    /// The dead letters of this supervisor, which are kept in memory.
+    /// The dead letters of this supervisor. They are kept in memory.
     public var deadLetters: DeadLetterStore { core.deadLetters }
 
-    /// The outcomes of all arrivals so far, and the work that is still open.
+    /// The outcomes of all arrivals so far, and the work that is still unfinished.
     public var report: SupervisorReport {
         let (intakes, counts) = state.withLock { ($0.everyIntake, $0.counts) }
         let running = lanes.all.flatMap { lane in lane.stalledSources.map { "\($0)/\(lane.entry.action)" } }
@@ -96,15 +98,15 @@ public final class Supervisor: Service, Sendable {
 // MARK: - Sources
 
 extension Supervisor {
-    /// Adds an adapter, which runs until the supervisor ends or ``remove(source:)`` removes it.
+    /// Adds an adapter. It runs until the supervisor ends or ``remove(source:)`` removes it.
     ///
     /// - Parameters:
-    ///   - adapter: The adapter, whose source must not be present yet.
+    ///   - adapter: The adapter. Its source must not have been added yet.
     ///   - window: The maximum amount of unsettled work from the source.
-    ///   - rateLimit: The rate limit of the source, or `nil` for none.
+    ///   - rateLimit: The source's rate limit, or `nil` if its rate is not limited.
     ///   - deduplication: Whether redelivered messages are deduplicated.
-    /// - Throws: ``RegistrationError/duplicateSource(_:)`` if the source is present, or ``RegistrationError/closed`` if
-    ///   the supervisor is draining or has stopped.
+    /// - Throws: ``RegistrationError/duplicateSource(_:)`` if the source has already been added, or
+    ///   ``RegistrationError/closed`` if the supervisor is draining or has stopped.
     public func add(
         _ adapter: any Adapter,
         window: WindowLimits = WindowLimits(),
@@ -116,7 +118,7 @@ extension Supervisor {
         let (intake, phase) = try state.withLock { (state) throws(RegistrationError) in
             let known = state.counters[source]
             let intake = try insert(source, features, options, &state)
-            // If a drain has started, it has finished the stream, so the adapter would never run.
+            // A drain finishes the stream when it starts, so after that the adapter would never run.
             guard case .enqueued = state.starter.yield(SourceStart(adapter: adapter, intake: intake)) else {
                 state.intakes[source] = nil
                 state.counters[source] = known
@@ -128,10 +130,10 @@ extension Supervisor {
         if phase == .running { intake.open() }
     }
 
-    /// Returns an intake for a source that the caller runs without an adapter.
+    /// Returns an intake for a source that you run yourself, without an adapter.
     ///
-    /// - Throws: ``RegistrationError/duplicateSource(_:)`` if the source is present, or ``RegistrationError/closed`` if
-    ///   the supervisor is draining or has stopped.
+    /// - Throws: ``RegistrationError/duplicateSource(_:)`` if the source has already been added, or
+    ///   ``RegistrationError/closed`` if the supervisor is draining or has stopped.
     public func intake(
         for source: SourceName,
         features: AdapterFeatures = [],
@@ -165,17 +167,17 @@ extension Supervisor {
 }
 
 extension Supervisor.State {
-    /// The intakes, sorted so that their order is the same in each run.
+    /// The intakes, sorted by name so that every run has the same order.
     var intakesByName: [SourceIntake] { intakes.values.sorted { "\($0.source)" < "\($1.source)" } }
 }
 
-/// An adapter to run, together with the intake for its arrivals.
+/// An adapter to run, and the intake that receives its arrivals.
 package struct SourceStart: Sendable {
     let adapter: any Adapter
     let intake: SourceIntake
 }
 
-/// The limits and timeouts of a supervisor. Creating a supervisor with a value that is out of range traps.
+/// The limits and timeouts of a supervisor. Creating a supervisor traps if a value is out of range.
 ///
 /// ```swift
 /// var configuration = SupervisorConfiguration()
@@ -183,28 +185,29 @@ package struct SourceStart: Sendable {
 /// let supervisor = Supervisor(configuration: configuration, logger: logger)
 /// ```
 public struct SupervisorConfiguration: Sendable {
-    /// The timeout of a call whose plugin sets none. It must be above zero, and the default is 3 s. A call is allowed
-    /// at least its timeout and at most two ticks more.
+    /// The timeout of a call whose plugin does not set one. Must be greater than zero; the default is 3 s. A call can
+    /// run for at least its timeout and at most two ticks longer.
     public var timeout: Duration = .seconds(3)
-    /// The maximum duration of a drain. It must be at least zero, and the default is 10 s. Arrivals that are left
-    /// afterwards are abandoned.
+    /// The maximum duration of a drain. Must be at least zero; the default is 10 s. Arrivals that are left after that
+    /// are abandoned.
     public var drainLimit: Duration = .seconds(10)
-    /// The ack deadline of a source that redelivers. It must be at least zero, and the default is 5 s.
+    /// How long an arrival from a source that redelivers can wait for its call to start. Must be at least zero; the
+    /// default is 5 s.
     ///
-    /// If the call of an arrival has not started this long after the arrival was submitted, the arrival is abandoned,
-    /// so that the source redelivers it. A call in progress has a separate timeout. An arrival is therefore
-    /// unacknowledged for at most the sum of both, plus two ticks.
+    /// If the call has not started this long after the arrival was submitted, the arrival is abandoned, so that the
+    /// source redelivers it. A call in progress has a separate timeout. An arrival therefore stays unacknowledged for
+    /// at most the sum of the two, plus two ticks.
     public var ackDeadline: Duration = .seconds(5)
-    /// The interval of the timer that checks the lanes. The valid range is 1 ms to 60 s, and the default is 100 ms. A
-    /// wait that starts between two ticks may be up to a tick too short, but a call is always allowed its full timeout.
+    /// The interval of the timer that checks the lanes. Must be between 1 ms and 60 s; the default is 100 ms. A wait
+    /// that starts between two ticks may be up to one tick too short, but a call always gets its full timeout.
     public var tick: Duration = .milliseconds(100)
     /// The limits of the dead letter store.
     public var deadLetters = DeadLetterLimits()
-    /// The maximum number of log lines per second about one source's arrivals. It must be at least 1, and the default
-    /// is 50. Lines that exceed the limit are counted, and a later line reports the count.
+    /// The maximum number of log lines per second about one source's arrivals. Must be at least 1; the default is 50.
+    /// Lines over the limit are counted, and a later line reports how many there were.
     public var logLinesPerSecond = 50
-    /// A closure that is called for each arrival when it is decided, before the arrival's adapter is notified. The
-    /// closure runs on any thread, and several calls may run at once, so it must not block.
+    /// Called for each arrival when it is decided, before the arrival's adapter is notified. Calls come from any thread
+    /// and may be concurrent, so this closure must not block.
     public var onOutcome: (@Sendable (SettledArrival) -> Void)?
 
     /// Creates a configuration with the default values.

@@ -8,11 +8,11 @@ final class SupervisorCore: Sendable {
     let logger: Logger
     let middleware = MiddlewareList()
     let deadLetters: DeadLetterStore
-    /// The limit on log lines about dropped dead letters.
+    /// Limits how often dropped dead letters are logged.
     let drops: Mutex<CountReport>
     private let ticks = Atomic<UInt64>(0)
 
-    /// The executor of the lanes' tasks, or `nil` for the default executor.
+    /// The executor for the lanes' tasks, or `nil` for the default executor.
     let executor: (any TaskExecutor)?
     private let random: Mutex<any RandomNumberGenerator & Sendable>
 
@@ -28,32 +28,32 @@ final class SupervisorCore: Sendable {
         drops = Mutex(CountReport(ticksBetweenLines: ticksBetweenStallLines))
     }
 
-    /// The current tick, which is the supervisor's only clock for waits.
+    /// The current tick. Waits inside the supervisor use no other clock.
     var now: UInt64 { ticks.load(ordering: .relaxed) }
 
-    /// The number of ticks between two reports to a ``ReportObserver``, which corresponds to one second.
+    /// How many ticks pass between two reports to a ``ReportObserver``, which corresponds to one second.
     let ticksBetweenReports: UInt64
 
-    /// The number of ticks between two log lines about the same stalled lane, which corresponds to one minute.
+    /// How many ticks pass between two log lines about the same stalled lane, which corresponds to one minute.
     let ticksBetweenStallLines: UInt64
 
-    /// The number of whole seconds since the start, counted in ticks.
+    /// The number of whole seconds since the start, measured in ticks.
     var elapsedSeconds: Int64 { Int64((Double(now) * (configuration.tick / .seconds(1))).rounded(.down)) }
 
-    /// Returns a random number in the range, for the jitter of waits.
+    /// Returns a random number in the range, used to add jitter to waits.
     func random(in range: ClosedRange<UInt64>) -> UInt64 {
         random.withLock { .random(in: range, using: &$0) }
     }
 
-    /// Advances the timer and returns the new tick.
+    /// Advances the timer by one tick, and returns the new tick.
     func advance() -> UInt64 { ticks.wrappingAdd(1, ordering: .relaxed).newValue }
 }
 
-/// The inputs that make a run repeatable: the executor of the lanes' tasks and the random numbers.
+/// What is needed to repeat a run: the executor for the lanes' tasks, and the random numbers.
 package struct SimulationEnvironment: Sendable {
-    /// The executor of the lanes' tasks.
+    /// The executor for the lanes' tasks.
     package let executor: any TaskExecutor
-    /// The generator for the waits between attempts.
+    /// Generates the random waits between attempts.
     package let random: any RandomNumberGenerator & Sendable
 
     package init(executor: any TaskExecutor, random: any RandomNumberGenerator & Sendable) {
@@ -62,10 +62,10 @@ package struct SimulationEnvironment: Sendable {
     }
 }
 
-/// Conversion of durations to ticks of the supervisor's timer.
+/// Converts durations to ticks of the supervisor's timer.
 enum TickCount {
     /// Returns the number of ticks in a duration, rounded up and at least one. The current tick has already started, so
-    /// a wait of this many ticks may be up to one tick too short.
+    /// waiting for this many ticks may be up to one tick too short.
     static func ticks(in wait: Duration, of tick: Duration) -> UInt64 {
         let ticks = (wait / tick).rounded(.up)
         return ticks < 1 ? 1 : UInt64(min(ticks, 9e18))

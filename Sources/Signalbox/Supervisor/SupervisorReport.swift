@@ -1,48 +1,48 @@
 public import SignalboxCore
 import Synchronization
 
-/// The outcomes of a supervisor's arrivals so far, and the work that is still open.
+/// Counts the outcomes of a supervisor's arrivals so far, and lists the work that is still unfinished.
 ///
-/// Read a report with ``Supervisor/report``, for example after the run, to find out whether everything was handled.
+/// Read ``Supervisor/report``, for example after the run, to find out whether everything was handled.
 public struct SupervisorReport: Sendable, Hashable {
-    /// The counts of outcomes of all sources together.
+    /// The counts of outcomes for all sources together.
     public let total: OutcomeCounts
-    /// The counts of outcomes by source.
+    /// The counts of outcomes for each source.
     public let sources: [SourceName: OutcomeCounts]
-    /// The use of each source's window.
+    /// How much of each source's window is in use.
     public let windows: [SourceName: WindowUse]
-    /// The number of arrivals that have been taken and not settled.
+    /// The number of arrivals that have been taken but not settled.
     public let unsettled: Int
-    /// The plugins whose calls were settled before they returned and are still running. The entries have the form
-    /// `source/action` and are sorted.
+    /// The plugins with calls that were settled but are still running. The entries have the form `source/action` and
+    /// are sorted.
     public let callsStillRunning: [String]
-    /// The number of dead letters, including dropped ones.
+    /// The number of dead letters, including those that were dropped.
     public let deadLetters: Int
     /// The number of dead letters that were dropped because the store was full.
     public let deadLettersDropped: Int
 
-    /// Whether a drain was clean. In a clean drain everything is settled, no call is still running, and only arrivals
-    /// that plugins gave back were abandoned.
+    /// Whether a drain was clean. In a clean drain, everything is settled, no call is still running, and the only
+    /// abandoned arrivals are those that plugins gave back.
     public var isClean: Bool { total.abandoned == total.givenBack && unsettled == 0 && callsStillRunning.isEmpty }
 }
 
-/// The number of arrivals with each outcome since the supervisor was created.
+/// How many arrivals had each outcome since the supervisor was created.
 public struct OutcomeCounts: Sendable, Hashable {
     /// The number of arrivals whose plugin completed its work.
     public var handled = 0
     /// The number of arrivals that were refused.
     public var rejected = 0
-    /// The number of arrivals whose plugin threw or did not return in time.
+    /// The number of arrivals whose plugin threw an error or did not return in time.
     public var failed = 0
-    /// The number of arrivals that were released without a decision and not acknowledged.
+    /// The number of arrivals that were released without a decision and without being acknowledged.
     public var abandoned = 0
-    /// The number of abandoned arrivals that a plugin gave back. They are included in ``abandoned``.
+    /// The number of abandoned arrivals that were given back by a plugin. They are also included in ``abandoned``.
     public var givenBack = 0
-    /// The number of calls that returned after they were settled, so that their results were not sent. They are not a
-    /// separate outcome.
+    /// The number of calls that returned after they had been settled, so that their results were not sent. This is not
+    /// an additional outcome.
     public var lateReturns = 0
-    /// The number of arrivals that received the outcome of an earlier one without a call. They are also counted by
-    /// their outcome.
+    /// The number of arrivals that received the outcome of an earlier one without a call. They are also counted under
+    /// that outcome.
     public var duplicates = 0
 
     /// The number of settled arrivals.
@@ -61,7 +61,7 @@ public struct OutcomeCounts: Sendable, Hashable {
     }
 }
 
-/// The counters of a source's outcomes. They are safe to use from any thread.
+/// Counts a source's outcomes. Safe to use from any thread.
 final class OutcomeCounters: Sendable {
     let handled = Atomic<Int>(0)
     let rejected = Atomic<Int>(0)

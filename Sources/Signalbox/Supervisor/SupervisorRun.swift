@@ -5,21 +5,24 @@ import SignalboxCore
 import Synchronization
 
 extension Supervisor {
-    /// Opens the sources, runs the adapters, and drains on graceful shutdown or when all adapters have ended.
+    /// Opens the sources and runs the adapters. The supervisor drains on graceful shutdown, or when all adapters have
+    /// ended.
     ///
-    /// During a drain, the supervisor accepts no more arrivals, handles the pending ones within the drain limit and
-    /// abandons the rest. The drain ends even if a plugin never returns, and ``report`` then lists that plugin. If the
-    /// task is cancelled, the supervisor stops at once and abandons everything that is unsettled. A supervisor runs
-    /// only once.
+    /// During a drain, the supervisor accepts no more arrivals. It handles the pending arrivals within the drain limit,
+    /// and abandons the rest. The drain ends even if a plugin never returns, and ``report`` then lists that plugin.
     ///
-    /// - Throws: The error of the first adapter that failed, which is thrown after the drain.
-    ///   ``RegistrationError/closed`` if the supervisor is running or has run.
+    /// If the task is cancelled, the supervisor stops at once and abandons everything that has not been settled. A
+    /// supervisor can run only once.
+    ///
+    /// - Throws:
+    ///   - The error of the first adapter that failed. It is thrown after the drain.
+    ///   - ``RegistrationError/closed`` if the supervisor is running or has run before.
     public func run() async throws {
         try await run(try open())
     }
 
-    /// Continues ``run()`` after ``open()``. Use both methods when the sources must be open before anything else
-    /// starts.
+    /// Continues ``run()`` after ``open()``. Use the two methods separately if the sources must be open before anything
+    /// else starts.
     package func run(_ starts: AsyncStream<SourceStart>) async throws {
         let timer = DispatchTicks(clock, every: core.configuration.tick) { self.tick() }
         defer { timer?.stop() }
@@ -40,16 +43,16 @@ extension Supervisor {
         if let failure = finish() { throw failure }
     }
 
-    /// Starts a graceful shutdown, as the service does. This method is safe to call from any thread, and repeated calls
-    /// have no effect.
+    /// Starts the same graceful shutdown as the service lifecycle does. Repeated calls have no effect. Safe to call
+    /// from any thread.
     package func shutDown() {
         state.withLock { $0.starter }.finish()
     }
 
-    /// Starts the only run of the supervisor, and opens the sources. The caller must call ``run(_:)`` next.
+    /// Starts the supervisor's only run, and opens the sources. The caller must call ``run(_:)`` next.
     ///
     /// - Returns: The adapters to run.
-    /// - Throws: ``RegistrationError/closed`` if the supervisor is running or has run.
+    /// - Throws: ``RegistrationError/closed`` if the supervisor is running or has run before.
     package func open() throws -> AsyncStream<SourceStart> {
         let (starts, intakes) = try state.withLock { state throws -> (AsyncStream<SourceStart>, [SourceIntake]) in
             guard state.phase == .initial, let starts = state.starts else { throw RegistrationError.closed }
@@ -57,7 +60,7 @@ extension Supervisor {
             state.starts = nil
             return (starts, state.intakesByName)
         }
-        // A task that is cancelled before it starts opens nothing, so the drain abandons the waiting arrivals.
+        // If the task was cancelled before it started, nothing is opened, and the drain abandons the waiting arrivals.
         if !Task.isCancelled { for intake in intakes { intake.open() } }
         return starts
     }
@@ -136,7 +139,7 @@ extension Supervisor {
         }
         notifyReportObservers()
         for intake in intakes { intake.forgetLanes() }
-        // If a plugin never returns, its lane stays open, so that the lane can be reported.
+        // The lane of a plugin that never returns stays open, so that it can be reported.
         for lane in lanes.all { lanes.retire(lane.entry) }
         return failure
     }
@@ -145,7 +148,7 @@ extension Supervisor {
 // MARK: - Timer
 
 extension Supervisor {
-    /// Advances the timer by a clock other than the system's.
+    /// Advances the timer with a clock that is not the system's.
     private func runTimer(with clock: (any Clock<Duration>)?) async {
         guard let clock else { return }
         while (try? await clock.sleep(for: core.configuration.tick)) != nil {
@@ -167,7 +170,7 @@ extension Supervisor {
         core.reportDroppedLetters(at: now)
         for intake in intakes { intake.tick(now) }
         if now.isMultiple(of: core.ticksBetweenReports) { notifyReportObservers() }
-        // This call comes before the lanes wake the retries that are due.
+        // This must come before the lanes wake the retries that are due.
         tickRemovedSources(now)
         for lane in lanes.all {
             lane.tick(now, queuesRetries: !isDrainOver)
@@ -176,15 +179,15 @@ extension Supervisor {
     }
 }
 
-/// The ticks of the system clock on a separate dispatch queue, which plugins cannot stop by blocking the whole thread
-/// pool.
+/// Delivers the system clock's ticks on a separate dispatch queue. Plugins cannot stop these ticks, even if they block
+/// the whole thread pool.
 final class DispatchTicks {
     private let timer: any DispatchSourceTimer
 
     /// Starts the timer immediately.
     ///
-    /// - Parameter tick: A closure that is called on the queue, one call at a time.
-    /// - Returns: `nil` if the clock is not a `ContinuousClock`, in which case the clock itself must time the ticks.
+    /// - Parameter tick: Called on the queue, one call at a time.
+    /// - Returns: `nil` if the clock is not a `ContinuousClock`. In that case, the clock itself must time the ticks.
     init?(_ clock: any Clock<Duration>, every interval: Duration, tick: @escaping @Sendable () -> Void) {
         guard clock is ContinuousClock else { return nil }
         let (seconds, attoseconds) = interval.components

@@ -1,19 +1,19 @@
 public import SignalboxCore
 
-/// The suite that every adapter must pass. It runs the adapter in a real supervisor, sends messages from the adapter's
-/// remote end, and reports violations of the adapter contract.
+/// A test suite that every adapter must pass. It runs the adapter in a real supervisor, sends messages from the
+/// adapter's remote end, and reports violations of the adapter contract.
 ///
-/// Each case checks its own subject. In addition, every case puts an intake between the adapter and the supervisor, and
-/// checks these rules:
+/// Each ``Case`` tests one behaviour. In addition, every case puts an intake between the adapter and the supervisor,
+/// and checks these rules:
 ///
 /// - Each arrival taken is settled exactly once, and no abandoned arrival is acknowledged.
-/// - The tokens of unsettled arrivals differ, and origins name the adapter's source.
+/// - Unsettled arrivals have different tokens, and their origins name the adapter's source.
 /// - Arrivals have a sender if and only if the adapter's features contain `pushes`.
-/// - Batches keep to the stated bound. When a submit is cut short, the adapter waits for room.
-/// - A run returns only after all its arrivals are settled or acknowledged, and submits nothing afterwards.
+/// - Batches stay within the stated bound. When a submit is cut short, the adapter waits for room.
+/// - A run returns only after all its arrivals have been settled or acknowledged, and submits nothing afterwards.
 ///
-/// A manual clock drives the supervisor, so the findings do not depend on the speed of the machine. The suite works
-/// with any test framework:
+/// The supervisor runs on a manual clock, so the findings do not depend on the speed of the machine. You can use the
+/// suite with any test framework:
 ///
 /// ```swift
 /// let suite = AdapterConformance { source in try await ChatSubject(source) }
@@ -24,14 +24,15 @@ public struct AdapterConformance: Sendable {
     private let limit: Duration
     private let make: @Sendable (SourceName) async throws -> any ConformanceSubject
 
-    /// Creates a suite for the adapter of the subjects that `make` returns.
+    /// Creates a suite that tests the adapter of each subject returned by `make`.
     ///
     /// - Parameters:
-    ///   - limit: The maximum real time of one case, as a guard against an adapter that hangs. The default is 300 s. A
-    ///     case that reaches the limit is a finding, and its work is cancelled and left running.
-    ///   - make: A closure that creates a subject for a source. It is called once per case, and in the stress form
-    ///     several tasks call it concurrently. Every source name is unique, both within a run of the program and
-    ///     between runs.
+    ///   - limit: The maximum real time for one case, as a safeguard against an adapter that hangs. The default is 300
+    ///     s. If a case reaches the limit, this is reported as a finding, and the case's work is cancelled and left
+    ///     running.
+    ///   - make: A closure that creates a subject for a source. It is called once per case. ``stress(_:times:atOnce:)``
+    ///     calls it once per run of a case, from several tasks concurrently. Every source name is unique, both within
+    ///     one run of the program and across runs.
     public init(
         limit: Duration = .seconds(300),
         make: @escaping @Sendable (SourceName) async throws -> any ConformanceSubject
@@ -40,18 +41,18 @@ public struct AdapterConformance: Sendable {
         self.make = make
     }
 
-    /// Runs the cases one after the other. By default, it runs all cases.
+    /// Runs the cases one after the other. The default is to run all cases.
     public func run(_ cases: [Case] = Case.allCases) async -> ConformanceReport {
         await perform(cases, atOnce: 1)
     }
 
-    /// Runs each case repeatedly, with several cases in parallel and a separate subject for each. Use it to find faults
-    /// that depend on timing.
+    /// Runs each case repeatedly, with several runs in parallel and a separate subject for each run. Use this method to
+    /// find faults that depend on timing.
     ///
     /// - Parameters:
-    ///   - cases: The cases to run. By default, all cases are run.
-    ///   - times: The number of runs per case, at least 1. The default is 20.
-    ///   - atOnce: The number of parallel runs, at least 1. The default is 20.
+    ///   - cases: The cases to run. The default is all cases.
+    ///   - times: How many times to run each case, at least 1. The default is 20.
+    ///   - atOnce: The maximum number of runs in parallel, at least 1. The default is 20.
     public func stress(
         _ cases: [Case] = Case.allCases,
         times: Int = 20,
@@ -87,7 +88,7 @@ public struct AdapterConformance: Sendable {
         } late: {
             examination.overdue(limit)
         }
-        // If the subject hangs, its end may hang too.
+        // If the subject hangs, ending it may hang too.
         await TimeLimit.within(limit) {
             await examination.end()
         } late: {
@@ -113,52 +114,54 @@ extension ConformanceReport {
 }
 
 extension AdapterConformance {
-    /// The cases of the suite. A conforming adapter passes every case that applies to its features. Later versions may
+    /// The cases in the suite. A conforming adapter passes every case that applies to its features. Later versions may
     /// add cases.
     public enum Case: String, CaseIterable, Sendable, Hashable, CustomStringConvertible {
-        /// Every message, of up to 60 KB, reaches its plugin once and complete. None is redelivered in the next run.
+        /// Every message, with up to 60 KB, reaches its plugin once and complete. None is redelivered in the next run.
         case deliverAll
-        /// Plugins receive the messages of a source in sending order, even if the window is small.
+        /// Plugins receive the messages from a source in the order in which they were sent, even if the window is
+        /// small.
         case orderPerSource
-        /// Many runs are cancelled before, while and after they start, and some are cancelled twice. Every message is
-        /// still delivered.
+        /// Many runs are cancelled before, while and after they start, some of them twice. Every message is still
+        /// delivered.
         case concurrentStartAndStop
-        /// A plugin that throws fails only its own arrivals.
+        /// If a plugin throws an error, only its arrivals fail.
         case throwingPlugin
         /// An action without a plugin is rejected, and the messages around it are handled.
         case unknownAction
-        /// If a message is not an action, it becomes a rejected arrival whose original bytes contain the message's id.
+        /// A message that is not an action becomes a rejected arrival, whose original bytes contain the message's id.
         /// The messages around it are handled.
         case malformedArrival
         /// A plugin that does not allow the source is never called.
         case forbiddenSource
-        /// Every message is answered with its own outcome. The case requires the feature `replies`.
+        /// Every message is answered with its outcome. This case requires the feature `replies`.
         case answersEverySender
-        /// When the window is full, the adapter waits for room. Afterwards, all messages arrive in order.
+        /// The adapter waits for room when the window is full. Afterwards, all messages arrive in order.
         case windowFullThenDrained
-        /// A graceful stop settles every arrival that was taken before the run returns. The messages that were not
-        /// taken are redelivered, or their sender is notified.
+        /// A graceful stop settles every arrival that was taken before the run returns. A message that was not taken is
+        /// redelivered, or its sender is notified.
         case drainOnStop
         /// Stopping twice has the same effect as stopping once, and the adapter can run again afterwards.
         case stopIsIdempotent
-        /// A plugin that never returns fails its own call with a timeout, while other plugins continue.
+        /// If a plugin never returns, its call fails with a timeout and other plugins continue.
         case hungPlugin
         /// An abandoned message is never acknowledged. Instead, it is redelivered or its sender is notified.
         case abandonedIsNotAcknowledged
-        /// If a plugin is slow, the arrivals that are unsettled or offered never exceed the window and one batch.
+        /// While a plugin is slow, the number of arrivals that are unsettled or offered never exceeds the window plus
+        /// one batch.
         case memoryBoundedUnderSlowPlugin
-        /// If a message is sent again while it runs, it reaches its plugin once and has its outcome twice. The case
-        /// requires a subject that submits while one of its messages runs.
+        /// A message that is sent again while it is running reaches its plugin once and receives its outcome twice.
+        /// This case requires a subject that submits while one of its messages is running.
         case duplicateWhileRunning
-        /// If a message is sent again after it was handled, it is acknowledged and answered as before, without a call.
+        /// A message that is sent again after it was handled is acknowledged and answered as before, without a call.
         case duplicateAfterHandled
-        /// If a message is sent again after it failed, it reaches its plugin again.
+        /// A message that is sent again after it failed reaches its plugin again.
         case duplicateAfterFailed
 
         /// The name of the case.
         public var description: String { rawValue }
 
-        /// Returns the reason why the case does not apply to the subject, or `nil` if it applies.
+        /// Returns the reason why the case does not apply to the subject, or `nil` if it does.
         func inapplicable(to subject: any ConformanceSubject) -> String? {
             switch self {
             case .answersEverySender:
@@ -171,19 +174,19 @@ extension AdapterConformance {
     }
 }
 
-/// The result of a run of the conformance suite.
+/// The result of running the conformance suite.
 public struct ConformanceReport: Sendable, CustomStringConvertible {
     /// The cases that ran without findings.
     public internal(set) var passed: [AdapterConformance.Case] = []
-    /// The cases that do not apply to the subject or its adapter's features, with the reasons.
+    /// The cases that do not apply to the subject or to its adapter's features, with the reasons.
     public internal(set) var skipped: [AdapterConformance.Case: String] = [:]
-    /// The findings in the order of the cases. The list is empty if the adapter conforms.
+    /// The findings, in the order of the cases. If the adapter conforms, the list is empty.
     public internal(set) var findings: [ConformanceFinding] = []
 
     /// Whether there are no findings.
     public var isConforming: Bool { findings.isEmpty }
 
-    /// A line with the counts, followed by one line per skipped case and one line per finding.
+    /// A line with the counts, followed by one line for each skipped case and one for each finding.
     public var description: String {
         let skips = skipped.map { "\($0.key) skipped: \($0.value)" }.sorted()
         let head = "\(passed.count) cases passed, \(skipped.count) skipped, \(findings.count) findings"
@@ -191,28 +194,28 @@ public struct ConformanceReport: Sendable, CustomStringConvertible {
     }
 }
 
-/// A violation of the contract by an adapter or its environment.
+/// A violation of the contract, by an adapter or by its environment.
 public struct ConformanceFinding: Sendable, Hashable, CustomStringConvertible {
     /// The case that found the violation.
     public let testCase: AdapterConformance.Case
-    /// The expected behaviour.
+    /// The behaviour that was expected.
     public let expected: String
-    /// The behaviour that the case observed.
+    /// The behaviour that was observed.
     public let seen: String
 
-    /// One line with the case, the expected behaviour and the observed behaviour.
+    /// The case, the expected behaviour and the observed behaviour, in one line.
     public var description: String { "\(testCase): expected: \(expected); seen: \(seen)" }
 }
 
-/// The result of one run of one case.
+/// The result of running one case once.
 struct ConformanceVerdict: Sendable {
     var findings: [ConformanceFinding] = []
     /// The reason why the case does not apply, or `nil` if it applies.
     var skipped: String?
 }
 
-/// One run of one case. It creates the subject and tries the case on it. If the case does not end, it reports how far
-/// the case got.
+/// Runs one case once. It creates the subject and tries the case on it, and if the case does not end, it reports how
+/// far the case got.
 final class ConformanceExamination: Sendable {
     private let testCase: AdapterConformance.Case
     private let make: @Sendable (SourceName) async throws -> any ConformanceSubject
@@ -248,7 +251,7 @@ final class ConformanceExamination: Sendable {
         await subject.value?.end()
     }
 
-    /// Returns the verdict on a case that has not ended within the limit.
+    /// Returns the verdict for a case that has not ended within the limit.
     func overdue(_ limit: Duration) -> ConformanceVerdict {
         record.change { $0.addProblem("the case ends", "it had not ended after \(limit), while \($0.summary)") }
         return verdict
@@ -261,7 +264,7 @@ final class ConformanceExamination: Sendable {
         return ConformanceVerdict(findings: findings)
     }
 
-    /// Returns a source name that no other subject has, in this or in another run of the program.
+    /// Returns a source name that no other subject has, neither in this run of the program nor in another.
     private static func makeSource(for testCase: AdapterConformance.Case) -> SourceName {
         let suffix = String(UInt64.random(in: .min ... .max), radix: 36)
         do {

@@ -2,8 +2,7 @@ import Signalbox
 import SignalboxCore
 
 extension ConformanceTrial {
-    /// Sends short and long messages. The longest ones stay below 65,536 bytes, which is the default limit of an
-    /// adapter.
+    /// Sends short and long messages. The longest are just below 65,536 bytes, the default limit of an adapter.
     func deliverAll() async throws {
         let lengths = [20: 10_000, 40: 60_000, 60: 10_000, 80: 60_000]
         let messages = (0..<100).map { message(ConformanceStage.recording, textBytes: lengths[$0]) }
@@ -22,7 +21,7 @@ extension ConformanceTrial {
     }
 
     func concurrentStartAndStop() async throws {
-        // If the source redelivers, it must also redeliver the messages that the stops interrupt.
+        // A source that redelivers must also redeliver the messages that are interrupted by the stops.
         let early = features.contains(.redelivers) ? messages(20) : []
         for round in 0..<12 {
             try await run(ConformanceLimits(isManual: true)) { [self] stage in
@@ -68,7 +67,7 @@ extension ConformanceTrial {
         try await checkNothingIsRedelivered()
     }
 
-    /// Starts a run of the adapter that the case itself cancels, possibly before the run has started.
+    /// Starts a run of the adapter that the case cancels by itself, possibly before the run has started.
     private func begin(_ stage: ConformanceStage, isCancelled: Bool = false) -> Task<Void, any Error> {
         Task {
             if isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
@@ -139,7 +138,7 @@ extension ConformanceTrial {
         }
     }
 
-    /// Delivers the messages in two parts. The second part shows that the first did not damage the source.
+    /// Delivers the messages in two parts. The second part shows that the first one did not damage the source.
     private func runInTwoParts(_ messages: [ConformanceMessage]) async throws {
         try await run { [self] stage in
             try await deliver(Array(messages.prefix(15)), to: stage)
@@ -147,7 +146,7 @@ extension ConformanceTrial {
         }
     }
 
-    /// Checks that every third message has the outcome `code`, that the others are handled, and that none is
+    /// Checks that every third message has the outcome `code`, that all others are handled, and that none is
     /// redelivered.
     private func tryEveryThird(_ action: ActionName, becomes code: String) async throws {
         let messages = messages(30, everyThird: action)
@@ -158,7 +157,7 @@ extension ConformanceTrial {
     }
 }
 
-/// The cases about duplicates. The suite assigns the ids, so these cases deduplicate whether or not the adapter
+/// Cases about duplicates. The suite assigns the ids, so these cases can deduplicate whether or not the adapter
 /// declares stable ids.
 extension ConformanceTrial {
     private static let recognised = DeduplicationPolicy.within(DeduplicationLimits())
@@ -168,8 +167,8 @@ extension ConformanceTrial {
         let marker = self.message(ConformanceStage.recordingToo)
         try await run(ConformanceLimits(isSlow: true, deduplication: Self.recognised)) { [self] stage in
             async let delivery: Void = deliver([message, message, marker], to: stage)
-            // The marker follows the duplicate on another lane. When the plugin starts the marker, the duplicate has
-            // been taken.
+            // The marker follows the duplicate, on another lane. Once the plugin has started the marker, the duplicate
+            // has been taken.
             try await wait("the plugin to start \(marker.id)") { $0.begun.contains(marker.id.text) }
             await letOthersRun()
             stage.slow.open()
@@ -194,8 +193,8 @@ extension ConformanceTrial {
         try await checkNothingIsRedelivered()
     }
 
-    /// Delivers a message, and delivers it again when its adapter has received the outcome. A copy that was sent
-    /// earlier could still count as a duplicate of the running message.
+    /// Delivers a message, and delivers it again after its adapter has received the outcome. If it were sent again
+    /// earlier, it could still be treated as a duplicate of the running message.
     ///
     /// - Returns: The message that follows the second delivery.
     private func deliverTwice(_ message: ConformanceMessage) async throws -> ConformanceMessage {

@@ -1,7 +1,7 @@
 import SignalboxCore
 
-/// The events of one subject, and the contract violations that were found in them. The record uses no threads and never
-/// waits.
+/// Records what happens to one subject, and the contract violations found along the way. The record uses no threads and
+/// never waits.
 struct ConformanceRecord: Sendable {
     struct Problem: Sendable {
         let expected: String
@@ -13,7 +13,7 @@ struct ConformanceRecord: Sendable {
         let run: Int
         let action: ActionName
         let id: String
-        /// The decoded body. It is set only for plugins that decode it.
+        /// The decoded body. Only set for plugins that decode it.
         let body: ConformanceBody?
     }
 
@@ -27,7 +27,7 @@ struct ConformanceRecord: Sendable {
         let original: String?
     }
 
-    /// The number of problems to list per expectation. Further problems are only counted.
+    /// How many problems are listed per expectation. Any further problems are only counted.
     private static let maximumListed = 3
 
     private var listed: [Problem] = []
@@ -36,12 +36,12 @@ struct ConformanceRecord: Sendable {
     private(set) var outcomes: [ReportedOutcome] = []
     private(set) var settled: Set<String> = []
     private(set) var begun: Set<String> = []
-    /// Whether the remote end failed to send a message, which ends every wait.
+    /// Whether the remote end failed to send a message. If it did, all waits end.
     private(set) var hasSendingFailed = false
-    /// The current steps of the case, which are reported if the case does not end. There are several if the case sends
-    /// and waits concurrently.
+    /// The steps that the case is currently taking, which are reported if the case does not end. There are several if
+    /// the case sends and waits concurrently.
     private var steps: [String] = []
-    /// The runs of the adapter so far.
+    /// All runs of the adapter so far.
     var runs: [ConformanceRun] = []
 
     var step: String { steps.isEmpty ? "between two steps" : steps.joined(separator: " and ") }
@@ -78,21 +78,21 @@ struct ConformanceRecord: Sendable {
         if let id = outcome.id { settled.insert(id) }
     }
 
-    /// Records an error in sending. The record ignores the error if the run is stopping, because a source may then
-    /// refuse messages.
+    /// Records an error that occurred while sending. The error is ignored if the run is stopping, because a source may
+    /// refuse messages at that point.
     mutating func sendingFailed(_ error: any Error) {
         guard let run = runs.last, !run.isStopRequested else { return }
         hasSendingFailed = true
         addProblem("the remote end can send", "\(error)")
     }
 
-    /// Changes a run, and adds the problems that the run found in the change.
+    /// Changes a run, and adds any problems that the run found in the change.
     mutating func inRun(_ number: Int, _ change: (inout ConformanceRun) -> Void) {
         change(&runs[number])
         for problem in runs[number].takeProblems() { addProblem(problem.expected, problem.seen) }
     }
 
-    /// The state of the case, in one line.
+    /// Describes the state of the case in one line.
     var summary: String {
         let run = runs.last.map { "; in run \(runs.count): \($0.summary)" } ?? ""
         return "\(step); \(begun.count) messages reached a plugin, \(outcomes.count) outcomes were reported\(run)"
@@ -100,7 +100,7 @@ struct ConformanceRecord: Sendable {
 }
 
 extension Watched<ConformanceRecord> {
-    /// Performs `work` as a step of the case. If the step throws, it stays recorded.
+    /// Performs `work` as a step of the case. If `work` throws, the step stays recorded.
     func during<Result>(_ step: String, _ work: () async throws -> Result) async rethrows -> Result {
         change { $0.begin(step) }
         let result = try await work()
@@ -109,7 +109,7 @@ extension Watched<ConformanceRecord> {
     }
 }
 
-/// One run of a watched adapter, which is checked against the contract while it happens. The value uses no threads and
+/// Checks one run of a watched adapter against the contract while the run is in progress. This type uses no threads and
 /// never waits.
 struct ConformanceRun: Sendable {
     /// An arrival between its first submit and its settlement.
@@ -118,7 +118,7 @@ struct ConformanceRun: Sendable {
         var isAcknowledged = false
     }
 
-    /// The identity of an arrival, consisting of its sink and its token. A token is unique per sink.
+    /// Identifies an arrival by its sink and its token. Tokens are unique per sink.
     struct Key: Hashable, Sendable {
         let sink: ObjectIdentifier
         let token: UInt64
@@ -129,16 +129,16 @@ struct ConformanceRun: Sendable {
     private(set) var hasReturned = false
     /// Whether the run's supervisor has ended.
     private(set) var hasEnded = false
-    /// The ids of the arrivals taken, in order. The id of an unreadable arrival is `nil`.
+    /// The ids of the arrivals taken, in order. Unreadable arrivals have the id `nil`.
     private(set) var taken: [String?] = []
-    /// The numbers of acknowledged and of abandoned arrivals.
+    /// How many arrivals have been acknowledged, and how many have been abandoned.
     private(set) var acknowledged = 0
     private(set) var abandoned = 0
-    /// The number of submits that were cut short.
+    /// How many submits were cut short.
     private(set) var refusals = 0
-    /// The number of calls of `room()` that have not returned.
+    /// How many calls of `room()` have not returned.
     private(set) var roomCalls = 0
-    /// The maximum number of arrivals that were unsettled or offered at one time.
+    /// The largest number of arrivals that were unsettled or offered at the same time.
     private(set) var peak = 0
 
     private let source: SourceName
@@ -154,13 +154,13 @@ struct ConformanceRun: Sendable {
         self.batchBound = batchBound
     }
 
-    /// The number of arrivals that have been taken and are unsettled.
+    /// How many arrivals have been taken but not settled.
     var unsettled: Int { entries.values.count { $0.isTaken } }
-    /// Whether the adapter has received the outcomes of all arrivals that it offered.
+    /// Whether the adapter has received an outcome for every arrival that it offered.
     var hasAllOutcomes: Bool { entries.isEmpty }
 
-    /// Returns whether the adapter has filled a window of `window` arrivals. This is so if a submit was cut short, or
-    /// if the adapter calls `room()` before each submit and less than a quarter of the window is free.
+    /// Returns whether the adapter has filled a window of `window` arrivals. That is the case if a submit was cut
+    /// short, or if the adapter calls `room()` before each submit and less than a quarter of the window is free.
     func hasFilled(_ window: Int) -> Bool {
         unsettled == window && refusals > 0 || roomCalls > 0 && unsettled > window - max(1, window / 4)
     }
@@ -277,7 +277,7 @@ extension ConformanceRun {
         }
     }
 
-    /// Checks that the run has returned. The suite calls this method when everything around the run has ended.
+    /// Checks that the run has returned. The suite calls this method once everything around the run has ended.
     mutating func end() {
         if hasBegun && !hasReturned {
             addProblem("a cancelled run returns", "it had not returned after everything else ended")

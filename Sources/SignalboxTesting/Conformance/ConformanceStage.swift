@@ -2,19 +2,19 @@ import Logging
 import Signalbox
 import SignalboxCore
 
-/// A supervisor for one run of the adapter under test, with the suite's plugins and a manual clock.
+/// Sets up a supervisor for one run of the adapter under test, with the suite's plugins and a manual clock.
 final class ConformanceStage: Sendable {
     static let drainLimit = Duration.seconds(1)
 
     let number: Int
     let supervisor: Supervisor
     let adapter: WatchedAdapter
-    /// The intake of a run that the case itself starts, or `nil` if the supervisor runs the adapter.
+    /// The intake for a run that the case starts by itself, or `nil` if the supervisor runs the adapter.
     let intake: (any Intake)?
     let clock = ManualClock()
-    /// The gate at which the recording plugins wait.
+    /// Where the recording plugins wait.
     let slow: Gate
-    /// The gate at which the hanging plugin waits.
+    /// Where the hanging plugin waits.
     let hung: Gate
     private let record: Watched<ConformanceRecord>
     private let stopping = Watched(false)
@@ -56,10 +56,10 @@ final class ConformanceStage: Sendable {
         try register(timeout: limits.timeout)
     }
 
-    /// Whether a stop was requested.
+    /// Whether a stop has been requested.
     var isStopping: Bool { stopping.value }
 
-    /// Records a call of a plugin.
+    /// Records a call to a plugin.
     func recordCall(_ action: ActionName, _ context: ActionContext, _ body: ConformanceBody?) {
         let call = ConformanceRecord.Call(run: number, action: action, id: context.id.text, body: body)
         record.change { $0.called(call) }
@@ -71,13 +71,13 @@ final class ConformanceStage: Sendable {
         supervisor.shutDown()
     }
 
-    /// Stops without draining, so that every unsettled arrival is abandoned.
+    /// Stops without draining, so that all unsettled arrivals are abandoned.
     func stopImmediately() {
         stopping.change { $0 = true }
         immediateStop.change { $0 = true }
     }
 
-    /// Runs the supervisor until it stops, and returns the error it threw, if any.
+    /// Runs the supervisor until it stops, and returns the error that it threw, if any.
     func run() async -> (any Error)? {
         defer { record.change { $0.inRun(number) { $0.supervisorEnded() } } }
         return await withTaskGroup(of: (any Error)?.self) { group in
@@ -104,9 +104,9 @@ final class ConformanceStage: Sendable {
 }
 
 extension ConformanceStage {
-    /// The action of a plugin that waits at its gate and then replies with the number in the body.
+    /// The action of a plugin that waits at its gate, and then replies with the number from the body.
     static let recording: ActionName = "conformance.record"
-    /// The action of a second plugin of the same kind, which has its own lane.
+    /// The action of a second plugin of the same kind, with a separate lane.
     static let recordingToo: ActionName = "conformance.other"
     static let failing: ActionName = "conformance.fail"
     static let hanging: ActionName = "conformance.hang"
@@ -115,7 +115,7 @@ extension ConformanceStage {
     /// An action that has no plugin.
     static let unknown: ActionName = "conformance.unknown"
 
-    /// Registers the plugins. They hold the stage weakly, because the stage retains the supervisor, and the supervisor
+    /// Registers the plugins. They hold the stage weakly, because the stage retains the supervisor, which in turn
     /// retains the plugins.
     func register(timeout: Duration) throws {
         let source = AccessRule.source(adapter.source)
@@ -158,7 +158,7 @@ extension ConformanceStage {
     }
 }
 
-/// The limits of the supervisor for one run of a case.
+/// The supervisor's limits for one run of a case.
 struct ConformanceLimits: Sendable {
     /// The maximum number of arrivals in the source's window.
     var window = 1_000
@@ -168,9 +168,9 @@ struct ConformanceLimits: Sendable {
     var isSlow = false
     /// Whether the hanging plugin waits at its gate.
     var hangs = true
-    /// Whether the case runs the adapter itself, instead of the supervisor.
+    /// Whether the case runs the adapter by itself, instead of leaving this to the supervisor.
     var isManual = false
-    /// The deduplication policy. By default, nothing is deduplicated, whatever the adapter's features are, because
+    /// The deduplication policy. The default is never to deduplicate, whatever the adapter's features are, because
     /// deduplication would hide messages that the adapter delivers twice.
     var deduplication = DeduplicationPolicy.never
 }

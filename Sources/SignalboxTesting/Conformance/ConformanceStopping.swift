@@ -68,7 +68,7 @@ extension ConformanceTrial {
         }
     }
 
-    /// Handles some messages, abandons others, and checks which of them are redelivered in the next run.
+    /// Handles some messages, abandons others, and checks which messages are redelivered in the next run.
     private func abandon(_ stop: @escaping @Sendable (ConformanceStage) async throws -> Void) async throws {
         let handled = messages(3)
         let abandoned = [message(ConformanceStage.hanging), message(ConformanceStage.hanging)]
@@ -76,13 +76,13 @@ extension ConformanceTrial {
             try await deliver(handled, to: stage)
             async let sending: Void = send(abandoned)
             try await wait("the plugin to hang") { $0.begun.contains(abandoned[0].id.text) }
-            // An arrival that was not taken is not abandoned, and it may arrive in the next run.
+            // An arrival that has not been taken is not abandoned, and may still arrive in the next run.
             try await untilInside(subject.submitsWhileOneRuns ? abandoned.count : 1, stage)
             try await stop(stage)
             try? await sending
         }
         if record.value.runs.last.map({ $0.abandoned }) == 0 { addProblem("hung messages are abandoned", "none was") }
-        // Redelivered messages are answered in the next run.
+        // Messages that are redelivered are answered in the next run.
         if features.contains(.replies) && !features.contains(.redelivers) {
             for message in abandoned { try await checkAbandonment(of: message) }
         }
@@ -92,7 +92,7 @@ extension ConformanceTrial {
         checkEachOnce((features.contains(.redelivers) ? abandoned : []) + marker, since: before)
     }
 
-    /// Checks that the sender is notified that its message was abandoned.
+    /// Checks that the sender is notified that its message has been abandoned.
     private func checkAbandonment(of message: ConformanceMessage) async throws {
         try await checkAnswer(to: message, "an error with code drain or stop") { answer in
             [.error(code: "drain"), .error(code: "stop")].contains(answer)
@@ -105,7 +105,7 @@ extension ConformanceTrial {
 
     private func untilStopping(_ stage: ConformanceStage) async throws {
         try await wait("a stop request", in: stage) { $0.isStopRequested }
-        // This gives an adapter that returns too early the time to do so. A correct adapter is not affected.
+        // Gives an adapter that returns too early the time to do so. A correct adapter is not affected.
         _ = await TimeLimit.within(.milliseconds(50)) { [record, number = stage.number] in
             await record.until { $0.runs[number].hasReturned }
         } late: {
@@ -113,7 +113,7 @@ extension ConformanceTrial {
         }
     }
 
-    /// Checks that each arrival taken was handled and that none was abandoned, because the drain had enough time.
+    /// Checks that every arrival taken was handled and none was abandoned, because the drain had enough time.
     private func checkWhatWasTaken() {
         let codes = record.value.outcomes.map(\.code)
         let others = codes.filter { $0 != "handled" }
@@ -154,8 +154,8 @@ extension ConformanceTrial {
         checkOrder(messages, in: 0)
     }
 
-    /// Waits until the adapter has filled the window. If the adapter waits for each batch, this method waits until one
-    /// message runs.
+    /// Waits until the adapter has filled the window. If the adapter waits for each batch, this method only waits until
+    /// one message is running.
     private func untilFull(_ window: Int, _ stage: ConformanceStage) async throws {
         if subject.waitsForEachBatch {
             try await wait("a message to reach the slow plugin") { !$0.begun.isEmpty }

@@ -1,48 +1,49 @@
 public import SignalboxCore
 
-/// An adapter together with its remote end, such as the publisher of a broker, a page or a peer.
+/// An adapter together with its remote end, such as a broker's publisher, a page or a peer.
 ///
-/// Conform to this protocol to test an adapter with ``AdapterConformance``. Each case creates its own subject for its
-/// own source, and ends the subject afterwards. Two subjects must share nothing through which one could receive the
-/// other's messages.
+/// Conform to this protocol to test an adapter with ``AdapterConformance``. Each case creates a new subject for a new
+/// source, and ends it afterwards. Two subjects must not share anything that could let one receive the other's
+/// messages.
 public protocol ConformanceSubject: Sendable {
-    /// The adapter, for the source that the subject was created with. The suite runs the same object several times in
-    /// succession.
+    /// The adapter for the source that the subject was created with. The suite runs the same object several times, one
+    /// run after the other.
     var adapter: any Adapter { get }
 
-    /// The maximum number of arrivals per submit, as set by the adapter's configuration.
+    /// The maximum number of arrivals per submit, as set in the adapter's configuration.
     var batchBound: Int { get }
 
-    /// Whether the adapter submits nothing more until every arrival of a batch is settled. Return `true` for an adapter
-    /// that can only acknowledge a whole batch. Such an adapter need not fill a window. The default is `false`.
+    /// Whether the adapter waits until every arrival in a batch has been settled before it submits anything else. The
+    /// default is `false`.
+    ///
+    /// Return `true` if the adapter can only acknowledge a whole batch. Such an adapter does not have to fill a window.
     var waitsForEachBatch: Bool { get }
 
-    /// Whether the adapter submits a message while an earlier one is unsettled. By default, this is the opposite of
-    /// ``waitsForEachBatch``. If it is `false`, the suite skips the case `duplicateWhileRunning`.
+    /// Whether the adapter submits a message while an earlier one is unsettled. The default is the opposite of
+    /// ``waitsForEachBatch``. If this is `false`, the suite skips the case `duplicateWhileRunning`.
     var submitsWhileOneRuns: Bool { get }
 
-    /// Sends the messages from the remote end, in this order, and returns when all of them are handed over.
+    /// Sends the messages from the remote end in this order, and returns when all of them have been handed over.
     ///
-    /// The suite calls this method only while the adapter's run is in progress. The run may not have connected yet, and
-    /// the messages must reach it nevertheless. The call may wait while the source applies backpressure, because the
-    /// suite does not rely on its return while a plugin waits. If the source is stopping, it may refuse messages, and
-    /// the call may then throw.
+    /// The suite calls this method only while a run of the adapter is in progress. The messages must reach the run even
+    /// if it has not connected yet. The call may wait while the source applies backpressure, because the suite does not
+    /// rely on the call returning while a plugin waits. A source that is stopping may refuse messages, and the call may
+    /// then throw an error.
     func send(_ messages: [ConformanceMessage]) async throws
 
-    /// Waits for the answer that the remote end received to the message with this id, and returns the answer. The suite
-    /// calls this method only if the adapter's features contain `replies`. The message may have been sent in an earlier
-    /// run.
+    /// Waits for the answer that the remote end receives to the message with this id, and returns it. The suite calls
+    /// this method only if the adapter's features contain `replies`. The message may have been sent in an earlier run.
     func answer(to id: ActionID) async throws -> ConformanceAnswer
 
-    /// Releases the resources of the subject. By then the adapter has stopped, unless its run never ended.
+    /// Releases the subject's resources. At this point the adapter has stopped, unless its run never ended.
     func end() async
 }
 
 extension ConformanceSubject {
-    /// The default, which is `false`.
+    /// The default: `false`.
     public var waitsForEachBatch: Bool { false }
 
-    /// The default, which is the opposite of ``waitsForEachBatch``.
+    /// The default: the opposite of ``waitsForEachBatch``.
     public var submitsWhileOneRuns: Bool { !waitsForEachBatch }
 
     /// Throws an error. The suite never calls this method for an adapter without `replies`.
@@ -55,12 +56,12 @@ extension ConformanceSubject {
 public struct ConformanceMessage: Sendable, Hashable {
     /// The id, which is unique among the subject's messages.
     ///
-    /// The message must be sent with this id, so that the plugin's context has it, because the suite recognises a
-    /// message only by its id. The bytes of an unreadable message must contain the text of the id too.
+    /// Send the message with this id. The suite recognises a message only by its id, so the plugin's context must have
+    /// the same id. The bytes of an unreadable message must contain the text of the id too.
     public let id: ActionID
-    /// The action's name, or `nil` if the adapter must be unable to read the message as an action.
+    /// The action's name. If it is `nil`, the adapter must not be able to read the message as an action.
     public let action: ActionName?
-    /// The body as JSON on one line. It has up to 60,100 bytes, and the whole envelope stays below 65,536.
+    /// The body as JSON on one line. The body has up to 60,100 bytes, and the whole envelope has fewer than 65,536.
     public let body: String
 
     /// Creates a message.
@@ -75,23 +76,22 @@ public struct ConformanceMessage: Sendable, Hashable {
         self.body = body
     }
 
-    /// The message as a standard envelope on one line. If the message must be unreadable, these are bytes that are not
-    /// JSON.
+    /// The message as a standard envelope on one line. For a message that must be unreadable, these bytes are not JSON.
     public var envelope: String {
         guard let action else { return "{\"id\":\(JSONText.quoted(id.text)), not an action" }
         return StandardEnvelope.text(action, id: id, body: body)
     }
 }
 
-/// The answer that the remote end of an adapter received to a message.
+/// The answer that an adapter's remote end received to a message.
 public enum ConformanceAnswer: Sendable, Hashable {
-    /// The message was handled. The value is the reply as JSON, or `nil` if the answer has none.
+    /// The message was handled. The value is the reply as JSON, or `nil` if the answer contains no reply.
     case reply(Bytes?)
-    /// The message was not handled. The code is the name of the reason: `malformed`, `unknownAction`,
-    /// `sourceNotAllowed`, `invalidBody`, `unavailable`, `threw`, `timeout`, `drain`, `stop` and others.
+    /// The message was not handled. The code is the name of the reason, such as `malformed`, `unknownAction`,
+    /// `sourceNotAllowed`, `invalidBody`, `unavailable`, `threw`, `timeout`, `drain` or `stop`.
     case error(code: String)
 
-    /// Creates the answer that reports this outcome.
+    /// Creates the answer that reports an outcome.
     public init(_ outcome: Outcome) {
         if case .handled(let reply) = outcome {
             self = .reply(reply)
@@ -101,9 +101,9 @@ public enum ConformanceAnswer: Sendable, Hashable {
     }
 }
 
-/// An error that prevents the conformance suite or one of its subjects from continuing.
+/// An error because of which the conformance suite, or one of its subjects, cannot continue.
 public struct ConformanceError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// A description of the error.
+    /// Describes the error.
     public let description: String
 
     /// Creates an error with this description.

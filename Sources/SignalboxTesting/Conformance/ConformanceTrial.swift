@@ -1,7 +1,7 @@
 import SignalboxCore
 import Synchronization
 
-/// One case that is tried on one subject, with the helpers that the cases share.
+/// Tries one case on one subject, and provides helpers that the cases share.
 final class ConformanceTrial: Sendable {
     let subject: any ConformanceSubject
     let record: Watched<ConformanceRecord>
@@ -42,7 +42,7 @@ final class ConformanceTrial: Sendable {
 extension ConformanceTrial {
     /// Creates a message, which is unreadable if `action` is `nil`.
     ///
-    /// - Parameter textBytes: The size of the body's text in bytes, or `nil` for a short text.
+    /// - Parameter textBytes: The size of the text in the body, in bytes, or `nil` for a short text.
     func message(_ action: ActionName?, textBytes: Int? = nil) -> ConformanceMessage {
         let number = numbers.wrappingAdd(1, ordering: .relaxed).newValue
         let content = textBytes.map { ConformanceBody(number, textBytes: $0) } ?? ConformanceBody(number)
@@ -52,7 +52,7 @@ extension ConformanceTrial {
         } catch {
             preconditionFailure("the suite's bodies must have a JSON form: \(error)")
         }
-        // Each number has four digits, so that no id contains another.
+        // All numbers have four digits, so that no id contains another.
         let id = ActionID(unchecked: Bytes("message-\(1_000 + number)"))
         return ConformanceMessage(id: id, action: action, body: body)
     }
@@ -62,8 +62,8 @@ extension ConformanceTrial {
         (0..<count).map { _ in message(ConformanceStage.recording) }
     }
 
-    /// Creates messages for the recording plugin, of which every third is for `action`. One more recorded message
-    /// follows.
+    /// Creates messages for the recording plugin, except that every third message is for `action`. One more message for
+    /// the recording plugin follows.
     func messages(_ count: Int, everyThird action: ActionName?) -> [ConformanceMessage] {
         (0..<count).map { message($0 % 3 == 1 ? action : ConformanceStage.recording) }
             + [message(ConformanceStage.recording)]
@@ -77,8 +77,8 @@ extension ConformanceTrial {
 
     private static let ending = "waiting for the supervisor to end"
 
-    /// Runs a new supervisor during `body`, and waits for its end. If `body` has not stopped the supervisor, this
-    /// method stops it gracefully.
+    /// Runs a new supervisor during `body`, and waits until the supervisor ends. If `body` has not stopped it, it is
+    /// stopped gracefully.
     func run(
         _ limits: ConformanceLimits = ConformanceLimits(),
         _ body: @escaping @Sendable (ConformanceStage) async throws -> Void
@@ -120,8 +120,10 @@ extension ConformanceTrial {
         return try ConformanceStage(adapter, limits, record: record)
     }
 
-    /// Sends messages and waits for the outcome of the last, which must have an action. The source keeps the order, so
-    /// all others were taken before the last one, and the drain at the end of the run settles them.
+    /// Sends messages and waits for the outcome of the last one, which must have an action.
+    ///
+    /// The source keeps the order, so all other messages were taken before the last one. They are settled by the drain
+    /// at the end of the run.
     func deliver(_ messages: [ConformanceMessage], to stage: ConformanceStage) async throws {
         guard let last = messages.last?.id.text else { return }
         async let sending: Void = send(messages)
@@ -158,8 +160,8 @@ extension ConformanceTrial {
         try await wait(what) { [number = stage.number] in isSatisfied($0.runs[number]) }
     }
 
-    /// Gives the tasks that have been woken a chance to err before the case continues. No verdict depends on their
-    /// progress.
+    /// Gives tasks that have been woken a chance to do something wrong before the case continues. No verdict depends on
+    /// how far they get.
     func letOthersRun() async {
         for _ in 0..<10 { await Task.yield() }
     }
@@ -170,8 +172,8 @@ extension ConformanceTrial {
 }
 
 extension ConformanceTrial {
-    /// Checks that each of the messages reached a plugin exactly once with its body unchanged, and that no other
-    /// message did.
+    /// Checks that each of the messages reached a plugin exactly once, with its body unchanged, and that no other
+    /// message reached a plugin.
     func checkEachOnce(_ messages: [ConformanceMessage], since first: Int = 0) {
         let calls = record.value.calls.dropFirst(first)
         let counts = calls.reduce(into: [String: Int]()) { $0[$1.id, default: 0] += 1 }
@@ -187,7 +189,7 @@ extension ConformanceTrial {
         report("bodies arrive as they were sent", altered.map(\.id), "were altered")
     }
 
-    /// Checks that the calls of each action and the arrivals taken are in the order of the messages.
+    /// Checks that the calls for each action, and the arrivals taken, are in the order of the messages.
     func checkOrder(_ messages: [ConformanceMessage], in run: Int) {
         let record = record.value
         for action in Set(messages.compactMap(\.action)) {
@@ -199,7 +201,7 @@ extension ConformanceTrial {
         reportOrder("arrivals are submitted in the order sent", messages.map(\.id.text), taken)
     }
 
-    /// Checks that each message has its expected outcome exactly once. Outcomes are compared by their codes.
+    /// Checks that each message has its expected outcome exactly once. Outcomes are compared by code.
     func checkOutcomes(_ expected: [(message: ConformanceMessage, code: String)]) {
         let outcomes = record.value.outcomes.reduce(into: [String: [String]]()) { outcomes, one in
             if let id = one.id { outcomes[id, default: []].append(one.code) }
@@ -212,7 +214,7 @@ extension ConformanceTrial {
         )
     }
 
-    /// Checks that a message sent twice has its outcome exactly twice.
+    /// Checks that a message that was sent twice has its outcome exactly twice.
     func checkTwice(_ message: ConformanceMessage, _ code: String) {
         let outcomes = record.value.outcomes.filter { $0.id == message.id.text }.map(\.code)
         if outcomes != [code, code] {
@@ -236,7 +238,7 @@ extension ConformanceTrial {
         try await checkAnswer(to: message, "an error with code \(code)") { $0 == .error(code: code) }
     }
 
-    /// Checks that the reply is the number in the message's body.
+    /// Checks that the reply is the number from the message's body.
     func checkReply(to message: ConformanceMessage) async throws {
         let number = try Body(json: Bytes(message.body)).decode(ConformanceBody.self).number
         try await checkAnswer(to: message, "the reply \(number)") { answer in
@@ -245,8 +247,8 @@ extension ConformanceTrial {
         }
     }
 
-    /// Checks that a new run with a new supervisor receives only the messages that are sent during that run. The check
-    /// includes messages for which no plugin is called.
+    /// Checks that a new run with a new supervisor receives only messages that are sent during that run. This includes
+    /// messages for which no plugin is called.
     func checkNothingIsRedelivered() async throws {
         let before = record.value.calls.count
         let number = record.value.runs.count
@@ -288,7 +290,7 @@ extension ConformanceAnswer {
     }
 }
 
-/// The body of the suite's messages. It consists of a number and of text that is easily damaged when it is copied.
+/// The body of the suite's messages: a number, and text that is easily damaged when it is copied.
 struct ConformanceBody: Codable, Sendable, Hashable {
     let number: Int
     let text: String
@@ -299,10 +301,10 @@ struct ConformanceBody: Codable, Sendable, Hashable {
         text = String(repeating: piece, count: 1 + number % 40)
     }
 
-    /// Creates a body with a text of this size, which must be at least 20 bytes.
+    /// Creates a body with a text of the given size, which must be at least 20 bytes.
     ///
-    /// Almost all bytes are ASCII, so that the message stays the same size when its encoding escapes other characters.
-    /// The last bytes are not ASCII, so that truncated text may end within a character.
+    /// Almost all bytes are ASCII, so the message stays the same size even if its encoding escapes other characters.
+    /// The last bytes are not ASCII, so truncated text may end in the middle of a character.
     init(_ number: Int, textBytes: Int) {
         self.number = number
         let end = " Gr\u{FC}\u{DF}e \u{1F600}"

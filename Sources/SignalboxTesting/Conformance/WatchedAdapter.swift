@@ -1,6 +1,6 @@
 import SignalboxCore
 
-/// A wrapper of the adapter under test, which runs the adapter with an intake that records its calls.
+/// Wraps the adapter under test, and runs it with an intake that records its calls.
 struct WatchedAdapter: Adapter {
     let adapter: any Adapter
     let number: Int
@@ -20,7 +20,7 @@ struct WatchedAdapter: Adapter {
     }
 }
 
-/// A wrapper of the supervisor's intake that records every call.
+/// Wraps the supervisor's intake and records every call.
 struct WatchedIntake: Intake {
     let intake: any Intake
     let number: Int
@@ -50,7 +50,7 @@ struct WatchedIntake: Intake {
     }
 }
 
-/// A wrapper of the adapter's sink that records every call before forwarding it.
+/// Wraps the adapter's sink, and records every call before forwarding it.
 final class WatchedSink: SettlementSink {
     private let sink: any SettlementSink
     private let number: Int

@@ -9,12 +9,13 @@ import Musl
 import Glibc
 #endif
 
-/// The pending waits of a test process. If a test run hangs, they show where it waits.
+/// Keeps track of the pending waits in a test process, to show where a test run hangs.
 ///
-/// Waits are recorded only if the environment has `SIGNALBOX_REPORT_WAITS`. In that case, `SIGUSR2` makes the process
-/// write each pending wait to standard error and end by that signal. A cancelled wait is written immediately.
+/// Waits are recorded only if `SIGNALBOX_REPORT_WAITS` is set in the environment. On `SIGUSR2`, the process then writes
+/// all pending waits to standard error and terminates with that signal. A wait that is cancelled is written
+/// immediately.
 package enum OpenWaits {
-    /// The source location of a wait.
+    /// Where a wait is in the source code.
     package struct Location: Hashable {
         let file: StaticString
         let line: UInt
@@ -38,13 +39,14 @@ package enum OpenWaits {
         var locations: [UInt64: Location] = [:]
     }
 
-    /// The maximum number of lines in one report, so that it stays readable.
+    /// The maximum number of lines in a report, so that it stays readable.
     private static let lineLimit = 60
     private static let state = Mutex(State())
     private static let isOn: Bool = {
         guard getenv("SIGNALBOX_REPORT_WAITS") != nil else { return false }
         signal(SIGUSR2, SIG_IGN)
-        // A serial queue gets a thread even if all threads of the pool are blocked, as they may be in a run that hangs.
+        // A serial queue gets a thread even if all threads in the pool are blocked, which may be the case if a run
+        // hangs.
         let queue = DispatchQueue(label: "signalbox.open-waits")
         let listener = DispatchSource.makeSignalSource(signal: SIGUSR2, queue: queue)
         // The handler retains the source for the lifetime of the process.
@@ -53,9 +55,9 @@ package enum OpenWaits {
         return true
     }()
 
-    /// Records the start of a wait.
+    /// Records that a wait has started.
     ///
-    /// - Returns: The argument for ``end(_:wasCancelled:)``, or `nil` if waits are not recorded.
+    /// - Returns: The argument for ``end(_:wasCancelled:)``, or `nil` if waits are not being recorded.
     package static func begin(_ location: Location) -> UInt64? {
         guard isOn else { return nil }
         return state.withLock { state in
@@ -65,13 +67,13 @@ package enum OpenWaits {
         }
     }
 
-    /// Removes a wait, and writes its location if it was cancelled.
+    /// Removes a wait. If it was cancelled, its location is written.
     package static func end(_ number: UInt64?, wasCancelled: Bool) {
         guard let number, let location = state.withLock({ $0.locations.removeValue(forKey: number) }) else { return }
         if wasCancelled { report("a wait was cancelled: \(location.file):\(location.line)\n") }
     }
 
-    /// Records a wait that does not use ``Watched``, until it ends.
+    /// Records a wait that does not use ``Watched``, for as long as it lasts.
     package static func recording<Result>(
         _ file: StaticString,
         _ line: UInt,
@@ -92,7 +94,7 @@ package enum OpenWaits {
         kill(getpid(), SIGUSR2)
     }
 
-    // `print()` is not suitable here, because standard output is buffered and the process is about to end.
+    // `print()` cannot be used here, because standard output is buffered and the process is about to end.
     private static func report(_ text: String) {
         let bytes = Array(text.utf8)
         _ = write(STDERR_FILENO, bytes, bytes.count)

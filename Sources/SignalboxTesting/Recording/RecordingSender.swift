@@ -1,9 +1,9 @@
 public import SignalboxCore
 
-/// A sender that records actions instead of sending them, and lets a test wait for them. It is safe to use from any
-/// thread.
+/// A sender that records actions instead of sending them. A test can wait for actions and read them. Safe to use from
+/// any thread.
 ///
-/// When the sender holds ``limit`` actions, it refuses further ones as `full`.
+/// Once the sender holds ``limit`` actions, it refuses any more with the error `full`.
 public final class RecordingSender: Sender {
     private struct State: Sendable {
         var sent: [SentAction] = []
@@ -11,12 +11,12 @@ public final class RecordingSender: Sender {
     }
 
     private let state = Watched(State())
-    /// The maximum number of recorded actions.
+    /// The maximum number of actions that are recorded.
     public let limit: Int
 
     /// Creates a sender.
     ///
-    /// - Parameter limit: The maximum number of recorded actions, at least 0. The default is 1,000.
+    /// - Parameter limit: The maximum number of actions that are recorded, at least 0. The default is 1,000.
     public init(limit: Int = 1_000) {
         precondition(limit >= 0, "a recording sender holds at least 0 actions")
         self.limit = limit
@@ -25,9 +25,9 @@ public final class RecordingSender: Sender {
     /// The recorded actions, in order.
     public var sent: [SentAction] { state.value.sent }
 
-    /// Records the action.
+    /// Records an action.
     ///
-    /// - Throws: `full` if ``limit`` actions are recorded, or `closed` after ``close()``.
+    /// - Throws: `full` if ``limit`` actions have been recorded, or `closed` after ``close()``.
     public func send(_ action: ActionName, id: ActionID?, body: Bytes) throws(SendRefused) {
         let one = SentAction(action: action.copied(), id: id?.copied(), body: body.copied())
         let refusal = state.change { [limit] state -> SendRefused? in
@@ -39,17 +39,18 @@ public final class RecordingSender: Sender {
         if let refusal { throw refusal }
     }
 
-    /// Makes the sender refuse all further actions, as if the other side were gone. The recorded actions stay readable.
+    /// Makes the sender refuse all further actions, as if the other side had gone away. You can still read the recorded
+    /// actions.
     public func close() {
         state.change { $0.isClosed = true }
     }
 
-    /// Waits until `count` actions are recorded, and returns all recorded actions. If the task is cancelled, this
+    /// Waits until `count` actions have been recorded, and returns all recorded actions. If the task is cancelled, this
     /// method returns the actions recorded so far.
     ///
     /// - Parameters:
     ///   - count: The number of actions to wait for.
-    ///   - file: The file to report for this wait if the test run hangs. By default, it is the caller's file.
+    ///   - file: The file to report for this wait if the test run hangs. The default is the caller's file.
     ///   - line: The line to report with `file`.
     @discardableResult
     public func untilSent(_ count: Int, file: StaticString = #fileID, line: UInt = #line) async -> [SentAction] {
@@ -58,16 +59,16 @@ public final class RecordingSender: Sender {
     }
 }
 
-/// An action that the program gave to a ``RecordingSender``.
+/// An action that was sent through a ``RecordingSender``.
 public struct SentAction: Sendable, Hashable {
     /// The name by which the other side routes the action.
     public let action: ActionName
-    /// The id for an answer, or `nil` if none is expected.
+    /// The id for an answer, or `nil` if no answer is expected.
     public let id: ActionID?
     /// The body as JSON.
     public let body: Bytes
 
-    /// Creates an action, for example to compare it with a recorded one.
+    /// Creates an action, for example to compare it with one that was recorded.
     public init(action: ActionName, id: ActionID? = nil, body: Bytes) {
         self.action = action
         self.id = id

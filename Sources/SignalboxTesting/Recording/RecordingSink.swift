@@ -1,10 +1,11 @@
 public import SignalboxCore
 
-/// A settlement sink that records its calls in order and lets a test wait for them. It is safe to use from any thread.
+/// A settlement sink that records its calls in order. A test can wait for calls and read them. Safe to use from any
+/// thread.
 ///
-/// The sink stores every call, so use it only for a bounded number of arrivals.
+/// The sink keeps every call, so use it only for a limited number of arrivals.
 public final class RecordingSink: SettlementSink {
-    /// A call of the sink.
+    /// A call to the sink.
     public enum Event: Sendable, Hashable {
         /// The arrival with this token may be acknowledged.
         case mayAcknowledge(UInt64)
@@ -25,7 +26,7 @@ public final class RecordingSink: SettlementSink {
     /// The recorded calls, in order.
     public var events: [Event] { state.value.events }
 
-    /// The outcomes by token. If a token was settled twice, it has two outcomes.
+    /// The outcomes by token. A token that was settled twice has two outcomes.
     public var outcomes: [UInt64: [Outcome]] {
         events.reduce(into: [:]) { outcomes, event in
             if case .settled(let token, let outcome) = event { outcomes[token, default: []].append(outcome) }
@@ -37,12 +38,12 @@ public final class RecordingSink: SettlementSink {
         events.compactMap { if case .mayAcknowledge(let token) = $0 { token } else { nil } }
     }
 
-    /// Records that the arrival may be acknowledged.
+    /// Records that an arrival may be acknowledged.
     public func mayAcknowledge(_ token: UInt64) {
         state.change { $0.events.append(.mayAcknowledge(token)) }
     }
 
-    /// Records the outcome.
+    /// Records an arrival's outcome.
     public func settle(_ token: UInt64, _ outcome: Outcome) {
         state.change { state in
             state.events.append(.settled(token, outcome))
@@ -50,11 +51,11 @@ public final class RecordingSink: SettlementSink {
         }
     }
 
-    /// Waits until `count` outcomes are recorded. If the task is cancelled, this method returns early.
+    /// Waits until `count` outcomes have been recorded. If the task is cancelled, this method returns early.
     ///
     /// - Parameters:
     ///   - count: The number of outcomes to wait for.
-    ///   - file: The file to report for this wait if the test run hangs. By default, it is the caller's file.
+    ///   - file: The file to report for this wait if the test run hangs. The default is the caller's file.
     ///   - line: The line to report with `file`.
     public func untilSettled(_ count: Int, file: StaticString = #fileID, line: UInt = #line) async {
         await state.until(file: file, line: line) { $0.settled >= count }

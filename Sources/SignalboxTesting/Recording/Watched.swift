@@ -1,7 +1,7 @@
 import Synchronization
 
-/// A value behind a lock, with tasks that wait for a condition on the value. Every wait in the test kit is based on
-/// this type.
+/// A value protected by a lock. Tasks can wait until a condition on the value holds, and every wait in the test kit is
+/// built on this.
 package final class Watched<Value: Sendable>: Sendable {
     private struct Waiter {
         let isSatisfied: @Sendable (Value) -> Bool
@@ -23,13 +23,13 @@ package final class Watched<Value: Sendable>: Sendable {
     /// The current value.
     package var value: Value { state.withLock { $0.value } }
 
-    /// Changes the value and wakes the tasks whose condition then holds. `body` must not access this object.
+    /// Changes the value, and wakes the tasks whose condition now holds. `body` must not access this object.
     @discardableResult
     package func change<Result: Sendable>(_ body: (inout Value) -> Result) -> Result {
         let (result, ready) = state.withLock { state -> (Result, [Waiter]) in
             let result = body(&state.value)
             guard !state.waiters.isEmpty else { return (result, []) }
-            // The tasks are woken in the order of their arrival, so that a simulated run can be reproduced.
+            // Tasks are woken in the order in which they started to wait, so that a simulated run can be reproduced.
             let ready = state.waiters.filter { $0.value.isSatisfied(state.value) }.sorted { $0.key < $1.key }
             for waiter in ready { state.waiters[waiter.key] = nil }
             return (result, ready.map(\.value))
@@ -38,10 +38,10 @@ package final class Watched<Value: Sendable>: Sendable {
         return result
     }
 
-    /// Waits until the condition holds. The condition is evaluated after each change, under the lock.
+    /// Waits until the condition holds. The condition is evaluated after each change, while the lock is held.
     ///
     /// - Parameters:
-    ///   - file: The file to report for this wait if the test run hangs. By default, it is the caller's file.
+    ///   - file: The file to report for this wait if the test run hangs. The default is the caller's file.
     ///   - line: The line to report with `file`.
     ///   - isSatisfied: The condition, which must not access this object.
     /// - Returns: `false` if the task was cancelled first.
@@ -85,7 +85,7 @@ package final class Watched<Value: Sendable>: Sendable {
                 return false
             }
             if isReady { return continuation.resume(returning: true) }
-            // If the task was cancelled before the waiter was stored, the cancellation did not find the waiter.
+            // If the task was cancelled before the waiter was stored, the cancellation handler did not find the waiter.
             if respondsToCancellation, Task.isCancelled { cancelWait(number) }
         }
     }
@@ -103,12 +103,12 @@ package final class Watched<Value: Sendable>: Sendable {
     }
 }
 
-/// A gate at which plugins wait until a test opens it. Plugins wait there even if they are cancelled.
+/// A gate where plugins wait until a test opens it. Plugins wait here even if they are cancelled.
 package final class Gate: Sendable {
     private struct State: Sendable {
         var isOpen: Bool
         var arrived = 0
-        /// The number of tasks that may pass the closed gate, in order of arrival.
+        /// How many tasks may pass while the gate is closed, in order of arrival.
         var passes = 0
     }
 
@@ -118,7 +118,7 @@ package final class Gate: Sendable {
         state = Watched(State(isOpen: isOpen))
     }
 
-    /// Waits until the gate is open.
+    /// Waits until the gate is open, or until ``admit(_:)`` lets this task through.
     package func pass(file: StaticString = #fileID, line: UInt = #line) async {
         let number = state.change { state in
             state.arrived += 1
@@ -127,7 +127,7 @@ package final class Gate: Sendable {
         await state.untilUncancelled(file: file, line: line) { $0.isOpen || $0.passes >= number }
     }
 
-    /// Waits until `count` tasks in total have arrived at the gate. If the task is cancelled, this method returns
+    /// Waits until a total of `count` tasks have arrived at the gate. If the task is cancelled, this method returns
     /// early.
     package func untilArrived(_ count: Int, file: StaticString = #fileID, line: UInt = #line) async {
         await state.until(file: file, line: line) { $0.arrived >= count }
@@ -136,7 +136,7 @@ package final class Gate: Sendable {
     /// The total number of tasks that have arrived at the gate.
     package var arrived: Int { state.value.arrived }
 
-    /// Lets up to `count` more tasks pass, in order of arrival.
+    /// Lets up to `count` more tasks through, in order of arrival.
     package func admit(_ count: Int) {
         state.change { $0.passes += count }
     }
@@ -147,7 +147,7 @@ package final class Gate: Sendable {
     }
 }
 
-/// A time limit for work that may hang.
+/// Limits the time of work that may hang.
 enum TimeLimit {
     private enum Answer<Result: Sendable>: Sendable {
         case none
@@ -155,8 +155,8 @@ enum TimeLimit {
         case late
     }
 
-    /// Returns the result of `work` or, after the limit, the result of `late`. Overdue work is cancelled and left
-    /// running.
+    /// Returns the result of `work`, or the result of `late` if the limit passes first. Overdue work is cancelled and
+    /// left running.
     ///
     /// The tasks are detached, because a child task that hangs would block its parent.
     static func within<Result: Sendable>(
