@@ -6,7 +6,7 @@ public import SignalboxCore
 /// retry failed calls:
 ///
 /// ```swift
-/// PluginOptions<Payment>(timeout: .seconds(10), maxConcurrent: 4, retry: RetryPolicy())
+/// let options = PluginOptions<Payment>(timeout: .seconds(10), maxConcurrent: 4, retry: RetryPolicy())
 /// ```
 public struct PluginOptions<Info>: Sendable {
     /// The timeout of each attempt, or `nil` for the supervisor's default. Must be greater than zero.

@@ -13,6 +13,7 @@ struct WebViewHost: Sendable {
     let page: PageHandle
     let gate: NavigationGate
     let counters = PageCounters()
+    /// The engine's log. A run that begins within a minute of another shares its limits.
     let log: AdapterLog
     /// The log for the page's scripts.
     let scriptLog: PageLog
