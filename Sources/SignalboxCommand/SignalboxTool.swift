@@ -2,17 +2,17 @@ import ArgumentParser
 import Foundation
 import JSBridge
 
-/// The entry point of the program `signalbox`. It is part of a library because the tests of another package cannot
+/// The entry point of the `signalbox` program. It is part of a library because the tests in a different package cannot
 /// import a program.
 package enum SignalboxEntry {
-    /// Reads the arguments of the process, runs the command that they name, and ends the process with the status of
-    /// that command.
+    /// Reads the process's arguments, runs the command that they name, and ends the process with the command's exit
+    /// status.
     package static func main() async {
         await SignalboxTool.main()
     }
 }
 
-/// The command `signalbox`, which has all other commands as subcommands.
+/// The command `signalbox`. All other commands are its subcommands.
 struct SignalboxTool: AsyncParsableCommand {
     /// The version of the program and its libraries.
     static let version = "0.1.0-dev"
@@ -38,10 +38,10 @@ struct SignalboxTool: AsyncParsableCommand {
 
     static func main() async {
         if PageWorker.isRequested { await ScriptWorker.serve() }
-        // By default, a closed pipe ends the process. With the signal ignored, `write(2)` fails with EPIPE, which the
-        // output handles.
+        // By default, a closed pipe ends the process. When the signal is ignored, `write(2)` fails with EPIPE instead,
+        // and the output handles this error.
         signal(SIGPIPE, SIG_IGN)
-        // A write to a file that has reached its size limit must fail in the same way.
+        // In the same way, writing to a file that has reached its size limit must fail instead of ending the process.
         signal(SIGXFSZ, SIG_IGN)
         disableCoreFiles()
         do {
@@ -70,8 +70,8 @@ struct SignalboxTool: AsyncParsableCommand {
         #endif
     }
 
-    /// Ends the program immediately. All output is already written at this point. `exit` would run the exit handlers of
-    /// the libraries while their threads may still be running, which could crash a program that has finished its work.
+    /// Ends the program immediately. All output has already been written. `exit` would run the libraries' exit handlers
+    /// while their threads may still be running, which could crash a program that has finished its work.
     private static func terminate(with status: Int32) -> Never {
         fflush(nil)
         _exit(status)

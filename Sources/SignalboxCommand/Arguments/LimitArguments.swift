@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The options that limit how long a command shows messages.
+/// The options that limit how many messages a command shows, and for how long.
 struct LimitArguments: ParsableArguments {
     @Option(help: "End after this many messages.")
     var count: Int?
@@ -8,9 +8,9 @@ struct LimitArguments: ParsableArguments {
     @Option(help: "End after this time: \(TimeoutOption.form).", transform: TimeoutOption.duration)
     var timeout: Duration?
 
-    /// Whether the user set a condition for success. Without a condition, every end is a success.
+    /// Whether the user set a success condition. Without one, the command succeeds no matter how it ends.
     var isSet: Bool { count != nil || timeout != nil }
-    /// The number of messages required for success.
+    /// The number of messages that the command must show to succeed.
     var required: Int { count ?? 1 }
 
     func validate() throws {
@@ -18,7 +18,7 @@ struct LimitArguments: ParsableArguments {
     }
 }
 
-/// The options that select a source of a configuration.
+/// The options that select one of the sources in a configuration.
 struct SourceArguments: ParsableArguments {
     @Option(help: ArgumentHelp("The configuration whose plugins are called.", valueName: "file"))
     var config: String?

@@ -3,7 +3,7 @@ import MQTTPush
 import SignalboxCore
 import WebSocketChat
 
-/// The options for TLS.
+/// The TLS options.
 struct TLSArguments: ParsableArguments {
     @Option(
         name: [.customLong("ca"), .customLong("tls-ca")],
@@ -30,7 +30,7 @@ struct TLSArguments: ParsableArguments {
         ].filter(\.1).map(\.0)
     }
 
-    /// The files of the client certificate.
+    /// The paths of the client certificate and its private key.
     var identity: (certificate: String, key: String)? {
         guard let certificate, let key else { return nil }
         return (certificate, key)
@@ -41,7 +41,7 @@ struct TLSArguments: ParsableArguments {
         guard (certificate == nil) == (key == nil) else { throw ValidationError("use --cert and --key together") }
     }
 
-    /// Warns on stderr about the effect of `--insecure`.
+    /// Warns on stderr about what `--insecure` does.
     func warn() {
         guard insecure else { return }
         let danger = "anyone on the network path can read and change all traffic"
@@ -50,10 +50,10 @@ struct TLSArguments: ParsableArguments {
 }
 
 extension Secret {
-    /// Returns the secret that a variable or a file holds, or `nil` if neither option was given.
+    /// Returns the secret that is stored in a variable or a file, or `nil` if neither option was given.
     ///
-    /// - Parameter option: The common start of the names of the two options, such as `--password`.
-    /// - Throws: `ValidationError` if both options are given, or if the name of the variable is invalid.
+    /// - Parameter option: The prefix that both options share, such as `--password`.
+    /// - Throws: `ValidationError` if both options are given, or if the variable name is invalid.
     static func option(_ option: String, variable: String?, file: String?) throws(ValidationError) -> Secret? {
         guard variable == nil || file == nil else {
             throw ValidationError("\(option)-env and \(option)-file exclude each other")

@@ -81,17 +81,16 @@ struct BridgeCommand: ReportingCommand {
     }
 }
 
-/// The engine that runs a page of `bridge`.
+/// The engine that runs the page in `bridge`.
 enum BridgeEngineChoice: String, CaseIterable, Sendable, ExpressibleByArgument {
     /// Runs the page with JavaScriptCore, for scripts that need no document.
     case jsc
     /// Runs the page in a web view in this process.
     case webkitgtk
-    /// Serves the page to any browser in which the user opens it.
+    /// Serves the page so that the user can open it in any browser.
     case browser
 
-    /// Returns descriptions of the limitations of the engine. The command logs these descriptions before the page
-    /// starts.
+    /// Returns a description of each limitation of the engine. The command logs these before the page starts.
     func limits(of features: AdapterFeatures) -> [String] {
         let navigation = features.contains(.navigates) ? [] : ["navigation: not reported"]
         return switch self {

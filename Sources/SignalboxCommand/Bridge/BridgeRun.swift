@@ -11,13 +11,13 @@ import SignalboxRoutes
 struct BridgeRun {
     private let command: BridgeCommand
     private var configuration = RunConfiguration()
-    /// The source that the page represents.
+    /// The configuration section of the page.
     private var section: SourceSection
     private var script = ScriptSource(page: JavaScriptCoreConfiguration(source: "page", scripts: []))
     private let output = StandardOutput()
     private let logger: Logger
 
-    /// Reads the configuration of the command, if it has one.
+    /// Reads the configuration if the command has one.
     init(_ command: BridgeCommand) throws {
         self.command = command
         logger = Logger(level: command.logLevel)
@@ -29,7 +29,7 @@ struct BridgeRun {
             .one(command.plugins.source, in: configuration, \.script)
     }
 
-    /// Runs the page to its end and returns the exit status.
+    /// Runs the page until it ends, and returns the exit status.
     func status() async throws -> CommandStatus {
         switch command.engine {
         case .jsc:
@@ -46,7 +46,7 @@ struct BridgeRun {
         }
     }
 
-    /// Logs the limitations of the engine and runs the page.
+    /// Logs the engine's limitations and runs the page.
     private func status(
         of adapter: any Adapter,
         recorded: RecordedRun? = nil,
@@ -64,7 +64,7 @@ struct BridgeRun {
     }
 
     private func status(of report: SingleSourceReport, scriptErrors: Int) throws(CommandFailure) -> CommandStatus {
-        // Only a page of scripts ends by itself, which happens when it is idle.
+        // Only a page that runs in JavaScriptCore ends by itself. It does so once it is idle.
         let isOpenEnded = command.engine != .jsc
         let isComplete = command.limits.count.map { report.summary.settled >= $0 } ?? isOpenEnded
         if !(isComplete && report.endedOnRequest) {
@@ -127,7 +127,7 @@ extension BridgeRun {
         var configurator = BridgeConfigurator()
         if let own = url.origin { configurator.set(origins: [own] + (try command.origins())) }
         configurator.set(title: script.page.title)
-        // The page gets a handler for each action that it may call.
+        // The page gets a handler for each action that it is allowed to call.
         for plugin in configuration.plugins.prefix(BridgeConfigurator.maximumHandlers) {
             configurator.add(handler: BridgeHandler(plugin.action))
         }
@@ -144,7 +144,7 @@ extension BridgeRun {
     }
     #endif
 
-    /// Serves a page to the browser that opens its address.
+    /// Serves a page to the browser that opens the address of the page.
     private func browser() async throws -> CommandStatus {
         var browser = BrowserConfiguration(source: section.name, documents: try SiteFiles.read(command.pages[0]))
         browser.allowsInlineCode = true
@@ -153,7 +153,7 @@ extension BridgeRun {
         browser.messagesToPage = script.page.messagesToPage
         browser.messagesWithoutListener = script.page.messagesWithoutListener
         let engine = try BrowserEngine(browser, logger: logger.withoutSecrets)
-        // The address grants access, so it is written to stderr and not logged.
+        // Anyone who has the address can use the page, so the address is written to stderr and not logged.
         let address = Task {
             if let url = try? await engine.url() { DiagnosticOutput.shared.report("open \(url)") }
         }

@@ -1,14 +1,13 @@
 import BrowserBridge
 import Foundation
 
-/// A page, or the pages of a folder, which are read into memory to be served.
+/// Reads a single page or a folder of pages into memory to be served.
 enum SiteFiles {
-    /// The maximum number of files in a folder. This is the number of entries that the table of the server holds
-    /// besides the script of the bridge.
+    /// The maximum number of files in a folder. The server's table has room for this many entries in addition to the
+    /// bridge script.
     static let fileLimit = 98
 
-    /// Reads one page, or all files of a folder except hidden ones. The file `index.html` of the folder is the first
-    /// page.
+    /// Reads one page, or all files in a folder except hidden ones. In a folder, `index.html` is the first page.
     ///
     /// - Returns: The documents by path. The first page is at `/`.
     /// - Throws: ``NamedFileError`` if a file is missing, unreadable or too large, or if the folder has too many files.
@@ -37,8 +36,8 @@ enum SiteFiles {
         return BrowserDocument(contentType: contentType, body: body)
     }
 
-    /// Returns the names of the files relative to the folder. The names are sorted, so that their order does not depend
-    /// on the file system.
+    /// Returns the paths of the files relative to the folder. They are sorted so that their order does not depend on
+    /// the file system.
     private static func names(in folder: String) throws(NamedFileError) -> [String] {
         let root = URL(fileURLWithPath: folder, isDirectory: true)
         let options: FileManager.DirectoryEnumerationOptions = [.skipsHiddenFiles]

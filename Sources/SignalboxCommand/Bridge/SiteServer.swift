@@ -4,9 +4,9 @@ import Logging
 import SignalboxCore
 import WebSocketChat
 
-/// Serves documents on a loopback port for as long as a task needs them. The server refuses every WebSocket handshake.
+/// Serves documents on a loopback port while a closure runs. The server refuses every WebSocket handshake.
 enum SiteServer {
-    /// - Parameter body: A closure that receives the port. The server runs until the closure returns.
+    /// - Parameter body: Receives the port. The server runs until this closure returns.
     static func serving(
         _ documents: [String: BrowserDocument],
         _ logger: Logger,
@@ -18,7 +18,7 @@ enum SiteServer {
         site.pages = documents.mapValues {
             WebSocketPage(contentType: $0.contentType, body: $0.body, policy: .siteWithInlineCode)
         }
-        // The address of the page is not worth a log line.
+        // The page's address is not worth a log line.
         var quiet = logger.withoutSecrets
         quiet.logLevel = max(quiet.logLevel, .warning)
         let server = try WebSocketServer(site, logger: quiet)

@@ -3,7 +3,7 @@ import MQTTPush
 import SignalboxCore
 
 /// The options for connecting and logging in to a broker. No option takes a secret as its value, because other users
-/// can see the arguments of a process.
+/// can see a process's arguments.
 struct BrokerArguments: ParsableArguments {
     @Argument(help: ArgumentHelp("The broker: mqtt://host or mqtt://host:port, mqtts:// for TLS.", valueName: "url"))
     var url: String
@@ -39,10 +39,10 @@ struct BrokerArguments: ParsableArguments {
     @Flag(help: "Retry if the first connection fails; without it, that is an error.")
     var retry = false
 
-    /// The version of MQTT.
+    /// The MQTT version.
     var version: MQTTVersion { v311 ? .v311 : .v5 }
 
-    /// Returns the configuration of a source that has no session.
+    /// Returns the configuration for a source without a session.
     func source(_ name: SourceName, topics: [MQTTTopic]) throws(ValidationError) -> MQTTPushConfiguration {
         var push = MQTTPushConfiguration.withoutSession(source: name, broker: try broker(), topics: topics)
         push.version = version
@@ -53,7 +53,7 @@ struct BrokerArguments: ParsableArguments {
         return push
     }
 
-    /// Returns the configuration of a publisher with a unique client id.
+    /// Returns the configuration for a publisher with a unique client id.
     func publisher(_ name: SourceName) throws(ValidationError) -> MQTTPublisherConfiguration {
         var publisher = MQTTPublisherConfiguration(source: name, broker: try broker())
         publisher.version = version
@@ -64,7 +64,7 @@ struct BrokerArguments: ParsableArguments {
         return publisher
     }
 
-    /// Parses the URL of the broker. The URL is never part of an error message, because it may contain a password.
+    /// Parses the broker's URL. Error messages never contain the URL, because it may include a password.
     private func broker() throws(ValidationError) -> MQTTBroker {
         try ValidationError.checked { try MQTTBroker(url: url) }
     }
@@ -103,7 +103,7 @@ struct BrokerArguments: ParsableArguments {
 }
 
 extension MQTTQoS {
-    /// Parses the value of the option `--qos`.
+    /// Parses the value of `--qos`.
     ///
     /// - Throws: `ValidationError` for any value other than 0 and 1. QoS 2 is not supported.
     static func option(_ text: String) throws -> MQTTQoS {

@@ -3,7 +3,7 @@ import MQTTPush
 import SignalboxCore
 import SignalboxRoutes
 
-/// The options for the content, destination and properties of a message.
+/// The options for a message's content, destination and properties.
 struct MessageArguments: ParsableArguments {
     /// The maximum size of a payload, in bytes.
     static let payloadLimit = 64 << 20
@@ -38,7 +38,7 @@ struct MessageArguments: ParsableArguments {
     )
     var expiry: Duration?
 
-    /// The source of the payload, or `nil` if none was given.
+    /// Where the payload comes from, or `nil` if none was given.
     var content: InputSource? { file.map { InputSource(path: $0) } ?? payload.map { .text($0) } }
 
     func validate() throws {
@@ -54,7 +54,7 @@ struct MessageArguments: ParsableArguments {
         try await content?.bytes(limit: MessageArguments.payloadLimit, what: content?.name)
     }
 
-    /// Returns the configuration of a publisher that can publish this message.
+    /// Returns the configuration for a publisher that can publish this message.
     ///
     /// - Throws: `ValidationError` if the options are invalid.
     func publisher(to broker: BrokerArguments, timeout: Duration?) throws(ValidationError) -> MQTTPublisherConfiguration

@@ -3,39 +3,39 @@ import SignalboxCore
 import SignalboxRoutes
 
 extension RawBody {
-    /// Creates a body from a payload of unknown kind, for the output of a command. A payload that is valid JSON becomes
-    /// a JSON body. Any other payload becomes text or bytes.
+    /// Creates a body from a payload whose kind is not known, for output. A payload that is valid JSON becomes a JSON
+    /// body. Any other payload becomes text or bytes.
     ///
-    /// - Parameter limits: The limits of JSON. A payload that exceeds them is text or bytes.
+    /// - Parameter limits: The JSON limits. A payload that exceeds them becomes text or bytes.
     init(recognizing payload: Bytes, limits: MessageLimits = MessageLimits()) {
         let isJSON = !payload.isEmpty && (try? Body(json: payload, limits: limits)) != nil
         self.init(bytes: payload, kind: isJSON ? .json : .bytes)
     }
 }
 
-/// Formats a message for the output of the commands `subscribe` and `connect`.
+/// Formats a message for the output of `subscribe` and `connect`.
 struct MessageRecord {
     private let payload: RawBody
     private let context: ActionContext
     private let patterns: [TopicPattern]
     private let isBinary: Bool
 
-    /// - Parameter patterns: The patterns whose captures of the topic are shown.
+    /// - Parameter patterns: The patterns whose topic captures are shown.
     init(_ body: RawBody, _ context: ActionContext, patterns: [TopicPattern], limits: MessageLimits) {
         self.context = context
         self.patterns = patterns
-        // A WebSocket message states whether it is text or bytes, but a message with a topic does not.
+        // A WebSocket message says whether it is text or bytes, but a message with a topic does not.
         isBinary = body.kind == .bytes && !(context.origin.facts is PushFacts)
         payload = isBinary ? body : RawBody(recognizing: body.bytes, limits: limits)
     }
 
-    /// Returns the output for the message, with its newline.
+    /// Returns the output for the message, including its newline.
     func line(_ raw: RawOutput?, isTerminal: Bool) -> [UInt8] {
         raw?.line(Array(payload.bytes), isTerminal: isTerminal) ?? (isTerminal ? terminalLine : jsonLine)
     }
 
-    /// The message as one JSON object with a newline. The members are `topic`, `payload`, `retained`, `qos`, `binary`,
-    /// `receivedAt` and `captures`.
+    /// The message as one JSON object followed by a newline. The members are `topic`, `payload`, `retained`, `qos`,
+    /// `binary`, `receivedAt` and `captures`.
     private var jsonLine: [UInt8] {
         let push = context.origin.facts as? PushFacts
         var object = JSONObject()

@@ -5,29 +5,29 @@ import SignalboxRoutes
 import Synchronization
 import WebSocketChat
 
-/// Runs one source and writes each of its messages as one line, until it has written enough lines.
+/// Runs one source and writes each message as one line, until enough lines are written.
 struct MessageRun {
     static let action: ActionName = "message"
-    /// The maximum time that a message waits for a slow reader of stdout.
+    /// The maximum time that a message waits if the reader of stdout is slow.
     static let outputTimeout: Duration = .seconds(3_600)
 
     let limits: LimitArguments
     let logger: Logger
     let output = StandardOutput()
-    /// How a payload is written on its own, or `nil` to write the whole message.
+    /// How to write just the payload, or `nil` to write the whole message.
     let raw: RawOutput?
-    /// The limits of JSON in a payload.
+    /// The limits for a JSON payload.
     let messageLimits: MessageLimits
-    /// The patterns whose captures of the topic are shown.
+    /// The patterns whose topic captures are shown.
     var patterns: [TopicPattern] = []
-    /// Whether the command reports the rate of messages on stderr once a second.
+    /// Whether the command reports the message rate on stderr once a second.
     var reportsRate = false
-    /// A closure that is called once, after the last message of `limits.count` is written.
+    /// Called once, after message number `limits.count` is written.
     var onCountReached: @Sendable () -> Void = {}
-    /// A stream that yields when the source must stop for another reason.
+    /// A stream that yields when the source must stop for a different reason.
     var stop = AsyncStream.makeStream(of: Void.self)
 
-    /// Runs the source to its end. The run ends early when enough lines are written, the timeout expires, stdout is
+    /// Runs the source until it ends. The run ends early when enough lines are written, the timeout expires, stdout is
     /// closed, or a signal arrives.
     func report(of adapter: any Adapter) async throws -> MessageReport {
         let plugin = MessagePlugin(self)
@@ -47,7 +47,7 @@ struct MessageRun {
     }
 }
 
-/// Writes a line for each message to stdout until it has written enough. It discards later messages.
+/// Writes a line for each message to stdout until enough lines are written. Later messages are discarded.
 final class MessagePlugin: Plugin {
     private struct State {
         var shown = 0
@@ -62,7 +62,7 @@ final class MessagePlugin: Plugin {
         self.run = run
     }
 
-    /// The number of messages written.
+    /// The number of messages that were written.
     var shown: Int { state.withLock { $0.shown } }
 
     /// Discards all further messages.
@@ -86,12 +86,12 @@ final class MessagePlugin: Plugin {
     }
 }
 
-/// The result of a command that shows messages, with the exit status that follows from it.
+/// The result of a command that shows messages, and the exit status for that result.
 struct MessageReport {
     let limits: LimitArguments
-    /// How the session of the supervisor ended.
+    /// How the supervisor session ended.
     let end: SupervisorSession.End
-    /// The number of messages written.
+    /// The number of messages that were written.
     let shown: Int
     /// The number of lines that could not be sent.
     var unsent = 0
@@ -115,7 +115,7 @@ struct MessageReport {
         case nil: break
         }
         let isFulfilled = shown >= limits.required
-        // Once enough messages were written, the reason for the end is irrelevant.
+        // Once enough messages are written, it no longer matters why the run ended.
         if limits.count != nil, isFulfilled { return deliveryVerdict }
         if let error = end.failure {
             return (CommandStatus(connection: error), [(error as? WebSocketChatError)?.detail ?? "\(error)"])
@@ -133,7 +133,7 @@ struct MessageReport {
         return (.notAsExpected, ["the server closed the connection: \(received)"])
     }
 
-    /// The result if nothing else went wrong. Unsent lines were already reported one by one.
+    /// The result if nothing else went wrong. Unsent lines have already been reported one by one.
     private var deliveryVerdict: (status: CommandStatus, lines: [String]) {
         let lines = notHandled > 0 ? ["messages that were not handled: \(notHandled)"] : []
         return (unsent + notHandled > 0 ? .notAsExpected : .done, lines)

@@ -63,7 +63,7 @@ struct PublishCommand: ReportingCommand {
             try await publisher.publish(message)
         }
         let problem = "not published to \(message.topic.debugDescription)"
-        // If the publisher fails later, the broker may not have received a message of QoS 0.
+        // If the publisher fails later, a QoS 0 message may not have reached the broker.
         if let failure = end.failure {
             throw CommandFailure(CommandStatus(connection: failure), "\(problem): \(failure)")
         }

@@ -1,15 +1,14 @@
 import MQTTPush
 
-/// Publishes the lines of stdin in order. It reads stdin only as fast as the broker accepts messages.
+/// Publishes the lines of stdin in order. Stdin is read only as fast as the broker accepts messages.
 struct PublishedLines: Sendable {
     /// The maximum length of a line, in bytes.
     private static let lineLimit = 8 << 20
-    /// The interval at which the command checks whether the publisher has room for another message or has published all
-    /// of them.
+    /// How often the command checks whether the publisher has room for another message or has finished publishing.
     private static let pause: Duration = .milliseconds(2)
 
     let publisher: MQTTPublisher
-    /// The message to publish for each line, without its payload.
+    /// The message to publish for each line. Its payload is still empty.
     let message: MQTTMessage
 
     /// Reads stdin to its end. This method returns when every accepted message was published or has failed, or when the
@@ -47,7 +46,7 @@ struct PublishedLines: Sendable {
             do throws(MQTTPublishError) {
                 return try publisher.offer(message)
             } catch {
-                // A cancelled task stops waiting for room immediately.
+                // If the task is cancelled, it stops waiting for room immediately.
                 if error.code == .queueFull, (try? await Task.sleep(for: PublishedLines.pause)) != nil { continue }
                 report.rejected += 1
                 return
@@ -56,20 +55,20 @@ struct PublishedLines: Sendable {
     }
 }
 
-/// The results for the lines of stdin, with the exit status that follows from them.
+/// What happened to the lines of stdin, and the exit status for that result.
 struct PublishReport: Sendable {
     let topic: String
-    /// The number of lines that were too long, or that the publisher did not accept.
+    /// The number of lines that were too long or that the publisher refused.
     var rejected = 0
-    /// The number of empty lines, which are not published.
+    /// The number of empty lines. They are not published.
     var empty = 0
     /// Whether stdin was read to its end.
     var isComplete = false
-    /// The reason why stdin could not be read to its end, or `nil` if there was no error.
+    /// The reason why stdin could not be read to its end, or `nil` if reading did not fail.
     var readError: String?
     /// The number of messages that the broker accepted.
     var published = 0
-    /// The number of messages that the publisher accepted but that are not known to be published.
+    /// The number of messages that the publisher accepted but that may not have been published.
     var failed = 0
     /// The number of failed messages that the broker denied.
     var denied = 0
@@ -77,7 +76,7 @@ struct PublishReport: Sendable {
     /// The number of lines that were read but not published.
     var unpublished: Int { rejected + failed }
 
-    /// The lines for stderr.
+    /// The lines to write to stderr.
     var messages: [String] {
         var messages: [String] = []
         if let readError { messages.append(readError) }
@@ -101,7 +100,7 @@ struct PublishReport: Sendable {
         return unpublished > 0 || !isComplete ? .notAsExpected : .done
     }
 
-    /// Adds the results of the publisher.
+    /// Adds the publisher's counts.
     mutating func add(_ counts: MQTTPublishCounts) {
         published = counts.published
         failed = counts.failed + counts.waiting

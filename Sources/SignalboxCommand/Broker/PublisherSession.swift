@@ -1,18 +1,18 @@
 import MQTTPush
 
-/// How work that used a publisher ended.
+/// How an operation that used a publisher ended.
 struct PublisherEnd<Value: Sendable>: Sendable {
-    /// The result of the work. The work may have ended because it was cancelled.
+    /// The result of the operation, which may have ended because it was cancelled.
     var result: Result<Value, MQTTPublishError>?
-    /// The error that ended the publisher, or `nil` if there was none.
+    /// The error that ended the publisher, or `nil` if it did not fail.
     var failure: (any Error)?
-    /// The exit status of a signal or timeout that came before the end of the work, or `nil` if there was none.
+    /// The exit status for a signal or timeout that arrived before the operation ended, or `nil` if neither did.
     var interruption: CommandStatus?
 
-    /// Returns the value of the work.
+    /// Returns the value that the operation produced.
     ///
     /// - Parameter problem: The start of the error message.
-    /// - Throws: ``CommandFailure`` if the work failed or the publisher ended first.
+    /// - Throws: ``CommandFailure`` if the operation failed or the publisher ended first.
     @discardableResult
     func value(orFail problem: String) throws(CommandFailure) -> Value {
         switch (result, failure) {
@@ -26,12 +26,12 @@ struct PublisherEnd<Value: Sendable>: Sendable {
 }
 
 extension MQTTPublisher {
-    /// Does the work while the publisher runs. Afterwards, the publisher has its stop timeout to publish the messages
-    /// that are still queued.
+    /// Performs an operation while the publisher runs. Afterwards, the publisher may use its stop timeout to publish
+    /// the messages that are still queued.
     ///
     /// - Parameters:
-    ///   - timeout: The time limit for the work, or `nil` for no limit.
-    ///   - work: The work, which a signal cancels. The closure must return when it is cancelled.
+    ///   - timeout: The time limit for the operation, or `nil` for no limit.
+    ///   - work: The operation to perform. A signal cancels it, and the closure must then return.
     func run<Value: Sendable>(
         timeout: Duration?,
         _ work: @escaping @Sendable () async throws(MQTTPublishError) -> Value

@@ -23,8 +23,8 @@ struct RequestCommand: ReportingCommand {
             """
     )
 
-    /// The time by which the command may exceed the reply timeout. The margin lets the request itself report a missing
-    /// reply.
+    /// How much longer than the reply timeout the command may run. This gives the request time to report a missing
+    /// reply itself.
     private static let margin: Duration = .seconds(5)
 
     @OptionGroup(title: "The broker")
@@ -77,7 +77,7 @@ struct RequestCommand: ReportingCommand {
         try message.publisher(to: broker, timeout: wait)
     }
 
-    /// Returns the output for the reply, with its newline.
+    /// Returns the output for the reply, including its newline.
     private func line(for reply: MQTTReply, isTerminal: Bool) -> [UInt8] {
         if let raw { return raw.line(reply.payload, isTerminal: isTerminal) }
         let payload = RawBody(recognizing: Bytes(reply.payload))

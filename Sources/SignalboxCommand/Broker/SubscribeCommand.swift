@@ -25,7 +25,7 @@ struct SubscribeCommand: ReportingCommand {
             """
     )
 
-    /// The maximum size of a message, in bytes. A larger message is reported on stderr.
+    /// The size limit for a message. Larger messages are reported on stderr.
     private static let messageLimits = MessageLimits(bytes: 1 << 20)
 
     @OptionGroup(title: "The broker")
@@ -98,7 +98,7 @@ struct SubscribeCommand: ReportingCommand {
         return try ValidationError.checked("--topic") { [text] in try TopicPattern(text) }
     }
 
-    /// Returns the configuration of the source, which has no session. The captures are matched only when a message is
+    /// Returns the configuration for the source, which has no session. Captures are only matched when a message is
     /// printed, so `{action}` and `{id}` have no special meaning here.
     private func push(_ patterns: [TopicPattern]) throws(ValidationError) -> MQTTPushConfiguration {
         guard !patterns.isEmpty else {
@@ -126,7 +126,7 @@ extension MQTTRetained: ExpressibleByArgument {}
 struct RateReporter: Sendable {
     private static let interval: Duration = .seconds(1)
 
-    /// A closure that returns the number of messages since the start.
+    /// Returns the number of messages since the start.
     let count: @Sendable () -> Int
 
     /// Writes one line per second until the task is cancelled.
@@ -140,7 +140,7 @@ struct RateReporter: Sendable {
         }
     }
 
-    /// Returns the line for an interval, which may be longer than a second.
+    /// Returns the line for an interval. The interval may be longer than a second.
     static func line(new: Int, within time: Duration, all: Int) -> String {
         let perSecond = time > .zero ? Int((Double(new) / (time / .seconds(1))).rounded()) : 0
         return "\(perSecond) messages/s, \(all) in total"

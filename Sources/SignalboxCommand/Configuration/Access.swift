@@ -5,39 +5,38 @@ import SignalboxCore
 import SignalboxRoutes
 import WebSocketChat
 
-/// An entry of `from` in a plugin, or a part of such an entry.
+/// An entry in a plugin's `from`, or a part of such an entry.
 indirect enum AccessSection: Sendable, Hashable {
-    /// Allows the arrivals of a source that meet all conditions.
+    /// Allows arrivals from the source that meet every condition.
     case origin(SourceName, [Condition])
     /// Allows an arrival if at least one of the rules allows it.
     case any([AccessSection])
-    /// Allows an arrival if all of the rules allow it.
+    /// Allows an arrival if every rule allows it.
     case all([AccessSection])
-    /// Allows an arrival if the rule does not allow it.
+    /// Allows an arrival if the rule does not.
     case not(AccessSection)
 
-    /// A condition on the arrivals of one source.
+    /// A condition on arrivals from one source.
     enum Condition: Sendable, Hashable {
         // Conditions on a message from a broker.
         case topic(TopicFilter)
         case qos(Int)
         case retained(Bool)
-        /// The document that sent a message of a page. The condition names its origin, and states whether messages from
-        /// subframes are excluded.
+        /// The origin of the document that sent a page's message, and whether messages from subframes are excluded.
         case page(WebOrigin?, mainFrame: Bool)
-        // Conditions on the client that sent a message of a chat.
+        // Conditions on the client that sent a message to a chat.
         case principal(String)
         case authenticated(Bool)
         case client(WebOrigin)
-        /// Whether the connection of a feed uses TLS.
+        /// Whether a feed's connection uses TLS.
         case tls(Bool)
-        /// The application scheme of a link.
+        /// A link's application scheme.
         case scheme(String)
-        /// The host of a link with the scheme `https` or `http`.
+        /// The host of an `https` or `http` link.
         case host(String)
     }
 
-    /// The sources that the rule names, from left to right.
+    /// The sources that the rule mentions, from left to right.
     var sources: [SourceName] {
         switch self {
         case .origin(let source, _): [source]
@@ -48,7 +47,7 @@ indirect enum AccessSection: Sendable, Hashable {
 }
 
 extension PluginSection {
-    /// The rule that decides who may call the plugin. At least one entry of `from` must allow the call.
+    /// Decides who may call the plugin. At least one entry in `from` must allow the call.
     var rule: AccessRule { .any(from.map(\.rule)) }
 }
 

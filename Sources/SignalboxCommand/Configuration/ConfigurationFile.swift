@@ -1,24 +1,24 @@
 import AppScheme
 import SignalboxCore
 
-/// Reads the configuration file of a command.
+/// Reads a command's configuration file.
 enum ConfigurationFile {
     /// Returns the configuration in a file.
     ///
     /// - Parameters:
-    ///   - path: The path of the file, relative to the working directory.
-    ///   - use: The purpose, which decides what the file must contain.
+    ///   - path: The file's path, relative to the working directory.
+    ///   - use: What the configuration is used for. This decides what the file must contain.
     /// - Throws: ``CommandFailure`` if the file cannot be read, or ``ConfigurationError`` if it has errors.
     static func read(_ path: String, for use: ConfigurationUse) throws -> RunConfiguration {
         try ConfigurationReader.read(try content(of: path), file: path, for: use)
     }
 
-    /// Returns the link routes of a route file, or of a configuration with a links source.
+    /// Returns the link routes from a route file, or from a configuration with a links source.
     ///
     /// - Parameters:
-    ///   - path: The path of the file, relative to the working directory.
-    ///   - source: The name of the links source. It is required if there are several.
-    /// - Throws: ``CommandFailure`` if there is no such source, or the errors of ``read(_:for:)``.
+    ///   - path: The file's path, relative to the working directory.
+    ///   - source: The name of the links source. The name is required if there are several.
+    /// - Throws: ``CommandFailure`` if there is no such source, or the same errors as ``read(_:for:)``.
     static func routes(_ path: String, source: String?) throws -> AppRoutes {
         switch try ConfigurationReader.routes(try content(of: path), file: path) {
         case .configuration(let configuration):
@@ -35,7 +35,7 @@ enum ConfigurationFile {
 
     /// Returns the text of a configuration file.
     ///
-    /// - Throws: ``CommandFailure``, with a description that begins with the path.
+    /// - Throws: ``CommandFailure`` with a description that begins with the path.
     static func content(of path: String) throws(CommandFailure) -> String {
         switch FileContent.read(path, limit: FileContent.configurationLimit) {
         case .failure(let error): throw CommandFailure(.unreadableFile, "\(path): cannot be read: \(error)")
@@ -48,34 +48,34 @@ enum ConfigurationFile {
     }
 }
 
-/// The purpose for which a command reads a configuration, which decides what the file must contain.
+/// What a command uses a configuration for. This decides what the file must contain.
 enum ConfigurationUse: Sendable {
     /// The command starts everything in the configuration.
     case run
-    /// The command checks the configuration and the files that it names, and reports likely mistakes. It starts
-    /// nothing.
+    /// The command checks the configuration and the files that it names, and reports likely mistakes. It does not start
+    /// anything.
     case check
-    /// The command uses the plugins and routes, and runs no source.
+    /// The command uses the plugins and routes, but does not run the sources.
     case plugins
-    /// The command uses the navigation chain. The sources and plugins may be missing.
+    /// The command uses the navigation chain. Sources and plugins are optional.
     case navigation
 
     /// Whether each source must have its scripts or links.
     var runsSources: Bool { self == .run || self == .check }
 }
 
-/// Selects the source that a command uses among the sources of one kind.
+/// Selects the source that a command uses from all sources of one kind.
 struct SourceChoice {
-    /// The name of the kind in messages, such as `script source`.
+    /// The name of the kind, for messages. An example is `script source`.
     let kind: String
-    /// The message if the configuration has no such source.
+    /// The message to show if the configuration has no such source.
     let none: String
-    /// The path of the configuration, for messages.
+    /// The configuration's path, for messages.
     let file: String
 
-    /// Returns all sources of the kind.
+    /// Returns all sources of this kind.
     ///
-    /// - Parameter value: Returns the part of a source that the command uses, or `nil` if the source is of another
+    /// - Parameter value: Returns the part of a source that the command uses, or `nil` if the source is not of this
     ///   kind.
     func all<Value>(
         in configuration: RunConfiguration,
@@ -84,8 +84,8 @@ struct SourceChoice {
         configuration.sources.compactMap { section in value(section.kind).map { (section, $0) } }
     }
 
-    /// Returns the source of the kind that has the given name. If the name is `nil`, there must be exactly one source
-    /// of the kind, which is returned.
+    /// Returns the source of this kind that has the given name. If the name is `nil`, returns the only source of this
+    /// kind.
     ///
     /// - Throws: ``CommandFailure`` if no source matches, or if there are several and `name` is `nil`.
     func one<Value>(

@@ -4,7 +4,7 @@ import SignalboxCore
 import SignalboxRoutes
 import WebSocketChat
 
-/// Checks a valid configuration as a whole, and warns about settings that have no effect or are likely mistakes.
+/// Checks a valid configuration as a whole. Warns about settings that have no effect or are probably mistakes.
 struct ConfigurationLint {
     private let configuration: RunConfiguration
     private let locations: ConfigurationLocations
@@ -12,7 +12,7 @@ struct ConfigurationLint {
 
     /// - Parameters:
     ///   - configuration: A configuration without errors.
-    ///   - locations: The positions of the parts of the configuration in its file.
+    ///   - locations: Where the parts of the configuration are in the file.
     init(configuration: RunConfiguration, locations: ConfigurationLocations) {
         self.configuration = configuration
         self.locations = locations
@@ -46,8 +46,8 @@ struct ConfigurationLint {
         )
     }
 
-    /// Warns about a plugin that publishes to topics that its own source subscribes to, because this creates an endless
-    /// loop.
+    /// Warns about a plugin that publishes to topics that the same source subscribes to, because this creates an
+    /// endless loop.
     private func checkForLoop(_ plugin: PluginSection, _ naming: [InboundRoute]) {
         guard case .publish(let section) = plugin.use, let filter = section.topic.filter else { return }
         let target = TopicShape(filter)
@@ -93,35 +93,35 @@ extension PluginSection {
     }
 }
 
-/// A route by which messages arrive. This is a topic, a link route, a page, a WebSocket source, or the program itself.
+/// A way for messages to reach the program: a topic, a link route, a page, a WebSocket source, or the program itself.
 struct InboundRoute {
     enum Kind {
         case topic(TopicPattern)
-        /// The links of a route or of the fallback.
+        /// Links that match a route or go to the fallback.
         case links(LinkFacts)
         case page
         case feed(isSecure: Bool)
         case chat(WebSocketServerConfiguration)
-        /// Events about the connection to a broker, such as a lost session, or messages of the program itself.
+        /// Events about the connection to a broker, such as a lost session, or messages from the program itself.
         case other
     }
 
     let source: SourceName
     let kind: Kind
-    /// The action of all messages on this route, or `nil` if the sender names the action.
+    /// The action of every message on this route, or `nil` if the sender names the action.
     var action: ActionName?
     /// Whether the sender cannot name any action that a plugin could have.
     var namesNothing = false
 
-    /// Returns whether a message on this route can have the action.
+    /// Returns whether messages on this route can have the action.
     func canName(_ action: ActionName) -> Bool {
         if let fixed = self.action { return fixed == action }
         // A peer cannot name an internal action.
         return !namesNothing && ![.chatConnected, .chatClosed, .pushSessionLost].contains(action)
     }
 
-    /// Returns the topics of the messages on this route that have the action. If the action is `nil`, the result covers
-    /// all messages on this route.
+    /// Returns the topics that messages with this action can have on this route. If the action is `nil`, the result
+    /// covers all messages on the route.
     func shape(of action: ActionName?) -> TopicShape? {
         if case .topic(let pattern) = kind { TopicShape(pattern, action: action) } else { nil }
     }
@@ -170,13 +170,12 @@ struct InboundRoute {
         return routes + links.targets.map { InboundRoute(source: source, kind: .links($0), action: fallback) }
     }
 
-    /// Returns whether the capture of the action accepts only integers, because an integer is never the name of an
-    /// action.
+    /// Returns whether the `{action}` capture only accepts integers. An action's name is never an integer.
     private static func isNumber(_ pattern: String) -> Bool { pattern.contains("{action:int}") }
 }
 
-/// The verdict of a rule on the messages of a route, as far as the verdict is known without a message. A later case
-/// allows more.
+/// What a rule decides about the messages on a route, as far as this is known before a message arrives. Later cases
+/// allow more.
 enum RuleVerdict: Comparable {
     case never
     /// The verdict depends on the message.
@@ -194,12 +193,12 @@ enum RuleVerdict: Comparable {
 }
 
 extension AccessSection {
-    /// Returns the verdict of the rule on the messages of a route.
+    /// Returns the rule's verdict on messages that arrive by this route.
     ///
     /// - Parameter action: The action of the messages, or `nil` for messages with any action.
     func verdict(on route: InboundRoute, for action: ActionName?) -> RuleVerdict {
         let verdict = verdicts(on: route, action)
-        // A rule allows a link only if the rule names it (see `UntrustedOrigin`).
+        // A rule only allows a link if it names the link (see `UntrustedOrigin`).
         if case .links = route.kind { return verdict.named }
         return verdict.permits
     }

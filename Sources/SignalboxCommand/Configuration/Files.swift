@@ -2,11 +2,11 @@ import Dispatch
 import Foundation
 import Signalbox
 
-/// The environment variables and files to which a configuration may refer.
+/// Gives access to the environment variables and files that a configuration can refer to.
 struct Environment: Sendable {
     /// Returns the value of an environment variable, or `nil` if it is not set.
     let variable: @Sendable (String) -> String?
-    /// Returns the content of a file.
+    /// Returns a file's content.
     let content: @Sendable (String) -> Result<[UInt8], FileReadError>
     /// Returns what exists at a path.
     var presence: @Sendable (String) -> FilePresence = { FilePresence(path: $0) }
@@ -20,7 +20,7 @@ struct Environment: Sendable {
     )
 }
 
-/// The type of the item at a path, as far as the checks of a configuration need it.
+/// What exists at a path, in as much detail as the configuration checks need.
 enum FilePresence: Sendable, Hashable {
     case nothing
     case folder
@@ -28,7 +28,7 @@ enum FilePresence: Sendable, Hashable {
     case readable
     case unreadable
 
-    /// Returns whether every user of the machine can read the file.
+    /// Returns whether every user on this machine can read the file.
     static func isOpenToOthers(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IROTH != 0
@@ -62,10 +62,10 @@ enum FileContent {
     /// The maximum size of a message for `explain`, in bytes.
     static let payloadLimit = 16 << 20
 
-    /// Returns the content of a file.
+    /// Returns a file's content.
     ///
     /// - Parameters:
-    ///   - path: The path of the file, relative to the working directory.
+    ///   - path: The file's path, relative to the working directory.
     ///   - limit: The maximum size in bytes. A larger file is refused.
     static func read(_ path: String, limit: Int) -> Result<[UInt8], FileReadError> {
         do throws(SystemError) {
@@ -75,7 +75,7 @@ enum FileContent {
         }
     }
 
-    /// Reads an open file to its end. This method blocks until the writer of a FIFO or pipe closes it.
+    /// Reads an open file to its end. If the file is a FIFO or pipe, this method blocks until the writer closes it.
     static func read(_ descriptor: InputDescriptor, limit: Int) -> Result<[UInt8], FileReadError> {
         var bytes: [UInt8] = []
         do throws(SystemError) {
@@ -95,7 +95,7 @@ enum FileContent {
     /// Returns the content of a file that the user named.
     ///
     /// - Parameters:
-    ///   - path: The path of the file, relative to the working directory.
+    ///   - path: The file's path, relative to the working directory.
     ///   - limit: The maximum size in bytes. A larger file is refused.
     static func bytes(of path: String, limit: Int) throws(NamedFileError) -> [UInt8] {
         do throws(FileReadError) {
@@ -113,7 +113,7 @@ enum FileContent {
         return text
     }
 
-    /// Runs a blocking read on a dispatch queue, because the writer of a pipe may take any amount of time.
+    /// Runs a blocking read on a dispatch queue, because the writer of a pipe can take any amount of time.
     static func waiting<Value: Sendable>(
         on queue: DispatchQueue = .global(),
         for read: @escaping @Sendable () -> Value
@@ -126,11 +126,11 @@ enum FileContent {
 
 /// The reason why a file could not be read.
 struct FileReadError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The error of the system, or the limit that was exceeded.
+    /// The system error, or the limit that was exceeded.
     let description: String
 }
 
-/// A file that the user named but that cannot be used, and the reason why.
+/// A file that the user named, and the reason why it cannot be used.
 struct NamedFileError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The path of the file as the user gave it.
     let path: String
@@ -138,6 +138,6 @@ struct NamedFileError: Error, Sendable, Hashable, CustomStringConvertible {
     let reason: String
 
     /// The path and the reason on one line. The path is redacted, because the user may have given a URL by mistake, and
-    /// the URL may contain a secret.
+    /// a URL may contain a secret.
     var description: String { "\(Redaction.redacted(path)): \(reason)" }
 }

@@ -1,7 +1,7 @@
 import AdapterSupport
 import NavigationChain
 
-/// A handler that opens nothing. Instead, the reasons of its decisions say what would be opened.
+/// A handler that opens nothing. The reason for each decision says what would have been opened.
 struct DryRunHandler: NavigationHandler {
     private let handler: any NavigationHandler
 
@@ -16,7 +16,7 @@ struct DryRunHandler: NavigationHandler {
     }
 }
 
-/// A clock on which no deadline ever passes. A sleep on this clock ends only when it is cancelled.
+/// A clock on which no deadline ever passes. A sleep ends only when it is cancelled.
 ///
 /// Use this clock with handlers that open nothing, because such handlers never need to wait. `ContinuousClock` would
 /// keep each cancelled sleep until its deadline, so a million of them would take up memory.

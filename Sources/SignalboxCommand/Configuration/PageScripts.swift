@@ -1,7 +1,7 @@
 import Foundation
 import JSBridge
 
-/// Reads the scripts of a page.
+/// Reads a page's scripts.
 enum ScriptFiles {
     /// Returns the scripts in the order of `paths`.
     ///
@@ -13,17 +13,17 @@ enum ScriptFiles {
     }
 }
 
-/// Lets this program act as the worker process of a page.
+/// Lets this program act as a page's worker process.
 enum PageWorker {
     private static let argument = "page-worker"
 
-    /// Whether the program was started as a worker. The argument for this is internal, so it is not one of the
-    /// commands.
+    /// Whether the program was started as a worker. The argument that requests this is internal, so it is not one of
+    /// the commands.
     static var isRequested: Bool { CommandLine.arguments.dropFirst().elementsEqual([argument]) }
 
     static var process: ScriptProcess {
         #if os(Linux)
-        // This path names the running program even if its file has been replaced.
+        // This path names the running program even if the program's file has been replaced.
         let program = "/proc/self/exe"
         #else
         let program = Bundle.main.executablePath ?? CommandLine.arguments[0]

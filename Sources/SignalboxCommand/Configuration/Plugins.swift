@@ -2,17 +2,17 @@ import MQTTPush
 import Signalbox
 import SignalboxCore
 
-/// An entry of `plugins` in a configuration.
+/// An entry in `plugins`.
 struct PluginSection: Sendable, Hashable {
     /// The action that the plugin handles.
     let action: ActionName
     /// The built-in plugin and its settings.
     let use: PluginUse
-    /// The rules that decide who may call the plugin. At least one of the rules must allow the call.
+    /// The rules that decide who may call the plugin. At least one of them must allow the call.
     let from: [AccessSection]
-    /// The timeout of a call. A plugin without its own timeout has the timeout of the configuration.
+    /// How long a call may take. If the plugin does not set a timeout, the configuration's timeout applies.
     var timeout: Duration
-    /// The ordering of the plugin's actions.
+    /// How the plugin's actions are ordered.
     var order = OrderSection.source
     /// The maximum number of concurrent calls.
     var maxConcurrent = 1
@@ -26,31 +26,31 @@ struct PluginSection: Sendable, Hashable {
 enum PluginUse: Sendable, Hashable {
     /// Writes a log line to stderr.
     case log
-    /// Writes a line to stdout. In `bridge` and `send`, which print outcomes on stdout, the plugin writes to stderr
+    /// Writes a line to stdout. In `bridge` and `send`, stdout is used for outcomes, so the plugin writes to stderr
     /// instead.
     case print
-    /// Appends a line to the file at the path and returns when the line is durable.
+    /// Appends a line to the file at the path, and returns once the line is durable.
     case file(path: String)
-    /// Throws an error, which is either retryable or not. Use this plugin to test the handling of failures.
+    /// Throws an error, which is either retryable or not. Use this to test how failures are handled.
     case fail(retryable: Bool)
-    /// Never returns and ignores cancellation. Use this plugin to test the handling of calls that hang.
+    /// Never returns, and ignores cancellation. Use this to test how calls that hang are handled.
     case suspend
     /// Replies with a fixed value.
     case reply(ReplyValue)
 
-    /// Sends the body back to the sender. Text and bytes are sent as a message, and JSON is the reply.
+    /// Sends the body back to the sender. Text and bytes are sent as a message, and JSON is sent as the reply.
     case echo
-    /// Sends the action to every connection that has the tag. If the tag is `nil`, the body names it.
+    /// Sends the action to every connection with the tag. If the tag is `nil`, the body names it.
     case broadcast(tag: String?)
     /// Adds the tag to the connection. If the tag is `nil`, the body names it.
     case join(tag: String?)
     /// Removes the tag from the connection. If the tag is `nil`, the body names it.
     case leave(tag: String?)
-    /// Publishes the body of the action through a broker source, and returns when the broker has accepted the message.
+    /// Publishes the action's body through a broker source, and returns once the broker has accepted the message.
     case publish(PublishSection)
 
-    /// The treatment of an action while the plugin is unavailable. The plugins `file` and `publish` abandon the action,
-    /// so that its message is delivered again.
+    /// What happens to an action while the plugin is unavailable. With `file` and `publish`, the action is abandoned so
+    /// that its message is delivered again.
     var whenUnavailable: RetryExhaustion {
         switch self {
         case .file, .publish: .abandon
@@ -66,13 +66,13 @@ enum PluginUse: Sendable, Hashable {
 
 /// The settings of a `publish` plugin.
 struct PublishSection: Sendable, Hashable {
-    /// The source through whose connection the plugin publishes.
+    /// The source whose connection the plugin uses to publish.
     let source: SourceName
-    /// The topic to which each message is published.
+    /// The topic that each message is published to.
     let topic: TopicTemplate
     /// The QoS of each message.
     var qos = MQTTQoS.atLeastOnce
-    /// Whether the broker retains the last message of a topic for later subscribers.
+    /// Whether the broker retains the last message on a topic for later subscribers.
     var retain = false
 }
 
@@ -81,7 +81,7 @@ enum ReplyValue: Sendable, Hashable {
     case null
     case boolean(Bool)
     case integer(Int64)
-    /// A whole number beyond the range of ``integer(_:)``.
+    /// A whole number that is too large for ``integer(_:)``.
     case unsigned(UInt64)
     case number(Double)
     case text(String)
@@ -108,8 +108,7 @@ extension ReplyValue: Codable {
 
     /// Decodes any JSON value. A number that is not a 64-bit integer becomes a `Double`.
     init(from decoder: any Decoder) throws {
-        // An error in an element or member is thrown, so that the error is reported at the position of that element or
-        // member.
+        // An error in an element or member is thrown, so that it is reported at the position of that element or member.
         if (try? decoder.container(keyedBy: NoKeys.self)) != nil {
             self = .object(try [String: ReplyValue](from: decoder))
         } else if (try? decoder.unkeyedContainer()) != nil {
@@ -136,13 +135,13 @@ extension ReplyValue: Codable {
     }
 }
 
-/// The way in which the actions of a plugin are grouped for ordering.
+/// How a plugin's actions are grouped for ordering.
 enum OrderSection: Sendable, Hashable {
-    /// All actions of one source form an ordering group.
+    /// All actions from one source form an ordering group.
     case source
     /// The actions are not ordered.
     case none
-    /// The actions whose bodies have the same value at this path form an ordering group.
+    /// Actions whose bodies have the same value at this path form an ordering group.
     case key([String])
 }
 
@@ -157,17 +156,17 @@ extension OrderSection {
     }
 }
 
-/// The ordering group of an action, which is the value of a member of its body.
+/// Identifies an action's ordering group by the value of a member of its body.
 enum OrderKey: Sendable, Hashable {
-    /// The body has no such member. All actions without the member form one group.
+    /// The body has no such member. All actions without it form one group.
     case absent
-    /// The member is a JSON string, which this case holds in decoded form.
+    /// The member is a JSON string. The text is the decoded string.
     case text(String)
-    /// The member is any other JSON value, which this case holds without insignificant white space.
+    /// The member is any other JSON value. The bytes are that value without insignificant white space.
     case value(Bytes)
 
     /// - Parameters:
-    ///   - body: The body of the action. Only a JSON body has members.
+    ///   - body: The action's body. Only a JSON body has members.
     ///   - path: The names of the members, from the outermost to the innermost.
     init(of body: RawBody, at path: [String]) {
         // The intake has already checked the body against the limits of its source.

@@ -1,6 +1,6 @@
 import Logging
 
-/// A problem in a configuration file, with its position, its key and a way to correct it.
+/// A problem in a configuration file, including where it is and how to correct it.
 struct ConfigurationProblem: Error, Sendable, Hashable, CustomStringConvertible {
     /// The line, counted from 1.
     let line: Int
@@ -13,9 +13,9 @@ struct ConfigurationProblem: Error, Sendable, Hashable, CustomStringConvertible 
     var severity = ProblemSeverity.error
     /// The kind of problem.
     let code: ProblemCode
-    /// A text that says what is wrong and how to correct it. It contains no secret.
+    /// Says what is wrong and how to correct it. The message never contains a secret.
     let message: String
-    /// The replacement for the faulty text, or `nil` if it is not known. It contains nothing else.
+    /// The exact text that should replace the faulty text, or `nil` if it is not known.
     var suggestion: String?
 
     /// The problem as `line:column: path: message`, with control characters escaped.
@@ -26,7 +26,7 @@ struct ConfigurationProblem: Error, Sendable, Hashable, CustomStringConvertible 
 }
 
 extension ConfigurationProblem {
-    /// Returns the metadata of a log line about the problem.
+    /// Returns the metadata for a log line about the problem.
     func metadata(in file: String) -> Logger.Metadata {
         var metadata: Logger.Metadata = [
             "at": "\(file):\(line):\(column)", "code": "\(code.rawValue)", "problem": "\(message)",
@@ -36,10 +36,11 @@ extension ConfigurationProblem {
     }
 }
 
-/// Collects the problems of one file while the file is read, so that all problems are reported together.
+/// Collects the problems while a file is read, so that all of them are reported together.
 final class ConfigurationProblems {
     private var found: [ConfigurationProblem] = []
-    /// The keys that the reader has asked for, by the name of the mapping that contains them. Tests read this property.
+    /// The keys that the reader has looked up, by the name of the mapping that contains them. Only tests read this
+    /// property.
     private(set) var known: [String: [String]] = [:]
 
     /// Adds a problem.
@@ -49,14 +50,14 @@ final class ConfigurationProblems {
 
     /// Records the keys of a mapping.
     ///
-    /// - Returns: Whether the keys are the same as those of earlier mappings with this name.
+    /// - Returns: Whether the keys are the same as in earlier mappings with this name.
     func note(_ keys: [String], of mapping: String) -> Bool {
         let before = known.updateValue(keys, forKey: mapping)
         return before.map { Set($0) == Set(keys) } ?? true
     }
 
-    /// Returns whether there is an error below one of the keys or for the whole file. Missing files do not count as
-    /// errors.
+    /// Returns whether there is an error that is below one of the keys or concerns the whole file. Missing files are
+    /// not counted as errors.
     func hasErrors(below keys: [String]) -> Bool {
         found.contains { problem in
             guard problem.severity == .error, problem.code != .missingFile else { return false }
@@ -64,16 +65,16 @@ final class ConfigurationProblems {
         }
     }
 
-    /// The errors and warnings, in the order of their positions in the file.
+    /// The errors and warnings, sorted by their positions in the file.
     var sorted: [ConfigurationProblem] {
         found.sorted { ($0.line, $0.column, $0.message) < ($1.line, $1.column, $1.message) }
     }
 
-    /// The errors, in the order of their positions in the file.
+    /// The errors, sorted by their positions in the file.
     var errors: [ConfigurationProblem] { sorted.filter { $0.severity == .error } }
 }
 
-/// The severity of a finding, which decides whether the configuration can run.
+/// How severe a finding is. This decides whether the configuration can run.
 enum ProblemSeverity: String, Sendable, Hashable {
     /// The configuration cannot run.
     case error
@@ -81,7 +82,8 @@ enum ProblemSeverity: String, Sendable, Hashable {
     case warning
 }
 
-/// The kind of a finding. Programs can rely on this code, which does not change. docs/command.md lists all codes.
+/// The kind of a finding. Programs can rely on these codes, because they do not change. docs/command.md lists all
+/// codes.
 enum ProblemCode: String, Sendable, Hashable, CaseIterable {
     // Errors of the file.
     case unreadableFile
@@ -110,7 +112,7 @@ enum ProblemCode: String, Sendable, Hashable, CaseIterable {
     case ackDeadlineExceeded
     case receiveMaximum
     case publishLoop
-    // Servers that no client can reach, or that unintended peers can reach.
+    // Servers that no client can reach, or that unintended clients can reach.
     case nobodyCanConnect
     case uncheckedCertificate
     case tokenInURL
@@ -119,7 +121,7 @@ enum ProblemCode: String, Sendable, Hashable, CaseIterable {
     case credentialsInClear
     case readableSecret
 
-    /// The message with which `run` also logs the finding, or `nil` if only `check` reports it.
+    /// The message that `run` logs for the finding, or `nil` if only `check` reports it.
     var logMessage: String? {
         switch self {
         case .credentialsInClear, .readableSecret: "secret exposed"
@@ -129,14 +131,15 @@ enum ProblemCode: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// All errors in a configuration file, in the order of their lines.
+/// All errors in a configuration file, sorted by line.
 struct ConfigurationError: Error, Sendable, CustomStringConvertible {
     /// The path of the file as the user gave it.
     let file: String
-    /// The errors, of which there is at least one.
+    /// The errors. There is at least one.
     let problems: [ConfigurationProblem]
 
-    /// The errors, one per line. Each line starts with `file:line:column:`, as compilers write it and editors parse it.
+    /// The errors, one per line. Each line starts with `file:line:column:`. Compilers use this format, so editors can
+    /// parse it.
     var description: String {
         problems.map { "\(LineEscape.escaped(file)):\($0)" }.joined(separator: "\n")
     }

@@ -4,23 +4,23 @@ import SignalboxCore
 
 /// The validated content of a configuration file.
 struct RunConfiguration: Sendable {
-    /// The sources in file order. There is at least one, unless the command needs only the navigation chain.
+    /// The sources in file order. There is at least one, unless the command only needs the navigation chain.
     var sources: [SourceSection] = []
     /// The plugins in file order. Each action has at most one plugin.
     var plugins: [PluginSection] = []
-    /// The limits of one message, which apply to every source.
+    /// The limits for each message. They apply to every source.
     var limits = MessageLimits()
-    /// The limits and timeouts of the whole program.
+    /// The limits and timeouts for the whole program.
     var supervisor = SupervisorConfiguration()
-    /// The chain that decides which URLs a page may load, or `nil` if there is no chain. The chain opens nothing, but
-    /// the reasons for its decisions say what would be opened.
+    /// Decides which URLs a page may load, or `nil` if there is no navigation chain. The chain opens nothing. The
+    /// reason for each decision says what would have been opened.
     var navigation: NavigationRouter?
-    /// The warnings that `run` also logs. They concern secrets that other users can read, and former names of keys.
+    /// The warnings that `run` also logs. They concern former key names, and secrets that other users can read.
     var warnings: [ConfigurationProblem] = []
 }
 
 extension RunConfiguration {
-    /// The path of the append log of the first `file` plugin, or `nil` if there is no such plugin.
+    /// The path of the first `file` plugin's append log, or `nil` if there is no such plugin.
     var firstAppendLog: String? {
         plugins.lazy.compactMap { if case .file(let path) = $0.use { path } else { nil } }.first
     }

@@ -5,26 +5,26 @@ import Signalbox
 import SignalboxCore
 import WebSocketChat
 
-/// An entry of `sources` in a configuration.
+/// An entry in `sources`.
 struct SourceSection: Sendable, Hashable {
-    /// The key of the entry, which is the name of the source.
+    /// The entry's key, which is the name of the source.
     let name: SourceName
     /// The kind of source and its settings.
     var kind: SourceKind
-    /// The limits on arrivals that are not settled yet.
+    /// The limits on arrivals that have not settled yet.
     var window = WindowLimits()
     /// The rate limit, or `nil` for none.
     var rateLimit: RateLimit?
     /// Whether messages are deduplicated.
     var deduplication = DeduplicationPolicy.automatic
 
-    /// The name of the source of actions that `signalbox send` submits. No entry may have this name.
+    /// The name of the source for actions that `signalbox send` submits. No entry may have this name.
     static let internalName: SourceName = "internal"
 }
 
-/// The kind of a source, which is the key below its name.
+/// The kind of a source. In the file, it is the key below the source's name.
 enum SourceKind: Sendable, Hashable {
-    /// Receives the messages of topics from a broker.
+    /// Receives messages on topics from a broker.
     case mqtt(MQTTSource)
     /// Runs a headless page.
     case script(ScriptSource)
@@ -39,24 +39,24 @@ enum SourceKind: Sendable, Hashable {
     static let keys = ["mqtt", "script", "links", "feed", "chat"]
 }
 
-/// The settings of a source that receives messages from a broker.
+/// The settings for a source that receives messages from a broker.
 struct MQTTSource: Sendable, Hashable {
-    /// The configuration of the adapter without its ack deadline and deliveries, which depend on other parts of the
+    /// The adapter's configuration, without the ack deadline and the delivery limit. These depend on other parts of the
     /// file.
     var push: MQTTPushConfiguration
-    /// The queue limit that the broker has for this client, in messages. The value 0 means no limit. Only a check uses
-    /// this setting.
+    /// The number of messages that the broker can queue for this client, or 0 for no limit. Only `check` uses this
+    /// setting.
     var brokerQueue = 1_000
-    /// The maximum number of times that a message is delivered if the process dies while it handles the message.
+    /// How many times a message may be delivered if the process keeps dying while handling it.
     var maxDeliveries = 5
-    /// The file in which deliveries are counted. If `nil`, the file is beside the append log of the first `file`
-    /// plugin, if there is such a plugin.
+    /// The file in which deliveries are counted. If `nil`, the file is next to the first `file` plugin's append log. If
+    /// there is no such plugin either, deliveries are not limited.
     var deliveriesFile: String?
 
     /// The subscriptions of all connections, in matching order.
     var allTopics: [MQTTTopic] { push.topics + push.connections.flatMap(\.topics) }
 
-    /// Returns the configuration of the adapter for this source.
+    /// Returns the adapter's configuration for this source.
     func push(in configuration: RunConfiguration) -> MQTTPushConfiguration {
         var push = push
         push.ackDeadline = configuration.supervisor.ackDeadline
@@ -66,22 +66,22 @@ struct MQTTSource: Sendable, Hashable {
     }
 }
 
-/// The settings of a headless page.
+/// The settings for a headless page.
 struct ScriptSource: Sendable, Hashable {
-    /// The configuration of the engine without its scripts and its process, which are set when the source starts.
+    /// The engine's configuration, without the scripts and the process. These are set when the source starts.
     var page: JavaScriptCoreConfiguration
-    /// The paths of the scripts for `run`, in execution order, relative to the working directory.
+    /// The paths of the scripts for `run`, in execution order. They are relative to the working directory.
     var files: [String] = []
-    /// The process that runs the scripts. If `nil`, `bridge` starts a separate process and `run` does not.
+    /// Which process runs the scripts. If `nil`, `bridge` starts a separate process and `run` does not.
     var process: ScriptIsolation?
     /// The maximum resident memory of a separate process, in bytes.
     var memoryLimit: Int?
 
-    /// Returns the configuration of the engine for this page.
+    /// Returns the engine's configuration for this page.
     ///
     /// - Parameters:
-    ///   - scripts: The scripts to run, which may differ from ``files``.
-    ///   - isolation: The process to use if the source does not specify one.
+    ///   - scripts: The scripts to run. They may differ from ``files``.
+    ///   - isolation: Which process to use if the source does not specify one.
     func page(running scripts: [PageScript], isolation: ScriptIsolation = .shared) -> JavaScriptCoreConfiguration {
         var page = page
         page.scripts = scripts
@@ -93,45 +93,45 @@ struct ScriptSource: Sendable, Hashable {
     }
 }
 
-/// The process that runs the scripts of a page.
+/// The process that runs a page's scripts.
 enum ScriptIsolation: String, Sendable, Hashable, CaseIterable {
-    /// The process of the command.
+    /// The command's process.
     case shared
-    /// A separate process, which can be killed regardless of what the scripts do.
+    /// A separate process, which can be killed no matter what the scripts are doing.
     case own
 }
 
-/// The settings of a source of links.
+/// The settings for a source of links.
 struct LinksSource: Sendable, Hashable {
     /// The routes that map links to actions.
     let routes: AppRoutes
-    /// The limits of one link.
+    /// The limits for each link.
     let limits: MessageLimits
     /// The links that are submitted first.
     var urls: [String] = []
-    /// The path of a file of links that are submitted next, relative to the working directory.
+    /// The path of a file with links to submit next, relative to the working directory.
     var file: String?
-    /// Whether the source reads further links from stdin, after `urls` and `file`.
+    /// Whether the source also reads links from stdin, after `urls` and `file`.
     var standardInput = false
 
-    /// The application schemes of the routes in sorted order. A rule of `from` may name them.
+    /// The routes' application schemes, sorted. The rules in `from` may name them.
     var schemes: [String] { Set(routes.targets.filter { $0.universalHost == nil }.map(\.scheme)).sorted() }
-    /// The hosts of `https` and `http` links in sorted order. A host includes the port, unless it is the default port
-    /// of the scheme.
+    /// The hosts of `https` and `http` links, sorted. A host includes its port, unless that is the scheme's default
+    /// port.
     var hosts: [String] { Set(routes.targets.compactMap(\.universalHost)).sorted() }
 }
 
-/// The settings of a WebSocket server.
+/// The settings for a WebSocket server.
 struct ChatSource: Sendable, Hashable {
-    /// The configuration of the server, in which the documents are empty.
+    /// The server's configuration, with empty documents.
     var server: WebSocketServerConfiguration
-    /// The path of the file of each document, relative to the working directory. The keys are the paths of the
-    /// documents on the server.
+    /// The path of each document's file, relative to the working directory. The keys are the documents' paths on the
+    /// server.
     var files: [String: String] = [:]
 
     /// Reads the documents. Call this method when the source starts.
     ///
-    /// - Returns: The configuration of the server with the content of the documents.
+    /// - Returns: The server's configuration, including the content of the documents.
     /// - Throws: ``NamedFileError`` for the first document that is missing or too large.
     func withDocuments() throws(NamedFileError) -> WebSocketServerConfiguration {
         var server = server

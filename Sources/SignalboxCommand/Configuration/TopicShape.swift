@@ -1,14 +1,14 @@
 import SignalboxCore
 import SignalboxRoutes
 
-/// The levels of a topic pattern or filter. Use this type to compare two patterns or filters with each other.
+/// The levels of a topic pattern or filter. Use this type to compare patterns and filters with each other.
 ///
-/// The comparison applies the wildcard rules of MQTT 5.0, section 4.7. It also considers the types of the levels:
+/// The comparison follows the wildcard rules in MQTT 5.0, section 4.7. It also considers the types of the levels:
 /// integer, UUID or literal.
 struct TopicShape: Sendable, Hashable {
     enum Level: Sendable, Hashable {
         case literal([UInt8])
-        /// A wildcard or a capture. The wildcard `+` is any text, and the wildcard `#` is the rest of the topic.
+        /// A wildcard or capture. The wildcard `+` is any text, and the wildcard `#` is the rest of the topic.
         case any(CaptureKind)
     }
 
@@ -34,12 +34,12 @@ struct TopicShape: Sendable, Hashable {
         for slot in pattern.slots {
             levels[slot.level] = .any(slot.kind)
             guard slot.name == "action", let action, slot.kind.accepts(action.text.utf8) else { continue }
-            // An action name has no slash, so `{action...}` matches a single level.
+            // An action's name has no slash, so `{action...}` matches a single level.
             levels[slot.level] = .literal(Array(action.text.utf8))
         }
     }
 
-    /// Returns whether every topic of `other` also has this shape.
+    /// Returns whether every topic with the shape `other` also has this shape.
     func covers(_ other: TopicShape) -> Bool {
         guard !other.isSystem || !startsWithWildcard else { return false }
         // Every topic has at least one level, so `+/#` and `#` match the same topics.
@@ -52,7 +52,7 @@ struct TopicShape: Sendable, Hashable {
         return mine.count == other.levels.count
     }
 
-    /// Returns whether there can be a topic that has both shapes.
+    /// Returns whether any topic can have both shapes.
     func overlaps(_ other: TopicShape) -> Bool {
         if isSystem && other.startsWithWildcard || other.isSystem && startsWithWildcard { return false }
         for (mine, theirs) in zip(levels, other.levels) {

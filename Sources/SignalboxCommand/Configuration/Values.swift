@@ -22,7 +22,7 @@ enum DurationText {
         return unit.1 * count
     }
 
-    /// Returns the duration as a whole number of the largest unit in which it is a whole number.
+    /// Returns the duration as a whole number of the largest unit that divides it evenly.
     static func text(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components
         guard seconds != 0 || attoseconds != 0 else { return "0s" }
@@ -60,21 +60,21 @@ enum SizeText {
     }
 }
 
-/// The reason why a text is not a duration or a size.
+/// The reason why text is not a duration or a size.
 struct ValueTextError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The expected form. The description does not repeat the text.
+    /// Says which form was expected. The description does not repeat the text.
     let description: String
 }
 
-/// Finds the known name that the user probably meant by a misspelled one.
+/// Suggests a known name for a misspelled one.
 enum NameSuggestion {
     /// Returns `; did you mean 'x'?`, or an empty string if no known name is similar.
     static func advice(for name: String, among known: [String]) -> String {
         nearest(to: name, among: known).map { "; did you mean '\($0)'?" } ?? ""
     }
 
-    /// Returns the known name that is the fewest edits away from the given one. A name is returned only if the edits
-    /// are at most a third of its length, or if there is only one edit.
+    /// Returns the known name that is the fewest edits away from the given name. The number of edits must be one, or at
+    /// most a third of the known name's length.
     static func nearest(to name: String, among known: [String]) -> String? {
         guard name.count <= 64 else { return nil }
         let lower = name.lowercased().replacing("-", with: "_")
@@ -83,7 +83,7 @@ enum NameSuggestion {
         return best.edits <= max(1, best.name.count / 3) ? best.name : nil
     }
 
-    /// Returns the Levenshtein distance of two texts, where a swap of two adjacent characters counts as one edit.
+    /// Returns the Levenshtein distance between two texts. Swapping two adjacent characters counts as one edit.
     private static func edits(_ left: [Character], _ right: [Character]) -> Int {
         var beforeLast: [Int] = []
         var last = Array(0...right.count)
@@ -103,9 +103,9 @@ enum NameSuggestion {
     }
 }
 
-/// Parses the value of the option `--timeout`.
+/// Parses the value of `--timeout`.
 enum TimeoutOption {
-    /// The accepted forms, for the help of the option.
+    /// The accepted forms, for the option's help.
     static let form = "a number of seconds, or a duration such as 500ms, 30s, 5m"
 
     /// - Throws: `ValidationError` if the text is not a duration above zero.
@@ -117,7 +117,7 @@ enum TimeoutOption {
     }
 }
 
-/// The name of an environment variable that the user gave as the value of an option.
+/// The name of an environment variable, as given for an option.
 enum VariableName {
     /// Returns a secret that is read from the variable with this name.
     ///

@@ -26,7 +26,7 @@ struct ConnectCommand: ReportingCommand {
             """
     )
 
-    /// The limits of a message if there is no configuration. A message that exceeds them closes the connection.
+    /// The message limits if there is no configuration. A message that exceeds them closes the connection.
     static let messageLimits = MessageLimits(bytes: 16 << 20)
 
     @Argument(help: ArgumentHelp("The server: ws://host:port/path, or wss:// for TLS.", valueName: "url"))
@@ -66,7 +66,7 @@ struct ConnectCommand: ReportingCommand {
 
     func perform() async throws -> CommandStatus {
         connection.tls.warn()
-        // A user at a terminal needs the log line about the connection.
+        // At a terminal, the user should see the log line about the connection.
         let logger = Logger(level: logLevel ?? (OutgoingArguments.isInteractive ? .info : .warning))
         do {
             if let config = plugins.config { return try await runPlugins(of: config, logger) }
@@ -79,25 +79,24 @@ struct ConnectCommand: ReportingCommand {
         }
     }
 
-    /// Returns the URL. It never appears in an error message, because its query may contain a token.
+    /// Returns the URL. Error messages never contain it, because its query may include a token.
     private func url() throws(ValidationError) -> WebSocketURL? {
         guard let text = urls.first else { return nil }
         return try ValidationError.checked { try WebSocketURL(text) }
     }
 
-    /// Returns the feed for a run without a configuration. Every message becomes the same action, regardless of its
-    /// content.
+    /// Returns the feed to use without a configuration. Every message becomes the same action, whatever it contains.
     func feed(from url: WebSocketURL) throws -> WebSocketFeedConfiguration {
         var feed = WebSocketFeedConfiguration(source: "connection", url: url)
         feed.limits = ConnectCommand.messageLimits
         feed.frames = WebSocketFrames(text: .action(MessageRun.action, .text), binary: MessageRun.action)
-        // A line may be as long as a message.
+        // A line can be as long as a message.
         feed.waitingBytes = ConnectCommand.messageLimits.bytes * 2
         try connection.apply(to: &feed)
         return feed
     }
 
-    /// Returns the feed of a configuration after applying the options to it.
+    /// Returns a configured feed with the options applied.
     func feed(changing section: WebSocketFeedConfiguration) throws -> WebSocketFeedConfiguration {
         var feed = section
         feed.url = try url() ?? section.url
@@ -144,7 +143,7 @@ struct ConnectCommand: ReportingCommand {
         return result.report()
     }
 
-    /// Returns the line for an outcome that the server reported. For a terminal, this is text. Otherwise, it is an
+    /// Returns the line for an outcome that the server reported. On a terminal, it is text. Otherwise, it is a JSON
     /// object with the member `answer`.
     private static func line(for answer: Bytes, isTerminal: Bool) -> [UInt8] {
         let json = EscapedJSON.compact(answer)

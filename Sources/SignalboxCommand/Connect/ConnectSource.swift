@@ -4,7 +4,7 @@ import SignalboxCore
 import Synchronization
 import WebSocketChat
 
-/// The feed of the command `connect`. It passes received messages to the supervisor and sends the lines of the user to
+/// Runs the feed of the command `connect`. It passes received messages to the supervisor, and sends the user's lines to
 /// the server.
 final class ConnectSource: Adapter {
     private let feed: WebSocketFeed
@@ -16,10 +16,9 @@ final class ConnectSource: Adapter {
 
     /// - Parameters:
     ///   - configuration: The configuration of the connection.
-    ///   - output: The output of the messages. When the reader of this output has closed it, messages are discarded.
-    ///   - stop: A continuation that requests the end of the run when it yields.
-    ///   - onAnswer: A closure that receives the outcomes of sent messages. If `nil`, outcomes are treated like other
-    ///     messages.
+    ///   - output: Where messages are written. Once the reader closes its end, messages are discarded.
+    ///   - stop: Yields to request the end of the run.
+    ///   - onAnswer: Receives the outcomes of sent messages. If `nil`, outcomes are treated like other messages.
     /// - Throws: `WebSocketChatError` `invalidConfiguration`.
     init(
         _ configuration: WebSocketFeedConfiguration,
@@ -44,7 +43,7 @@ final class ConnectSource: Adapter {
     /// The number of lines that could not be sent.
     var unsent: Int { outgoing.unsent }
 
-    /// Closes the connection after all messages that were sent earlier.
+    /// Closes the connection once all earlier messages have been sent.
     func close() {
         watch.current?.close()
     }
@@ -57,26 +56,25 @@ final class ConnectSource: Adapter {
             onAnswer: onAnswer,
             discardsMessages: { [output] in output.isReaderGone }
         )
-        // This task is cancelled and awaited when the feed has ended.
+        // When the feed ends, this task is cancelled and awaited.
         async let _ = outgoing.run()
         do {
             try await feed.run(into: watched)
         } catch let error as WebSocketChatError where error.disconnectReason == .closed(code: nil) {
-            // A close frame without a code is a normal end of a connection too (RFC 6455, 7.1.5).
+            // A close frame without a code also ends a connection normally (RFC 6455, 7.1.5).
         }
     }
 }
 
-/// An intake that receives the connection events of a feed and the outcomes of sent messages before the supervisor
-/// does.
+/// Intercepts a feed's connection events and the outcomes of sent messages before they reach the supervisor.
 struct ConnectIntake: Intake {
     let intake: any Intake
     let watch: ConnectionWatch
-    /// Whether the intake withholds connection events from the supervisor.
+    /// Whether connection events are withheld from the supervisor.
     let keepsConnections: Bool
-    /// A closure that receives the outcomes of sent messages. If `nil`, outcomes are treated like other messages.
+    /// Receives the outcomes of sent messages. If `nil`, outcomes are treated like other messages.
     let onAnswer: (@Sendable (Bytes) -> Void)?
-    /// Returns whether messages are discarded because stdout has no reader.
+    /// Returns whether messages are discarded because stdout no longer has a reader.
     let discardsMessages: @Sendable () -> Bool
 
     func submit(_ batch: [Arrival], to sink: any SettlementSink) -> Int {
@@ -112,12 +110,12 @@ struct ConnectIntake: Intake {
     }
 
     private func isConnectionEvent(_ arrival: Arrival) -> Bool {
-        // Only the actions of the adapter itself have this envelope. A message from the peer never has it.
+        // Only the adapter's internal actions have this envelope. A message from the peer never does.
         guard arrival.envelope == .handler, let action = try? arrival.reading.get() else { return false }
         return action.name == .chatConnected || action.name == .chatClosed
     }
 
-    /// Returns whether the arrival is an answer from a Signalbox server, which has the form `{"id", "outcome", ...}`.
+    /// Returns whether the arrival is an answer from a Signalbox server, in the form `{"id", "outcome", ...}`.
     private func isAnswer(_ arrival: Arrival) -> Bool {
         guard onAnswer != nil, arrival.envelope == .standard, case .failure = arrival.reading,
             let body = try? Body(json: arrival.original)
@@ -126,7 +124,7 @@ struct ConnectIntake: Intake {
         return hasText("outcome") && (body.member(at: ["uuid"]) != nil || hasText("id"))
     }
 
-    /// - Returns: Whether this intake took the arrival, so that the supervisor must not receive it.
+    /// - Returns: Whether this intake took the arrival. If it did, the supervisor must not receive the arrival.
     private func take(_ arrival: Arrival, to sink: any SettlementSink) -> Bool {
         guard isConnectionEvent(arrival) else {
             onAnswer?(arrival.original)
@@ -142,11 +140,11 @@ struct ConnectIntake: Intake {
     }
 }
 
-/// The open connection of a feed, on which messages can be sent. This type is safe to use from any thread.
+/// Tracks a feed's open connection, on which messages can be sent. Safe to use from any thread.
 final class ConnectionWatch: Sendable {
     private struct State {
         var current: ChatConnection?
-        /// The promise of the next connection.
+        /// Set when the next connection opens.
         var next = Promise<ChatConnection>()
     }
 
@@ -169,7 +167,7 @@ final class ConnectionWatch: Sendable {
         state.withLock { if $0.current === connection { $0.current = nil } }
     }
 
-    /// Waits for an open connection and returns it. The result is `nil` if the task is cancelled.
+    /// Waits for an open connection and returns it. Returns `nil` if the task is cancelled.
     func connection() async -> ChatConnection? {
         guard !Task.isCancelled else { return nil }
         let (current, next) = state.withLock { ($0.current, $0.next) }

@@ -3,8 +3,8 @@ import Signalbox
 import SignalboxCore
 import WebSocketChat
 
-/// The options of the command `connect` for the connection. No option takes a secret as its value, because other users
-/// can see the arguments of a process.
+/// The connection options of the command `connect`. No option takes a secret as its value, because other users can see
+/// a process's arguments.
 struct ConnectionArguments: ParsableArguments {
     @Option(
         parsing: .unconditionalSingleValue,
@@ -54,8 +54,8 @@ struct ConnectionArguments: ParsableArguments {
     @Flag(help: "Reconnect if the connection breaks or cannot be made; without it, the command ends.")
     var reconnect = false
 
-    /// Applies the options to a feed. A value stays unchanged if its option is absent. The exception is reconnecting:
-    /// the feed reconnects only if an option requests it.
+    /// Applies the options to a feed. If an option is absent, the feed's value stays unchanged. Reconnecting is the
+    /// exception: the feed reconnects only if an option requests it.
     func apply(to feed: inout WebSocketFeedConfiguration) throws {
         if !subprotocol.isEmpty { feed.subprotocols = subprotocol }
         feed.origin = origin ?? feed.origin
@@ -100,9 +100,9 @@ struct ConnectionArguments: ParsableArguments {
     }
 }
 
-/// The value of the option `--ping`.
+/// The value of `--ping`.
 struct PingChoice: Sendable {
-    /// The duration of silence after which the client pings the server, or `nil` for no pings.
+    /// How long the server can be silent before the client pings it, or `nil` for no pings.
     let after: Duration?
 
     /// Parses a duration or the word `never`.

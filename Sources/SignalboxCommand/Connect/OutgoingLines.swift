@@ -4,9 +4,9 @@ import SignalboxCore
 import Synchronization
 import WebSocketChat
 
-/// The options of the command `connect` for the messages that it sends.
+/// The options for the messages that the command `connect` sends.
 struct OutgoingArguments: ParsableArguments {
-    /// Whether stdin is a terminal. On a terminal, the user ends the input with Ctrl-D.
+    /// Whether stdin is a terminal, where the user ends the input with Ctrl-D.
     static var isInteractive: Bool { isatty(STDIN_FILENO) == 1 }
 
     @Option(
@@ -25,12 +25,12 @@ struct OutgoingArguments: ParsableArguments {
     var exitAfterInput = false
 }
 
-/// Sends the input of the user on the connection of a feed. The messages of the command line come first, and the lines
-/// of stdin follow. If no connection is open, sending waits for the next one.
+/// Sends the user's input on a feed's connection: first the messages on the command line, then the lines of stdin. If
+/// no connection is open, sending waits for the next one.
 final class OutgoingLines: Sendable {
-    /// The delay before the next attempt if the server reads too slowly.
+    /// How long to wait before trying again if the server reads too slowly.
     private static let pause: Duration = .milliseconds(5)
-    /// The time that the server has to answer a close frame.
+    /// How long the server has to answer a close frame.
     private static let closeTimeout: Duration = .seconds(5)
 
     private let options: OutgoingArguments
@@ -38,7 +38,7 @@ final class OutgoingLines: Sendable {
     private let stop: AsyncStream<Void>.Continuation
     private let refused = Atomic(0)
 
-    /// - Parameter stop: A continuation that requests the end of the run when it yields.
+    /// - Parameter stop: Yields to request the end of the run.
     init(_ options: OutgoingArguments, watch: ConnectionWatch, stop: AsyncStream<Void>.Continuation) {
         self.options = options
         self.watch = watch
@@ -55,7 +55,7 @@ final class OutgoingLines: Sendable {
         let closes = options.exitAfterInput || OutgoingArguments.isInteractive && !options.noInput
         guard closes, let connection = await watch.connection() else { return }
         connection.close()
-        // The close frame of the server ends the run. If the server sends none, the run is stopped here.
+        // The server's close frame ends the run. If the server does not send one, the run is stopped here.
         if (try? await Task.sleep(for: OutgoingLines.closeTimeout)) != nil { stop.yield() }
     }
 

@@ -31,7 +31,7 @@ struct CheckCommand: AsyncParsableCommand {
         let found = files.map { (file: $0, problems: CheckCommand.findings(in: $0)) }
         for (file, problems) in found {
             for problem in problems {
-                // The call of `finish()` below reports a write that failed.
+                // If this write fails, the call of `finish()` below reports it.
                 try? await output.write(json ? problem.jsonLine(in: file) : problem.line(in: file))
             }
         }
@@ -50,7 +50,7 @@ struct CheckCommand: AsyncParsableCommand {
         do throws(CommandFailure) {
             return ConfigurationReader.lint(try ConfigurationFile.content(of: file)).findings
         } catch {
-            // The description starts with the path of the file, which the line of the finding contains already.
+            // The description starts with the file's path, which is already on the line.
             let message = String(error.description.dropFirst("\(file): ".count))
             let code: ProblemCode = error.status == .unreadableFile ? .unreadableFile : .notYAML
             return [ConfigurationProblem(line: 1, column: 1, path: "", code: code, message: message)]
@@ -69,8 +69,8 @@ struct CheckCommand: AsyncParsableCommand {
 }
 
 extension ConfigurationProblem {
-    /// Returns `FILE:LINE:COLUMN: SEVERITY: PATH: MESSAGE [CODE]` with a newline. Compilers use this format, and
-    /// editors parse it.
+    /// Returns `FILE:LINE:COLUMN: SEVERITY: PATH: MESSAGE [CODE]` followed by a newline. Compilers use this format, so
+    /// editors can parse it.
     ///
     /// - Parameter file: The path as the user gave it.
     fileprivate func line(in file: String) -> [UInt8] {
@@ -79,8 +79,8 @@ extension ConfigurationProblem {
         return Array("\(text) [\(code.rawValue)]\n".utf8)
     }
 
-    /// Returns one JSON object with a newline. The members are `file`, `line`, `column`, `path`, `severity`, `code`,
-    /// `message` and `suggestion`.
+    /// Returns one JSON object followed by a newline. The members are `file`, `line`, `column`, `path`, `severity`,
+    /// `code`, `message` and `suggestion`.
     ///
     /// - Parameter file: The path as the user gave it.
     fileprivate func jsonLine(in file: String) -> [UInt8] {

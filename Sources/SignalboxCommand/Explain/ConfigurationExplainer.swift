@@ -5,15 +5,14 @@ import Signalbox
 import SignalboxCore
 import SignalboxRoutes
 
-/// Explains how a configuration treats messages and links, without starting any part of it.
+/// Explains how a configuration treats messages and links, without starting anything.
 struct ConfigurationExplainer {
     let configuration: RunConfiguration
-    /// The path of the configuration, for error messages.
+    /// The configuration's path, for error messages.
     let file: String
     private let logger = Logger(label: "signalbox") { _ in SwiftLogNoOpLogHandler() }
 
-    /// Returns the source with the given name. If the name is `nil`, the configuration must have exactly one source,
-    /// which is returned.
+    /// Returns the source with the given name. If the name is `nil`, returns the only source in the configuration.
     ///
     /// - Throws: ``CommandFailure`` if there is no such source, or if there are several and no name is given.
     func source(_ name: String?) throws(CommandFailure) -> SourceSection {
@@ -21,15 +20,15 @@ struct ConfigurationExplainer {
             .section
     }
 
-    /// Returns the explanation of a message.
+    /// Returns an explanation of the message.
     ///
     /// - Throws: ``CommandFailure``, or the error that prevented the configuration from being set up.
     func line(about bytes: [UInt8], _ facts: MessageFacts, of source: SourceSection) throws -> ExplanationLine {
         try line(about: ExplainedMessage(bytes, facts, of: source, in: configuration))
     }
 
-    /// Returns the explanation of a link for the source with the given name. If no name is given, the first source with
-    /// a matching route explains the link.
+    /// Returns an explanation of the link for the source with the given name. If no name is given, the first source
+    /// with a matching route is used.
     ///
     /// - Throws: ``CommandFailure``, or the error that prevented the configuration from being set up.
     func line(about link: String, of name: String?) async throws -> ExplanationLine {
@@ -85,7 +84,7 @@ extension ConfigurationExplainer {
 }
 
 extension LinksSource {
-    /// Returns whether a route matches the link or the fallback accepts it.
+    /// Returns whether a route matches the link, or the fallback accepts it.
     fileprivate func accepts(_ link: String) -> Bool {
         let match = routes.match(link)
         if case .success = match.reading { return true }
@@ -94,7 +93,7 @@ extension LinksSource {
 }
 
 extension InputLine {
-    /// Creates a line from an argument. A longer argument is truncated to the maximum length of a URL.
+    /// Creates a line from an argument. If the argument is longer than a URL can be, it is truncated to that length.
     fileprivate init(_ link: String) {
         let bytes = Array(link.utf8.prefix(URLText.maximumLength))
         self.init(bytes, isTruncated: bytes.count < link.utf8.count)

@@ -61,7 +61,7 @@ struct ExplainCommand: ReportingCommand {
         return line.isCalled ? .done : .notAsExpected
     }
 
-    /// Returns the link. If it is read from stdin, its line ending is removed.
+    /// Returns the link. If the link comes from stdin, its line ending is removed.
     private func link() async throws(CommandFailure) -> String {
         let input = InputSource(url ?? "")
         var bytes = try await input.bytes(limit: FileContent.payloadLimit)
@@ -77,14 +77,13 @@ struct ExplainCommand: ReportingCommand {
 }
 
 extension InputSource {
-    /// - Parameter argument: The value of `--payload`. If the value starts with `@`, the rest of it is the path of a
-    ///   file.
+    /// - Parameter argument: The value of `--payload`. If it starts with `@`, the rest is a file path.
     init(payload argument: String) {
         self = argument.hasPrefix("@") ? .file(String(argument.dropFirst())) : InputSource(argument)
     }
 }
 
-/// The properties of a message that an adapter would supply along with its bytes. Here, the user supplies them.
+/// The message properties that an adapter would normally supply along with the bytes. Here, the user supplies them.
 struct MessageFacts: ParsableArguments {
     @Option(help: "For a broker's message: its topic.", transform: { try TopicName($0) })
     var topic: TopicName?
@@ -113,11 +112,11 @@ struct MessageFacts: ParsableArguments {
     @Flag(help: "For a chat's or feed's message: it is binary.")
     var binary = false
 
-    /// The web origin, which ``validate()`` has already checked. The option itself holds text, because the argument
-    /// parser repeats an invalid value in its error message, and the text may contain a password.
+    /// The web origin. ``validate()`` has already checked it. The option itself holds text, because the argument parser
+    /// repeats an invalid value in its error message, and the value may contain a password.
     var webOrigin: WebOrigin? { origin.flatMap { try? WebOrigin($0) } }
 
-    /// The options that the user gave, each with the kinds of source whose messages have that property.
+    /// The options that the user gave. Each one lists the kinds of source whose messages have that property.
     var given: [(name: String, isGiven: Bool, kinds: [String])] {
         let options = [
             ("--topic", topic != nil, ["an MQTT source"]), ("--qos", qos != nil, ["an MQTT source"]),

@@ -7,16 +7,16 @@ import SignalboxCore
 import SignalboxRoutes
 import WebSocketChat
 
-/// A message or link as a configured source would deliver it.
+/// A message or link in the form in which a configured source would deliver it.
 struct ExplainedMessage {
     let source: SourceSection
     let arrival: Arrival
-    /// The pattern that matches the topic or link, if any.
+    /// The pattern that matches the topic or link, or `nil` if none does.
     let route: String?
 
-    /// Creates a message as the adapter of the source would create it.
+    /// Creates a message in the same way as the source's adapter.
     ///
-    /// - Throws: ``CommandFailure`` if the source has no such messages.
+    /// - Throws: ``CommandFailure`` if the source cannot produce such a message.
     init(
         _ bytes: [UInt8],
         _ facts: MessageFacts,
@@ -59,9 +59,9 @@ struct ExplainedMessage {
         self.route = route
     }
 
-    /// Creates a link as the adapter of the source would create it.
+    /// Creates a link in the same way as the source's adapter.
     ///
-    /// - Throws: ``CommandFailure`` if the source would make no arrival of the link.
+    /// - Throws: ``CommandFailure`` if the source would not submit this link.
     init(
         link: String,
         _ links: LinksSource,
@@ -73,7 +73,7 @@ struct ExplainedMessage {
         route = links.routes.match(link).pattern?.text
     }
 
-    /// Checks that every option that the user gave applies to the kind of the source.
+    /// Checks that every option the user gave applies to this kind of source.
     private static func check(_ facts: MessageFacts, of source: SourceSection) throws(CommandFailure) {
         let kind = source.kind.description
         guard source.kind.links == nil, let option = facts.given.first(where: { !$0.kinds.contains(kind) })?.name else {
@@ -82,7 +82,7 @@ struct ExplainedMessage {
         throw CommandFailure(.usage, "\(option) does not apply to messages of '\(source.name)', which is \(kind)")
     }
 
-    /// Returns the facts of a client that the server would accept.
+    /// Returns the facts about a client that the server would accept.
     private static func client(_ facts: MessageFacts, of chat: WebSocketServerConfiguration) throws(CommandFailure)
         -> ChatFacts
     {
@@ -128,8 +128,7 @@ extension ExplainedMessage {
     /// The action, or `nil` if the message could not be read.
     var action: Action? { try? arrival.reading.get() }
 
-    /// Returns the description of the ordering key of the action. The result is `nil` if the plugin of the action is
-    /// not ordered by key.
+    /// Returns a description of the action's ordering key, or `nil` if the plugin does not order its actions by key.
     func orderKey(plugins: [PluginSection]) -> String? {
         guard let action, case .key(let path)? = plugins.first(where: { $0.action == action.name })?.order,
             let body = try? action.body.decode(RawBody.self)
@@ -139,10 +138,10 @@ extension ExplainedMessage {
 }
 
 extension OrderKey {
-    /// The maximum number of characters that are shown of a key.
+    /// The maximum number of characters of a key that are shown.
     private static let maximumShown = 64
 
-    /// The value, which is truncated if it exceeds the maximum.
+    /// The value as text. It is truncated if it is longer than the maximum.
     fileprivate var shown: String {
         let whole =
             switch self {
@@ -155,9 +154,10 @@ extension OrderKey {
 }
 
 extension WebSocketFrames {
-    /// Returns the envelope and the payload kind with which the source reads these bytes.
+    /// Returns the envelope and the payload kind that the source uses to read these bytes.
     ///
-    /// - Throws: ``CommandFailure`` if the source would not accept the message, or would read several messages from it.
+    /// - Throws: ``CommandFailure`` if the source would not accept the message, or would split it into several
+    ///   messages.
     fileprivate func reading(of bytes: [UInt8], isBinary: Bool) throws(CommandFailure) -> (Envelope, PayloadKind) {
         if isBinary {
             guard let binary else {
@@ -181,7 +181,7 @@ extension WebSocketFrames {
 }
 
 extension SourceKind {
-    /// The name of the kind in messages.
+    /// The name of the kind, for messages.
     fileprivate var description: String {
         switch self {
         case .mqtt: "an MQTT source"
@@ -194,9 +194,9 @@ extension SourceKind {
 }
 
 extension Arrival {
-    /// Reads one message as an adapter would read it.
+    /// Reads one message in the same way as an adapter.
     ///
-    /// - Throws: ``CommandFailure`` if the adapter would make no arrival of the message.
+    /// - Throws: ``CommandFailure`` if the adapter would not submit this message.
     static func single(
         _ bytes: [UInt8],
         from origin: Origin,

@@ -5,19 +5,20 @@ import SignalboxCore
 import SignalboxRoutes
 import WebSocketChat
 
-/// Formats the explanation of a message or link for the output of the command `explain`.
+/// Formats the explanation of a message or link for the output of `explain`.
 struct ExplanationLine {
-    /// The link, or `nil` if a message is explained.
+    /// The link, or `nil` if this explains a message.
     var link: InputLine?
-    /// The verdict of the navigation chain on the link.
+    /// The navigation chain's verdict on the link.
     var navigation: NavigationVerdict?
     private let message: ExplainedMessage?
     private let steps: [ExplanationStep]
     private let verdict: ExplanationVerdict
 
     /// - Parameters:
-    ///   - explanation: The explanation of the arrival of the message.
-    ///   - plugins: The plugins of the configuration.
+    ///   - message: The message or link.
+    ///   - explanation: The explanation of how the message is treated.
+    ///   - plugins: The configured plugins.
     init(_ message: ExplainedMessage, _ explanation: Explanation, plugins: [PluginSection]) {
         self.message = message
         verdict = explanation.verdict
@@ -28,7 +29,7 @@ struct ExplanationLine {
         }
     }
 
-    /// Creates the explanation of a link that no source accepts.
+    /// Creates an explanation for a link that no source accepts.
     init(unmatched rejection: Outcome.Rejection) {
         message = nil
         verdict = ExplanationVerdict(.rejected(rejection))
@@ -40,10 +41,13 @@ struct ExplanationLine {
 
     private var action: Action? { message?.action }
 
-    /// The explanation as one JSON object with a newline. An explanation of a link starts with `url` or `input`. Where
-    /// they are known, the members `source`, `envelope`, `action`, `id`, the facts that `run --outcomes` prints,
-    /// `route` and `body` follow. The members `verdict` and `steps` are always present. An explanation of a link ends
-    /// with `navigation` if there is a navigation chain.
+    /// The explanation as one JSON object followed by a newline. Its members are, in order:
+    ///
+    /// - `url` or `input`, if a link is explained.
+    /// - `source`, `envelope`, `action`, `id`, the same facts as in `run --outcomes`, `route` and `body`, where they
+    ///   are known.
+    /// - `verdict` and `steps`, always.
+    /// - `navigation`, if a link is explained and there is a navigation chain.
     var jsonLine: [UInt8] {
         var object = JSONObject()
         if let link {
@@ -65,12 +69,12 @@ struct ExplanationLine {
         return object.line
     }
 
-    /// The explanation as lines for a terminal. The properties of the message come first. One line for each stage
-    /// follows, with the mark `ok` or `no`. The last lines are the decision of the navigation chain and the verdict.
+    /// The explanation as lines for a terminal. First come the message's properties, then one line per stage, marked
+    /// `ok` or `no`. The last lines are the navigation chain's decision and the verdict.
     var terminalLines: [UInt8] {
         let facts = message?.arrival.origin.facts
         var lines: [UInt8] = []
-        /// Adds a line, unless there is no text.
+        /// Adds a line if there is text.
         func add(_ name: String, _ text: String?, passes: Bool? = nil) {
             guard let text else { return }
             let mark = passes.map { $0 ? "ok" : "no" } ?? ""
@@ -85,7 +89,7 @@ struct ExplanationLine {
         add("route", message?.route)
         add("action", action?.name.text)
         add("id", action?.senderID)
-        // The name is not `body`, because a stage already has that name.
+        // The name is not `body`, because one of the stages is called that.
         add("content", action.map { TerminalText.body(body(of: $0)) })
         for step in steps { add(step.stage.description, step.detail, passes: step.passes) }
         add("navigation", navigation.map { "\($0.policy.rawValue) by \($0.decider): \($0.reason)" })
@@ -99,7 +103,7 @@ struct ExplanationLine {
         return try? URLText(text)
     }
 
-    /// Returns the body from which the `Info` of a plugin is decoded, including the captures of a route.
+    /// Returns the body from which a plugin's `Info` is decoded. It includes the captures of the route.
     private func body(of action: Action) -> RawBody {
         guard let raw = try? action.body.decode(RawBody.self), raw.kind != .json else {
             return RawBody(bytes: action.body.json, kind: .json)
@@ -109,7 +113,7 @@ struct ExplanationLine {
 }
 
 extension JSONObject {
-    /// Adds a list of objects with the members `stage`, `passes` and `detail`.
+    /// Adds the steps as a list of objects with the members `stage`, `passes` and `detail`.
     mutating func add(_ name: String, _ steps: [ExplanationStep]) {
         add(name, objects: steps) { step, object in
             object.add("stage", step.stage.description)

@@ -4,7 +4,7 @@ import Foundation
 import SignalboxCore
 import SignalboxRoutes
 
-/// Reads a file or pipe in chunks on a dispatch queue, so that the cooperative pool never waits for the writer.
+/// Reads a file or pipe in chunks on a dispatch queue, so that a slow writer never blocks the cooperative pool.
 ///
 /// Only one task may read at a time.
 struct ChunkReader: Sendable {
@@ -19,9 +19,9 @@ struct ChunkReader: Sendable {
         self.descriptor = descriptor
     }
 
-    /// Opens a file for reading. If the file is a FIFO, this method waits until it has a writer.
+    /// Opens a file for reading. If the file is a FIFO, this method waits until a writer opens it.
     ///
-    /// - Throws: The error of `open(2)`, or `ECANCELED` if the task is cancelled first.
+    /// - Throws: The error from `open(2)`, or `ECANCELED` if the task is cancelled first.
     static func opening(_ path: String) async throws(SystemError) -> ChunkReader {
         let opened = try await waiting(on: DispatchQueue(label: "signalbox.input")) { () throws(SystemError) in
             try InputDescriptor(path: path)
@@ -32,8 +32,8 @@ struct ChunkReader: Sendable {
 
     /// Waits for the next chunk and returns it.
     ///
-    /// - Returns: The bytes of the chunk. The result is empty at the end of the input and when the task is cancelled.
-    ///   Bytes that are read after the cancellation are lost.
+    /// - Returns: The bytes, or an empty array at the end of the input or when the task is cancelled. Bytes that are
+    ///   read after the cancellation are lost.
     func next() async throws(SystemError) -> [UInt8] {
         try await ChunkReader.waiting(on: queue) { [descriptor] () throws(SystemError) in
             try descriptor.read(upTo: ChunkReader.chunkSize)
@@ -41,7 +41,7 @@ struct ChunkReader: Sendable {
     }
 
     /// Runs blocking work on the queue. If the task is cancelled, this method stops waiting, but the work continues on
-    /// the thread of the queue.
+    /// the queue's thread.
     ///
     /// - Returns: The result of the work, or `nil` if the task is cancelled first.
     private static func waiting<Value: Sendable>(
@@ -59,7 +59,7 @@ final class InputDescriptor: Sendable {
     let number: Int32
     private let ownsNumber: Bool
 
-    /// The stdin of the process, which is never closed.
+    /// The process's stdin, which is never closed.
     static let standardInput = InputDescriptor(number: STDIN_FILENO, ownsNumber: false)
 
     private init(number: Int32, ownsNumber: Bool) {
@@ -67,16 +67,17 @@ final class InputDescriptor: Sendable {
         self.ownsNumber = ownsNumber
     }
 
-    /// Opens a file. This method blocks while a FIFO has no writer, so it must not run on the cooperative pool.
+    /// Opens a file. If the file is a FIFO, this initializer blocks until a writer opens it, so it must not be called
+    /// on the cooperative pool.
     ///
-    /// - Parameter path: The path of the file, relative to the working directory.
+    /// - Parameter path: The file's path, relative to the working directory.
     convenience init(path: String) throws(SystemError) {
         let number = open(path, O_RDONLY | O_CLOEXEC)
         guard number >= 0 else { throw SystemError.last }
         self.init(number: number, ownsNumber: true)
     }
 
-    /// Checks that a file can probably be opened. This check does not wait for the writer of a FIFO.
+    /// Checks that a file can probably be opened, without waiting for a FIFO's writer.
     ///
     /// - Throws: ``NamedFileError`` if the file does not exist, is not readable, or is a folder.
     static func checkReadable(_ path: String) throws(NamedFileError) {
@@ -93,8 +94,8 @@ final class InputDescriptor: Sendable {
         if ownsNumber { close(number) }
     }
 
-    /// Waits for the next bytes and returns them. The result is empty at the end of the input. This method blocks, so
-    /// it must not run on the cooperative pool.
+    /// Waits for the next bytes and returns them. Returns an empty array at the end of the input. This method blocks,
+    /// so it must not be called on the cooperative pool.
     ///
     /// - Parameter limit: The maximum number of bytes to read.
     func read(upTo limit: Int) throws(SystemError) -> [UInt8] {
@@ -105,7 +106,7 @@ final class InputDescriptor: Sendable {
                 initialized = max(count, 0)
             }
             if count >= 0 { return chunk }
-            // Another program may have made a shared terminal or pipe non-blocking.
+            // A different program may have made a shared terminal or pipe non-blocking.
             if errno == EAGAIN {
                 var entry = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
                 _ = poll(&entry, 1, -1)
@@ -116,18 +117,18 @@ final class InputDescriptor: Sendable {
     }
 }
 
-/// Splits input into lines, chunk by chunk, and keeps at most `limit` bytes of each line.
+/// Splits input into lines, chunk by chunk. At most `limit` bytes of each line are kept.
 ///
-/// A line ends with a line feed, or with a carriage return and a line feed. Input after the last line ending is a line
-/// too, unless it is empty.
+/// A line ends with a line feed, or with a carriage return and a line feed. Any input after the last line ending is
+/// also a line.
 struct LineSplitter {
-    /// The maximum number of bytes that are kept of a line.
+    /// The maximum number of bytes to keep from each line.
     let limit: Int
     private var pending: [UInt8] = []
-    /// The length of the pending line, including bytes that were not kept. It is counted up to two more than the limit.
+    /// The length of the pending line, including bytes that were not kept. Counting stops at two more than the limit.
     private var length = 0
 
-    /// - Parameter limit: The maximum number of bytes that are kept of a line, at least 1.
+    /// - Parameter limit: The maximum number of bytes to keep from each line. Must be at least 1.
     init(limit: Int) {
         self.limit = limit
     }
@@ -145,12 +146,13 @@ struct LineSplitter {
         return lines
     }
 
-    /// Returns the last line if the input does not end with a line ending. Call this method at the end of the input.
+    /// Returns the last line if it has no line ending. Call this method at the end of the input.
     mutating func lastLine() -> InputLine? {
         length == 0 ? nil : takeLine(isEnded: false)
     }
 
-    /// Keeps one byte more than the limit, because that byte may be a carriage return that belongs to the line ending.
+    /// Keeps up to one byte more than the limit, because that byte may be a carriage return that belongs to the line
+    /// ending.
     private mutating func keep(_ bytes: ArraySlice<UInt8>) {
         let room = limit + 1 - pending.count
         pending += bytes.prefix(room)
@@ -164,8 +166,8 @@ struct LineSplitter {
         }
         if isEnded, length == pending.count, pending.last == UInt8(ascii: "\r") { pending.removeLast() }
         let isTruncated = length > limit + 1 || pending.count > limit
-        // The bytes are copied, because an array made of a slice may share its memory. Otherwise, a short line could
-        // keep the memory of a long one.
+        // The bytes are copied, because an array created from a slice may share the slice's memory. Otherwise, a short
+        // line could keep a long line's memory alive.
         let kept = pending.withUnsafeBufferPointer { Array($0.prefix(limit)) }
         return InputLine(kept, isTruncated: isTruncated)
     }
@@ -199,14 +201,14 @@ struct InputLine: Sendable, Hashable {
         return text
     }
 
-    /// The line as a command repeats it in its output. A character that was split by the truncation is left out.
+    /// The bytes to repeat in a command's output. If truncation split a character, that character is left out.
     var content: Bytes {
         guard isTruncated else { return Bytes(bytes) }
         let whole = InputLine.firstInvalidByte(of: bytes)
         return Bytes(bytes.count - whole < 4 ? Array(bytes[..<whole]) : bytes)
     }
 
-    /// The line as text for a terminal. Input that is not UTF-8 is shown as its number of bytes.
+    /// The line as text for a terminal. If the line is not UTF-8, only its length in bytes is shown.
     var shown: String {
         let content = content
         return content.text.map { isTruncated ? "\($0)…" : $0 } ?? "(\(content.count) bytes)"

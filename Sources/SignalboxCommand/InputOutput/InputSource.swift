@@ -1,31 +1,31 @@
-/// The place from which a command reads its input.
+/// Where a command reads its input from.
 enum InputSource: Sendable, Hashable {
     /// The text of a command-line argument.
     case text(String)
-    /// The path of a file, relative to the working directory.
+    /// A file path, relative to the working directory.
     case file(String)
-    /// The content of stdin up to its end.
+    /// Everything on stdin until it ends.
     case standardInput
 
-    /// - Parameter argument: An argument. The argument `-` stands for stdin.
+    /// - Parameter argument: An argument, or `-` for stdin.
     init(_ argument: String) {
         self = argument == "-" ? .standardInput : .text(argument)
     }
 
-    /// - Parameter path: A path. The path `-` stands for stdin.
+    /// - Parameter path: A file path, or `-` for stdin.
     init(path: String) {
         self = path == "-" ? .standardInput : .file(path)
     }
 
-    /// The name of the source in messages.
+    /// The name to use in messages.
     var name: String { if case .file(let path) = self { path } else { "stdin" } }
 
-    /// Returns all bytes of the input.
+    /// Returns the whole input.
     ///
     /// - Parameters:
-    ///   - limit: The maximum number of bytes of a file or of stdin.
-    ///   - what: The start of the error message. By default, it is the name of the source with a colon.
-    ///   - status: The exit status of a failure.
+    ///   - limit: The maximum number of bytes to read from a file or stdin.
+    ///   - what: The start of the error message. The default is the name of the input followed by a colon.
+    ///   - status: The exit status if this method fails.
     /// - Throws: ``CommandFailure`` if the bytes cannot be read, or if there are too many.
     func bytes(
         limit: Int,
@@ -47,8 +47,8 @@ enum InputSource: Sendable, Hashable {
         }
     }
 
-    /// Opens a file or stdin for reading chunk by chunk. If the file is a FIFO, this method waits until it has a
-    /// writer.
+    /// Opens a file or stdin so that it can be read in chunks. If the file is a FIFO, this method waits until a writer
+    /// opens it.
     func reader() async throws(SystemError) -> ChunkReader {
         if case .file(let path) = self { try await ChunkReader.opening(path) } else { ChunkReader(.standardInput) }
     }

@@ -5,8 +5,7 @@ import SignalboxRoutes
 import WebSocketChat
 
 extension JSONObject {
-    /// Adds bytes as text if they are valid UTF-8. Otherwise, this method adds them as Base64, with an additional
-    /// member `encoding`.
+    /// Adds bytes as text if they are valid UTF-8. Otherwise, adds them as Base64 together with a member `encoding`.
     mutating func add(_ name: String, content: Bytes) {
         if let text = content.text {
             add(name, text)
@@ -16,7 +15,7 @@ extension JSONObject {
         }
     }
 
-    /// Adds captures as an object, by name. If there are no captures, this method adds nothing.
+    /// Adds captures as an object whose members are the names of the captures. Adds nothing if there are no captures.
     mutating func add(_ name: String, _ captures: RouteCaptures) {
         guard !captures.isEmpty else { return }
         add(name) { object in
@@ -24,9 +23,11 @@ extension JSONObject {
         }
     }
 
-    /// Adds the facts about the origin of a message. A push has the member `topic`. A link has the member `scheme`, and
-    /// a universal link also has `host`. A chat or feed has the member `peer`, and a client has the members `principal`
-    /// and `clientOrigin` if they are known.
+    /// Adds the facts about where a message came from:
+    ///
+    /// - For a push, `topic`.
+    /// - For a link, `scheme`; for a universal link, also `host`.
+    /// - For a chat or feed, `peer`; for a client, also `principal` and `clientOrigin` if they are known.
     mutating func add(_ facts: (any OriginFacts)?) {
         switch facts {
         case let push as PushFacts: add("topic", push.topic)
@@ -41,14 +42,14 @@ extension JSONObject {
         }
     }
 
-    /// Adds a body as the member `body`. JSON is added unchanged, and text is added as a string. Other bytes are added
-    /// as Base64 with an additional member `encoding`, and an empty body is `null`.
+    /// Adds a body as the member `body`. JSON is added unchanged, text is added as a string, and an empty body is
+    /// `null`. Any other bytes are added as Base64 together with a member `encoding`.
     mutating func add(_ body: RawBody) {
         if body.bytes.isEmpty { add("body", json: "null".utf8) } else { add("body", payload: body) }
     }
 
-    /// Adds a payload. JSON is added unchanged, and text is added as a string. Other bytes are added as Base64 with an
-    /// additional member `encoding`.
+    /// Adds a payload. JSON is added unchanged, and text is added as a string. Any other bytes are added as Base64
+    /// together with a member `encoding`.
     mutating func add(_ name: String, payload: RawBody) {
         if payload.kind == .json {
             add(name, json: EscapedJSON.compact(payload.bytes))
@@ -58,11 +59,11 @@ extension JSONObject {
     }
 }
 
-/// JSON text that fits on one line and cannot control a terminal.
+/// Creates JSON that fits on one line and cannot control a terminal.
 enum EscapedJSON {
-    /// Returns valid JSON without insignificant white space, in which unsafe characters in strings are escaped.
+    /// Returns valid JSON without insignificant white space and with unsafe characters in strings escaped.
     ///
-    /// Numbers and existing escapes are unchanged.
+    /// Numbers and existing escapes stay unchanged.
     static func compact(_ json: some Sequence<UInt8>) -> [UInt8] {
         var line: [UInt8] = []
         var isInString = false

@@ -3,10 +3,10 @@ import Dispatch
 import SignalboxCore
 import Synchronization
 
-/// Writes lines from many threads in order, on a serial queue. All lines that are waiting are written together.
+/// Writes lines from many threads in order, on a serial queue.
 ///
-/// This is a group commit: lines gather while a write is in progress. For a file, the write includes an fsync. At most
-/// ``limit`` bytes may wait.
+/// This is a group commit: lines gather while a write is in progress, and the next write takes all of them. For a file,
+/// each write includes an fsync. At most ``limit`` bytes can wait.
 final class LineCommitter: Sendable {
     private struct State {
         var bytes: [UInt8] = []
@@ -21,10 +21,9 @@ final class LineCommitter: Sendable {
 
     /// - Parameters:
     ///   - name: The label of the dispatch queue.
-    ///   - limit: The maximum number of bytes that wait. A line that would exceed it is refused, unless no other line
-    ///     is waiting.
-    ///   - write: Writes the bytes, and returns after they are written. This closure may block. Its calls never
-    ///     overlap.
+    ///   - limit: The maximum number of bytes that can wait. A line that would exceed the limit is refused, unless no
+    ///     other line is waiting.
+    ///   - write: Writes the bytes and returns once they are written. Calls may block, and they never overlap.
     init(
         name: String,
         limit: Int = 16 << 20,
@@ -52,30 +51,30 @@ final class LineCommitter: Sendable {
 
     /// Enqueues the line without waiting for the write.
     ///
-    /// - Returns: `false` if too many bytes are waiting, in which case the line is not written.
+    /// - Returns: `false` if the line is dropped because too many bytes are waiting.
     func offer(_ line: [UInt8]) -> Bool {
         state.withLock { take(line, &$0) }
     }
 
-    /// Waits until all previous lines were written or have failed, or the time limit expires.
+    /// Waits until every earlier line was written or has failed, or until the time limit expires.
     ///
     /// - Returns: `false` if the time limit expired first.
     @discardableResult
     func flush(within limit: Duration) async -> Bool {
         let result = Promise<Bool>()
         queue.async { result.set(true) }
-        // The timer runs on another queue, because a stalled reader may block this one.
+        // The timer runs on a different queue, because a stalled reader may block this one.
         DispatchQueue.global().asyncAfter(deadline: .now() + limit / .seconds(1)) { result.set(false) }
         return await result.value()
     }
 
-    /// Enqueues the line, unless too many bytes are waiting.
+    /// Enqueues the line unless too many bytes are waiting.
     private func take(_ line: [UInt8], _ state: inout State) -> Bool {
         guard state.bytes.isEmpty || state.bytes.count + line.count <= limit else { return false }
         state.bytes += line
         if !state.isWriting {
             state.isWriting = true
-            // The block is enqueued under the lock, so that a flush after this line runs after the write.
+            // The block is enqueued under the lock, so that a later flush runs after this line's write.
             queue.async { self.writeAll() }
         }
         return true
@@ -100,13 +99,13 @@ final class LineCommitter: Sendable {
     }
 }
 
-/// The reason why a line was not written. The action is not at fault, so it is abandoned for redelivery.
+/// The reason why a line was not written. The action is not to blame, so it is abandoned in order to be redelivered.
 enum OutputFailure: RetryableError, Sendable, Hashable, CustomStringConvertible {
     /// The reader has closed its end of the pipe.
     case closed
-    /// Too many bytes wait to be written.
+    /// Too many bytes are waiting to be written.
     case full
-    /// The reader has stopped reading, and the time limit has expired.
+    /// The reader stopped reading, and the time limit expired.
     case stalled
     /// The system refused the write.
     case system(String)
@@ -114,7 +113,7 @@ enum OutputFailure: RetryableError, Sendable, Hashable, CustomStringConvertible 
     /// Whether another attempt may succeed.
     var isRetryable: Bool { self != .closed && self != .stalled }
 
-    /// The treatment of the action after the last attempt, which is always `abandon`.
+    /// What happens to the action after the last attempt. This is always `abandon`.
     var whenExhausted: RetryExhaustion { .abandon }
 
     /// A description of the failure.

@@ -1,4 +1,4 @@
-/// Reads the lines of a file or of stdin chunk by chunk, so that the memory use is bounded.
+/// Reads lines from a file or stdin in chunks, so that memory use is bounded.
 struct LineReader {
     private let reader: ChunkReader
     private var splitter: LineSplitter
@@ -6,15 +6,15 @@ struct LineReader {
 
     /// - Parameters:
     ///   - reader: The input.
-    ///   - limit: The maximum number of bytes that are kept of a line, at least 1.
+    ///   - limit: The maximum number of bytes to keep from each line. Must be at least 1.
     init(_ reader: ChunkReader = ChunkReader(.standardInput), limit: Int) {
         self.reader = reader
         splitter = LineSplitter(limit: limit)
     }
 
-    /// Waits for the next chunk and returns the lines that it completes. There may be no such lines.
+    /// Waits for the next chunk and returns the lines that end in it, if any.
     ///
-    /// - Returns: The lines, or `nil` after the last line and when the task is cancelled.
+    /// - Returns: The lines, or `nil` after the last line or when the task is cancelled.
     mutating func next() async throws(SystemError) -> [InputLine]? {
         guard !isAtEnd else { return nil }
         let chunk = try await reader.next()

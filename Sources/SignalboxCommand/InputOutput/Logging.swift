@@ -12,7 +12,7 @@ extension Logger {
         self.init(label: "signalbox") { _ in LineLogHandler(logLevel: level) }
     }
 
-    /// A logger with the same level that also redacts secrets in messages.
+    /// A logger with the same level that redacts secrets in messages.
     var withoutSecrets: Logger {
         Logger(label: label) { _ in LineLogHandler(logLevel: logLevel, redactsMessages: true) }
     }
@@ -22,8 +22,8 @@ extension Logger {
 struct LineLogHandler: LogHandler {
     var logLevel: Logger.Level
     var metadata: Logger.Metadata = [:]
-    /// Whether secrets in messages are redacted. Set this for messages that contain foreign text, such as the console
-    /// output and the script errors of a page.
+    /// Whether to redact secrets in messages. Set this if messages contain foreign text, such as a page's console
+    /// output and script errors.
     var redactsMessages = false
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
@@ -39,8 +39,8 @@ struct LineLogHandler: LogHandler {
         DiagnosticOutput.shared.offer(line)
     }
 
-    /// Returns the line with its newline. It contains the time, the level, the message, and then the metadata as
-    /// `key=value`. The metadata is sorted, and quoted where needed.
+    /// Returns the line, including its newline. The line contains the time, the level, the message, and the metadata as
+    /// sorted `key=value` pairs, quoted where needed.
     static func line(time: String, level: Logger.Level, message: String, metadata: Logger.Metadata) -> String {
         let pairs = metadata.sorted { $0.key < $1.key }.map { key, value in
             let text = LineEscape.escaped("\(value)")

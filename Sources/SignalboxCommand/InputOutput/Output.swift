@@ -2,21 +2,21 @@ import AdapterSupport
 import Foundation
 import Synchronization
 
-/// The output on stdout. After the first ``failure``, nothing more is written.
+/// Writes to stdout. After the first ``failure``, nothing more is written.
 final class StandardOutput: Sendable {
-    /// The maximum time that the program waits for a reader of its output when it ends.
+    /// How long the program waits for the reader of its output before it exits.
     static let flushLimit: Duration = .seconds(5)
 
-    /// Whether stdout is a terminal. On a terminal, lines are aligned text instead of JSON.
+    /// Whether stdout is a terminal. If it is, lines are written as aligned text instead of JSON.
     let isTerminal: Bool
-    /// The promise of the failure after which stdout can no longer be written to.
+    /// Set when writing to stdout fails. From then on, nothing can be written.
     let failure: Promise<OutputFailure>
     private let committer: LineCommitter
     private let dropped = Atomic<Int>(0)
 
     /// - Parameters:
-    ///   - descriptor: The descriptor to which the output is written. Tests use a pipe.
-    ///   - limit: The maximum number of bytes that wait to be written.
+    ///   - descriptor: The descriptor to write to. Tests pass a pipe.
+    ///   - limit: The maximum number of bytes that can wait to be written.
     init(descriptor: OutputDescriptor = .standardOutput, limit: Int = 16 << 20) {
         isTerminal = descriptor.isTerminal
         let failure = Promise<OutputFailure>()
@@ -49,9 +49,9 @@ final class StandardOutput: Sendable {
     /// The number of lines that ``offer(_:)`` has dropped.
     var droppedLines: Int { dropped.load(ordering: .relaxed) }
 
-    /// Waits until all previous lines are written. Lines that are still waiting after the time limit are lost.
+    /// Waits until all earlier lines are written. Lines that are still waiting when the time limit expires are lost.
     ///
-    /// - Returns: The reason why lines were lost since the start, or `nil` if all lines were written.
+    /// - Returns: The reason why any lines were lost since the start, or `nil` if all of them were written.
     func finish(within limit: Duration = StandardOutput.flushLimit) async -> OutputFailure? {
         let isComplete = await committer.flush(within: limit)
         if let reason = failure.current { return reason }
@@ -60,17 +60,17 @@ final class StandardOutput: Sendable {
     }
 }
 
-/// The output on stderr. Lines are written on a serial queue, so that logging never waits for the reader.
+/// Writes to stderr. Lines are written on a serial queue, so that logging never waits for the reader.
 final class DiagnosticOutput: Sendable {
-    /// The stderr of the process.
+    /// The process's stderr.
     static let shared = DiagnosticOutput()
 
     private let committer: LineCommitter
     private let dropped = Atomic<Int>(0)
 
     /// - Parameters:
-    ///   - descriptor: The descriptor to which the output is written. Tests use a pipe.
-    ///   - limit: The maximum number of bytes that wait to be written.
+    ///   - descriptor: The descriptor to write to. Tests pass a pipe.
+    ///   - limit: The maximum number of bytes that can wait to be written.
     init(descriptor: OutputDescriptor = .standardError, limit: Int = 16 << 20) {
         committer = LineCommitter(name: "signalbox.stderr", limit: limit) { (bytes) throws(OutputFailure) in
             do throws(SystemError) {
@@ -81,8 +81,8 @@ final class DiagnosticOutput: Sendable {
         }
     }
 
-    /// Enqueues a line, which includes its newline. If too many bytes are waiting, the line is dropped. The next line
-    /// that is enqueued reports the number of dropped lines.
+    /// Enqueues a line, which must include its newline. If too many bytes are waiting, the line is dropped. The next
+    /// line that is enqueued reports how many were dropped.
     func offer(_ line: String) {
         let missing = dropped.exchange(0, ordering: .relaxed)
         let note = missing == 0 ? "" : "(\(missing) lines were dropped before this one)\n"
@@ -91,12 +91,12 @@ final class DiagnosticOutput: Sendable {
         }
     }
 
-    /// Writes a message about the program itself on one line, which starts with the name of the program.
+    /// Writes a message about the program itself, on one line that starts with the program's name.
     func report(_ line: String) {
         offer("signalbox: \(LineEscape.escaped(line))\n")
     }
 
-    /// Waits until all previous lines are written. Lines that are still waiting after the time limit are lost.
+    /// Waits until all earlier lines are written. Lines that are still waiting when the time limit expires are lost.
     ///
     /// - Returns: `false` if the time limit expired first.
     @discardableResult
@@ -105,7 +105,7 @@ final class DiagnosticOutput: Sendable {
     }
 }
 
-/// A file descriptor to which arrays of bytes are written completely.
+/// A file descriptor to write byte arrays to. Each array is written completely.
 struct OutputDescriptor: Sendable {
     let number: Int32
 
@@ -115,9 +115,9 @@ struct OutputDescriptor: Sendable {
     /// Whether the descriptor is a terminal.
     var isTerminal: Bool { isatty(number) == 1 }
 
-    /// Writes all bytes. This method blocks, so it must not run on the cooperative pool.
+    /// Writes all bytes. This method blocks, so it must not be called on the cooperative pool.
     ///
-    /// - Throws: ``SystemError``. Some of the bytes may have been written before the error.
+    /// - Throws: ``SystemError``. Some of the bytes may already have been written.
     func write(_ bytes: [UInt8]) throws(SystemError) {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -132,8 +132,8 @@ struct OutputDescriptor: Sendable {
         }
     }
 
-    /// Waits until the descriptor is writable. Another program may have made it non-blocking, for example if it is a
-    /// shared terminal or pipe.
+    /// Waits until the descriptor is writable. A different program may have made it non-blocking if it is a shared
+    /// terminal or pipe.
     private func waitUntilWritable() throws(SystemError) {
         var entry = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
         while poll(&entry, 1, -1) < 0 {
@@ -147,12 +147,12 @@ struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The error number.
     let code: Int32
 
-    /// The error of the last failed system call on this thread.
+    /// The error from the last failed system call on this thread.
     static var last: SystemError { SystemError(code: errno) }
 
     /// The operation was cancelled (ECANCELED).
     static let cancelled = SystemError(code: ECANCELED)
 
-    /// The text that strerror(3) returns for the error number.
+    /// The text for the error number, from strerror(3).
     var description: String { String(cString: strerror(code)) }
 }

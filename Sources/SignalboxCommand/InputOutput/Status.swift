@@ -4,68 +4,71 @@ import JSBridge
 import MQTTPush
 import WebSocketChat
 
-/// The exit statuses of the program `signalbox`. The same statuses are listed in docs/command.md, and in the `--help`
-/// of each command.
+/// The exit statuses of `signalbox`. docs/command.md and each command's `--help` list the same statuses.
 enum CommandStatus: Int32, CaseIterable {
-    /// The command has done all of its work. If it drained, nothing was left.
+    /// The command has done all its work. If it drained, nothing was left.
     case done = 0
-    /// The command has run, but the result is not the expected one.
+    /// The command ran, but the result is not the expected one.
     ///
     /// - `bridge`, `send`, `connect`, `request`: A message was not handled.
     /// - `bridge`: A script failed, a limit closed the page, or the lines differ from those of `--expect`.
     /// - `parse`: A URL or its query was refused, or the URL has no route.
     /// - `navigate`: A URL was cancelled.
     /// - `explain`: No plugin would be called.
-    /// - `connect`: A line was not sent, or the server closed before enough messages had come.
+    /// - `connect`: A line was not sent, or the server closed before enough messages had arrived.
     /// - `publish`: A message was not published.
     case notAsExpected = 1
     /// The arguments are invalid (sysexits: EX_USAGE).
     case usage = 64
-    /// The configuration, or the body for `send`, is invalid (EX_DATAERR).
+    /// The configuration or the body for `send` is invalid (EX_DATAERR).
     case invalidConfiguration = 65
-    /// A file that the user named or stdin cannot be read. The file may be the configuration, a script, a file of links
-    /// or a recorded run (EX_NOINPUT).
+    /// Stdin or a file that the user named cannot be read (EX_NOINPUT). The file may be the configuration, a script, a
+    /// file of links or a recorded run.
     case unreadableFile = 66
-    /// A source or plugin could not start, or a source gave up. In `publish`, `request` and `connect`, the server
-    /// cannot be reached, or the connection was lost (EX_UNAVAILABLE).
+    /// A source or plugin could not start, or a source gave up (EX_UNAVAILABLE). In `publish`, `request` and `connect`,
+    /// the server cannot be reached or the connection was lost.
     case unavailable = 69
-    /// A chat cannot listen, because the port is taken, the address does not belong to this machine, or the certificate
-    /// is unusable (EX_OSERR).
+    /// A chat cannot listen (EX_OSERR). Its port is taken, its address does not belong to this machine, or its
+    /// certificate is unusable.
     case cannotListen = 71
     /// Output could not be written (EX_IOERR).
     case outputFailed = 74
-    /// The time of `--timeout` expired before the command was done. This means that `subscribe` or `connect` did not
-    /// have enough messages, `publish` was not done, `request` did not have its reply, or a page or a call had not
-    /// ended (EX_TEMPFAIL).
+    /// The `--timeout` expired before the command was done (EX_TEMPFAIL):
+    ///
+    /// - `subscribe` or `connect` did not have enough messages.
+    /// - `publish` was not done.
+    /// - `request` did not have its reply.
+    /// - A page or a call had not ended.
     case timeout = 75
     /// In `connect`, the server violated RFC 6455, sent a message that is not accepted, or did not answer as a
     /// WebSocket server (EX_PROTOCOL). A violation has this status only if it can be distinguished from a lost
     /// connection.
     case protocolBroken = 76
-    /// In `connect`, the server answered with an HTTP status, such as 401 or 403, instead of opening a connection. In
-    /// `subscribe`, `publish` and `request`, the broker refused the login or denied a message (EX_NOPERM).
+    /// The server or broker refused access (EX_NOPERM). In `connect`, the server answered with an HTTP status such as
+    /// 401 or 403 instead of opening a connection. In `subscribe`, `publish` and `request`, the broker refused the
+    /// login or denied a message.
     case refused = 77
-    /// When the drain ended, arrivals had been abandoned or calls had not returned.
+    /// When the drain ended, some arrivals had been abandoned or some calls had not returned.
     case drainIncomplete = 80
-    /// In `connect`, `subscribe`, `publish` and `request`, TLS failed. The certificate of the server is not trusted or
-    /// not valid for this host, or a certificate file is unusable.
+    /// In `connect`, `subscribe`, `publish` and `request`, TLS failed. The server's certificate is not trusted or not
+    /// valid for this host, or a certificate file is unusable.
     case notSecured = 81
-    /// In `connect`, the server closed with a close code that indicates an error, which is any code other than 1000 and
+    /// In `connect`, the server closed the connection with an error code, which is any close code other than 1000 and
     /// 1001.
     case closedWithError = 82
-    /// In `run` and `serve`, everything was settled, but dead letters were kept only in memory and are lost.
+    /// In `run` and `serve`, everything was settled, but the dead letters were only kept in memory and are lost.
     case deadLettersLost = 83
-    /// A second SIGINT ended the program, or the first one arrived before `subscribe`, `publish`, `request`, `connect`,
-    /// `bridge` or `send` had completed.
+    /// A second SIGINT ended the program. In `subscribe`, `publish`, `request`, `connect`, `bridge` and `send`, this
+    /// can also mean that the first SIGINT arrived before the command was done.
     case interrupted = 130
-    /// A second SIGTERM ended the program, or the first one arrived before `subscribe`, `publish`, `request`,
-    /// `connect`, `bridge` or `send` had completed.
+    /// A second SIGTERM ended the program. In `subscribe`, `publish`, `request`, `connect`, `bridge` and `send`, this
+    /// can also mean that the first SIGTERM arrived before the command was done.
     case terminated = 143
 
     /// The exit status as an error that argument-parser understands.
     var code: ExitCode { ExitCode(rawValue) }
 
-    /// Returns the lines of a `--help` that describe these statuses.
+    /// Returns the lines in `--help` that describe these statuses.
     static func help(_ statuses: [CommandStatus]) -> String {
         let lines = statuses.map { "  " + TerminalText.column("\($0.rawValue)", width: 5) + $0.meaning }
         return (["EXIT STATUS"] + lines).joined(separator: "\n")
@@ -104,7 +107,7 @@ enum CommandStatus: Int32, CaseIterable {
 }
 
 extension CommandStatus {
-    /// Creates the status of a command whose connection to a broker or server failed.
+    /// Creates the exit status for a command whose connection to a broker or server failed.
     init(connection error: any Error) {
         switch (error as? WebSocketChatError)?.disconnectReason {
         case .refused?: self = .refused
@@ -116,7 +119,7 @@ extension CommandStatus {
         }
     }
 
-    /// Creates the status of a command whose connection to a broker failed.
+    /// Creates the exit status for a command whose connection to a broker failed.
     init(_ error: MQTTPushError) {
         switch error.code {
         case .untrustedCertificate, .wrongHost, .expiredCertificate, .tlsFailed, .unusableFile: self = .notSecured
@@ -125,7 +128,7 @@ extension CommandStatus {
         }
     }
 
-    /// Creates the status of a command whose message was not published, or whose request has no reply.
+    /// Creates the exit status for a command whose message was not published, or whose request got no reply.
     init(_ error: MQTTPublishError) {
         switch error.code {
         case .denied: self = .refused
@@ -136,7 +139,7 @@ extension CommandStatus {
     }
 }
 
-/// The reason why a command fails, with its exit status.
+/// The reason why a command failed, and its exit status.
 struct CommandFailure: Error, Sendable, CustomStringConvertible {
     /// The exit status.
     let status: CommandStatus
@@ -151,7 +154,7 @@ struct CommandFailure: Error, Sendable, CustomStringConvertible {
         description = lines
     }
 
-    /// Creates a failure from an error that occurred while a configuration was set up.
+    /// Creates a failure from an error that occurred while setting up a configuration.
     init(_ error: any Error) {
         switch error {
         case let failure as CommandFailure: self = failure
@@ -178,8 +181,7 @@ struct CommandFailure: Error, Sendable, CustomStringConvertible {
 
 /// A subcommand that reports its errors on stderr, one line each.
 protocol ReportingCommand: AsyncParsableCommand, Sendable {
-    /// Does the work of the command and returns the exit status. All diagnostics are written out after this method
-    /// returns.
+    /// Does the command's work and returns the exit status. All diagnostics are written out after this method returns.
     func perform() async throws -> CommandStatus
 }
 
@@ -199,10 +201,10 @@ extension ReportingCommand {
 }
 
 extension ValidationError {
-    /// Returns the value of an option. If the value is invalid, this method throws the reason as a `ValidationError`.
+    /// Returns the value of an option. If the value is invalid, the reason is thrown as a `ValidationError`.
     ///
-    /// - Parameter option: The name of the option, with which the error message starts. If `nil`, the message contains
-    ///   no name.
+    /// - Parameter option: The name of the option, which starts the error message. If `nil`, the message contains no
+    ///   name.
     static func checked<Value>(_ option: String? = nil, _ make: () throws -> Value) throws(ValidationError) -> Value {
         do {
             return try make()

@@ -2,22 +2,22 @@ import ArgumentParser
 import Foundation
 import SignalboxCore
 
-/// Formats text for a terminal. The text is aligned, fits on one line, and has no control characters.
+/// Formats text for a terminal. The result is aligned, fits on one line, and has no control characters.
 enum TerminalText {
-    /// Returns the escaped text, which is padded with spaces to the width. Longer text is not truncated.
+    /// Returns the escaped text, padded with spaces to the given width. Longer text is not truncated.
     static func column(_ text: String, width: Int) -> String {
         let shown = LineEscape.escaped(text)
         return shown + String(repeating: " ", count: max(0, width - shown.count))
     }
 
-    /// Returns the columns as a line with its newline and without trailing spaces.
+    /// Returns the columns as one line, including its newline but without trailing spaces.
     static func line(_ columns: [String]) -> [UInt8] {
         var line = columns.joined(separator: "  ")
         while line.last == " " { line.removeLast() }
         return Array((line + "\n").utf8)
     }
 
-    /// Returns a body as compact JSON or as escaped text. For other bytes, the result is their number.
+    /// Returns a body as compact JSON or escaped text. For any other bytes, returns how many there are.
     static func body(_ body: RawBody) -> String {
         if body.kind == .json { return String(decoding: EscapedJSON.compact(body.bytes), as: UTF8.self) }
         guard let text = body.bytes.text else { return "(\(body.bytes.count) bytes)" }
@@ -25,36 +25,35 @@ enum TerminalText {
     }
 }
 
-/// The escapes for text in the output of the program.
+/// Escapes text for the program's output.
 enum LineEscape {
     private static let named: [Unicode.Scalar: String] = ["\n": "\\n", "\r": "\\r", "\t": "\\t", "\u{1B}": "\\e"]
 
-    /// Returns the text with `\n`, `\r`, `\t`, `\e` and `\u{…}` in place of control and direction characters.
+    /// Returns the text with control and direction characters replaced by `\n`, `\r`, `\t`, `\e` and `\u{…}`.
     /// Backslashes are not escaped, so the result cannot be parsed back.
     static func escaped(_ text: String) -> String {
         LineText.escaped(text, escape)
     }
 
-    /// Returns the escape of a control or direction character.
+    /// Returns the escape for a control or direction character.
     static func escape(_ scalar: Unicode.Scalar) -> String {
         named[scalar] ?? scalar.lineEscape
     }
 }
 
-/// The way in which `--raw` writes a payload, which is either verbatim or escaped so that it cannot control the
-/// terminal.
+/// How `--raw` writes a payload: either verbatim, or escaped so that it cannot control the terminal.
 enum RawOutput: String, ExpressibleByArgument, CaseIterable, Sendable {
     /// The payload is escaped if stdout is a terminal.
     case auto
     /// The payload is always written verbatim.
     case always
-    /// The user gave another value, which ``validate(_:)`` refuses.
+    /// The user gave a different value, which ``validate(_:)`` refuses.
     case unknown
 
     static let allCases: [RawOutput] = [.auto, .always]
 
-    /// Creates a value from an argument. The result is `nil` only for a URL, because the parser then treats the word as
-    /// the next argument.
+    /// Creates a value from an argument. Returns `nil` only for a URL, because the parser then treats the word as the
+    /// next argument.
     init?(argument: String) {
         if argument.contains("://") { return nil }
         self = RawOutput.allCases.first { $0.rawValue == argument } ?? .unknown
@@ -65,7 +64,7 @@ enum RawOutput: String, ExpressibleByArgument, CaseIterable, Sendable {
         if raw == .unknown { throw ValidationError("expected --raw or --raw=always") }
     }
 
-    /// - Parameter what: The output that the option concerns, such as "each payload".
+    /// - Parameter what: What the option applies to, such as "each payload".
     static func help(_ what: String) -> ArgumentHelp {
         ArgumentHelp(
             "Write \(what) unchanged, and a newline. On a terminal, escape control characters; --raw=always does not.",
@@ -73,8 +72,8 @@ enum RawOutput: String, ExpressibleByArgument, CaseIterable, Sendable {
         )
     }
 
-    /// Returns the bytes and a newline. On a terminal, ``auto`` escapes control characters except line feeds and tabs,
-    /// and replaces invalid UTF-8.
+    /// Returns the bytes followed by a newline. On a terminal, ``auto`` replaces invalid UTF-8 and escapes control
+    /// characters other than line feeds and tabs.
     func line(_ bytes: [UInt8], isTerminal: Bool) -> [UInt8] {
         guard self == .auto, isTerminal else { return bytes + [UInt8(ascii: "\n")] }
         let text = LineText.escaped(String(decoding: bytes, as: UTF8.self)) { scalar in
@@ -84,7 +83,7 @@ enum RawOutput: String, ExpressibleByArgument, CaseIterable, Sendable {
     }
 }
 
-/// Formats calendar time as text (RFC 3339), in UTC with milliseconds.
+/// Formats calendar time as RFC 3339 text, in UTC with milliseconds.
 enum WallTimeText {
     /// Returns text such as `2026-01-31T23:59:59.123Z`.
     static func utc(_ time: WallTime) -> String {

@@ -3,15 +3,15 @@ import Signalbox
 import SignalboxCore
 import Synchronization
 
-/// Writes one line per arrival in the order of arrival, regardless of the order in which the arrivals settle.
+/// Writes one line per arrival in the order of arrival, no matter in which order the arrivals settle.
 ///
-/// A window bounds the pending lines. An arrival occupies a slot from its submission until its line and all earlier
-/// lines are handed to stdout. While the window is full, further arrivals are refused.
+/// A window limits the pending lines. An arrival takes up a slot from the moment it is submitted until its line and all
+/// earlier lines have been handed to stdout. While the window is full, further arrivals are refused.
 final class OrderedOutcomes: Sendable {
     private struct Slot {
-        /// The number of bytes of the arrival or, after it settles, of its line.
+        /// The length of the arrival in bytes. Once the arrival settles, the length of its line.
         var bytes: Int
-        /// The line of a settled arrival.
+        /// The line, once the arrival has settled.
         var line: (json: [UInt8], shown: [UInt8], isHandled: Bool)?
     }
 
@@ -20,7 +20,7 @@ final class OrderedOutcomes: Sendable {
         var slots: ArraySlice<Slot> = []
         var positions: [ArrivalKey: Int] = [:]
         var bytes = 0
-        /// A promise that is set when a quarter of the window is free. It exists only if a task waits for that.
+        /// Set when a quarter of the window is free. It is `nil` unless a task is waiting for that.
         var waiting: Promise<Void>?
         var summary: OutcomeSummary
     }
@@ -32,12 +32,11 @@ final class OrderedOutcomes: Sendable {
     private let onCountReached: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - window: The limits on pending lines, including lines that wait for an earlier line.
-    ///   - output: The destination of the lines.
+    ///   - window: The limits on pending lines, including lines that are waiting for an earlier one.
+    ///   - output: Where the lines are written.
     ///   - recorded: The lines to compare with, or `nil` for no comparison.
     ///   - limit: The maximum number of lines to write.
-    ///   - onCountReached: A closure that is called when the last of these lines is handed to stdout. It must not
-    ///     block.
+    ///   - onCountReached: Called when the last of these lines is handed to stdout. It must not block.
     init(
         window: WindowLimits,
         output: StandardOutput,
@@ -52,12 +51,12 @@ final class OrderedOutcomes: Sendable {
         state = Mutex(State(summary: OutcomeSummary(recorded: recorded)))
     }
 
-    /// The summary of the lines handed to stdout.
+    /// The summary of the lines that were handed to stdout.
     var summary: OutcomeSummary { state.withLock { $0.summary } }
 
-    /// Reserves slots for the first arrivals of a batch. Calls of this method must not overlap.
+    /// Reserves slots for the first arrivals of a batch. Calls to this method must not overlap.
     ///
-    /// - Returns: The number of arrivals that have a slot.
+    /// - Returns: The number of arrivals that got a slot.
     func reserveSlots(for batch: [Arrival]) -> Int {
         state.withLock { state in
             for (count, arrival) in batch.enumerated() {
@@ -70,7 +69,7 @@ final class OrderedOutcomes: Sendable {
         }
     }
 
-    /// Releases the most recently reserved slots, for arrivals that were not submitted.
+    /// Releases the most recently reserved slots. Use this for arrivals that were not submitted.
     func releaseSlots(of arrivals: ArraySlice<Arrival>) {
         state.withLock { state in
             for arrival in arrivals {
@@ -80,7 +79,7 @@ final class OrderedOutcomes: Sendable {
         }
     }
 
-    /// Records the outcome of an arrival, and writes every line that no longer waits for an earlier one.
+    /// Records the outcome of an arrival, and writes every line that is no longer waiting for an earlier one.
     func record(_ settled: SettledArrival) {
         let line = OutcomeLine(settled: settled)
         let json = line.recordLine
@@ -108,15 +107,15 @@ final class OrderedOutcomes: Sendable {
         await waiting?.value()
     }
 
-    /// Writes the lines at the front of the window that are settled. The caller holds the lock, so that concurrent
-    /// calls cannot change the order of the lines.
+    /// Writes the settled lines at the front of the window. The caller must hold the lock, so that concurrent calls
+    /// cannot reorder the lines.
     private func writeReadyLines(_ state: inout State) {
         while let (json, shown, isHandled) = state.slots.first?.line {
             // A slice keeps removed elements alive until its storage is reallocated.
             state.slots[state.slots.startIndex].line = nil
             state.slots.removeFirst()
             state.bytes -= json.count
-            // Beyond the limit, an outcome only shows that the source is closing.
+            // Once the limit is reached, an outcome only shows that the source is closing.
             guard limit.map({ state.summary.settled < $0 }) ?? true else { continue }
             state.summary.count(json.dropLast(), isHandled: isHandled)
             output.offer(shown)
@@ -140,8 +139,8 @@ extension Outcome {
     var isHandled: Bool { if case .handled = self { true } else { false } }
 }
 
-/// Identifies an unsettled arrival by its batch and its index. As long as the arrival is retained, no other batch has
-/// the same storage.
+/// Identifies an unsettled arrival by its batch and index. While the arrival is retained, no other batch can have the
+/// same storage.
 struct ArrivalKey: Hashable {
     private let batch: ObjectIdentifier
     private let index: UInt32
@@ -152,7 +151,7 @@ struct ArrivalKey: Hashable {
     }
 }
 
-/// An adapter that writes the outcomes of its arrivals in order.
+/// Wraps an adapter so that the outcomes of its arrivals are written in order.
 final class OrderedSource: Adapter {
     private let adapter: any Adapter
     private let outcomes: OrderedOutcomes
@@ -175,7 +174,7 @@ final class OrderedSource: Adapter {
     }
 }
 
-/// An intake that reserves a slot for the line of each arrival before it submits the arrival to the supervisor.
+/// Reserves a slot for the line of each arrival before submitting the arrival to the supervisor.
 struct OrderedIntake: Intake {
     let intake: any Intake
     let outcomes: OrderedOutcomes

@@ -1,14 +1,18 @@
 import Signalbox
 import SignalboxCore
 
-/// The outcome of an arrival, formatted for output.
+/// Formats the outcome of an arrival for output.
 struct OutcomeLine {
-    /// The settled arrival. It is retained as long as this value exists.
+    /// The settled arrival, which stays retained while this value exists.
     let settled: SettledArrival
 
-    /// A line of `run --outcomes`. It contains `source`, `action`, `id` and the outcome. A push adds its topic, a link
-    /// adds its scheme and host, and a chat or feed adds its peer and principal, where these are known. A dead letter
-    /// adds the stages that it passed and the original message.
+    /// The line for `run --outcomes`. It contains `source`, `action`, `id` and the outcome. In addition, where they are
+    /// known:
+    ///
+    /// - A push has its topic.
+    /// - A link has its scheme and host.
+    /// - A chat or feed has its peer and principal.
+    /// - A dead letter has the stages that it passed and the original message.
     var runLine: [UInt8] {
         var object = JSONObject()
         object.add("source", source)
@@ -24,8 +28,8 @@ struct OutcomeLine {
         return object.line
     }
 
-    /// A line of the commands `bridge` and `send`. It contains the id from the sender if there is one, the body or the
-    /// unreadable message, the outcome, and the reply. The same input always produces the same line.
+    /// The line for `bridge` and `send`. It contains the sender's id if there is one, the body or the unreadable
+    /// message, the outcome, and the reply. The same input always produces the same line.
     var recordLine: [UInt8] {
         var object = JSONObject()
         object.add("source", source)
@@ -42,7 +46,7 @@ struct OutcomeLine {
     }
 
     /// The outcome as columns for a terminal: the outcome, the action, the id, the body, and the reply or the reason
-    /// why there is no reply.
+    /// why there was no reply.
     var terminalLine: [UInt8] {
         let body = action.flatMap { try? $0.body.decode(RawBody.self) }
         let original = RawBody(bytes: settled.arrival.original, kind: .bytes)
@@ -60,7 +64,7 @@ struct OutcomeLine {
 
     private var action: Action? { try? settled.arrival.reading.get() }
 
-    /// The reply, or the reason why there is no reply.
+    /// The reply, or the reason why there was no reply.
     private var result: String {
         guard case .handled(let reply) = settled.outcome else { return settled.outcome.text }
         return reply.map { "-> " + String(decoding: EscapedJSON.compact($0), as: UTF8.self) } ?? ""
@@ -73,8 +77,8 @@ extension Action {
 }
 
 extension JSONObject {
-    /// Adds `outcome`. If the arrival was not handled, this method also adds `reason`, `detail` and, for an error in
-    /// the body, the `path` of that error.
+    /// Adds `outcome`. If the arrival was not handled, this method also adds `reason` and `detail`. If the body has an
+    /// error, it adds the `path` of the error too.
     fileprivate mutating func add(_ outcome: Outcome) {
         add("outcome", outcome.name)
         if !outcome.isHandled { add("reason", outcome.code) }

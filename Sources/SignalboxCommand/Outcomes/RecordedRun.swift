@@ -1,20 +1,20 @@
-/// Counts the outcomes of the written lines, and compares the lines with a recorded run.
+/// Counts the outcomes of the lines that were written, and compares the lines with a recorded run.
 struct OutcomeSummary: Sendable {
     /// The number of outcomes.
     private(set) var settled = 0
     /// The number of outcomes other than `handled`.
     private(set) var notHandled = 0
-    /// The comparison with a recorded run, or `nil` if the run is not compared with another.
+    /// The comparison with a recorded run, or `nil` if there is no recorded run.
     private(set) var recorded: RecordedRun?
 
-    /// Counts an outcome, and compares its line, which is given without its newline.
+    /// Counts an outcome and compares its line. The line must not include its newline.
     mutating func count(_ line: ArraySlice<UInt8>, isHandled: Bool) {
         settled += 1
         if !isHandled { notHandled += 1 }
         recorded?.compare(line)
     }
 
-    /// The comparison as if the last line had been written, or `nil` if there is no recorded run.
+    /// The result of the comparison if no more lines follow, or `nil` if there is no recorded run.
     var comparison: RecordedRun? {
         var whole = recorded
         whole?.end()
@@ -22,34 +22,34 @@ struct OutcomeSummary: Sendable {
     }
 }
 
-/// The lines of an earlier run, which are compared one by one with the lines of this run.
+/// Holds the lines of an earlier run, and compares them one by one with the lines of this run.
 struct RecordedRun: Sendable {
-    /// The maximum number of differences to show. Further differences are counted but not shown.
+    /// The maximum number of differences to show. Any others are only counted.
     static let shownDifferences = 10
 
     private let expected: [[UInt8]]
     private var count = 0
     /// The number of lines that differ, are missing or are extra.
     private(set) var differences = 0
-    /// The first differences, up to ``shownDifferences``. Each difference consists of the expected line and the actual
-    /// line, which are aligned.
+    /// The first differences, up to ``shownDifferences``. Each one shows the expected line and the actual line, aligned
+    /// with each other.
     private(set) var shown: [String] = []
 
-    /// - Parameter content: The content of a file of recorded lines.
+    /// - Parameter content: The content of a file with recorded lines.
     init(_ content: [UInt8]) {
         var lines = content.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map(Array.init)
         if lines.last == [] { lines.removeLast() }
         expected = lines
     }
 
-    /// Compares the next line, which is given without its newline.
+    /// Compares the next line. The line must not include its newline.
     mutating func compare(_ line: ArraySlice<UInt8>) {
         let wanted = count < expected.count ? expected[count] : nil
         count += 1
         if wanted.map({ $0.elementsEqual(line) }) != true { recordDifference(wanted, Array(line)) }
     }
 
-    /// Ends the comparison. The expected lines that remain count as missing.
+    /// Ends the comparison. Any expected lines that remain are counted as missing.
     mutating func end() {
         while count < expected.count {
             count += 1

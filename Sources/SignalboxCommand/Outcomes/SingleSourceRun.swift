@@ -2,28 +2,28 @@ import Logging
 import Signalbox
 import SignalboxCore
 
-/// Runs one source with the plugins of a configuration until the source ends, and writes a line for each arrival.
+/// Runs one source with the configured plugins until the source ends, and writes a line for each arrival.
 struct SingleSourceRun {
-    /// The configuration of the plugins and limits. Its sources are ignored.
+    /// The configuration that supplies the plugins and limits. Its sources are ignored.
     let configuration: RunConfiguration
     let adapter: any Adapter
-    /// The destination of the lines.
+    /// Where the lines are written.
     var output = StandardOutput()
     let logger: Logger
-    /// The limits on pending arrivals, including arrivals whose lines wait for an earlier one.
+    /// The limits on pending arrivals, including arrivals whose lines are waiting for an earlier one.
     var window = WindowLimits()
-    /// The time after which the source is stopped, or `nil` for no limit.
+    /// How long to wait before stopping the source, or `nil` for no limit.
     var timeout: Duration?
-    /// The number of lines after which the source is stopped, or `nil` for no limit.
+    /// How many lines to write before stopping the source, or `nil` for no limit.
     var count: Int?
-    /// A closure that is called when the last of these lines is handed to stdout. It must not block.
+    /// Called when the last of these lines is handed to stdout. It must not block.
     var onCountReached: @Sendable () -> Void = {}
-    /// A stream that yields when the source must stop for another reason.
+    /// A stream that yields when the source must stop for a different reason.
     var stop = AsyncStream.makeStream(of: Void.self)
     /// The lines to compare with, or `nil` for no comparison.
     var recorded: RecordedRun?
 
-    /// Runs the source to its end.
+    /// Runs the source until it ends.
     ///
     /// - Throws: ``AppendLogError`` or `RegistrationError` if the supervisor cannot be set up.
     func report() async throws -> SingleSourceReport {
@@ -46,14 +46,14 @@ struct SingleSourceRun {
 
 /// The result of running one source.
 struct SingleSourceReport {
-    /// How the session of the supervisor ended.
+    /// How the supervisor session ended.
     let session: SupervisorSession.End
     /// Whether the source ended by itself.
     let isComplete: Bool
-    /// The summary of the outcomes whose lines were handed to stdout.
+    /// The summary of the lines that were handed to stdout.
     let summary: OutcomeSummary
 
-    /// Whether the source stopped because it was requested to stop, and nothing failed.
+    /// Whether the source stopped because it was asked to, and nothing failed.
     var endedOnRequest: Bool { !isComplete && session.failure == nil && session.lost == nil }
 
     /// Checks that the source ended by itself.

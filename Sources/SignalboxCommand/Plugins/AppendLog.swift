@@ -2,8 +2,8 @@ import Foundation
 import SignalboxCore
 import Synchronization
 
-/// Appends each action as one line to a file, and returns when the lines are durable. The source acknowledges a message
-/// only after that. All actions of a batch share one fsync.
+/// Appends each action to a file as one line, and returns when the lines are durable. Only then does the source
+/// acknowledge the message. All actions in a batch share one fsync.
 struct FilePlugin: BatchPlugin {
     let action: ActionName
     let log: LineCommitter
@@ -15,7 +15,7 @@ struct FilePlugin: BatchPlugin {
     }
 }
 
-/// A ``FilePlugin`` that is called once per action. Use it for actions that are ordered by a key. Concurrent calls
+/// A ``FilePlugin`` that is called once per action. Use this for actions that are ordered by key. Concurrent calls
 /// still share an fsync.
 struct FileLinePlugin: Plugin {
     let file: FilePlugin
@@ -28,20 +28,20 @@ struct FileLinePlugin: Plugin {
 }
 
 extension LineCommitter {
-    /// Creates an append log. It writes all waiting lines to the file with one write and one fsync.
+    /// Creates an append log. Waiting lines are written to the file together, with one write and one fsync.
     convenience init(appendingTo file: AppendLogFile) {
         self.init(name: "signalbox.file") { (lines) throws(OutputFailure) in try file.append(lines) }
     }
 }
 
-/// The append logs of a program. Two paths to one file share an append log, because a second append log could not lock
+/// Holds a program's append logs. Two paths to the same file share an append log, because a second one could not lock
 /// the file. A file stays open as long as a plugin uses it.
 final class AppendLogTable: Sendable {
     private struct Entry {
         weak var log: LineCommitter?
     }
 
-    /// Whether the table opens files. The value is `false` if no plugin is ever called.
+    /// Whether files are opened. This is `false` if no plugin is ever called.
     let opensFiles: Bool
     private let logs = Mutex<[FileIdentity: Entry]>([:])
 
@@ -50,7 +50,7 @@ final class AppendLogTable: Sendable {
         self.opensFiles = opensFiles
     }
 
-    /// Returns the append log of the file, and opens the file if necessary.
+    /// Returns the append log for a file. Opens the file if necessary.
     func log(at path: String) throws(AppendLogError) -> LineCommitter {
         guard opensFiles else {
             return LineCommitter(name: "signalbox.file") { (_) throws(OutputFailure) in throw .closed }
@@ -66,22 +66,25 @@ final class AppendLogTable: Sendable {
     }
 }
 
-/// An append-only file of lines. The methods of this type block, so they are called on the queue of a
-/// ``LineCommitter``. All plugins that name the file share this queue.
+/// An append-only file of lines. Its methods block, so they are called on the queue of a ``LineCommitter``. All plugins
+/// that name the file share this queue.
 ///
-/// After a failed write, the file is truncated to whole lines. After a failed fsync, the content of the disk is
-/// unknown, so every further write is refused until the program restarts.
+/// After a failed write, the file is truncated to whole lines. After a failed fsync, it is not known what is on the
+/// disk, so every further write is refused until the program restarts.
 final class AppendLogFile: Sendable {
     /// The identity of the file.
     let identity: FileIdentity
     private let descriptor: Int32
-    /// The failure after which the content of the disk is unknown, or `nil` if there was none.
+    /// The failure that left the content of the disk unknown, or `nil` if there was none.
     private let broken = Mutex<OutputFailure?>(nil)
 
     /// Opens or creates the file so that only its owner has access, and locks it against other processes.
     ///
-    /// - Throws: ``AppendLogError`` if the file cannot be opened or is locked by another process. The file is also
-    ///   refused unless it is a regular file with a single hard link that only this user can read and write.
+    /// - Throws: ``AppendLogError`` in any of these cases:
+    ///   - The file cannot be opened.
+    ///   - The file is locked by another process.
+    ///   - The file is not a regular file, or does not have exactly one hard link.
+    ///   - A different user owns the file or has access to it.
     init(path: String) throws(AppendLogError) {
         // If the path names a FIFO by mistake, opening it must not wait for the other end. O_NONBLOCK has no effect on
         // regular files.
@@ -103,8 +106,7 @@ final class AppendLogFile: Sendable {
     }
 
     deinit {
-        // A process that is just being started may still share the descriptor, and would keep the lock otherwise
-        // (flock(2)).
+        // A process that is just being started may share the descriptor and would then keep the lock (flock(2)).
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }
@@ -114,11 +116,11 @@ final class AppendLogFile: Sendable {
         return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
     }
 
-    /// Writes lines, each with a final newline, and returns when all of them are on the disk.
+    /// Writes lines and returns when all of them are on the disk. Each line must end with a newline.
     ///
-    /// - Throws: ``OutputFailure``. A failed write leaves no line in the file. If the truncation after it fails, or an
-    ///   fsync fails, the file may still contain the lines, on the disk or not. In that case, every later call throws
-    ///   too.
+    /// - Throws: ``OutputFailure``. A failed write leaves no line in the file. If an fsync fails, or the truncation
+    ///   after a failed write does, the lines may still be in the file, on the disk or not. In that case, every later
+    ///   call throws too.
     func append(_ lines: [UInt8]) throws(OutputFailure) {
         if let failure = broken.withLock({ $0 }) { throw failure }
         let end = lseek(descriptor, 0, SEEK_END)
@@ -159,8 +161,8 @@ final class AppendLogFile: Sendable {
         return FileIdentity(status)
     }
 
-    /// Returns the reason why the file is unsafe, or `nil` if it is safe. Another user may own the file, be able to
-    /// read it, or have planted it.
+    /// Returns the reason why the file is unsafe, or `nil` if it is safe. It is unsafe if a different user owns it, can
+    /// read or change it, or may have planted it.
     private static func unsafeFileReason(_ status: stat) -> String? {
         if status.st_uid != geteuid() {
             return "user \(status.st_uid) owns it, and this process runs as user \(geteuid()); name another file"
@@ -174,8 +176,8 @@ final class AppendLogFile: Sendable {
         return "others may read or change it (mode \(digits)); run chmod 600 on it"
     }
 
-    /// Ends a partial last line with a newline, so that the next line is whole. A process that was killed during a
-    /// write may have left a partial line. The message of such a line was never acknowledged.
+    /// Adds a newline after a partial last line, so that the next line is whole. A process that was killed during a
+    /// write may have left a partial line, but its message was never acknowledged.
     private static func terminateTornLine(_ descriptor: Int32, _ path: String, size: off_t) throws(AppendLogError) {
         guard size > 0 else { return }
         var last: UInt8 = 0
@@ -190,7 +192,8 @@ final class AppendLogFile: Sendable {
         }
     }
 
-    /// Syncs the folder of the file. A new file survives a power failure only if its directory entry is on the disk.
+    /// Syncs the folder that contains the file. A new file survives a power failure only if its directory entry is on
+    /// the disk.
     private static func syncFolder(_ path: String) throws(AppendLogError) {
         let slash = path.lastIndex(of: "/")
         let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
@@ -200,8 +203,8 @@ final class AppendLogFile: Sendable {
         guard AppendLogFile.sync(descriptor) else { throw AppendLogError(path, SystemError.last.description) }
     }
 
-    /// Flushes the file to the disk. On Darwin, fsync(2) leaves data in the cache of the drive, so this method tries
-    /// F_FULLFSYNC of fcntl(2) first, which some file systems do not support.
+    /// Flushes the file to the disk. On Darwin, fsync(2) leaves data in the drive's cache, so F_FULLFSYNC of fcntl(2)
+    /// is tried first. Some file systems do not support it.
     private static func sync(_ descriptor: Int32) -> Bool {
         #if canImport(Darwin)
         if fcntl(descriptor, F_FULLFSYNC) == 0 { return true }
@@ -211,7 +214,7 @@ final class AppendLogFile: Sendable {
     }
 }
 
-/// The identity of a file, which consists of its device and inode number.
+/// Identifies a file by its device and inode number.
 struct FileIdentity: Sendable, Hashable {
     private let device: UInt64
     private let number: UInt64
@@ -221,8 +224,8 @@ struct FileIdentity: Sendable, Hashable {
         number = UInt64(truncatingIfNeeded: status.st_ino)
     }
 
-    /// Creates the identity of the file at the path, without following a symbolic link. The result is `nil` if the file
-    /// does not exist or is inaccessible.
+    /// Creates the identity of the file at the path, without following a symbolic link. Returns `nil` if the file does
+    /// not exist or is inaccessible.
     init?(path: String) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return nil }

@@ -15,11 +15,11 @@ struct LogPlugin: SyncPlugin {
     }
 }
 
-/// Writes each action as one line. If the output is stdout, a call returns when its line has been written. This is the
-/// plugin `print`.
+/// Writes each action as one line. This is the plugin `print`. On stdout, a call returns once its line has been
+/// written.
 struct PrintPlugin: Plugin {
     let action: ActionName
-    /// The output on stdout, where a write waits while the reader of the pipe does not read. If `nil`, the plugin
+    /// Where lines are written. If the reader of the pipe is not reading, a write waits for it. If `nil`, the plugin
     /// writes to stderr, for commands that use stdout for other output.
     let output: StandardOutput?
 
@@ -32,7 +32,7 @@ struct PrintPlugin: Plugin {
     }
 }
 
-/// Replies to each action with a fixed value. Use this plugin to test the handling of replies.
+/// Replies to each action with a fixed value. Use this to test how replies are handled.
 struct ReplyPlugin: SyncPlugin {
     let action: ActionName
     let value: ReplyValue
@@ -42,7 +42,7 @@ struct ReplyPlugin: SyncPlugin {
     }
 }
 
-/// Throws an error at each call. Use this plugin to test the handling of failures.
+/// Throws an error on each call. Use this to test how failures are handled.
 struct FailPlugin: SyncPlugin {
     /// The error that each call throws.
     struct DeliberateFailure: RetryableError, CustomStringConvertible {
@@ -59,7 +59,7 @@ struct FailPlugin: SyncPlugin {
     }
 }
 
-/// Never returns and ignores cancellation. Use this plugin to test the handling of calls that hang.
+/// Never returns, and ignores cancellation. Use this to test how calls that hang are handled.
 struct SuspendPlugin: Plugin {
     let action: ActionName
 
@@ -71,7 +71,7 @@ struct SuspendPlugin: Plugin {
     }
 }
 
-/// Publishes the body of each action through a source, and returns when the broker has accepted the message.
+/// Publishes each action's body through a source, and returns when the broker has accepted the message.
 struct PublishPlugin: Plugin {
     let action: ActionName
     let section: PublishSection
@@ -106,39 +106,38 @@ struct PublishPlugin: Plugin {
     }
 }
 
-/// The reason why the body of an action was not published.
+/// The reason why an action's body was not published.
 struct PublishFailure: RetryableError, CustomStringConvertible {
-    /// The error and the topic that it concerns.
+    /// The error, and the topic for which it occurred.
     let description: String
     /// Whether another attempt may succeed.
     let isRetryable: Bool
-    /// The treatment of the action after the last attempt. It is `abandon` if the message may be published later.
+    /// What happens to the action after the last attempt. This is `abandon` if the message may still be published
+    /// later.
     var whenExhausted = RetryExhaustion.deadLetter
 }
 
-/// The publishers of the running sources, for plugins that publish through them. This type is safe to use from any
-/// thread.
+/// Holds the publishers of the running sources, for plugins that publish through them. Safe to use from any thread.
 final class PublisherTable: Sendable {
     private let publishers = Mutex<[SourceName: MQTTPublisher]>([:])
 
-    /// Returns the publisher of a source, or `nil` if no such source is running.
+    /// Returns the source's publisher, or `nil` if no such source is running.
     func publisher(of source: SourceName) -> MQTTPublisher? {
         publishers.withLock { $0[source] }
     }
 
-    /// Stores the publisher of a source that starts, in place of the earlier publisher of that source.
+    /// Stores the publisher of a source that is starting. This replaces any earlier publisher of the source.
     func store(_ publisher: MQTTPublisher, of source: SourceName) {
         publishers.withLock { $0[source] = publisher }
     }
 }
 
-/// Formats an action for the output of the plugins of a configuration.
+/// Formats an action for the output of the configured plugins.
 struct ActionRecord {
     private let body: RawBody
     private let context: ActionContext
 
-    /// - Parameter body: The body as received. The captures of the route become the body of a link, because a link
-    ///   itself has no body.
+    /// - Parameter body: The body as received. A link has no body, so the captures of its route are used instead.
     init(body: RawBody, context: ActionContext) {
         self.context = context
         let isLink = context.origin.facts is LinkFacts
@@ -148,8 +147,8 @@ struct ActionRecord {
     /// The body as readable text.
     var shownBody: String { TerminalText.body(body) }
 
-    /// The action as a JSON object with a newline. The members are `source`, `action`, `id`, `receivedAt`, the facts of
-    /// a push, link or chat, and `body`.
+    /// The action as a JSON object followed by a newline. The members are `source`, `action`, `id`, `receivedAt`, the
+    /// facts about a push, link or chat, and `body`.
     var jsonLine: [UInt8] {
         let action = context.action
         var object = JSONObject()

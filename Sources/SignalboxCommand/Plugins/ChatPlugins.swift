@@ -2,8 +2,8 @@ import Signalbox
 import SignalboxCore
 import WebSocketChat
 
-/// Sends each action with its body to every connection that has a tag. The reply contains the number of connections to
-/// which the action was sent, and the number of those that refused it.
+/// Sends each action and its body to every connection that has a tag. The reply contains how many connections the
+/// action was sent to, and how many refused it.
 struct BroadcastPlugin: SyncPlugin {
     /// The reply to the sender.
     struct Answer: Encodable, Sendable {
@@ -23,7 +23,7 @@ struct BroadcastPlugin: SyncPlugin {
     }
 }
 
-/// Adds a tag to the connection that sent an action, or removes it.
+/// Adds a tag to the connection that sent the action, or removes the tag from that connection.
 struct TagPlugin: SyncPlugin {
     let action: ActionName
     /// The tag, or `nil` if the body names it.
@@ -41,7 +41,7 @@ struct TagPlugin: SyncPlugin {
 }
 
 /// Sends each body back to its sender. Text is sent as a text message, bytes are sent as a binary message, and JSON is
-/// the reply.
+/// sent as the reply.
 struct EchoPlugin: SyncPlugin {
     let action: ActionName
 
@@ -68,7 +68,7 @@ extension ActionContext {
 
     /// The tag that the body names.
     ///
-    /// - Throws: `PluginDeclined` if the body names no tag.
+    /// - Throws: `PluginDeclined` if the body does not name a tag.
     fileprivate var tagInBody: String {
         get throws(PluginDeclined) {
             do throws(BodyError) {

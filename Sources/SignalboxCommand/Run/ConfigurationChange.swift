@@ -1,23 +1,23 @@
 import Signalbox
 
-/// The steps that move a running program to another configuration.
+/// The steps that move a running program to a new configuration.
 struct ConfigurationChange: Sendable {
-    /// A part of a new configuration that a running program cannot apply. It consists of the key, such as
-    /// `dead_letters.count`, and the reason why the key needs a restart.
+    /// A change that a running program cannot apply. It consists of the key, such as `dead_letters.count`, and the
+    /// reason why changing that key needs a restart.
     typealias Deferred = (key: String, reason: String)
 
-    /// The changes of the sources, which are compared by name. A changed source is stopped and restarted.
+    /// The changes to the sources, which are compared by name. A changed source is stopped and restarted.
     let sources: SectionChanges<SourceSection>
-    /// The changes of the plugins, which are compared by action.
+    /// The changes to the plugins, which are compared by action.
     let plugins: SectionChanges<PluginSection>
-    /// Changes that take effect only after a restart of the program.
+    /// Changes that only take effect after the program is restarted.
     let deferred: [Deferred]
-    /// The warnings of the new configuration that the old one did not have. The reload logs these warnings.
+    /// The warnings about the new configuration that did not apply to the old one. The reload logs them.
     let warnings: [ConfigurationProblem]
-    /// The configuration after the change, which is the new configuration without the ``deferred`` changes.
+    /// The configuration after the change. This is the new configuration without the ``deferred`` changes.
     let next: RunConfiguration
 
-    /// Whether the change leaves every source and plugin as it is.
+    /// Whether every source and plugin stays as it is.
     var isEmpty: Bool { sources.isEmpty && plugins.isEmpty }
 
     /// - Parameters:
@@ -37,8 +37,8 @@ struct ConfigurationChange: Sendable {
         self.next = next
     }
 
-    /// Undoes every change to a source that would then read stdin, and leaves out a new source that would read it,
-    /// because stdin can be read only once.
+    /// Undoes each change to a source that would then read stdin, and leaves out any new source that would read it.
+    /// Stdin can be read only once.
     private static func keepInput(
         of old: RunConfiguration,
         in next: inout RunConfiguration,
@@ -78,14 +78,14 @@ extension SourceSection {
     }
 }
 
-/// The differences between the sections of two configurations, which are compared by name.
+/// The differences between the sections of two configurations. Sections are compared by name.
 struct SectionChanges<Section: Hashable & Sendable>: Sendable {
-    /// The sections whose names only the new configuration has, in the order of the new configuration.
+    /// The sections that only the new configuration has, in the order of the new configuration.
     let added: [Section]
-    /// The new sections whose names both configurations have with different values, in the order of the new
-    /// configuration.
+    /// The sections that both configurations have but with different values. These are the new values, in the order of
+    /// the new configuration.
     let changed: [Section]
-    /// The sections whose names only the old configuration has, in the order of the old configuration.
+    /// The sections that only the old configuration has, in the order of the old configuration.
     let removed: [Section]
 
     var isEmpty: Bool { added.isEmpty && changed.isEmpty && removed.isEmpty }
@@ -93,7 +93,7 @@ struct SectionChanges<Section: Hashable & Sendable>: Sendable {
     /// - Parameters:
     ///   - old: The old sections.
     ///   - new: The new sections.
-    ///   - name: Returns the name of a section. A name occurs at most once in a configuration.
+    ///   - name: Returns the name of a section. A name must not occur more than once in a configuration.
     init<Name: Hashable>(from old: [Section], to new: [Section], by name: (Section) -> Name) {
         let before = Dictionary(old.map { (name($0), $0) }) { first, _ in first }
         let after = Set(new.map(name))

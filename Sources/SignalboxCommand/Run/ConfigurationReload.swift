@@ -4,7 +4,7 @@ import Signalbox
 import SignalboxCore
 import Synchronization
 
-/// Reloads the configuration of a running program and applies the differences. If the new configuration is invalid, the
+/// Reloads a running program's configuration and applies the differences. If the new configuration is invalid, the
 /// program continues unchanged.
 final class ConfigurationReload: Sendable {
     private struct State {
@@ -19,14 +19,14 @@ final class ConfigurationReload: Sendable {
     private let builder: SupervisorBuilder
     private let logger: Logger
     private let state: Mutex<State>
-    /// The queue on which files are read. Reading may be slow, and a task must not block on it.
+    /// The queue for reading files. Reading can be slow, and a task must not block on it.
     private let queue = DispatchQueue(label: "signalbox.reload")
 
     /// - Parameters:
-    ///   - file: The path of the configuration.
+    ///   - file: The configuration's path.
     ///   - serving: The options of `serve`, if the program was started with `serve`.
-    ///   - supervisor: The supervisor that runs the configuration of the builder.
-    ///   - builder: The builder that made the supervisor. Later configurations use the append logs of this builder.
+    ///   - supervisor: The supervisor that runs the builder's configuration.
+    ///   - builder: The builder that created the supervisor. Later configurations use its append logs.
     init(file: String, serving: ServeRequest?, supervisor: Supervisor, builder: SupervisorBuilder) {
         self.file = file
         self.serving = serving
@@ -37,10 +37,10 @@ final class ConfigurationReload: Sendable {
         state = Mutex(State(running: builder.configuration, hasReadInput: hasReadInput))
     }
 
-    /// The number of reloads, by result.
+    /// How many reloads were applied and how many were refused.
     var counts: ReloadCounts { state.withLock { $0.counts } }
 
-    /// Handles reload requests one after the other until the stream ends or the task is cancelled.
+    /// Handles reload requests one after the other, until the stream ends or the task is cancelled.
     func serve(_ requests: AsyncStream<Void>) async {
         for await _ in requests {
             if supervisor.isEnding {
@@ -126,7 +126,7 @@ final class ConfigurationReload: Sendable {
 }
 
 extension Logger {
-    /// Logs those warnings about a configuration file that have a log message.
+    /// Logs the warnings about a configuration file that have a log message.
     func warn(of findings: [ConfigurationProblem], in file: String) {
         for finding in findings {
             guard let message = finding.code.logMessage else { continue }
@@ -135,18 +135,18 @@ extension Logger {
     }
 }
 
-/// A change that is ready to apply because its sources are created and its files are open.
+/// A change that is ready to be applied: its sources are created and its files are open.
 struct PreparedChange {
     let change: ConfigurationChange
     private let builder: SupervisorBuilder
     private let adapters: [(source: SourceSection, adapter: any Adapter)]
-    /// The changes of the plugins. The registrations in them keep the files of the plugins open.
+    /// The changes to the plugins. Their registrations keep the plugins' files open.
     private let plugins: [PluginChange]
 
     /// - Parameters:
     ///   - change: The change to prepare.
     ///   - builder: The builder of the configuration in use.
-    ///   - file: The path of the configuration, for error messages.
+    ///   - file: The configuration's path, for error messages.
     /// - Throws: ``ReloadRefusal`` with every part of the change that could not be set up.
     init(_ change: ConfigurationChange, with builder: SupervisorBuilder, file: String) throws(ReloadRefusal) {
         var builder = builder
@@ -175,9 +175,11 @@ struct PreparedChange {
         (self.change, self.builder, self.adapters, self.plugins) = (change, builder, adapters, plugins)
     }
 
-    /// Applies the change in three steps. First, the removed and changed sources drain, and their messages still go to
-    /// the plugins of the old configuration. Then all plugins change at once. Finally, the new and changed sources
-    /// start.
+    /// Applies the change in three steps:
+    ///
+    /// 1. The removed and changed sources drain. Their messages still go to the old plugins.
+    /// 2. All plugins change at once.
+    /// 3. The new and changed sources start.
     ///
     /// - Throws: `RegistrationError` `closed` if the supervisor has started to drain.
     func apply(to supervisor: Supervisor) async throws {
@@ -195,12 +197,12 @@ struct PreparedChange {
 
 /// The reasons why a new configuration was refused.
 struct ReloadRefusal: Error {
-    /// The metadata of one log line for each reason. There is at least one reason.
+    /// The metadata for one log line per reason. There is at least one reason.
     let problems: [Logger.Metadata]
 
-    /// Returns the metadata of a log line for a problem that `signalbox check` cannot find.
+    /// Returns the log metadata for a problem that `signalbox check` cannot find.
     ///
-    /// - Parameter key: The affected key of the configuration, or `nil` for the whole file.
+    /// - Parameter key: The configuration key with the problem, or `nil` if it concerns the whole file.
     static func problem(_ error: any Error, key: String? = nil, in file: String) -> Logger.Metadata {
         var metadata: Logger.Metadata = ["at": "\(file)", "problem": "\(error)"]
         if let key { metadata["key"] = "\(key)" }
@@ -208,11 +210,11 @@ struct ReloadRefusal: Error {
     }
 }
 
-/// The number of configuration reloads, by result.
+/// Counts configuration reloads by result.
 struct ReloadCounts: Sendable, Hashable {
-    /// The number of reloads after which the new configuration was in use.
+    /// The number of reloads that put the new configuration in use.
     var applied = 0
-    /// The number of reloads after which the old configuration stayed in use.
+    /// The number of reloads that kept the old configuration in use.
     var refused = 0
 
     /// The text about reloads in the last line of a run, or `nil` if no reload was requested.

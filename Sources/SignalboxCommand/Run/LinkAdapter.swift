@@ -4,15 +4,15 @@ import Logging
 import SignalboxCore
 import SignalboxRoutes
 
-/// An adapter for the links of a configured source. The adapter ends after the last link.
+/// Submits the links of a configured source. The adapter ends after the last link.
 struct LinkAdapter: Adapter {
     private let feed: LinkFeed
     private let adapter: AppSchemeAdapter<LinkFeed>
 
     /// - Parameters:
-    ///   - section: The routes of the source, their limits and the location of its links.
+    ///   - section: The routes, the limits, and where the links come from.
     ///   - source: The name of the source.
-    ///   - logger: The logger for the number of links. The links themselves are never logged.
+    ///   - logger: Logs the number of links. The links themselves are never logged.
     init(_ section: LinksSource, source: SourceName, logger: Logger) {
         feed = LinkFeed(section: section)
         adapter = AppSchemeAdapter(
@@ -27,27 +27,27 @@ struct LinkAdapter: Adapter {
     var source: SourceName { adapter.source }
     var features: AdapterFeatures { adapter.features }
 
-    /// - Throws: ``NamedFileError`` if a file or stdin could not be read to its end. The links that were read before
-    ///   the error are settled.
+    /// - Throws: ``NamedFileError`` if a file or stdin could not be read to its end. Links that were read before the
+    ///   error are settled.
     func run(into intake: any Intake) async throws {
         await adapter.run(into: intake)
         if let failure = feed.failure.current { throw failure }
     }
 }
 
-/// The links of a configured source. The sequence returns the links that the configuration lists, then the lines of a
-/// file, and then the lines of stdin. It skips empty lines.
+/// Returns the links of a configured source: first those in the configuration, then the lines of a file, and finally
+/// the lines of stdin. Empty lines are skipped.
 ///
-/// The sequence can be iterated only once. It reads further input only after the previous links were accepted, so that
-/// a slow supervisor slows the writer down.
+/// The sequence can be iterated only once. It reads more input only after the previous links were accepted, so that a
+/// slow supervisor slows the writer down.
 struct LinkFeed: AsyncSequence, Sendable {
-    /// The number of bytes that are kept of a longer line. It exceeds the maximum length of a URL, so that a truncated
-    /// line is refused.
+    /// The number of bytes to keep from each line. This is more than the maximum length of a URL, so a truncated line
+    /// is always refused.
     private static let lineLimit = URLText.maximumLength + 4
 
-    /// The location of the links.
+    /// Where the links come from.
     let section: LinksSource
-    /// The error that ended reading before the end of a file or of stdin, if there was one.
+    /// Set if reading fails before the end of a file or stdin.
     let failure = Promise<NamedFileError>()
 
     func makeAsyncIterator() -> AsyncIterator {
@@ -64,8 +64,7 @@ struct LinkFeed: AsyncSequence, Sendable {
         fileprivate var inputs: ArraySlice<InputSource>
         fileprivate var reader: LineReader?
 
-        /// Waits for the next link and returns it. The result is `nil` at the end of the input and when the task is
-        /// cancelled.
+        /// Waits for the next link and returns it. Returns `nil` at the end of the input or when the task is cancelled.
         mutating func next() async -> String? {
             while !Task.isCancelled {
                 if let link = pending.popFirst() { return link }
@@ -91,7 +90,7 @@ struct LinkFeed: AsyncSequence, Sendable {
 
 extension InputLine {
     /// The line as text. Each invalid UTF-8 sequence becomes U+001A (SUBSTITUTE). No URL contains this character, so
-    /// the line is refused instead of being repaired.
+    /// the line is refused rather than repaired.
     fileprivate var link: String {
         content.text ?? String(decoding: bytes, as: UTF8.self).replacing("\u{FFFD}", with: "\u{1A}")
     }

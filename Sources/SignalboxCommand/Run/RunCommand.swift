@@ -34,7 +34,7 @@ struct RunCommand: ReportingCommand {
     }
 }
 
-/// The options that `run` and `serve` share, and the run of a configuration.
+/// The options that `run` and `serve` share. This type also runs the configuration.
 struct RunArguments: ParsableArguments {
     @Flag(help: "Write the outcome of each arrival to stdout, one JSON object per line, with dead letters.")
     var outcomes = false
@@ -76,7 +76,7 @@ struct RunArguments: ParsableArguments {
         return status(end, report, summary)
     }
 
-    /// Reports the end of the run on stderr and returns its status.
+    /// Reports on stderr how the run ended, and returns its exit status.
     private func status(
         _ end: SupervisorSession.End,
         _ report: SupervisorReport,
@@ -98,15 +98,15 @@ struct RunArguments: ParsableArguments {
     }
 }
 
-/// The last line of a run, which reports the number of arrivals by outcome.
+/// Formats the last line of a run, which reports the number of arrivals by outcome.
 struct RunSummary: CustomStringConvertible {
     let report: SupervisorReport
     /// The number of `--outcomes` lines that were dropped because the reader of stdout was too slow.
     let droppedLines: Int
-    /// The number of configuration reloads, by result.
+    /// How many reloads were applied and how many were refused.
     var reloads = ReloadCounts()
 
-    /// The summary as one line without a newline.
+    /// The summary on one line, without a newline.
     var description: String {
         let total = report.total
         var parts = [

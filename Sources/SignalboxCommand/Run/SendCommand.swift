@@ -78,7 +78,7 @@ struct SendCommand: ReportingCommand {
         return actionID
     }
 
-    /// Returns the rule to add to the configuration if the plugin does not accept actions from this source.
+    /// Returns advice on which rule to add if the plugin does not accept actions from this source.
     private func advice(_ configuration: RunConfiguration) throws -> String? {
         let name = try name()
         let plugin = configuration.plugins.first { $0.action == name }
@@ -88,13 +88,13 @@ struct SendCommand: ReportingCommand {
     }
 }
 
-/// An adapter that delivers a single action of the program itself. The adapter ends when that action is settled.
+/// Delivers a single action from the program itself. The adapter ends when the action is settled.
 struct InternalAdapter: Adapter {
     private let arrival: Arrival
 
     /// - Parameters:
-    ///   - body: The body as JSON. Empty input stands for null.
-    ///   - limits: The limits of the message.
+    ///   - body: The body as JSON. Empty input stands for `null`.
+    ///   - limits: The message limits.
     init(_ action: ActionName, id: ActionID?, body: [UInt8], limits: MessageLimits) throws(CommandFailure) {
         let origin = Origin(source: SourceSection.internalName, facts: InternalFacts())
         arrival = try Arrival.single(body, from: origin, .route(RouteNaming(action: action, id: id)), limits: limits)
@@ -111,7 +111,7 @@ struct InternalAdapter: Adapter {
     }
 }
 
-/// The facts about an action that the program itself sent.
+/// The facts about an action that was sent by the program itself.
 struct InternalFacts: OriginFacts {
     static let kind = "internal"
 }

@@ -46,8 +46,8 @@ struct ServeRequest: ParsableArguments {
 
     /// Checks that the configuration has a chat to serve, and applies the options to that chat.
     ///
-    /// - Parameter file: The path of the configuration, for error messages.
-    /// - Throws: ``CommandFailure`` if there is no chat, or if an option is set and there are several chats.
+    /// - Parameter file: The configuration's path, for error messages.
+    /// - Throws: ``CommandFailure`` if there is no chat, or if an option is set but there are several chats.
     func apply(to configuration: inout RunConfiguration, file: String) throws(CommandFailure) {
         let indices = configuration.sources.indices.filter { configuration.sources[$0].kind.chat != nil }
         guard let index = indices.first else {
@@ -73,21 +73,21 @@ struct ServeRequest: ParsableArguments {
     }
 }
 
-/// Reports on stderr the address on which each chat of a program listens, as soon as the chat listens.
+/// Reports each chat's address on stderr as soon as the chat is listening.
 final class ListenAddressReporter: Sendable {
     private struct Expected {
         let server: WebSocketServer
         let isFirst: Bool
     }
 
-    /// A stream that yields when a chat of the first configuration has ended without listening.
+    /// A stream that yields when a chat in the first configuration has ended without ever listening.
     let failures: AsyncStream<Void>
     private let failing: AsyncStream<Void>.Continuation
     private let servers: AsyncStream<Expected>
     private let expecting: AsyncStream<Expected>.Continuation
     private let level: Logger.Level
 
-    /// - Parameter level: The minimum level of messages that are logged.
+    /// - Parameter level: The minimum level of the messages that are logged.
     init(level: Logger.Level) {
         self.level = level
         (failures, failing) = AsyncStream.makeStream()
@@ -117,7 +117,7 @@ final class ListenAddressReporter: Sendable {
             if expected.isFirst { failing.yield() }
             return
         }
-        // At the level `info` and below, the adapter itself logs the address.
+        // At the level `info` and below, the adapter logs the address itself.
         guard level > .info else { return }
         let url = server.configuration.url(port: port)
         DiagnosticOutput.shared.report("source \(server.source): listening on \(url)")

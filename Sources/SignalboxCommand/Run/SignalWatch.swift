@@ -2,17 +2,15 @@ import AdapterSupport
 import Dispatch
 import Foundation
 
-/// A handler for SIGTERM and SIGINT. The first signal requests a graceful end, and the second one ends the process
+/// Handles SIGTERM and SIGINT. The first signal requests a graceful end, and the second one ends the process
 /// immediately.
 ///
-/// The signals are handled on a dispatch queue, so that the handler works even if every thread of the cooperative pool
-/// is busy. The handler stays in place until the process ends, so that a second signal ends the program even while the
-/// program waits for something else.
+/// Signals are handled on a dispatch queue, so this works even if every thread in the cooperative pool is busy. The
+/// handler stays in place until the process ends, so a second signal works no matter what the program is waiting for.
 struct SignalWatch: Sendable {
     private let first = Promise<CommandStatus>()
 
-    /// Starts to handle both signals, and returns once the handler is in place. Until then, either signal ends the
-    /// process.
+    /// Starts handling both signals. Returns once the handler is in place; until then, either signal ends the process.
     static func begin() async -> SignalWatch {
         let watch = SignalWatch()
         let queue = DispatchQueue(label: "signalbox.signals")
@@ -24,9 +22,9 @@ struct SignalWatch: Sendable {
         return watch
     }
 
-    /// Waits for the first signal or for the end of the timeout. Call this method only once.
+    /// Waits for the first signal or until the timeout expires. Call this method only once.
     ///
-    /// - Returns: The exit status of the event that came first, or `nil` if the task is cancelled.
+    /// - Returns: The exit status for whichever came first, or `nil` if the task is cancelled.
     func interruption(timeout: Duration?) async -> CommandStatus? {
         await withTaskGroup(of: CommandStatus?.self) { group in
             group.addTask { await first.valueUnlessCancelled() }
@@ -38,10 +36,11 @@ struct SignalWatch: Sendable {
         }
     }
 
-    /// Returns a stream that yields at each SIGHUP. Signals that arrive before the previous one is handled coalesce.
+    /// Returns a stream that yields for each SIGHUP. Signals that arrive before the previous one is handled are
+    /// combined into one.
     ///
-    /// This method returns once the signal is handled. Until then, the signal is ignored, because the configuration has
-    /// not been read yet.
+    /// This method returns once the handler is in place. Until then, the signal is ignored, because the configuration
+    /// has not been read yet.
     static func hangups() async -> AsyncStream<Void> {
         let (requests, signals) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         // The default action would end the process.
@@ -51,17 +50,17 @@ struct SignalWatch: Sendable {
     }
 
     /// Handles a signal until the process ends, and returns once the handler is in place. Dispatch registers the
-    /// handler on its own thread, which may take a while. Until then, the previous disposition applies, so a signal is
-    /// lost if it arrives while it is ignored.
+    /// handler on its internal thread, which may take a while. Until then, the previous disposition applies. If that
+    /// disposition ignores the signal, a signal that arrives is lost.
     ///
-    /// - Parameter perform: A closure that is called on the queue. Pending signals coalesce into at least one call.
+    /// - Parameter perform: Called on the queue. Pending signals are combined into at least one call.
     private static func handle(
         _ number: Int32,
         on queue: DispatchQueue,
         _ perform: @escaping @Sendable () -> Void
     ) async {
         let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-        // The handler retains the source for the lifetime of the process.
+        // The handler retains the source for as long as the process runs.
         source.setEventHandler { withExtendedLifetime(source) { perform() } }
         await withCheckedContinuation { continuation in
             source.setRegistrationHandler {

@@ -7,25 +7,25 @@ import WebSocketChat
 
 /// Creates a supervisor with the plugins and sources of a configuration.
 ///
-/// To apply another configuration, copy the builder and change its configuration. The copy shares the files, the thread
-/// and the publishers of the original.
+/// To apply a different configuration, copy the builder and change its configuration. The copy shares the original's
+/// files, thread and publishers.
 struct SupervisorBuilder {
     var configuration: RunConfiguration
-    /// The output of the plugin `print`. If `nil`, the plugin writes to standard error.
+    /// Where the plugin `print` writes. If `nil`, it writes to standard error.
     let printing: StandardOutput?
     let logger: Logger
-    /// The open files of the `file` plugins, which are kept across configurations.
+    /// The `file` plugins' open files, which are kept when the configuration changes.
     var appendLogs = AppendLogTable()
-    /// The thread that serves all feeds. It is kept across configurations.
+    /// The thread that serves all feeds. It is kept when the configuration changes.
     let thread = WebSocketThread()
-    /// The publishers of the `publish` plugins, which are kept across configurations.
+    /// The publishers for the `publish` plugins, which are kept when the configuration changes.
     let publishers = PublisherTable()
-    /// A closure that is called for each chat that starts.
+    /// Called for each chat that starts.
     var onChat: @Sendable (WebSocketServer) -> Void = { _ in }
 
-    /// Returns a supervisor that has the plugins of the configuration and no sources yet.
+    /// Returns a supervisor that has the configured plugins but no sources yet.
     ///
-    /// - Parameter onOutcome: A closure that receives the outcome of each arrival. It must not block.
+    /// - Parameter onOutcome: Receives the outcome of each arrival. It must not block.
     /// - Throws: ``AppendLogError`` or `RegistrationError` if a plugin could not be set up.
     func supervisor(onOutcome: (@Sendable (SettledArrival) -> Void)?) throws -> Supervisor {
         var bounds = configuration.supervisor
@@ -35,14 +35,14 @@ struct SupervisorBuilder {
         return supervisor
     }
 
-    /// Adds every source of the configuration to the supervisor.
+    /// Adds every configured source to the supervisor.
     ///
     /// - Throws: ``NamedFileError``, `JSBridgeError`, `MQTTPushError`, `WebSocketChatError` or `RegistrationError`.
     func addSources(to supervisor: Supervisor) throws {
         for source in configuration.sources { try add(try adapter(of: source), of: source, to: supervisor) }
     }
 
-    /// Adds the adapter of a source to the supervisor.
+    /// Adds a source's adapter to the supervisor.
     ///
     /// - Throws: `RegistrationError` if the supervisor already has the source or is closing.
     func add(_ adapter: any Adapter, of source: SourceSection, to supervisor: Supervisor) throws {
@@ -56,8 +56,8 @@ struct SupervisorBuilder {
         if let server = adapter as? WebSocketServer { onChat(server) }
     }
 
-    /// Returns the adapter of a source, and reads the scripts and documents of the source. If ``appendLogs`` opens no
-    /// files, this method reads none either, because the adapter never runs then.
+    /// Returns a source's adapter, and reads the source's scripts and documents. If ``appendLogs`` does not open files,
+    /// this method reads none either, because the adapter never runs.
     ///
     /// - Throws: ``NamedFileError``, `JSBridgeError`, `MQTTPushError` or `WebSocketChatError` if set-up fails.
     func adapter(of source: SourceSection) throws -> any Adapter {
@@ -76,7 +76,7 @@ struct SupervisorBuilder {
         }
     }
 
-    /// Returns the registration of the plugin that a section describes.
+    /// Returns the registration for the plugin that the section describes.
     ///
     /// - Throws: ``AppendLogError`` if the file of a `file` plugin could not be opened.
     func registration(of section: PluginSection) throws(AppendLogError) -> Registration {
@@ -109,7 +109,7 @@ struct SupervisorBuilder {
             return Registration(plugin, from: rule, options: options)
         case .file(let path):
             let plugin = FilePlugin(action: action, log: try appendLogs.log(at: path))
-            // A batch may contain many keys, so a call with a batch cannot be ordered by key.
+            // A batch may contain many keys, so batched calls cannot be ordered by key.
             guard case .key = section.order else { return Registration(plugin, from: rule, options: options) }
             return Registration(FileLinePlugin(file: plugin), from: rule, options: options)
         }

@@ -1,34 +1,34 @@
 import AdapterSupport
 import Signalbox
 
-/// Runs a supervisor until it ends by itself, or until a signal, the timeout, a failure of stdout or the caller ends
-/// it.
+/// Runs a supervisor until it ends by itself, or until it is ended by a signal, the timeout, a stdout failure or the
+/// caller.
 struct SupervisorSession {
     /// How the supervisor ended.
     struct End: Sendable {
-        /// The error that ended the supervisor, or `nil` if the supervisor ended without an error.
+        /// The error that ended the supervisor, or `nil` if it ended without an error.
         var failure: (any Error)?
-        /// The exit status of the signal or timeout that came before the end, or `nil` if there was none.
+        /// The exit status for a signal or timeout that arrived before the end, or `nil` if neither did.
         var interruption: CommandStatus?
-        /// The reason why lines were lost, or `nil` if no lines were lost.
+        /// The reason why lines were lost, or `nil` if none were lost.
         var lost: OutputFailure?
     }
 
     let supervisor: Supervisor
     let output: StandardOutput
     var timeout: Duration?
-    /// A closure that receives the status of a signal or timeout. It is called before the drain that this event starts.
+    /// Called with the exit status for a signal or timeout, before the drain starts.
     var onInterruption: @Sendable (CommandStatus) -> Void = { _ in }
-    /// A closure that receives the error of the supervisor, if there was one. It is called after the drain, and before
-    /// the session waits for a slow reader of stdout.
+    /// Called with the supervisor's error, or `nil` if there was none, after the drain but before the session waits for
+    /// a slow reader of stdout.
     var onEnd: @Sendable ((any Error)?) -> Void = { _ in }
 
-    /// Runs the supervisor, and returns after the drain, when all output is written or lost.
+    /// Runs the supervisor. Returns after the drain, once all output is either written or lost.
     ///
     /// - Parameters:
     ///   - stop: A stream that yields when the session must drain and end.
-    ///   - meanwhile: Work that runs beside the supervisor. When the supervisor ends, the session cancels this work and
-    ///     waits for it.
+    ///   - meanwhile: Runs alongside the supervisor. When the supervisor ends, the session cancels this closure and
+    ///     waits for it to return.
     func run(
         stop: AsyncStream<Void> = AsyncStream { _ in },
         meanwhile: @escaping @Sendable () async -> Void = {}

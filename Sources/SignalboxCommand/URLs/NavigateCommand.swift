@@ -43,7 +43,7 @@ struct NavigateCommand: ReportingCommand {
         }
     }
 
-    /// Returns the verdict of the chain. A line that is not valid text is not a URL, so it is refused.
+    /// Returns the navigation chain's verdict. A line that is not valid text cannot be a URL, so it is refused.
     private func verdict(about line: InputLine, _ router: NavigationRouter) async -> NavigationVerdict {
         do throws(URLTextError) {
             return await router.decide(try line.text(), kind: kind, frame: frame)

@@ -50,28 +50,28 @@ struct ParseCommand: ReportingCommand {
         }
     }
 
-    /// Returns the base URL. It never appears in an error message, because its query may contain a token.
+    /// Returns the base URL. Error messages never contain it, because its query may include a token.
     private func baseURL() throws -> URLText? {
         try base.map { text in try ValidationError.checked("--base") { try URLText(text) } }
     }
 }
 
-/// The result of the command `parse` for one line.
+/// The result of parsing one line.
 struct ParsedURL {
     private let input: InputLine
     private let url: URLText?
     private let items: [URLQueryItem]?
-    /// The error in the URL or in its query, if there is one.
+    /// The error in the URL or its query, if there is one.
     private let error: URLTextError?
     /// The route that matches the URL, or `nil` if no route matches.
     private let route: URLPattern?
-    /// The action to which the routes map the URL, or the reason why they reject it. The value is `nil` if there are no
-    /// routes.
+    /// The action that the routes map the URL to, or the reason why they reject it. If there are no routes, this is
+    /// `nil`.
     private let reading: Result<LinkAction, Outcome.Rejection>?
 
     /// - Parameters:
     ///   - base: The base for relative URLs, or `nil` if the URL must be absolute.
-    ///   - routes: The routes to match, or `nil` to show only the parts of the URL.
+    ///   - routes: The routes to match, or `nil` to only show the parts of the URL.
     init(_ input: InputLine, base: URLText?, routes: AppRoutes?) {
         self.input = input
         do throws(URLTextError) {
@@ -98,8 +98,8 @@ struct ParsedURL {
         return error == nil
     }
 
-    /// The result as one JSON object with a newline. If there are routes, the object has the members `action`, `id` and
-    /// `body`, or the member `rejected`. It has the member `route` if a route matched.
+    /// The result as one JSON object followed by a newline. If there are routes, the object has either the members
+    /// `action`, `id` and `body` or the member `rejected`. If a route matched, it also has the member `route`.
     var jsonLine: [UInt8] {
         var object = JSONObject()
         if let url { object.add(url, items: items) } else { object.add(input) }
@@ -120,7 +120,7 @@ struct ParsedURL {
         return object.line
     }
 
-    /// The result as columns for a terminal: the URL, its host and path, and the action. For an invalid URL, the
+    /// The result as columns for a terminal: the URL, its host and path, and the action. If the URL is invalid, the
     /// columns are the input and the reason.
     var terminalLine: [UInt8] {
         guard let url else {
@@ -140,7 +140,7 @@ struct ParsedURL {
         return TerminalText.line(columns)
     }
 
-    /// Returns the body that the plugin would receive, which consists of the captures.
+    /// Returns the body that the plugin would receive. It consists of the captures.
     private func body(of action: LinkAction) -> [UInt8] {
         var body = JSONObject()
         for capture in action.captures { body.add(capture.name, capture.value) }

@@ -2,12 +2,12 @@ import ArgumentParser
 import SignalboxCore
 import SignalboxRoutes
 
-/// The URLs of a command, which are its arguments or the lines of stdin.
+/// The URLs that a command reads from its arguments or from stdin.
 struct URLArguments: ParsableArguments {
-    /// The line of one URL, with its newline, and whether the URL leads to exit status 1.
+    /// The output line for one URL, including its newline, and whether the URL leads to exit status 1.
     typealias Line = (bytes: [UInt8], isBad: Bool)
 
-    /// The number of bytes after which the lines so far are written, even if more lines are ready.
+    /// The number of bytes to collect before writing, even if more lines are ready.
     private static let batchSize = 256 << 10
 
     @Argument(help: ArgumentHelp("URLs; write '--' before those that begin with '-'.", valueName: "url"))
@@ -23,8 +23,8 @@ struct URLArguments: ParsableArguments {
     /// Writes one line for each URL, in order, until the input or the output ends. This method waits for the reader of
     /// the output, so that memory does not grow with the number of URLs.
     ///
-    /// - Parameter line: Returns the line of one URL.
-    /// - Returns: `done`, or `notAsExpected` if a URL was bad.
+    /// - Parameter line: Returns the line for one URL.
+    /// - Returns: `done`, or `notAsExpected` if any URL was bad.
     /// - Throws: ``OutputFailure``, or ``CommandFailure`` if stdin cannot be read.
     func write(to output: StandardOutput, _ line: (InputLine) async -> Line) async throws -> CommandStatus {
         guard stdin else { return try await write(urls.map { InputLine(Array($0.utf8)) }, to: output, line) }
@@ -61,10 +61,10 @@ struct URLArguments: ParsableArguments {
 }
 
 extension JSONObject {
-    /// Adds the parts of a URL, and the whole URL as `url`, in the form in which it is opened. Parts that the URL does
-    /// not have are left out.
+    /// Adds the parts of a URL, and the whole URL as `url`, in the form in which the URL is opened. Parts that the URL
+    /// does not have are left out.
     ///
-    /// - Parameter items: The items of the query, or `nil` if the query is missing or invalid.
+    /// - Parameter items: The query items, or `nil` if the query is missing or invalid.
     mutating func add(_ url: URLText, items: [URLQueryItem]?) {
         add("url", url.text)
         add("scheme", url.scheme)
@@ -82,7 +82,7 @@ extension JSONObject {
         add("origin", url.origin?.description)
     }
 
-    /// Adds the error of a URL or its query as the member `error`.
+    /// Adds an error in a URL or its query as the member `error`.
     mutating func add(_ error: URLTextError) {
         add("error") { object in
             object.add("reason", error.reason.description)
@@ -91,7 +91,7 @@ extension JSONObject {
         }
     }
 
-    /// Adds a line that is not a URL, unchanged.
+    /// Adds a line that is not a URL, without changing it.
     mutating func add(_ input: InputLine) {
         add("input", content: input.content)
         if input.isTruncated { add("inputCut", true) }

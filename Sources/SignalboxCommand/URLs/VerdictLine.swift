@@ -2,14 +2,14 @@ import NavigationChain
 import SignalboxCore
 import SignalboxRoutes
 
-/// Formats a verdict for the output of the command `navigate`.
+/// Formats a verdict for the output of `navigate`.
 struct VerdictLine {
     /// The line that contains the URL.
     let input: InputLine
     let verdict: NavigationVerdict
 
-    /// The verdict as one JSON object with a newline. The members are `url` or `input`, `policy`, `decider`, `reason`
-    /// and `trace`.
+    /// The verdict as one JSON object followed by a newline. The members are `url` or `input`, `policy`, `decider`,
+    /// `reason` and `trace`.
     var jsonLine: [UInt8] {
         var object = JSONObject()
         if let url = verdict.url { object.add("url", url.text) } else { object.add(input) }
@@ -48,13 +48,13 @@ extension JSONObject {
     }
 }
 
-/// Formats a navigation of a page and its verdict for the output of the command `bridge`.
+/// Formats a page navigation and its verdict for the output of `bridge`.
 struct NavigationLine {
     /// The navigation, or `nil` if its text is not a URL.
     let request: NavigationRequest?
     let verdict: NavigationVerdict
 
-    /// Returns a line of text for a terminal, and otherwise one JSON object with a newline. The members of the object
+    /// Returns text for a terminal, or one JSON object otherwise. Both end with a newline. The members of the object
     /// are `navigation`, `kind`, `frame`, `policy`, `decider`, `reason` and `trace`.
     func line(isTerminal: Bool) -> [UInt8] {
         guard !isTerminal else { return TerminalText.line(["navigation ", LineEscape.escaped("\(verdict)")]) }

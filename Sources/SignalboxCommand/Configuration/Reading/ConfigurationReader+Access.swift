@@ -7,7 +7,7 @@ extension ConfigurationReader {
     /// The maximum nesting depth of `any`, `all` and `not`.
     private static let maximumRuleDepth = 16
 
-    /// Returns the entries of `from` in a plugin.
+    /// Returns the entries in a plugin's `from`.
     func access(_ keys: YAMLMapping, sources: SourceNames) -> [(rule: AccessSection, value: YAMLValue)] {
         let name = sources.configured.first ?? "NAME"
         let example = "from: [ { source: \(name) } ]"
@@ -17,8 +17,8 @@ extension ConfigurationReader {
         return list.compactMap { value in rule(value, sources, depth: 1).map { ($0, value) } }
     }
 
-    /// - Returns: The rule, or `nil` after an error in the rule or in a part of it, so that a rule never allows more
-    ///   than the file says.
+    /// - Returns: The rule, or `nil` if there is an error anywhere in it. This way, a rule never allows more than the
+    ///   file says.
     private func rule(_ value: YAMLValue, _ sources: SourceNames, depth: Int) -> AccessSection? {
         value.mapping("access") { keys in
             let written = keys.optional("source")
@@ -54,7 +54,7 @@ extension ConfigurationReader {
             .flatMap { try? SourceName($0) }
     }
 
-    /// - Returns: The rule, or `nil` after an error in a condition.
+    /// - Returns: The rule, or `nil` if a condition has an error.
     private func origin(
         _ source: SourceName,
         _ written: [(key: RuleKey, value: YAMLValue)],
@@ -93,7 +93,7 @@ extension ConfigurationReader {
     }
 }
 
-/// Reads the conditions of a rule on one source.
+/// Reads the conditions of a rule about one source.
 extension ConfigurationReader {
     /// - Parameter source: The source, or `nil` if it has errors.
     private func condition(_ key: String, _ value: YAMLValue, of source: SourceKind?) -> AccessSection.Condition? {
@@ -145,8 +145,7 @@ extension ConfigurationReader {
         return listed(host, value, among: links?.hosts, meaning, "hosts with routes are").map { .host($0) }
     }
 
-    /// Reports a name that the messages of the source never have, because a rule with that name would silently allow
-    /// nothing.
+    /// Reports a name that messages from the source never have. A rule with such a name would silently allow nothing.
     private func listed(
         _ name: String,
         _ value: YAMLValue,
@@ -161,15 +160,15 @@ extension ConfigurationReader {
     }
 }
 
-/// A key that a rule with the key `source` can have.
+/// A key that a rule with the key `source` may contain.
 private struct RuleKey {
     let name: String
-    /// The kinds of source to which the key applies.
+    /// The kinds of source that the key applies to.
     let kinds: [String]
-    /// The end of the error about a source of another kind, which follows the name of the source.
+    /// The end of the error message if the key does not apply to the source. It follows the source's name.
     let refusal: String
 
-    /// All keys, in the order in which the description of a rule lists the conditions.
+    /// All keys, in the order in which the description of a rule lists its conditions.
     static let all = [
         RuleKey(name: "topic", kinds: ["mqtt"], refusal: "has no topics"),
         RuleKey(name: "qos", kinds: ["mqtt"], refusal: "is not an MQTT source"),

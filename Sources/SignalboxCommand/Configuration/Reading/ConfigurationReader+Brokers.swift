@@ -8,7 +8,7 @@ extension ConfigurationReader {
         value.mapping("mqtt") { keys in
             let broker = keys.required("broker", "write mqtt://host:port or { env: NAME }").flatMap(broker)
             let client = keys.required("client_id", "the broker keeps the session under this name").flatMap(client)
-            // If there is no valid broker, the other keys are still read, so that their errors are reported too.
+            // Without a valid broker, the other keys are still read, so that their errors are reported too.
             guard let address = broker ?? ConfigurationReader.anyBroker else { return nil }
             var push = MQTTPushConfiguration(source: name, broker: address, topics: [], clientID: client ?? .random())
             push.limits = limits
@@ -34,11 +34,10 @@ extension ConfigurationReader {
         }
     }
 
-    /// A broker that stands in for one whose address is invalid.
+    /// Stands in for a broker whose address is invalid.
     private static let anyBroker = try? MQTTBroker(host: "127.0.0.1")
 
-    /// - Parameter broker: The broker, or `nil` if its address is invalid. In that case, the error has already been
-    ///   reported.
+    /// - Parameter broker: The broker, or `nil` if its address is invalid and the error was already reported.
     private func readConnection(of keys: YAMLMapping, to broker: MQTTBroker?, into push: inout MQTTPushConfiguration) {
         keys.read("version", &push.version) { $0.keyword("an MQTT version") }
         push.security = security(keys, of: broker)
@@ -48,8 +47,7 @@ extension ConfigurationReader {
         keys.read("publishing", &push.publishing, publishing)
     }
 
-    /// Warns if unacknowledged messages, which count toward the queue limit of the broker, leave too little room for
-    /// others.
+    /// Unacknowledged messages count toward the broker's queue limit. Warns if they leave too little room for others.
     private func checkQueue(_ source: MQTTSource, _ keys: YAMLMapping) {
         let (maximum, queue) = (source.push.receiveMaximum, source.brokerQueue)
         guard queue > 0, maximum > queue / 4 else { return }
@@ -64,13 +62,13 @@ extension ConfigurationReader {
     private func topics(_ value: YAMLValue) -> [MQTTTopic]? {
         guard let list = value.list() else { return nil }
         if list.isEmpty { value.reportError("list at least one { pattern: … }", .missingKey) }
-        // If one topic has an error, a comparison of all topics is meaningless.
+        // If any topic has an error, there is no point in comparing the topics.
         let topics = list.compactMap(topic)
         guard !topics.isEmpty, topics.count == list.count else { return nil }
         return checkShadowing(zip(topics, list).map { ($0.pattern, $1) }) ? topics : nil
     }
 
-    /// Reports each topic that an earlier topic shadows.
+    /// Reports each topic that is shadowed by an earlier one.
     ///
     /// - Returns: Whether one source can have all of the topics.
     private func checkShadowing(_ patterns: [(pattern: TopicPattern, value: YAMLValue)]) -> Bool {
@@ -97,7 +95,7 @@ extension ConfigurationReader {
         return isValid
     }
 
-    /// The maximum number of topics that are compared pairwise. A source with more topics is invalid anyway.
+    /// The maximum number of topics that are compared pairwise. A source with more topics is invalid in any case.
     private static let maximumCompared = 1_000
 
     private func topic(_ value: YAMLValue) -> MQTTTopic? {
@@ -115,10 +113,10 @@ extension ConfigurationReader {
         }
     }
 
-    /// A pattern that stands in for an invalid one.
+    /// Stands in for an invalid pattern.
     private static let anyPattern = try? TopicPattern("+")
 
-    /// The envelopes by their keywords.
+    /// The envelopes by keyword.
     static let envelopes: KeyValuePairs<String, PayloadEnvelope> = [
         "standard": .standard, "apns": .apns, "cloud_events": .cloudEvents,
     ]
@@ -127,7 +125,7 @@ extension ConfigurationReader {
         value.keyword(ConfigurationReader.envelopes, "an envelope")
     }
 
-    /// Returns whether exactly one setting names the action of messages on the topic.
+    /// Returns whether exactly one setting names the action for messages on the topic.
     private func namesAction(_ topic: MQTTTopic, _ keys: YAMLMapping) -> Bool {
         let captures = topic.pattern.captureNames.contains("action")
         if captures, let action = keys.optional("action") {
@@ -151,7 +149,7 @@ extension ConfigurationReader {
     }
 }
 
-/// Reads the security, the will and the further connections of a broker source, and the `publish` plugin.
+/// Reads the security settings, the will and the additional connections of a broker source, and the `publish` plugin.
 extension ConfigurationReader {
     private func qos(_ value: YAMLValue) -> MQTTQoS? { value.integer(0...1).flatMap(MQTTQoS.init(rawValue:)) }
 
@@ -227,7 +225,7 @@ extension ConfigurationReader {
         }
     }
 
-    /// Returns the settings of a `publish` plugin.
+    /// Returns the settings for a `publish` plugin.
     func publish(_ keys: YAMLMapping, sources: SourceNames) -> PublishSection? {
         let source = keys.required("source", "name the source that publishes").flatMap { publisher($0, sources) }
         let topic = keys.required("topic", "name the topic, such as topic: out/{action}/{id}")?

@@ -6,7 +6,7 @@ extension ConfigurationReader {
     func links(_ value: YAMLValue, _ limits: MessageLimits) -> LinksSource? {
         value.mapping("links") { keys in
             let routes = routes(keys)
-            // A setting with an error counts as present, because its error has already been reported.
+            // A setting with an error counts as present, because the error was already reported.
             let listed = keys.optional("urls").map { $0.list() } ?? []
             let urls = listed?.compactMap { $0.text() } ?? []
             let file = keys.optional("file").map(namedFile)
@@ -24,7 +24,7 @@ extension ConfigurationReader {
         }
     }
 
-    /// Returns the routes in a mapping that has the keys `routes` and `fallback`.
+    /// Returns the routes from a mapping with the keys `routes` and `fallback`.
     func routes(_ keys: YAMLMapping) -> AppRoutes? {
         let advice = "list at least one { pattern: …, action: … }"
         let written = keys.required("routes", advice)
@@ -34,7 +34,7 @@ extension ConfigurationReader {
         guard !list.isEmpty else {
             return written.refused(advice, .missingKey, suggestion: advice)
         }
-        // If one route has an error, a check of all routes is meaningless.
+        // If any route has an error, there is no point in checking the routes as a whole.
         let routes = list.compactMap(route)
         guard routes.count == list.count, fallback == nil || action != nil else { return nil }
         do throws(AppSchemeError) {

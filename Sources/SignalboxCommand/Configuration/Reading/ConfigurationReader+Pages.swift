@@ -36,7 +36,7 @@ extension ConfigurationReader {
 }
 
 extension ConfigurationReader {
-    /// Returns a chain that opens nothing. The reasons for its decisions say what would be opened.
+    /// Returns a navigation chain that opens nothing. The reason for each decision says what would have been opened.
     func navigation(_ value: YAMLValue) -> NavigationRouter? {
         value.mapping("navigation") { keys in
             let chain = keys.required("chain", "list the handlers in order")
@@ -63,7 +63,7 @@ extension ConfigurationReader {
         value.mapping("navigationHandler") { keys in
             guard let entry = NavigationEntry(keys) else { return nil }
             let name = name(of: entry, &names)
-            // If the name is invalid, the other settings are still checked.
+            // Even if the name is invalid, the other settings are still checked.
             let handler = handler(entry, named: name ?? "handler")
             return name == nil ? nil : handler
         }
@@ -92,7 +92,7 @@ extension ConfigurationReader {
     }
 }
 
-/// Reads the handlers of a navigation chain.
+/// Reads the handlers in a navigation chain.
 extension ConfigurationReader {
     private func handler(_ entry: NavigationEntry, named name: String) -> (any NavigationHandler)? {
         switch entry.kind {
@@ -132,7 +132,7 @@ extension ConfigurationReader {
     private func paths(_ entry: NavigationEntry, _ name: String) -> (any NavigationHandler)? {
         let written = entry.keys.optional("hosts")
         let hosts = written.map(hostNames)
-        // The check of a pattern does not depend on the hosts, which may be invalid themselves.
+        // Checking a pattern does not depend on the hosts, which may themselves be invalid.
         let anyHosts = written == nil ? nil : ["shop.example"]
         let patterns = texts(entry.value) {
             _ = try PathHandler(name: "path", patterns: [$0], hosts: anyHosts) { _, _ in }
@@ -174,7 +174,7 @@ extension ConfigurationReader {
         return value.all { $0.keyword("a kind of navigation") }.map { Set($0) }
     }
 
-    /// Returns the texts of a list after checking each of them.
+    /// Checks each text in a list and returns the texts.
     private func texts(_ value: YAMLValue, _ check: (String) throws -> Void) -> [String]? {
         value.all { element in
             element.text().flatMap { text in element.check(.badPattern) { try check(text) } ? text : nil }
@@ -182,9 +182,9 @@ extension ConfigurationReader {
     }
 }
 
-/// An entry of a navigation chain as the file contains it.
+/// An entry in a navigation chain, as it appears in the file.
 struct NavigationEntry {
-    /// The kind of handler, which is one of the entry's keys.
+    /// The kind of handler. One of the entry's keys names it.
     enum Kind: String, CaseIterable {
         case schemes
         case hosts
@@ -193,7 +193,7 @@ struct NavigationEntry {
         case deepLinks = "deep_links"
         case externalBrowser = "external_browser"
 
-        /// The name that the handler has if the entry contains no name.
+        /// The handler's name if the entry does not contain one.
         var standardName: String {
             switch self {
             case .schemes: "scheme"
@@ -205,7 +205,7 @@ struct NavigationEntry {
             }
         }
 
-        /// The further keys that an entry of this kind can have.
+        /// The other keys that an entry of this kind may contain.
         fileprivate var companions: [String] {
             switch self {
             case .schemes: ["dangerous"]
@@ -218,20 +218,20 @@ struct NavigationEntry {
     }
 
     let kind: Kind
-    /// The value of the key that determines the kind.
+    /// The value of the key that names the kind.
     let value: YAMLValue
-    /// The value of the key `name`, if the entry has it.
+    /// The value of the key `name`, if there is one.
     let name: YAMLValue?
     let keys: YAMLMapping
 
-    /// - Returns: The entry, or `nil` after an error.
+    /// - Returns: The entry, or `nil` if it has an error.
     init?(_ keys: YAMLMapping) {
         let kinds = Kind.allCases.map(\.rawValue)
         let written = (kinds + ["dangerous", "ports", "decision", "kinds"]).compactMap { key in
             keys.optional(key).map { (key: key, value: $0) }
         }
         name = keys.optional("name")
-        // In an entry with the key `paths`, the key `hosts` is not a kind but restricts the paths.
+        // If an entry has the key `paths`, its key `hosts` does not name the kind. It restricts the paths instead.
         let choices = keys.optional("paths") == nil ? kinds : kinds.filter { $0 != Kind.hosts.rawValue }
         guard let found = keys.required(oneOf: choices, "each entry is one handler"),
             let kind = Kind(rawValue: found.key)

@@ -5,7 +5,7 @@ import WebSocketChat
 import Yams
 
 extension ConfigurationReader {
-    /// - Parameter bounds: The limits of the whole configuration, which are compared with those of each plugin.
+    /// - Parameter bounds: The limits for the whole configuration. Each plugin's limits are compared with them.
     func plugins(_ list: [YAMLValue], sources: SourceNames, bounds: SupervisorConfiguration) -> [PluginSection] {
         var holders: [ActionName: YAMLValue] = [:]
         return list.compactMap { value in
@@ -13,7 +13,7 @@ extension ConfigurationReader {
                 let action = action(keys, at: value, &holders)
                 let use = use(keys, sources: sources)
                 let from = access(keys, sources: sources)
-                // After an error, the action and the plugin are stand-ins, so that the other keys are still read.
+                // If the action or the plugin has an error, a stand-in is used so that the other keys are still read.
                 var section = PluginSection(
                     action: action ?? .pushSessionLost,
                     use: use ?? .log,
@@ -72,7 +72,7 @@ extension ConfigurationReader {
         }
     }
 
-    /// The maximum number of members in the path of an ordering key.
+    /// The maximum number of members in an ordering key's path.
     private static let maximumPathLength = 16
 
     private func retry(_ value: YAMLValue) -> RetryPolicy? {
@@ -101,7 +101,7 @@ extension ConfigurationReader {
         }
     }
 
-    /// The keys that only some plugins can have, with those plugins.
+    /// The keys that only some plugins may have, and the plugins that may have them.
     private static let owners = [
         ("path", ["file"]), ("value", ["reply"]), ("tag", ["broadcast", "join", "leave"]), ("source", ["publish"]),
         ("topic", ["publish"]), ("qos", ["publish"]), ("retain", ["publish"]), ("retryable", ["fail"]),
@@ -131,7 +131,7 @@ extension ConfigurationReader {
         }
     }
 
-    /// - Returns: The tag, `.some(nil)` if the body of the action names the tag, or `nil` after an error.
+    /// - Returns: The tag, `.some(nil)` if the action's body names the tag, or `nil` if there is an error.
     private func tag(_ keys: YAMLMapping) -> String?? {
         guard let value = keys.optional("tag") else { return .some(nil) }
         guard let tag = value.text() else { return nil }
@@ -180,7 +180,7 @@ extension ConfigurationReader {
         }
     }
 
-    /// Returns a number that is written in the form of JSON. Other forms, such as `0x10` or `010`, are refused, because
+    /// Returns a number if it is written as in JSON. Other forms, such as `0x10` or `010`, are refused, because
     /// programs disagree about their value.
     private func number(_ value: YAMLValue) -> ReplyValue? {
         let advice = "expected a JSON number, or text in quotes"
@@ -198,7 +198,7 @@ extension ConfigurationReader {
 }
 
 extension ConfigurationReader {
-    /// Warns if the calls of a plugin for one message may together take longer than the ack deadline. This concerns
+    /// Warns if the calls to a plugin for one message could take longer in total than the ack deadline. This concerns
     /// sources that redeliver messages.
     private func checkAckDeadline(
         _ plugin: PluginSection,
@@ -223,7 +223,7 @@ extension ConfigurationReader {
 }
 
 extension RetryPolicy {
-    /// The sum of the delays between attempts, each at its maximum.
+    /// The sum of the delays between attempts if each delay is as long as possible.
     fileprivate var longestWaits: Duration {
         var (total, next) = (Duration.zero, firstDelay)
         for _ in 1..<max(1, attempts) {

@@ -3,25 +3,25 @@ import SignalboxCore
 import WebSocketChat
 
 extension ConfigurationReader {
-    /// Returns the literal text, or the content to which `{ env: NAME }` or `{ file: PATH }` refers.
+    /// Returns literal text, or the content that `{ env: NAME }` or `{ file: PATH }` refers to.
     func text(_ value: YAMLValue) -> String? {
         guard value.isMapping else { return value.text() }
         return reference(value).flatMap { content(of: $0, at: value) }
     }
 
-    /// Returns the address of a broker. Messages never repeat the address, because it may contain a password.
+    /// Returns a broker's address. Messages never repeat the address, because it may contain a password.
     func broker(_ value: YAMLValue) -> MQTTBroker? {
         text(value).flatMap { text in value.checked { try MQTTBroker(url: text) } }
     }
 
-    /// Returns the client id under which the broker keeps the session.
+    /// Returns the client id that the broker uses to keep the session.
     func client(_ value: YAMLValue) -> MQTTClientID? {
         text(value).flatMap { text in value.checked { try MQTTClientID.fixed(text) } }
     }
 
-    /// Returns a reference to a secret, after checking that the secret exists. The secret itself is not kept.
+    /// Checks that a secret exists, and returns a reference to it. The secret itself is not kept.
     ///
-    /// - Parameter what: The noun that names the secret in messages.
+    /// - Parameter what: What to call the secret in messages.
     func secret(_ value: YAMLValue, _ what: String) -> Secret? {
         // Messages do not repeat the keys either, because a secret in braces, `{ WORD }`, is also a mapping.
         guard let keys = value.keys, keys.allSatisfy(["env", "file"].contains) else {
@@ -33,7 +33,7 @@ extension ConfigurationReader {
         return reference
     }
 
-    /// Reports a secret that the file contains as literal text, without repeating it.
+    /// Reports that the file contains a secret as literal text. The report does not repeat the secret.
     func reportSecret(_ what: String, at value: YAMLValue) {
         let forms = "{ env: NAME } or { file: PATH }"
         value.reportError(
@@ -74,8 +74,8 @@ extension ConfigurationReader {
 }
 
 extension ConfigurationReader {
-    /// Returns the path of a file that a source reads. If the configuration is only checked, this method reports a
-    /// missing or unreadable file. In a run, the source itself reports it.
+    /// Returns the path of a file that a source reads. If the file is missing or unreadable, `check` reports it here.
+    /// In a run, the source reports it.
     func namedFile(_ value: YAMLValue) -> String? {
         let path = text(value)
         guard let path, use == .check else { return path }
@@ -92,8 +92,7 @@ extension ConfigurationReader {
         return path
     }
 
-    /// Returns the path of a file that is created on demand. If the configuration is only checked, this method reports
-    /// a missing folder.
+    /// Returns the path of a file that is created on demand. If its folder is missing, `check` reports it.
     func createdFile(_ value: YAMLValue) -> String? {
         let path = text(value)
         guard let path, use == .check else { return path }
@@ -113,8 +112,8 @@ extension ConfigurationReader {
 
 /// Warns about secrets that other users can read.
 extension ConfigurationReader {
-    /// Warns about a login that is sent to the broker unencrypted. The warning applies even without a password, because
-    /// the user name may be a token.
+    /// Warns about a login that is sent to the broker unencrypted. This includes logins without a password, because the
+    /// user name may be a token.
     func checkLogin(_ push: MQTTPushConfiguration, _ keys: YAMLMapping) {
         guard !push.broker.usesTLS, !push.broker.isLocal else { return }
         (keys.optional("password") ?? keys.optional("username"))?.warn(
@@ -123,7 +122,7 @@ extension ConfigurationReader {
         )
     }
 
-    /// Warns about tokens that are sent to the server unencrypted. A header whose value is a reference counts as a
+    /// Warns about tokens that are sent to the server unencrypted. A header whose value is a reference is treated as a
     /// secret.
     func checkTokens(_ feed: WebSocketFeedConfiguration, _ keys: YAMLMapping) {
         guard !feed.url.isSecure, !feed.url.isLocal else { return }
@@ -133,8 +132,8 @@ extension ConfigurationReader {
         }
     }
 
-    /// Warns about a secret file that every user of the machine can read. Access for a group causes no warning, because
-    /// services share files in this way.
+    /// Warns about a secret file that every user on this machine can read. There is no warning about group access,
+    /// because services share files that way.
     func checkFilePermissions(_ path: String, at value: YAMLValue) {
         guard environment.isOpenToOthers(path) else { return }
         value.warn("every user of this machine can read \(path); run chmod o-r on it", .readableSecret)

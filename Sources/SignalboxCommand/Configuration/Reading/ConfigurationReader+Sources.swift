@@ -89,11 +89,12 @@ extension ConfigurationReader {
     }
 }
 
-/// The source names that a rule of `from` may use, including the names of sources with errors.
+/// The source names that the rules in `from` may use. They include sources with errors.
 struct SourceNames {
-    /// The names of the configured sources in file order.
+    /// The names of the configured sources, in file order.
     let configured: [String]
-    /// The kind of each source that has exactly one kind, by the name of the source. A kind is a key of ``SourceKind``.
+    /// The kind of each source, by the source's name. Sources without exactly one kind are left out. A kind is one of
+    /// the keys in ``SourceKind``.
     let kinds: [String: String]
     /// The sources without errors, by name.
     let sources: [String: SourceKind]

@@ -38,7 +38,7 @@ extension ConfigurationReader {
             }
             let isReachable = checkReachability(chat.server, keys)
             guard port != nil else { return nil }
-            // An error about a server that no client can reach has already been reported.
+            // If no client can reach the server, that error was already reported.
             if isReachable { value.check { try chat.server.validate() } }
             return chat
         }
@@ -67,7 +67,7 @@ extension ConfigurationReader {
 
     private func principals(_ value: YAMLValue) -> [WebSocketPrincipal]? {
         value.anyMapping()?.entries.map { entry in
-            // After an error, the token is a stand-in, because a rule of `from` may still name the principal.
+            // If the token has an error, a stand-in is used, because a rule in `from` may still name the principal.
             WebSocketPrincipal(entry.name, token: secret(entry.value, "a token") ?? .environment(""))
         }
     }
@@ -132,7 +132,7 @@ extension ConfigurationReader {
     func feed(_ value: YAMLValue, of name: SourceName, _ limits: MessageLimits) -> WebSocketFeedConfiguration? {
         value.mapping("feed") { keys in
             let url = keys.required("url", "write wss://host/path or { env: NAME }").flatMap(feedURL)
-            // If there is no valid URL, the other keys are still read, so that their errors are reported too.
+            // Without a valid URL, the other keys are still read, so that their errors are reported too.
             guard let address = url ?? ConfigurationReader.anyURL else { return nil }
             var feed = WebSocketFeedConfiguration(source: name, url: address)
             feed.limits = limits
@@ -166,10 +166,10 @@ extension ConfigurationReader {
         }
     }
 
-    /// A URL that stands in for an invalid one.
+    /// Stands in for an invalid URL.
     private static let anyURL = try? WebSocketURL("ws://127.0.0.1/")
 
-    /// Returns the URL of a feed. Messages never repeat the URL, because it may contain a token.
+    /// Returns a feed's URL. Messages never repeat the URL, because it may contain a token.
     private func feedURL(_ value: YAMLValue) -> WebSocketURL? {
         guard let text = text(value), isWithoutSecret(text, "a URL with a secret", at: value) else { return nil }
         return value.checked { try WebSocketURL(text) }
@@ -195,16 +195,16 @@ extension ConfigurationReader {
         }
     }
 
-    /// Returns whether the text contains no secret. This method reports literal text that has the form of a secret.
+    /// Returns whether the text contains no secret. If the text looks like a secret, this method reports it.
     private func isWithoutSecret(_ text: String, _ what: String, at value: YAMLValue) -> Bool {
         guard !value.isMapping, Redaction.redacted(text) != text else { return true }
         reportSecret(what, at: value)
         return false
     }
 
-    /// Returns the setting of an adapter that decides which servers it trusts.
+    /// Returns an adapter's setting for which servers it trusts.
     ///
-    /// - Parameter authority: Returns the setting with which the adapter trusts only the authority in a file.
+    /// - Parameter authority: Returns the setting that makes the adapter trust only the authority in a file.
     func trust<Trust>(
         _ value: YAMLValue,
         _ authority: (_ file: String) -> Trust,
@@ -257,9 +257,9 @@ extension ConfigurationReader {
 
 /// Reads the settings that feeds and chats share.
 extension ConfigurationReader {
-    /// The valid range of the timeouts of a WebSocket connection.
+    /// The valid range for timeouts on a WebSocket connection.
     private static let connectionTimes: ClosedRange<Duration> = .seconds(1)...(.seconds(3_600))
-    /// The valid range of the number of unsent bytes on one connection.
+    /// The valid range for the number of unsent bytes on one connection.
     private static let waitingSizes = (1 << 10)...(1 << 30)
 
     private func frames(_ value: YAMLValue) -> WebSocketFrames? {
@@ -288,7 +288,7 @@ extension ConfigurationReader {
         return action
     }
 
-    /// Returns the certificate of an adapter together with its private key.
+    /// Returns an adapter's certificate together with its private key.
     func identity<Identity>(
         _ value: YAMLValue,
         _ make: (_ certificateFile: String, _ keyFile: String) -> Identity
@@ -303,7 +303,7 @@ extension ConfigurationReader {
         }
     }
 
-    /// Returns the valid texts of a list. Invalid elements are left out.
+    /// Returns the valid texts in a list. Invalid elements are left out.
     func texts(_ value: YAMLValue) -> [String]? {
         value.list()?.compactMap { $0.text() }
     }

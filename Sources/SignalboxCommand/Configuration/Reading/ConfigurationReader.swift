@@ -4,11 +4,11 @@ import SignalboxCore
 
 /// Reads a configuration file. The reader continues after an error, so that one run reports all errors.
 ///
-/// After an error, a method may return a default, because ``read(_:file:for:environment:)`` then returns no
-/// configuration.
+/// After an error, methods may return default values, because ``read(_:file:for:environment:)`` will not return a
+/// configuration anyway.
 struct ConfigurationReader {
     let environment: Environment
-    /// The purpose, which decides what the file must contain.
+    /// What the configuration is used for. This decides what the file must contain.
     let use: ConfigurationUse
     let problems = ConfigurationProblems()
     let locations = ConfigurationLocations()
@@ -18,9 +18,9 @@ struct ConfigurationReader {
     /// Returns the configuration in a file.
     ///
     /// - Parameters:
-    ///   - text: The content of the file.
-    ///   - file: The path of the file, for messages.
-    ///   - use: The purpose, which decides what the file must contain.
+    ///   - text: The file's content.
+    ///   - file: The file's path, for messages.
+    ///   - use: What the configuration is used for. This decides what the file must contain.
     /// - Throws: ``ConfigurationError`` with every error in the file.
     static func read(
         _ text: String,
@@ -37,7 +37,7 @@ struct ConfigurationReader {
 
     /// Checks a configuration as a whole.
     ///
-    /// - Parameter text: The content of the file.
+    /// - Parameter text: The file's content.
     /// - Returns: The configuration, or `nil` if it has errors. The findings are all errors and warnings, in file
     ///   order.
     static func lint(
@@ -55,7 +55,7 @@ struct ConfigurationReader {
         return (found, reader.problems.sorted)
     }
 
-    /// Returns the routes of a route file, or a whole configuration.
+    /// Returns either the routes in a route file or a whole configuration.
     ///
     /// - Throws: ``ConfigurationError`` with every error in the file.
     static func routes(
@@ -74,8 +74,7 @@ struct ConfigurationReader {
         return found
     }
 
-    /// Returns the result of the closure `read`. After any error, the result is `nil`, even if the closure returned a
-    /// value.
+    /// Returns the result of the closure `read`, or `nil` if there was any error.
     func read<Value>(_ text: String, needed: String, _ read: (YAMLValue) -> Value?) -> Value? {
         do throws(ConfigurationProblem) {
             let value = read(try YAMLDocument.root(of: text, needed: needed, problems: problems))
@@ -132,21 +131,21 @@ struct ConfigurationReader {
     }
 }
 
-/// The positions of the parts of a configuration in its file. The checks of the whole configuration use them.
+/// Where the parts of a configuration are in its file. The checks of the whole configuration use this.
 final class ConfigurationLocations {
-    /// The keys below `sources`, by the name of the source.
+    /// The keys below `sources`, by source name.
     var sources: [SourceName: YAMLValue] = [:]
-    /// The positions at which the actions of the plugins are named.
+    /// Where the actions of the plugins are named.
     var plugins: [ActionName: YAMLValue] = [:]
-    /// The entries of `from` in each plugin, in order.
+    /// The entries in each plugin's `from`, in order.
     var rules: [ActionName: [YAMLValue]] = [:]
-    /// The fixed actions of topics, routes and frames, with the positions at which they are named.
+    /// The fixed actions of topics, routes and frames, and where they are named.
     var actions: [(name: ActionName, value: YAMLValue)] = []
-    /// The setting that makes a source read stdin. Only one source of a configuration can do so.
+    /// The setting that makes a source read stdin. Only one source per configuration can do so.
     var standardInput: YAMLValue?
 }
 
-/// The content of a file from which `parse` reads routes.
+/// The content of a file that `parse` reads routes from.
 enum RouteFileContent {
     /// The file contains only routes.
     case routes(AppRoutes)

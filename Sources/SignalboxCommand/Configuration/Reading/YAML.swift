@@ -4,9 +4,9 @@ import Signalbox
 import WebSocketChat
 import Yams
 
-/// The YAML document of a configuration file, which must be the only document in the file.
+/// Parses the YAML document in a configuration file. It must be the only document in the file.
 enum YAMLDocument {
-    /// Returns the root node of the document.
+    /// Returns the document's root node.
     ///
     /// - Parameter needed: The required key, for the message about an empty file.
     /// - Throws: ``ConfigurationProblem`` if the text is not a single YAML document with a root, or if it has a
@@ -51,31 +51,30 @@ enum YAMLDocument {
     }
 }
 
-/// A YAML node with its key path. The methods of this type read typed values from the node.
+/// A YAML node with its key path. Use its methods to read typed values.
 ///
-/// A method that returns an optional adds a problem before it returns `nil`.
+/// Methods that return an optional report a problem before they return `nil`.
 struct YAMLValue {
     let node: Node
     /// The key path, such as `plugins[0].from`.
     let path: String
     let problems: ConfigurationProblems
 
-    /// Adds an error at this value.
+    /// Reports an error at this value.
     ///
-    /// - Parameter suggestion: The replacement for the faulty text, and nothing else, if it is known.
+    /// - Parameter suggestion: The exact text that should replace the faulty text, if it is known.
     func reportError(_ message: String, _ code: ProblemCode = .invalidValue, suggestion: String? = nil) {
         report(message, code, .error, suggestion)
     }
 
-    /// Adds an error at this value and returns `nil`. A reader that has no value after the error can return this
-    /// result.
+    /// Reports an error at this value and returns `nil`, so that a reader without a value can return the result of this
+    /// call.
     func refused<Value>(_ message: String, _ code: ProblemCode = .invalidValue, suggestion: String? = nil) -> Value? {
         reportError(message, code, suggestion: suggestion)
         return nil
     }
 
-    /// Adds an error about a name that is not among the known ones, and returns `nil`. The error suggests the closest
-    /// known name.
+    /// Reports an error about an unknown name and returns `nil`. The error suggests the closest known name.
     ///
     /// - Parameter message: Returns the message. The argument is `; did you mean 'x'?` or an empty string.
     func refused<Value>(
@@ -88,12 +87,12 @@ struct YAMLValue {
         return refused(message(advice), code, suggestion: NameSuggestion.nearest(to: name, among: known))
     }
 
-    /// Adds a warning about a value that is valid but probably does not do what its author intended.
+    /// Reports a warning about a value that is valid but probably does not do what its author intended.
     func warn(_ message: String, _ code: ProblemCode, suggestion: String? = nil) {
         report(message, code, .warning, suggestion)
     }
 
-    /// Adds a problem. The path and the message may quote the file, so text that has the form of a secret is redacted.
+    /// Reports a problem. The path and message may quote the file, so any text that looks like a secret is redacted.
     private func report(_ message: String, _ code: ProblemCode, _ severity: ProblemSeverity, _ suggestion: String?) {
         problems.add(
             ConfigurationProblem(
@@ -108,12 +107,12 @@ struct YAMLValue {
         )
     }
 
-    /// Reads a mapping. The keys that `read` asks for are valid, and all others are refused.
+    /// Reads a mapping. The keys that `read` looks up are valid, and all others are refused.
     ///
     /// - Parameters:
-    ///   - name: The name of the definition of the mapping in docs/configuration.schema.json.
-    ///   - read: Reads the mapping. Before it returns, this closure must ask for every key that the mapping can have,
-    ///     regardless of the content of the file.
+    ///   - name: What the mapping is called in docs/configuration.schema.json.
+    ///   - read: Reads the mapping. Before this closure returns, it must look up every key that the mapping may have,
+    ///     whatever the file contains.
     func mapping<Target>(_ name: String, _ read: (YAMLMapping) -> Target?) -> Target? {
         guard let mapping = anyMapping() else { return nil }
         let target = read(mapping)
@@ -121,12 +120,12 @@ struct YAMLValue {
         return target
     }
 
-    /// Reads a mapping whose keys are all optional.
+    /// Reads a mapping in which every key is optional.
     ///
     /// - Parameters:
-    ///   - name: The name of the definition of the mapping in docs/configuration.schema.json.
-    ///   - defaults: The settings that apply if the mapping has no keys.
-    ///   - read: Asks for every key that the mapping can have, and stores the values.
+    ///   - name: What the mapping is called in docs/configuration.schema.json.
+    ///   - defaults: The settings to use if the mapping has no keys.
+    ///   - read: Looks up every key that the mapping may have, and stores the values.
     func mapping<Target>(
         _ name: String,
         changing defaults: Target,
@@ -139,7 +138,7 @@ struct YAMLValue {
         }
     }
 
-    /// Returns a mapping with arbitrary keys.
+    /// Returns a mapping that may have any keys.
     func anyMapping() -> YAMLMapping? {
         guard case .mapping(let mapping) = node else {
             return refused("expected a mapping of keys to values, found \(typeDescription)")
@@ -155,8 +154,8 @@ struct YAMLValue {
         return sequence.enumerated().map { YAMLValue(node: $1, path: "\(path)[\($0)]", problems: problems) }
     }
 
-    /// Returns text that is not empty. A number must be quoted, and so must a word such as `on`, because YAML gives
-    /// them another type.
+    /// Returns text that is not empty. A number or a word such as `on` must be quoted, because YAML would otherwise
+    /// give it a different type.
     func text() -> String? {
         guard let text = anyText() else { return nil }
         guard !text.isEmpty else {
@@ -180,7 +179,7 @@ struct YAMLValue {
     /// Whether the value is a list.
     var isList: Bool { if case .sequence = node { true } else { false } }
 
-    /// The keys of a mapping, or `nil` for another type. A key that is not text becomes an empty string.
+    /// The keys of a mapping, or `nil` if this is not a mapping. A key that is not text becomes an empty string.
     var keys: [String]? {
         guard case .mapping(let mapping) = node else { return nil }
         return mapping.map { $0.key.string ?? "" }
@@ -192,13 +191,14 @@ struct YAMLValue {
     /// Whether the value is null or missing.
     var isNull: Bool { node.tag == Tag(.null) }
 
-    /// The characters of a scalar, regardless of the type that YAML gives it.
+    /// The characters of a scalar, whatever type YAML gives it.
     var characters: String? {
         guard case .scalar(let scalar) = node, !isNull else { return nil }
         return scalar.string
     }
 
-    /// A description of the type of the value. It does not repeat text, because the text may be a misplaced secret.
+    /// Describes the type of the value. The description does not repeat text, because the text may be a misplaced
+    /// secret.
     var typeDescription: String {
         switch node {
         case .mapping: "a mapping"
@@ -228,14 +228,14 @@ extension YAMLValue {
         return number
     }
 
-    /// Returns a number of bytes, which is written in digits with an optional `KiB`, `MiB` or `GiB`.
+    /// Returns a number of bytes. It is written in digits, optionally followed by `KiB`, `MiB` or `GiB`.
     func size(_ range: ClosedRange<Int>) -> Int? {
         let bytes = quantity("a size such as 64KiB") { try SizeText.bytes(in: $0) }
         guard let bytes, !range.contains(bytes) else { return bytes }
         return refused("expected \(range.lowerBound) to \(range.upperBound) bytes, found \(bytes)")
     }
 
-    /// Returns a duration, which is written in digits with a unit.
+    /// Returns a duration. It is written in digits followed by a unit.
     func duration(_ range: ClosedRange<Duration>) -> Duration? {
         let duration = quantity("a duration such as 3s") { try DurationText.duration(in: $0) }
         guard let duration, !range.contains(duration) else { return duration }
@@ -249,8 +249,7 @@ extension YAMLValue {
         return checked { try make(characters) }
     }
 
-    /// Returns a Boolean, which is written as `true` or `false`. The other words that YAML has for Booleans are
-    /// refused.
+    /// Returns a Boolean that is written as `true` or `false`. YAML's other words for Booleans are refused.
     func flag() -> Bool? {
         switch characters {
         case "true": return true
@@ -275,23 +274,23 @@ extension YAMLValue {
         }
     }
 
-    /// Returns the choice for which the keyword stands.
+    /// Returns the choice that the keyword stands for.
     func keyword<Choice>(_ choices: KeyValuePairs<String, Choice>, _ meaning: String) -> Choice? {
         let keyword = keyword(of: choices.map(\.key), meaning)
         return choices.first { $0.key == keyword }?.value
     }
 
-    /// Returns the case of a type whose raw values are the keywords.
+    /// Returns the enumeration case whose raw value is the keyword.
     func keyword<Choice: RawRepresentable<String> & CaseIterable>(_ meaning: String) -> Choice? {
         keyword(of: Choice.allCases.map(\.rawValue), meaning).flatMap(Choice.init(rawValue:))
     }
 
-    /// Returns the result of `make` for the text, or reports the error that `make` throws.
+    /// Calls `make` with the text and returns the result. If `make` throws an error, this method reports it.
     func parsed<Value>(_ code: ProblemCode = .invalidValue, _ make: (String) throws -> Value) -> Value? {
         text().flatMap { text in checked(code) { try make(text) } }
     }
 
-    /// Returns the result of `make`, or reports the error that it throws.
+    /// Returns the result of `make`. If `make` throws an error, this method reports it.
     func checked<Value>(_ code: ProblemCode = .invalidValue, _ make: () throws -> Value) -> Value? {
         do {
             return try make()
@@ -300,15 +299,15 @@ extension YAMLValue {
         }
     }
 
-    /// Reports the error that `check` throws. Use this method for the checks of an adapter, for example.
+    /// Calls `check` and reports the error that it throws. Use this for the checks of an adapter, for example.
     ///
-    /// - Returns: Whether `check` throws no error.
+    /// - Returns: Whether the check succeeded.
     @discardableResult
     func check(_ code: ProblemCode = .invalidValue, _ check: () throws -> Void) -> Bool {
         checked(code, check) != nil
     }
 
-    /// Returns the elements of a list, or `nil` if one of them has an error.
+    /// Returns the elements of a list, or `nil` if any of them has an error.
     func all<Element>(_ read: (YAMLValue) -> Element?) -> [Element]? {
         guard let list = list() else { return nil }
         let elements = list.compactMap(read)
@@ -316,10 +315,10 @@ extension YAMLValue {
     }
 }
 
-/// An error whose description starts with the name of its setting. The key path of a problem already contains that
+/// An error whose description starts with the name of the setting. The key path of a problem already contains that
 /// name.
 private protocol DetailedError: Error {
-    /// The description without the name of the setting.
+    /// The description without the setting's name.
     var detail: String { get }
 }
 

@@ -1,15 +1,15 @@
 import Yams
 
-/// A YAML mapping while it is read. The keys that the reader asks for are the keys that the mapping can have.
+/// Tracks which keys the reader looks up in a YAML mapping. These are the keys that the mapping may have.
 final class YAMLMapping {
     let value: YAMLValue
     /// The keys and values in file order. A key that is not text is reported and left out.
     let entries: [(key: YAMLValue, name: String, value: YAMLValue)]
-    /// The keys that the reader has asked for, in order.
+    /// The keys that the reader has looked up, in order.
     private var known: [String] = []
-    /// The former names of keys that occur in the file.
+    /// The keys in the file that have since been renamed.
     private var renamed: [String] = []
-    /// The required keys that the file does not have. Each element is a group of keys of which one is required.
+    /// The required keys that are missing from the file. In each element, one of the keys is required.
     private var missing: [(keys: [String], advice: String)] = []
 
     init(_ value: YAMLValue, _ mapping: Node.Mapping) {
@@ -28,8 +28,8 @@ final class YAMLMapping {
 
     /// Returns the value of an optional key.
     ///
-    /// - Parameter former: The former name of the key. The former name is accepted with a warning, but not together
-    ///   with the present name.
+    /// - Parameter former: The key's former name. It is accepted with a warning, unless the file also contains the
+    ///   current name.
     func optional(_ key: String, formerly former: String? = nil) -> YAMLValue? {
         if !known.contains(key) { known.append(key) }
         let found = entries.first { $0.name == key }?.value
@@ -47,8 +47,8 @@ final class YAMLMapping {
         return found ?? old.value
     }
 
-    /// Stores the parsed value of a key, if the key exists and its value is valid. If the target is optional, an
-    /// invalid value may be stored as `nil`.
+    /// Stores the parsed value of a key if the key exists and its value is valid. If the target is optional, an invalid
+    /// value may be stored as `nil`.
     func read<Value>(
         _ key: String,
         formerly former: String? = nil,
@@ -60,16 +60,16 @@ final class YAMLMapping {
 
     /// Returns the value of a required key.
     ///
-    /// - Parameter advice: The advice in the message if the key is missing, such as the text to write.
+    /// - Parameter advice: What to write. The message about a missing key contains this advice.
     func required(_ key: String, _ advice: String) -> YAMLValue? {
         let found = optional(key)
         if found == nil { missing.append(([key], advice)) }
         return found
     }
 
-    /// Returns the only one of several mutually exclusive keys, with its value.
+    /// Returns the one key of a group of mutually exclusive keys that the file contains, and its value.
     ///
-    /// - Parameter advice: The advice in the message if none of the keys exists, such as the text to write.
+    /// - Parameter advice: What to write. The message about missing keys contains this advice.
     func required(oneOf keys: [String], _ advice: String) -> (key: String, value: YAMLValue)? {
         let found = keys.compactMap { key in optional(key).map { (key: key, value: $0) } }
         if found.count > 1, let last = found.last {
@@ -88,9 +88,9 @@ final class YAMLMapping {
             .joined(separator: " \(conjunction) ")
     }
 
-    /// Reports each key that the reader has not asked for, and each missing key.
+    /// Reports each key that the reader has not looked up, and each missing key.
     ///
-    /// A missing key is not reported if a misspelled form of it has been reported.
+    /// A missing key is not reported if a misspelling of it was already reported.
     func finish(_ name: String) {
         let isComplete = value.problems.note(known, of: name)
         assert(isComplete, "the reader must ask for the same keys of each '\(name)'")
