@@ -82,7 +82,8 @@ import WebSocketChat
     @Test func aServerDropsOnlySilentClients() async throws {
         try await Echo.withServer {
             $0.pingAfter = .seconds(1)
-            $0.silenceLimit = .seconds(20)
+            // Long enough for the lively client to answer even under a sanitizer.
+            $0.silenceLimit = .seconds(40)
         } _: { echo, server, port in
             var silent: [WireSide] = []
             for _ in 0..<10 { silent.append(try await WireSide.openClient(port: port)) }

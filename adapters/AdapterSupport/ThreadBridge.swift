@@ -21,7 +21,12 @@ package final class ThreadBridge<Failure: Error>: Sendable {
     package let room = RoomRequests()
     private let ended = Promise<End>()
     private let thread = Mutex<OwnedThread?>(nil)
-    private let state = Mutex((isStopping: false, isInBlockingCall: false))
+    private let state = Mutex(State())
+
+    private struct State {
+        var isStopping = false
+        var isInBlockingCall = false
+    }
 
     /// - Throws: ``SystemResourceError`` if no file descriptor is available.
     package init() throws(SystemResourceError) {
