@@ -196,9 +196,15 @@ final class ServerCounters: Sendable {
 
 /// Tracks a server's runs and its port. Safe to use from any thread.
 final class ServerLifecycle: Sendable {
-    /// Whether a run is active, whether the last one has ended, and the port of the current or next run. The port is
-    /// `nil` once that run has ended.
-    private let state = Mutex((isRunning: false, hasEnded: false, port: Promise<UInt16?>()))
+    private struct State {
+        var isRunning = false
+        /// Whether the last run has ended.
+        var hasEnded = false
+        /// The port of the current or next run, or `nil` once that run has ended.
+        var port = Promise<UInt16?>()
+    }
+
+    private let state = Mutex(State())
 
     /// Starts a run.
     ///
@@ -220,7 +226,7 @@ final class ServerLifecycle: Sendable {
 
     func end() {
         let port = state.withLock { state in
-            defer { state = (isRunning: false, hasEnded: true, port: Promise(.some(nil))) }
+            defer { state = State(hasEnded: true, port: Promise(.some(nil))) }
             return state.port
         }
         port.set(nil)
