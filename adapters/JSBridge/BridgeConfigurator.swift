@@ -4,9 +4,9 @@ public import SignalboxRoutes
 
 /// Builds the web view configuration for one kind of page.
 ///
-/// A configurator is a value type, and every option starts with a default. Scripts are chosen through named switches
-/// such as ``set(disableZoom:)``, because a program cannot inject scripts directly. The setters accept any value, and
-/// ``build(url:)`` checks them all together.
+/// A configurator is a value type, and every option has a default. A program cannot inject scripts directly; it chooses
+/// them through named switches such as ``set(disableZoom:)``. The setters accept any value, because ``build(url:)``
+/// checks all options together.
 ///
 /// ```swift
 /// var configurator = BridgeConfigurator()
@@ -19,7 +19,7 @@ public import SignalboxRoutes
 public struct BridgeConfigurator: Sendable {
     /// The maximum number of handlers in a configuration.
     public static let maximumHandlers = 100
-    /// The maximum number of origins in a configuration.
+    /// The maximum number of origins that can be set for a configuration.
     public static let maximumOrigins = 100
     /// The maximum length of a title, in bytes.
     public static let maximumTitleLength = 1_024
@@ -28,7 +28,7 @@ public struct BridgeConfigurator: Sendable {
 
     /// Whether pages keep a fixed scale. The default is `false`.
     public private(set) var disablesZoom = false
-    /// Whether the title of a page's document replaces ``title``. The default is `true`.
+    /// Whether the title of the page's document replaces ``title``. The default is `true`.
     public private(set) var overridesTitle = true
     /// The title of the screen. The default is `nil`.
     public private(set) var title: String?
@@ -37,7 +37,7 @@ public struct BridgeConfigurator: Sendable {
     public private(set) var navigation: NavigationRouter?
     /// The suffix of the user agent. The default is `nil`.
     public private(set) var userAgentSuffix: String?
-    /// The origins whose pages have the bridge. If this is `nil`, ``build(url:)`` uses the first page's origin.
+    /// The origins whose pages have the bridge, or `nil` to use the first page's origin. The default is `nil`.
     public private(set) var origins: [WebOrigin]?
     /// The handlers that pages can post to, in the order in which they were added. The default is an empty list.
     public private(set) var handlers: [BridgeHandler] = []
@@ -47,25 +47,25 @@ public struct BridgeConfigurator: Sendable {
 
     /// Sets whether pages keep a fixed scale.
     ///
-    /// If they do, a script adds a `viewport` element to the main frame once its document is parsed. If the page later
-    /// changes its own `viewport`, the page's value takes effect.
+    /// To keep the scale fixed, a script adds a `viewport` element to the main frame's document once the document is
+    /// parsed. If the page later changes its own `viewport`, the page's value takes effect.
     public mutating func set(disableZoom: Bool) {
         disablesZoom = disableZoom
     }
 
-    /// Sets whether the title of a page's document replaces the title set with ``set(title:)``.
+    /// Sets whether the title of the page's document replaces the title set with ``set(title:)``.
     public mutating func set(overrideTitleFromWebView: Bool) {
         overridesTitle = overrideTitleFromWebView
     }
 
-    /// Sets the screen's initial title, which is used until a page's own title replaces it.
+    /// Sets the screen's initial title, which is used until the title of the page's document replaces it.
     ///
     /// - Parameter title: A title of at most ``maximumTitleLength`` bytes, or `nil` to remove the title.
     public mutating func set(title: String?) {
         self.title = title
     }
 
-    /// Sets the chain that decides every load, including the first one.
+    /// Sets the navigation chain, which decides on every load, including that of the first page.
     ///
     /// - Parameter navigation: The chain, or `nil` to restore the default chain described in ``build(url:)``.
     public mutating func set(navigation: NavigationRouter?) {
@@ -92,10 +92,9 @@ public struct BridgeConfigurator: Sendable {
         self.origins = origins
     }
 
-    /// Adds a handler that pages can post to.
+    /// Adds a handler that pages can post to, or replaces the one with the same identifier.
     ///
-    /// The handler is added to the end of the list, and replaces an earlier handler with the same identifier. A
-    /// configuration can have at most ``maximumHandlers`` handlers.
+    /// The handler is placed at the end of the list. A configuration can have at most ``maximumHandlers`` handlers.
     public mutating func add(handler: BridgeHandler) {
         handlers.removeAll { $0.identifier == handler.identifier }
         handlers.append(handler)
@@ -106,14 +105,14 @@ public struct BridgeConfigurator: Sendable {
     /// If no origins are set, pages from the URL's origin have the bridge.
     ///
     /// If no chain is set, the default chain allows pages from the URL's origin in any frame, and the empty documents
-    /// that such pages put into frames. It cancels everything else: downloads, and pages with a different host, port or
-    /// scheme (including `http` instead of `https`).
+    /// that such pages put into frames. It cancels all other loads, such as downloads and pages with a different host,
+    /// port or scheme (including `http` instead of `https`).
     ///
     /// - Throws: ``BridgeConfigurationError`` with one of these codes:
     ///   - `tooManyHandlers`, `tooManyOrigins`, `invalidTitle` or `invalidUserAgentSuffix` if an option is out of
     ///     bounds.
-    ///   - `noOrigin` if the origins or the chain are not set and the URL has no origin, for example because it is a
-    ///     file URL or uses an application's own scheme.
+    ///   - `noOrigin` if the URL has no origin and either the origins or the chain are not set. A file URL, for
+    ///     example, has no origin, nor does a URL with an application's own scheme.
     ///   - `invalidNavigation` if the default chain cannot be built.
     public func build(url: URLText) throws(BridgeConfigurationError) -> BridgeConfiguration {
         try checkBounds()
@@ -193,18 +192,19 @@ extension BridgeConfigurator {
 public struct BridgeConfiguration: Sendable {
     /// The URL of the first page.
     public let url: URLText
-    /// The chain that decides every load, including the first page.
+    /// The navigation chain, which decides on every load, including that of the first page.
     public let navigation: NavigationRouter
-    /// The origins whose pages have the bridge. Any other page has no bridge, even if a redirect led to it.
+    /// The origins whose pages have the bridge. A page from any other origin has no bridge, even if a redirect led to
+    /// it.
     public let origins: [WebOrigin]
-    /// The handlers that pages can post to. `signalbox.call` is not limited to these handlers, because the plugins'
-    /// access rules decide which actions it can call.
+    /// The handlers that pages can post to. They do not limit `signalbox.call`, because the plugins' access rules
+    /// decide which actions it can call.
     public let handlers: [BridgeHandler]
     /// Whether the page keeps a fixed scale.
     public let disablesZoom: Bool
     /// Whether ``PageHandle/title`` is the document's title instead of ``title``.
     public let overridesTitle: Bool
-    /// The screen's title until a document's title replaces it.
+    /// The screen's initial title, which is used until the title of the page's document replaces it.
     public let title: String?
     /// The text that the engine appends to its user agent.
     public let userAgentSuffix: String?
@@ -212,8 +212,8 @@ public struct BridgeConfiguration: Sendable {
 
 /// A name that pages post to with `messageHandlers.NAME.postMessage(value)`, and the action that those messages call.
 ///
-/// By default, the action has the same name. By choosing different actions, you can let several kinds of page post to
-/// the same name and still use different plugins:
+/// By default, the action has the same name. With different actions, several kinds of page can post to the same name
+/// and still reach different plugins:
 ///
 /// ```swift
 /// let cart = BridgeHandler("page", action: "cart.page")
@@ -256,7 +256,7 @@ public struct BridgeConfigurationError: Error, Sendable, Hashable, CustomStringC
         public static let invalidTitle = Code(rawValue: "invalidTitle")
         /// The suffix cannot be part of a user agent.
         public static let invalidUserAgentSuffix = Code(rawValue: "invalidUserAgentSuffix")
-        /// The page's URL has no origin, and the origins or the chain were not set.
+        /// The page's URL has no origin, and either the origins or the chain were not set.
         public static let noOrigin = Code(rawValue: "noOrigin")
         /// The default chain cannot be built for the page's URL.
         public static let invalidNavigation = Code(rawValue: "invalidNavigation")

@@ -2,8 +2,8 @@ public import SignalboxRoutes
 
 /// A named, immutable page configuration for one kind of page, such as `product` or `payment`.
 ///
-/// Presets derive from one another, so each one only states what differs. If a preset must inherit nothing, such as one
-/// for payments, create it with ``init(_:setting:)``.
+/// Presets derive from one another, so each one states only what differs. Use ``init(_:setting:)`` to create a preset
+/// that must not inherit anything, such as one for payments.
 ///
 /// ```swift
 /// let shop = BridgePreset.default.deriving("shop") { page in
@@ -19,8 +19,8 @@ public struct BridgePreset: Sendable {
     /// supplies the title, and zooming is allowed.
     public static let `default` = BridgePreset(name: "default", configurator: BridgeConfigurator())
 
-    /// The preset's name, which appears in errors and wherever a program shows which preset a page uses. It is not a
-    /// lookup key.
+    /// The preset's name, which appears in errors and wherever a program shows which preset a page uses. Presets are
+    /// not looked up by name.
     public let name: String
     private let configurator: BridgeConfigurator
 
@@ -44,12 +44,12 @@ public struct BridgePreset: Sendable {
         self.init(name: name, configurator: configurator)
     }
 
-    /// Returns a changed copy of this preset. The original does not change.
+    /// Returns a changed copy of this preset, and leaves this preset unchanged.
     ///
     /// - Parameters:
     ///   - name: The new preset's name, shown in errors.
-    ///   - change: A closure that changes a copy of this preset's configurator. It is called once, synchronously. It
-    ///     can add or replace handlers, and derive a new chain from ``BridgeConfigurator/navigation``.
+    ///   - change: A closure that changes a copy of this preset's configurator. It is called once, synchronously, and
+    ///     can add or replace handlers or derive a new chain from ``BridgeConfigurator/navigation``.
     /// - Throws: Any error that `change` throws.
     public func deriving<Failure: Error>(
         _ name: String,

@@ -14,20 +14,20 @@ public struct JSBridgeError: Error, Sendable, Hashable, CustomStringConvertible 
 
         /// A configuration value is out of range.
         public static let invalidConfiguration = Code(rawValue: "invalidConfiguration")
-        /// The system has no thread, descriptor or memory left.
+        /// The system has no threads, descriptors or memory left.
         public static let noResources = Code(rawValue: "noResources")
         /// The engine is already running. One engine runs one page at a time.
         public static let alreadyRunning = Code(rawValue: "alreadyRunning")
-        /// A script exceeded the time limit of one turn, so the page was closed.
+        /// A script exceeded the time limit for one turn, so the page was closed.
         public static let executionTimeLimit = Code(rawValue: "executionTimeLimit")
-        /// The objects of the scripts exceeded the heap limit, so the page was closed.
+        /// The scripts' objects exceeded the heap limit, so the page was closed.
         public static let heapLimit = Code(rawValue: "heapLimit")
         /// No display is available for a web view.
         public static let noDisplay = Code(rawValue: "noDisplay")
         /// The system cannot sandbox the web view's processes, and the configuration requires a sandbox.
         public static let noSandbox = Code(rawValue: "noSandbox")
-        /// The separate process of a page failed, or a web view failed more often in a row than the configuration
-        /// allows. A web view fails when the page's process ends or when the first page cannot be loaded.
+        /// A page's separate process failed, or a web view failed more times in a row than the configuration allows. A
+        /// web view fails when the page's process ends or when the first page cannot be loaded.
         public static let pageFailed = Code(rawValue: "pageFailed")
         /// The operation requires a page, but the engine is not running.
         public static let notRunning = Code(rawValue: "notRunning")
@@ -51,7 +51,7 @@ public struct JSBridgeError: Error, Sendable, Hashable, CustomStringConvertible 
         self.detail = detail
     }
 
-    /// Returns the error for a run that is started while another run is active.
+    /// Returns the error for a run that was started while another run was active.
     static func alreadyRunning(_ source: SourceName) -> JSBridgeError {
         JSBridgeError(.alreadyRunning, "the engine is already running; create one engine per page", source: source)
     }

@@ -3,7 +3,7 @@ public import SignalboxRoutes
 
 /// The facts that a page's engine reports about the origin of a message.
 ///
-/// A plugin rarely needs to read them, because the access rules ``AccessRule/script(source:)`` and
+/// A plugin rarely needs to read these facts, because the access rules ``AccessRule/script(source:)`` and
 /// ``AccessRule/script(origin:mainFrameOnly:source:)`` check them.
 public struct ScriptFacts: OriginFacts {
     /// `script`.
@@ -50,14 +50,14 @@ extension AccessRule {
     /// Allows messages that script sources send from frames with exactly this origin.
     ///
     /// Use this rule for actions that only your own pages may call. The scheme, host and port must all match in normal
-    /// form. A subdomain is therefore a different origin, and so is the same host with a different port or with `http`.
+    /// form, so a subdomain is a different origin, as is the same host with a different port or with `http`.
     ///
     /// The rule denies a frame whose origin is opaque or unknown, and every message from an engine without a page.
     ///
     /// - Parameters:
     ///   - origin: The origin to allow, such as `try WebOrigin("https://app.example")`.
-    ///   - mainFrameOnly: `true` to allow only the page's main frame; `false` to allow every frame with this origin,
-    ///     even one that is embedded in a page from a different origin. The default is `true`.
+    ///   - mainFrameOnly: Whether only the page's main frame is allowed. If this is `false`, every frame with this
+    ///     origin is allowed, even one that is embedded in a page from a different origin. The default is `true`.
     ///   - source: The only source to allow, or `nil` to allow every script source.
     public static func script(
         origin: WebOrigin,

@@ -1,8 +1,8 @@
 import AdapterSupport
 import Synchronization
 
-/// Measures a thread's processor time, which other threads can read. It is unknown on Apple platforms, where no limit
-/// is enforced.
+/// Measures a thread's processor time, which other threads can read. The time is unknown on Apple platforms, where no
+/// limit is enforced.
 final class ThreadTime: Sendable {
     #if canImport(Darwin)
     static var ofThisThread: Duration { .zero }

@@ -30,8 +30,8 @@ package final class AnswerTable: Sendable {
     ///
     /// - Parameters:
     ///   - ask: A closure that sends the call with the given number, or returns an error if the call cannot be sent.
-    ///   - ended: A closure that is called before the caller resumes, unless ``failAll(isLast:)`` resumes it. It may be
-    ///     called twice.
+    ///   - ended: A closure that is called before the caller resumes, unless ``failAll(isLast:)`` resumes the caller.
+    ///     The closure may be called twice.
     package func answer(
         within timeout: Duration,
         asking ask: (UInt64) -> PageCallError?,
@@ -98,7 +98,7 @@ package enum PageAnswerKind: String, Sendable {
     case threw
     /// The listener's return value has no JSON form. The detail gives the reason.
     case invalidReply
-    /// There is no listener, and the page has no room for another message without one.
+    /// There is no listener, and the page has no room for another message that has none.
     case full
 }
 

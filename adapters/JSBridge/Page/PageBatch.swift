@@ -13,8 +13,9 @@ package struct PageBatch: ~Copyable {
         batch = ArrivalBatch(pool: pool, limits: limits)
     }
 
-    /// The number of messages, and the total size of their original texts in bytes.
+    /// The number of messages in the batch.
     package var count: Int { batch.count }
+    /// The total size of the original texts of these messages, in bytes.
     package var byteCount: Int { batch.byteCount }
 
     /// The rejection for a message that exceeds the size limit. The caller appends it together with the beginning of
@@ -27,9 +28,9 @@ package struct PageBatch: ~Copyable {
     /// Appends a message.
     ///
     /// - Parameters:
-    ///   - envelope: The envelope used to read the message, or the reason to reject it.
+    ///   - envelope: The envelope with which to read the message, or the reason to reject the message.
     ///   - timeout: The time within which the message must start, in milliseconds from the call, or 0 for no limit.
-    ///   - received: The time of receipt, or `nil` to use that of the batch's first message.
+    ///   - received: The time of receipt, or `nil` to use the first message's time of receipt.
     package mutating func append(
         _ json: UnsafeRawBufferPointer,
         as envelope: Result<Envelope, Outcome.Rejection>,

@@ -3,8 +3,8 @@ public import SignalboxCore
 /// Sends messages to a page, calls it, and closes it.
 ///
 /// A plugin finds the page that called it in `context.page`. The page receives messages through its `signalbox.on`
-/// listeners. Messages that arrive before there is a listener for them wait in a bounded queue. A handle is safe to use
-/// from any thread.
+/// listeners, and messages that arrive before there is a listener for them wait in a bounded queue. A handle is safe to
+/// use from any thread.
 ///
 /// ```swift
 /// struct Receipt: Decodable, Sendable {
@@ -43,8 +43,8 @@ public final class PageHandle: Sender {
     /// Calls one of the page's listeners and decodes the value that it returns. If the listener returns a promise, the
     /// promise's value is decoded.
     ///
-    /// A page answers between its turns. It cannot answer while it is blocked in a call because its source's window is
-    /// full. A plugin that such a page calls must therefore not wait for the page.
+    /// A page answers between its turns. If its source's window is full, a call from the page can block the page, which
+    /// then cannot answer. A plugin that such a page calls must therefore not wait for the page.
     ///
     /// - Parameters:
     ///   - action: The name that the page listens for.
@@ -70,7 +70,7 @@ public final class PageHandle: Sender {
         }
     }
 
-    /// Calls one of the page's listeners, waits until it completes, and discards the value that it returns.
+    /// Calls one of the page's listeners, waits for it to complete, and discards its return value.
     ///
     /// - Throws: ``PageCallError``, as for a call with a reply.
     public func call(
@@ -83,8 +83,8 @@ public final class PageHandle: Sender {
 
     /// Ends the page. This method returns immediately.
     ///
-    /// Calls in flight fail with an error, and the source's run returns. Calling this method again has no effect. A
-    /// later run begins a new page.
+    /// Calls in flight fail with an error, and the source's run returns. A later run begins a new page. Calling this
+    /// method again has no effect.
     public func close() {
         port.close()
     }
@@ -134,7 +134,7 @@ public struct PageCallError: Error, Sendable, Hashable, CustomStringConvertible 
         public static let tooLarge = Code(rawValue: "tooLarge")
         /// The call's argument has no JSON form.
         public static let invalidArgument = Code(rawValue: "invalidArgument")
-        /// No answer came in time. The page may have received the call nevertheless.
+        /// No answer arrived in time, although the page may have received the call.
         public static let timeout = Code(rawValue: "timeout")
         /// The page's listener threw, or its promise was rejected.
         public static let threw = Code(rawValue: "threw")

@@ -39,8 +39,8 @@ final class PageLog: Sendable {
         report(withheld: limiter.withLock { $0.takeWithheld(at: isLast ? nil : now - start) })
     }
 
-    /// Logs how many lines were withheld before they reached this log, and adds the script errors among them to the
-    /// counters.
+    /// Logs how many lines were withheld before they reached this log, and adds the script errors among those lines to
+    /// the counters.
     func report(withheld count: Int, errors unseen: Int = 0) {
         counters.add(unseen, to: \.scriptErrors)
         if count > 0 { logger.warning("\(count) lines of the page's console were withheld: over the limit per second") }

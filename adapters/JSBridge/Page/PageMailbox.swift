@@ -3,7 +3,8 @@ import DequeModule
 import SignalboxCore
 import Synchronization
 
-/// Queues messages from the program to a page. It lives as long as the engine, and keeps messages between runs.
+/// Queues messages from the program to a page. The mailbox lives as long as the engine, and keeps messages between
+/// runs.
 final class PageMailbox: PagePort {
     private struct State {
         /// The page's current run, if any.
@@ -106,8 +107,8 @@ final class PageMailbox: PagePort {
         if isClosed { reader.close() }
     }
 
-    /// Removes the reader and fails the calls that it has taken. Messages that it has not taken wait for the next page.
-    /// If the run failed, waiting calls fail as well, and the mailbox stays closed until the next run.
+    /// Removes the reader and fails the calls that the reader has taken. Messages that it has not taken wait for the
+    /// next page. If the run failed, the waiting calls fail as well, and the mailbox stays closed until the next run.
     func detach(_ reader: any MailboxReader, hasFailed: Bool) {
         let failed = state.withLock { state -> [UInt64] in
             guard state.reader === reader else { return [] }
@@ -195,7 +196,7 @@ struct PageMessage: Sendable {
 /// A running page that takes messages from a ``PageMailbox``. The methods may be called on any thread and must not
 /// block.
 protocol MailboxReader: AnyObject, Sendable {
-    /// Called when messages are waiting, or when no caller is waiting for an answer any longer.
+    /// Called when messages are waiting, or when no caller is waiting for an answer anymore.
     func messagesArrived()
 
     /// Ends the page immediately.

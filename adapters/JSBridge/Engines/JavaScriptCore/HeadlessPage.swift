@@ -2,7 +2,7 @@ import AdapterSupport
 import Logging
 import SignalboxCore
 
-/// Runs a page. It evaluates the scripts, and then handles timers, answers and messages until the page ends. It is
+/// Runs a page by evaluating its scripts, and then handling timers, answers and messages until the page ends. It is
 /// confined to the page's thread.
 final class HeadlessPage {
     private let run: PageRun
@@ -12,8 +12,8 @@ final class HeadlessPage {
     private var functions: PageFunctions?
     private var buffer: [CChar] = []
     private var drainRounds = 0
-    /// The maximum number of `drain` rounds after everything else has settled. The limit matters for a page that calls
-    /// again in every round.
+    /// The maximum number of `drain` rounds after everything else has settled. The limit stops a page that makes
+    /// another call in every round.
     private static let maximumDrainRounds = 100
 
     var configuration: JavaScriptCoreConfiguration { run.parts.configuration }
@@ -21,7 +21,7 @@ final class HeadlessPage {
     private var control: PageControl { run.parts.control }
     private var mailbox: PageMailbox { run.parts.mailbox }
 
-    /// - Throws: `noResources` if the library has no memory left.
+    /// - Throws: `noResources` if JavaScriptCore has no memory left.
     init(_ run: PageRun) throws(JSBridgeError) {
         self.run = run
         let parts = run.parts
@@ -75,7 +75,7 @@ final class HeadlessPage {
         if !mustEnd && heap.isOver(context, at: now) { failForMemory() }
     }
 
-    /// Runs JavaScript, including the microtasks that it queues.
+    /// Runs a piece of JavaScript and the microtasks that it queues.
     private func turn(_ work: () -> ScriptResult) {
         context.limit.begin()
         control.countTurn()
@@ -92,8 +92,8 @@ final class HeadlessPage {
         if context.limit.wasOverMemory { failForMemory() }
     }
 
-    /// Whether the objects exceed the limit. This is also checked during turns, because a single turn can exhaust the
-    /// memory.
+    /// Whether the page's objects exceed the memory limit. This is also checked during turns, because a single turn can
+    /// exhaust the memory.
     private var isOverMemory: Bool {
         heap.scriptRan()
         return heap.isOver(context, at: .now)
@@ -141,8 +141,8 @@ final class HeadlessPage {
 }
 
 extension HeadlessPage {
-    /// Accepts a message from the script. While the batch is full and the intake has no room, this method blocks the
-    /// script.
+    /// Accepts a message from the script. This method blocks the script while the batch is full and the intake has no
+    /// room.
     func post(_ handler: String?, _ json: borrowing ScriptText, number: UInt64, timeout: Double) {
         let limit = configuration.limits.bytes
         if json.length > limit {
@@ -164,7 +164,7 @@ extension HeadlessPage {
         mailbox.finish(number, AnswerTable.Answer(kind, text.map { Bytes($0) }, detail: text ?? "", limit: limit))
     }
 
-    /// If the page must end immediately, ends the script that called a native function.
+    /// Ends the script that called a native function if the page must end immediately.
     func endScriptIfClosing() {
         if control.isClosing && !context.limit.isLastTurn { context.terminateSoon() }
     }

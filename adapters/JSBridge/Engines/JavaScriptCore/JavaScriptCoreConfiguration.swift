@@ -12,7 +12,7 @@ public import SignalboxCore
 public struct JavaScriptCoreConfiguration: Sendable, Hashable {
     /// The source name of the messages that the page sends.
     public var source: SourceName
-    /// The scripts. When the page starts, they run in this order in one global scope.
+    /// The scripts, which run in this order in one global scope when the page starts.
     public var scripts: [PageScript]
     /// The title that ``PageHandle/title`` returns, because a headless page has no document. The default is `nil`.
     public var title: String?
@@ -22,13 +22,14 @@ public struct JavaScriptCoreConfiguration: Sendable, Hashable {
     /// The maximum processor time of one turn. Must be above zero and at most 1 h; the default is 10 s.
     ///
     /// A page that exceeds the limit is closed, although an endless promise chain may use several times the limit
-    /// before that happens. The limit is not enforced on Apple platforms, where the required function is private.
+    /// first. The limit is not enforced on Apple platforms, where the JavaScriptCore function that it requires is
+    /// private.
     public var executionTimeLimit: Duration = .seconds(10)
     /// The maximum memory of the scripts' objects, in bytes. Must be at least 1 MiB; the default is 256 MiB.
     ///
     /// The memory is checked between turns and during them, at most ten times a second. A page that stays over the
-    /// limit is closed. A single call into the library, such as a sort, is not interrupted. The limit is not enforced
-    /// on Apple platforms.
+    /// limit is closed, but a single call into JavaScriptCore, such as a sort, is not interrupted. The limit is not
+    /// enforced on Apple platforms.
     public var heapLimit = 256 * 1_024 * 1_024
     /// The maximum number of timers, from 1 to 1,000,000. The default is 1,000. When the limit is reached, `setTimeout`
     /// throws a `RangeError`.
@@ -40,8 +41,8 @@ public struct JavaScriptCoreConfiguration: Sendable, Hashable {
     /// default is 256. When the limit is exceeded, the page logs and drops the oldest message. If that message was a
     /// call, the call fails.
     public var messagesWithoutListener = 256
-    /// The maximum number of messages in one batch from the page, from 1 to 1,000. The default is 256. While the
-    /// source's window is full, the page's `postMessage` and `call` block the script.
+    /// The maximum number of messages in one batch from the page, from 1 to 1,000. The default is 256. The page's
+    /// `postMessage` and `call` block the script while the source's window is full.
     public var batchMessages = 256
     /// The limits for a single message, in either direction.
     public var limits = MessageLimits()
@@ -82,7 +83,7 @@ extension JavaScriptCoreConfiguration {
     }
 }
 
-/// A script for a page, with the name that is shown in errors.
+/// A script for a page, and the name under which the script appears in errors.
 public struct PageScript: Sendable, Hashable {
     /// The name shown in errors, which have the form `name:line:column`. For a script from a file, use the file's path.
     public let name: String

@@ -15,17 +15,17 @@ public import SignalboxCore
 /// ```
 ///
 /// Each run executes all JavaScript on one thread. Every call is answered with its outcome, but messages are neither
-/// acknowledged nor redelivered. While the source's window is full, a call blocks the script.
+/// acknowledged nor redelivered. A call blocks the script while the source's window is full.
 ///
-/// The first page in a process takes about 25 MB of resident memory, most of which belongs to the library. Each
+/// The first page in a process takes about 25 MB of resident memory, most of which belongs to JavaScriptCore. Each
 /// additional page takes about 2 MB plus the memory of its scripts' objects.
 public final class JavaScriptCoreEngine: Adapter {
     /// The engine's configuration.
     public let configuration: JavaScriptCoreConfiguration
     /// The page, which stays the same across runs.
     ///
-    /// Messages sent between runs wait in a bounded queue for the next run. After ``PageHandle/close()``, the page
-    /// refuses messages until the next run begins.
+    /// Messages that the program sends between runs wait in a bounded queue for the next run. After
+    /// ``PageHandle/close()``, the page refuses messages until the next run begins.
     public let page: PageHandle
     let mailbox: PageMailbox
     private let counters = PageCounters()
@@ -43,7 +43,7 @@ public final class JavaScriptCoreEngine: Adapter {
     }
 
     /// - Parameter endProcess: A closure that ends the process, for a process that runs only this page. It is called
-    ///   when the library fails to end a turn that exceeded its limit.
+    ///   when JavaScriptCore fails to end a turn that exceeded the time limit.
     init(
         _ configuration: JavaScriptCoreConfiguration,
         logger: Logger,
@@ -72,13 +72,12 @@ public final class JavaScriptCoreEngine: Adapter {
 
     /// Runs the scripts, and then handles timers and answers until the page ends.
     ///
-    /// The page ends when the task is cancelled, when the page is closed, or when it is idle and
-    /// ``JavaScriptCoreConfiguration/endsWhenIdle`` is set. Each run is a new page.
+    /// Each run begins a new page. The page ends when the task is cancelled, when the page is closed, or when it is
+    /// idle and ``JavaScriptCoreConfiguration/endsWhenIdle`` is set.
     ///
     /// Cancelling the task stops the run gracefully: new calls are answered with `drain`, calls in flight receive their
     /// outcomes, and then the page ends. ``PageHandle/close()`` and the limits end the page immediately and reject
-    /// calls in flight with `closed`. In every case, the function returns once everything that was submitted has
-    /// settled.
+    /// calls in flight with `closed`. In every case, this method returns once every submitted message has settled.
     ///
     /// - Throws: ``JSBridgeError`` `alreadyRunning`, `noResources`, `executionTimeLimit` or `heapLimit`. If the page
     ///   runs in a separate process, the error can also be `pageFailed`. After `executionTimeLimit`, the page's thread

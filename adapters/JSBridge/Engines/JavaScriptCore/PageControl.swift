@@ -2,7 +2,8 @@ import AdapterSupport
 import SignalboxCore
 import Synchronization
 
-/// Controls one run of a headless page, and receives the outcomes of the page's messages. Safe to use from any thread.
+/// Controls one run of a headless page, and receives the outcomes of the page's messages. It is safe to use from any
+/// thread.
 final class PageControl: SettlementSink, MailboxReader {
     private struct State {
         var settlements: [(token: UInt64, outcome: Outcome)] = []
@@ -17,7 +18,7 @@ final class PageControl: SettlementSink, MailboxReader {
     private let closing = Atomic(false)
     /// Whether a turn exceeded its limit and the engine failed to end it.
     private let overrun = Atomic(false)
-    /// The number of times that a turn began or ended, which is odd during a turn.
+    /// The number of times that a turn began or ended. The number is odd during a turn.
     private let turns = Atomic(0)
     let processorTime = ThreadTime()
     private let state = Mutex(State())
@@ -51,7 +52,7 @@ final class PageControl: SettlementSink, MailboxReader {
         close()
     }
 
-    /// Detaches the thread once everything that it submitted has settled.
+    /// Detaches the page's thread once everything that it submitted has settled.
     func detachThread() {
         let isSettled = state.withLock { state in
             state.isDetaching = true
@@ -95,8 +96,8 @@ final class PageControl: SettlementSink, MailboxReader {
 extension PageControl {
     /// Ends the page when a turn exceeds its limit and the engine fails to end that turn.
     ///
-    /// The engine misses endless promise chains, because each link enters the engine again. If the page makes no call
-    /// during which it could be ended, its thread is detached.
+    /// JavaScriptCore cannot limit endless promise chains, because each link enters it again. If the page makes no call
+    /// during which it could be ended, the page's thread is detached.
     ///
     /// - Parameter limit: The maximum processor time of a turn. The check runs every `2 * limit`, so a turn may use
     ///   several times as much.
@@ -111,7 +112,7 @@ extension PageControl {
         }
     }
 
-    /// Returns when the task is cancelled, or when a turn exceeds the limit by a second, which the library normally
+    /// Returns when the task is cancelled, or when a turn exceeds the limit by a second, which JavaScriptCore normally
     /// prevents.
     ///
     /// - Parameter limit: The maximum processor time of a turn. The check runs every tenth of the limit, but at most

@@ -2,8 +2,8 @@ import AdapterSupport
 import Logging
 import SignalboxCore
 
-/// The functions of bridge.js and headless.js that the page's thread calls, and the native functions that those scripts
-/// use.
+/// Holds the functions of bridge.js and headless.js that the page's thread calls, and creates the native functions that
+/// those scripts use.
 struct PageFunctions {
     private let context: ScriptContext
     private let reply: ScriptObject
@@ -136,7 +136,7 @@ extension PageFunctions {
         }
     }
 
-    /// The maximum delay in milliseconds, as in browsers. The script has its own limit, but the page can change that
+    /// The maximum delay in milliseconds, as in browsers. The script enforces a limit too, but the page can change that
     /// one.
     private static let longestDelay = 2_147_483_647.0
 

@@ -52,7 +52,7 @@ final class PageRun {
 
     // MARK: - Outcomes
 
-    /// Passes on the outcomes received since the last call, and `abandoned(drain)` for messages that were refused.
+    /// Passes the outcomes received since the last call to a closure, with `abandoned(drain)` for each refused message.
     func deliver(_ tell: (UInt64, Outcome) -> Void) {
         let refused = refused
         self.refused = []
@@ -69,8 +69,7 @@ final class PageRun {
         if failure == nil { failure = JSBridgeError(code, detail, source: parts.configuration.source) }
     }
 
-    /// Ends the run after its page has stopped accepting work, and waits until everything that was submitted has
-    /// settled.
+    /// Ends the run after its page has stopped accepting work, and waits until every submitted message has settled.
     ///
     /// - Throws: The run's failure.
     func end() throws(JSBridgeError) {
@@ -136,7 +135,7 @@ final class PageRun {
         if isLast || mustRefuse { refuseWaiting() } else { control.bridge.room.want() }
     }
 
-    /// Submits everything. While the intake has no room, this method blocks the thread and therefore the script.
+    /// Submits all messages. This method blocks the thread, and therefore the script, while the intake has no room.
     func submitAll() {
         submit()
         guard !waiting.isEmpty else { return }
@@ -148,10 +147,12 @@ final class PageRun {
         }
     }
 
-    /// Whether to stop waiting for room. Once the run is stopping, the intake no longer answers requests for room.
+    /// Whether to stop waiting for room, because the intake no longer answers requests for room once the run is
+    /// stopping.
     private var mustRefuse: Bool { control.isStopping || control.isClosing }
 
-    /// Answers the messages that the intake refused. If the page is closing, they are answered when it ends instead.
+    /// Answers the messages that the intake refused. If the page is closing, these messages are answered when the page
+    /// ends.
     private func refuseWaiting() {
         control.expect(-waiting.count)
         for arrival in waiting {

@@ -16,7 +16,7 @@ final class ScriptContext {
     private var buffer: [CChar] = []
     let limit: TurnLimit
 
-    /// - Returns: `nil` if the library has no memory for the context.
+    /// - Returns: `nil` if JavaScriptCore has no memory for the context.
     init?(limit: TurnLimit) {
         guard let group = JSContextGroupCreate() else { return nil }
         guard let functionClass = NativeFunction.makeClass() else {
@@ -48,7 +48,7 @@ final class ScriptContext {
 
     // MARK: - Calling JavaScript
 
-    /// Runs a script. Errors that the script throws have its name as their `sourceURL`.
+    /// Runs a script. The `sourceURL` of errors that the script throws is the script's name.
     func evaluate(_ source: String, name: String) -> ScriptResult {
         let script = ScriptText(source)
         let url = ScriptText(name)
@@ -79,8 +79,8 @@ final class ScriptContext {
         }
     }
 
-    /// Makes JavaScript callable again after it was ended. Without this, an ending in a microtask would also end the
-    /// next call.
+    /// Makes JavaScript callable again after a script was ended. Otherwise, ending a microtask would also end the next
+    /// call.
     func clearTermination() {
         if limit.hasEnded { _ = evaluate("0", name: "") }
     }
@@ -156,8 +156,8 @@ final class ScriptContext {
     }
 }
 
-/// A function in the program that JavaScript can call. Its JavaScript object points to this object, so the context
-/// keeps this object as long as the function can be called.
+/// A function in the program that JavaScript can call. The JavaScript object for the function points to this object, so
+/// the context retains this object for as long as the function can be called.
 final class NativeFunction {
     fileprivate let body: (NativeCall) -> Void
 

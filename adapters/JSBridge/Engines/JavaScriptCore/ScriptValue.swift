@@ -49,7 +49,7 @@ struct ScriptText: ~Copyable {
         reference = JSStringCreateWithCharacters(units, units.count)
     }
 
-    /// Creates a string from UTF-8 text without NUL, such as JSON. The `buffer` is used as temporary storage.
+    /// Creates a string from UTF-8 text without NUL, such as JSON, with `buffer` as temporary storage.
     init(_ bytes: Bytes, by buffer: inout [CChar]) {
         buffer.removeAll(keepingCapacity: true)
         bytes.withUnsafeBytes { buffer.append(contentsOf: $0.lazy.map { CChar(bitPattern: $0) }) }

@@ -13,27 +13,26 @@ extension ScriptContext {
 import CJavaScriptCore
 
 extension ScriptContext {
-    /// Sets how much processor time, in seconds, passes before the library calls the turn limit.
+    /// Sets how much processor time, in seconds, JavaScript may use before JavaScriptCore calls the turn limit.
     func watch(slice: Double) {
         // The limit belongs to this context, which is released after the group.
         let pointer = Unmanaged.passUnretained(limit).toOpaque()
         JSContextGroupSetExecutionTimeLimit(group, slice, sliceUsed, pointer)
     }
 
-    /// Makes the library call the turn limit as soon as JavaScript continues. Native functions use this to end the
+    /// Makes JavaScriptCore call the turn limit as soon as JavaScript continues. Native functions use this to end the
     /// script that called them.
     func terminateSoon() {
         watch(slice: 0)
     }
 
-    /// Registers a function that is called for each promise rejection that is still unhandled after its turn. The
-    /// function receives the promise and the reason.
+    /// Registers a function that receives the promise and the reason for each rejection still unhandled after its turn.
     func callOnRejection(_ function: ScriptObject) {
         JSGlobalContextSetUnhandledRejectionCallback(reference, function.reference, nil)
     }
 
-    /// Returns the memory that the objects use, or `nil` if the library does not report it. The cost grows with the
-    /// number of objects.
+    /// Returns how much memory the objects use, or `nil` if JavaScriptCore does not report it. The time that this takes
+    /// grows with the number of objects.
     func memoryInUse() -> ScriptMemory? {
         guard let statistics = JSGetMemoryUsageStatistics(reference),
             let size = number("heapSize", of: statistics), let capacity = number("heapCapacity", of: statistics)
@@ -66,7 +65,7 @@ private func sliceUsed(context: JSContextRef?, pointer: UnsafeMutableRawPointer?
 
 /// The memory used by a page's objects, in bytes.
 struct ScriptMemory {
-    /// The memory including the heap's reserve and the objects that were freed since the last collection.
+    /// The memory in use, including the heap's reserve and the objects that were freed since the last collection.
     let sinceCollection: Int
     /// The memory that was in use at the last collection.
     let afterCollection: Int
@@ -74,8 +73,8 @@ struct ScriptMemory {
 
 /// Limits the time and memory of a turn, and records whether JavaScript was ended. It is confined to the page's thread.
 ///
-/// The engine restarts its own count at each entry, and each microtask is an entry. The library therefore calls this
-/// limit after every slice, and the limit compares the processor time that the thread has used since the turn began.
+/// JavaScriptCore restarts its own count at each entry, and each microtask is an entry. It therefore calls this object
+/// after every slice, and this object checks how much processor time the thread has used since the turn began.
 final class TurnLimit {
     /// The length of a slice in seconds, which bounds how long it takes to end a running page.
     let slice: Double
@@ -88,7 +87,7 @@ final class TurnLimit {
     private(set) var wasReached = false
     /// Whether JavaScript was ended because its objects exceeded the memory limit.
     private(set) var wasOverMemory = false
-    /// Returns whether the objects exceed the memory limit. Called between slices.
+    /// A closure that returns whether the objects exceed the memory limit. It is called between slices.
     var isOverMemory: () -> Bool = { false }
     /// Whether this is the page's last turn, which must run even though the page is ending.
     var isLastTurn = false
@@ -136,13 +135,13 @@ struct HeapWatch {
         isDue = true
     }
 
-    /// When to check next, or `nil` if nothing can have changed.
+    /// When to check next, or `nil` if no JavaScript has run since the last check.
     var nextCheck: ContinuousClock.Instant? { isDue ? next : nil }
 
     /// Returns whether the objects still exceed the limit after garbage has been freed.
     ///
-    /// The check runs at most every 100 ms. Its cost grows with the number of objects. If it would take more than a
-    /// fiftieth of the time, it runs less often, down to once a second.
+    /// The check runs at most every 100 ms. The time that a check takes grows with the number of objects, so checks
+    /// that would take more than a fiftieth of the time run less often, down to once a second.
     mutating func isOver(_ context: ScriptContext, at now: ContinuousClock.Instant) -> Bool {
         guard isDue else { return false }
         guard let due = next else {

@@ -5,21 +5,21 @@ import SignalboxCore
 /// Runs a page in a separate process, and exchanges calls and outcomes with that process. It is confined to the page's
 /// thread.
 ///
-/// The process is not trusted. Its data is bounded and parsed again here, and its end is always detected.
+/// The process is not trusted. The data that it sends is bounded and parsed again here, and its end is always detected.
 final class RemotePage {
     private let run: PageRun
     private let limits: ScriptProcess
     private let child: ChildProcess
     private var reader: WorkerFrameReader
-    /// Whether the reader might hold complete frames.
+    /// Whether the frame reader might hold complete frames.
     private var holdsFrames = false
-    /// The bytes that have not been written yet.
+    /// The bytes waiting to be written to the process.
     private var pending: [UInt8] = []
     private var hasSentStop = false
     private var hasEnded = false
     private var lastCheck = ContinuousClock.now
 
-    /// How often the memory is checked.
+    /// How often the process's memory is checked.
     private static let checkInterval: Duration = .milliseconds(50)
 
     private var parts: PageRun.Parts { run.parts }

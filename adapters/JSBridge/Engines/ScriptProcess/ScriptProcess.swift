@@ -3,8 +3,8 @@ import SignalboxCore
 
 /// A separate process that runs a page's scripts.
 ///
-/// Use a separate process when the scripts must not be able to exhaust the program's memory. Inside the program, a
-/// script's memory is bounded only when the engine checks it. A single call into the engine, such as sorting a huge
+/// Use a separate process when the scripts must not be able to exhaust the program's memory. Inside the program, the
+/// memory is bounded only when the engine checks it, and a single call into JavaScriptCore, such as sorting a huge
 /// array, can be neither interrupted nor bounded.
 ///
 /// A separate process, in contrast, can be killed at any time. It is killed when:
@@ -21,13 +21,14 @@ import SignalboxCore
 /// configuration.process = process
 /// ```
 public struct ScriptProcess: Sendable, Hashable {
-    /// The program's absolute path. The program must first call ``ScriptWorker/serve()``.
+    /// The absolute path of the program that the process runs. The first thing that this program does must be to call
+    /// ``ScriptWorker/serve()``.
     public var program: String
-    /// The program's arguments.
+    /// The arguments of the program that the process runs.
     public var arguments: [String]
-    /// The maximum resident memory in bytes. Must be at least 64 MiB; the default is 512 MiB.
+    /// The maximum resident memory of the process, in bytes. Must be at least 64 MiB; the default is 512 MiB.
     ///
-    /// The library alone takes about 60 MiB. If the process exceeds the limit, its page ends with
+    /// JavaScriptCore alone takes about 60 MiB. If the process exceeds the limit, its page ends with
     /// ``JSBridgeError/Code/heapLimit``.
     public var memoryLimit = 512 << 20
 
@@ -38,8 +39,8 @@ public struct ScriptProcess: Sendable, Hashable {
     }
 }
 
-/// The program's side of a page's process. It owns the socket, and watches the process's memory and exit. It is
-/// confined to the page's thread.
+/// The program's side of a page's process. It owns the program's socket and watches the process's memory and exit. It
+/// is confined to the page's thread.
 final class ChildProcess {
     /// The environment variables that the process inherits.
     private static let variables = ["PATH", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "TZ"]
@@ -49,7 +50,7 @@ final class ChildProcess {
     private let id: pid_t
     private var status: Int32?
 
-    /// Starts the program, with one end of a socket pair as descriptor 3.
+    /// Starts the process, with one end of a socket pair as its descriptor 3.
     ///
     /// - Throws: `noResources` if the system has no socket left or cannot start the program.
     init(_ process: ScriptProcess, source: SourceName) throws(JSBridgeError) {

@@ -16,7 +16,7 @@ import Synchronization
 public enum ScriptWorker {
     /// Serves one page over descriptor 3, and exits when the page ends.
     ///
-    /// Call this function first in the program that ``ScriptProcess`` names, while no other thread is running.
+    /// The program that a ``ScriptProcess`` runs must call this function first, while no other thread is running.
     public static func serve() async -> Never {
         limitResources()
         let socket = WorkerSocket()
@@ -41,14 +41,15 @@ public enum ScriptWorker {
         terminate(socket, await begun.value().value)
     }
 
-    /// Reports how the page ended, and ends the process.
+    /// Reports to the program how the page ended, and ends the process.
     fileprivate static func terminate(_ socket: WorkerSocket, _ failure: JSBridgeError?) -> Never {
         let texts = [failure?.code.description ?? "", failure?.detail ?? ""]
         socket.send(WorkerFrame(kind: .ended, texts: texts.map { Array($0.utf8) }))
         _exit(0)
     }
 
-    /// Limits files and core dumps. A page needs no files, and its memory must not end up in a core file.
+    /// Limits the process's files and core dumps, because a page needs no files and its memory must not end up in a
+    /// core file.
     private static func limitResources() {
         setLimit(RLIMIT_CORE, to: 0)
         setLimit(RLIMIT_FSIZE, to: 0)
@@ -71,16 +72,16 @@ public enum ScriptWorker {
     #endif
 }
 
-/// The page in its process. It runs an engine whose intake sends to the program. It is confined to the reading thread.
+/// The page in its process. It runs an engine whose intake sends the page's messages to the program. It is confined to
+/// the thread that reads the socket.
 private struct WorkerPage {
     private let socket: WorkerSocket
     private let intake: WorkerIntake
     private let engine: JavaScriptCoreEngine
-    /// The page's run. The task returns the run's failure, if any.
+    /// The task of the page's run, which returns the run's failure, if any.
     let run: Task<JSBridgeError?, Never>
 
-    /// Starts the page with the configuration from the program's first frame. If the page cannot be started, this ends
-    /// the process.
+    /// Starts the page with the configuration from the program's first frame, or ends the process if that fails.
     init(_ frame: WorkerFrame, _ socket: WorkerSocket) {
         let json = Bytes(frame.texts.first ?? [])
         // The text's length also serves as its limit, because the program is trusted.
@@ -189,7 +190,8 @@ final class WorkerIntake: Intake {
         sink.settle(frame.number, frame.outcome)
     }
 
-    /// Encodes the original bytes. The program parses them again and does not rely on how this process read them.
+    /// Encodes a message's original bytes, which the program parses again because it does not rely on how this process
+    /// read them.
     private static func frame(_ arrival: Arrival) -> WorkerFrame {
         var frame = WorkerFrame(kind: .call, number: arrival.token)
         frame.texts = [Array(arrival.original), []]

@@ -65,9 +65,9 @@ struct WorkerFrameReader {
         buffer += bytes
     }
 
-    /// Returns the next frame, or `nil` if it is not complete yet.
+    /// Returns the next frame, or `nil` if the frame is not complete yet.
     ///
-    /// - Throws: ``WorkerFrameError`` if the bytes are not a frame. Do not use the reader after that.
+    /// - Throws: ``WorkerFrameError`` if the bytes are not a frame. Do not use the reader after this error.
     mutating func next() throws(WorkerFrameError) -> WorkerFrame? {
         guard buffer.count - start >= WorkerFrame.headBytes else { return nil }
         let length = Int(UInt32(truncatingIfNeeded: littleEndian(start, bytes: 4)))
@@ -170,7 +170,8 @@ extension WorkerFrame {
         }
     }
 
-    /// An outcome that has the same result for the page. Texts in any other form are treated as a failure.
+    /// An outcome with the same result for the page as the one that was encoded. Texts in any other form are treated as
+    /// a failure.
     var outcome: Outcome {
         switch text(0) {
         case "handled": return .handled(reply: texts.count > 1 ? Bytes(texts[1]) : nil)

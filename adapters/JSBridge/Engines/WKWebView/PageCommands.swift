@@ -1,8 +1,8 @@
 import SignalboxRoutes
 import Synchronization
 
-/// Queues commands from the run, the program and the page for a web view on the main actor, where one task performs
-/// them. Safe to use from any thread. Its methods never block.
+/// Queues commands from the run, the program and the page, which one task performs for a web view on the main actor.
+/// The queue is safe to use from any thread, and its methods never block.
 final class PageCommands: WebViewSurface {
     /// A command for the view.
     enum Command: Sendable, Hashable {
@@ -30,7 +30,7 @@ final class PageCommands: WebViewSurface {
         var isEnded = false
         var isStopping = false
         var needsEvaluation = false
-        /// The most recent load. It replaces a pending load, which it would stop anyway.
+        /// The most recent load. A new load replaces a pending one, which it would stop anyway.
         var load: Command?
         var popups: [Popup] = []
         var reader: CheckedContinuation<Command, Never>?
@@ -52,7 +52,7 @@ final class PageCommands: WebViewSurface {
         add { $0.isEnded = true }
     }
 
-    /// Begins the graceful end. Nothing more is loaded after that.
+    /// Begins the graceful end, after which nothing more is loaded.
     func stop() {
         state.withLock { $0.isStopping = true }
     }
@@ -60,7 +60,7 @@ final class PageCommands: WebViewSurface {
     /// Whether loading has stopped.
     var isStopping: Bool { state.withLock { $0.isStopping || $0.isEnded } }
 
-    /// - Parameter command: A load, a reload or a recovery. It replaces the pending one, if any.
+    /// - Parameter command: A load, a reload or a recovery, which replaces the pending one, if any.
     func load(_ command: Command) {
         add { $0.load = command }
     }

@@ -16,8 +16,7 @@ public import WebKit
 /// try supervisor.add(engine)
 /// ```
 ///
-/// The view lives on the main actor, which must not be blocked. A command-line program therefore has to run a main
-/// loop.
+/// The view lives on the main actor, which must not be blocked, so a command-line program has to run a main loop.
 ///
 /// The engine trusts a message only if it comes from the main frame through a separate script world, and if the script
 /// and the frame report the same origin. Any other handler call has an unknown origin and is denied, unless a rule
@@ -34,7 +33,8 @@ public final class WKWebViewEngine: Adapter {
 
     /// The engine's configuration.
     public var configuration: WebViewConfiguration { host.configuration }
-    /// The page, which stays the same across runs. Messages wait in a bounded queue until a page has the bridge.
+    /// The page, which stays the same across runs. Messages that the program sends wait in a bounded queue until a page
+    /// with the bridge is loaded.
     public var page: PageHandle { host.page }
     private let host: WebViewHost
     /// The current run's commands.
@@ -89,11 +89,11 @@ public final class WKWebViewEngine: Adapter {
     ///
     /// Cancelling the task stops the run gracefully: new calls are answered with `drain`, calls in flight receive their
     /// outcomes, nothing more is loaded, and then the page ends. ``PageHandle/close()`` ends the page immediately. In
-    /// every case, the function returns once everything that was submitted has settled and the view is empty.
+    /// every case, this method returns once every submitted message has settled and the view is empty.
     ///
     /// - Throws: ``JSBridgeError`` with one of these codes:
     ///   - `alreadyRunning` if another run is active.
-    ///   - `pageFailed` if the page failed more often in a row than ``WebViewConfiguration/reloads``. A failure means
+    ///   - `pageFailed` if the page failed more than ``WebViewConfiguration/reloads`` times in a row. A failure means
     ///     that the page's process ended, or that the first page could not be loaded.
     public func run(into intake: any Intake) async throws {
         guard host.mailbox.begin() else { throw JSBridgeError.alreadyRunning(source) }
@@ -132,7 +132,8 @@ public final class WKWebViewEngine: Adapter {
 
     // MARK: - Requests from the program
 
-    /// Reloads the current page, or the last one, from its server. The new request is subject to the navigation chain.
+    /// Reloads the most recent page from its server, or the first page if none was loaded. The new request is subject
+    /// to the navigation chain.
     ///
     /// This method returns immediately. It has no effect if the engine is not running.
     public func reload() {

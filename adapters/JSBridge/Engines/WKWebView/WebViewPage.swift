@@ -20,9 +20,9 @@ import AppKit
     var host: WebViewHost { run.host }
     private let world = WKContentWorld.world(name: WebViewScripts.world)
     private var reloadPolicy: CrashReloadPolicy
-    /// The page that was committed last. It is the requesting page for later navigations.
+    /// The most recently committed page, which is the requesting page for later navigations.
     private(set) var url: URLText?
-    /// The last URL that was loaded to replace a text that was not in normal form.
+    /// The URL that was most recently loaded in place of a text that was not in normal form.
     private var replacement: URLText?
     /// Whether a reload of the page is scheduled.
     private var isRecovering = false
@@ -157,7 +157,7 @@ import AppKit
         load(url.text)
     }
 
-    /// Sends a new request, so that form data is not submitted again.
+    /// Reloads the page with a new request, so that form data is not submitted again.
     private func reload() {
         load((url ?? host.configuration.page.url).text)
     }

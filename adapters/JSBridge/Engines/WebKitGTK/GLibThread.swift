@@ -3,8 +3,8 @@ import AdapterSupport
 import CWebKitGTK
 import Synchronization
 
-/// The thread that runs GTK and all web views in a process. There is only one, because GTK is confined to a single
-/// thread. It starts with the first view and lives as long as the process.
+/// The thread that runs GTK and all web views in a process. There is only one such thread, because GTK is confined to a
+/// single thread. It starts with the first view and lives as long as the process.
 @globalActor
 actor GLibThread {
     /// An error that prevents the thread from starting or the display from opening.
@@ -86,8 +86,8 @@ actor GLibThread {
         start.set(error)
     }
 
-    /// Opens the display. This function may be called again after a failure. Without a display, every other GTK
-    /// function would exit the process.
+    /// Opens the display, without which every other GTK function would exit the process. This function may be called
+    /// again after a failure.
     @GLibThread
     private static func openDisplay() -> Bool {
         if !isPrepared {

@@ -60,13 +60,13 @@ enum Signal {
 struct OpenObjects: Sendable, Hashable {
     private static let counts = Mutex(OpenObjects())
 
-    /// The library's web views.
+    /// WebKitGTK's web views.
     var views = 0
     /// Policy requests that are waiting for an answer.
     var policyRequests = 0
     /// Promises in pages that are waiting for an answer.
     var replies = 0
-    /// Results of scripts and snapshots that the library has not reported yet.
+    /// Results of scripts and snapshots that WebKitGTK has not reported yet.
     var callbacks = 0
     /// The pages of running engines.
     var pages = 0
@@ -78,7 +78,7 @@ struct OpenObjects: Sendable, Hashable {
         counts.withLock { $0[keyPath: kind] += count }
     }
 
-    /// Counts a view until the library destroys it.
+    /// Counts a view until WebKitGTK destroys it.
     @GLibThread
     static func count(view: UnsafeMutablePointer<GObject>) {
         add(1, to: \.views)

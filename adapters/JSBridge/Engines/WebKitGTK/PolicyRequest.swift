@@ -2,22 +2,22 @@
 import CWebKitGTK
 import NavigationChain
 
-/// A request from the library for a decision about one URL. It is answered exactly once. A request that is released
-/// without an answer is refused, because the library would otherwise load the URL.
+/// A request from WebKitGTK for a decision on one URL. Each request is answered exactly once. A request that is
+/// released without an answer is refused, because WebKitGTK would otherwise load the URL.
 @GLibThread
 final class PolicyRequest {
     /// An answer to the request.
     enum Answer { case load, refuse }
 
-    /// The URL as reported by the library.
+    /// The URL as reported by WebKitGTK.
     let text: String
     let kind: NavigationKind
     let frame: FrameRole
     /// A `WebKitPolicyDecision`.
     private var decision: ForeignReference?
 
-    /// - Parameter decision: The `WebKitPolicyDecision`, or `nil` if the library already has its answer. This is the
-    ///   case for a window opened by a script, which never opens whatever the answer is.
+    /// - Parameter decision: The `WebKitPolicyDecision`, or `nil` if WebKitGTK does not wait for an answer. This is the
+    ///   case for a window requested by a script, which never opens regardless of the answer.
     init(_ decision: ForeignReference?, _ reading: Reading) {
         self.decision = decision
         text = reading.text
@@ -44,7 +44,7 @@ final class PolicyRequest {
 }
 
 extension PolicyRequest {
-    /// The contents of a policy decision, as read from the library's objects.
+    /// The contents of a policy decision, as read from WebKitGTK's objects.
     struct Reading: Sendable {
         let text: String
         let kind: NavigationKind

@@ -16,11 +16,11 @@ import Synchronization
 ///
 /// Pages from the configured origins have the bridge. Calls through the bridge have an origin and are answered with
 /// their outcome. Any other handler call, such as one from a frame or from a page of a different origin, has an unknown
-/// origin. A rule that names an origin never allows such a call. The configured chain decides which URLs load.
+/// origin and is never allowed by a rule that names an origin. The configured chain decides which URLs load.
 ///
 /// All views in a process share one thread, which starts with the first view. A program that runs GTK itself therefore
-/// cannot have a view. Each run has its own web process and its own storage, which is deleted when the run ends. GTK
-/// ends the program if the connection to the display is lost.
+/// cannot have a view. Each run has its own web process and its own storage, and the storage is deleted when the run
+/// ends. GTK ends the program if the connection to the display is lost.
 public final class WebKitGTKEngine: Adapter {
     /// A closure that observes navigation requests.
     ///
@@ -34,8 +34,8 @@ public final class WebKitGTKEngine: Adapter {
     public let sandbox: WebKitGTKSandbox
     /// The page, which stays the same across runs.
     ///
-    /// Messages sent between runs wait in a bounded queue for the next run. After ``PageHandle/close()``, the page
-    /// refuses messages until the next run begins.
+    /// Messages that the program sends between runs wait in a bounded queue for the next run. After
+    /// ``PageHandle/close()``, the page refuses messages until the next run begins.
     public var page: PageHandle { host.page }
     private let host: WebViewHost
     private let current = Mutex<WebKitPage?>(nil)
@@ -75,15 +75,15 @@ public final class WebKitGTKEngine: Adapter {
 
     /// Shows the page until the task is cancelled, the page or its window is closed, or the page fails too often.
     ///
-    /// Each run is a new view. Cancelling the task stops the run gracefully: new calls are answered with `drain`, or
-    /// with `closed` once nothing is in flight. Calls in flight receive their outcomes, nothing more is loaded, and
-    /// then the page ends. ``PageHandle/close()`` ends the page immediately. In every case, the function returns once
-    /// everything that was submitted has settled.
+    /// Each run creates a new view. Cancelling the task stops the run gracefully: new calls are answered with `drain`,
+    /// or with `closed` once nothing is in flight. Calls in flight receive their outcomes, nothing more is loaded, and
+    /// then the page ends. ``PageHandle/close()`` ends the page immediately. In every case, this method returns once
+    /// every submitted message has settled.
     ///
     /// - Throws: ``JSBridgeError`` with one of these codes:
     ///   - `alreadyRunning`, `noDisplay` or `noSandbox`.
     ///   - `noResources` if the system has no thread left or another part of the program runs GTK.
-    ///   - `pageFailed` if the page failed more often in a row than ``WebViewConfiguration/reloads``. A failure means
+    ///   - `pageFailed` if the page failed more than ``WebViewConfiguration/reloads`` times in a row. A failure means
     ///     that the page's process ended, or that the first page could not be loaded.
     public func run(into intake: any Intake) async throws {
         guard host.mailbox.begin() else { throw JSBridgeError.alreadyRunning(source) }
@@ -124,7 +124,8 @@ public final class WebKitGTKEngine: Adapter {
 }
 
 extension WebKitGTKEngine {
-    /// Reloads the current page, or the last one, from its server. The new request is subject to the navigation chain.
+    /// Reloads the most recent page from its server, or the first page if none was loaded. The new request is subject
+    /// to the navigation chain.
     ///
     /// This method returns immediately. It has no effect if the engine is not running.
     public func reload() {

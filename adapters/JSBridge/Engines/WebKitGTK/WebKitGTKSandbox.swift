@@ -3,10 +3,10 @@ import CWebKitGTK
 
 /// How the processes that run pages are sandboxed.
 ///
-/// The sandbox is provided by bubblewrap. Inside it, a process has no files except the libraries, no access to other
-/// processes, and no network except through the library's network process.
+/// The sandbox is provided by bubblewrap. A sandboxed process has no files except the libraries, no access to other
+/// processes, and no network except through WebKitGTK's network process.
 public enum WebKitGTKSandbox: Sendable, Hashable {
-    /// Sandboxes the processes if the system allows it. If it does not, the engine logs a warning with the reason.
+    /// Sandboxes the processes if the system allows it. Otherwise, the engine logs a warning with the reason.
     case whereAllowed
     /// Requires a sandbox. If the system does not allow one, the run ends with ``JSBridgeError`` `noSandbox`.
     case required
@@ -14,8 +14,8 @@ public enum WebKitGTKSandbox: Sendable, Hashable {
     case off
 }
 
-/// Tests whether the system can sandbox the pages' processes. The test runs first, because the library exits the
-/// process if it is asked to use a sandbox and cannot.
+/// Tests whether the system can sandbox the pages' processes. The test runs before WebKitGTK is asked to use a sandbox,
+/// because WebKitGTK exits this process if it cannot.
 @GLibThread
 enum SandboxProbe {
     private static var known: String??
@@ -44,7 +44,7 @@ enum SandboxProbe {
         return runBubblewrap()
     }
 
-    /// Runs the same command that the library uses for its check.
+    /// Runs the command with which WebKitGTK checks whether it can use a sandbox.
     private static func runBubblewrap() -> String? {
         var (output, errors): (UnsafeMutablePointer<gchar>?, UnsafeMutablePointer<gchar>?)
         var status: gint = 0

@@ -5,8 +5,8 @@ import NavigationChain
 import SignalboxRoutes
 import Synchronization
 
-/// The page of one run, with its view, policy requests and reloads. The last thing that it does is notify the run that
-/// it has ended.
+/// The page of one run, with its view, policy requests and reloads. The page's last action is to notify the run that
+/// the page has ended.
 @GLibThread
 final class WebKitPage: WebViewSurface {
     let host: WebViewHost
@@ -124,7 +124,7 @@ final class WebKitPage: WebViewSurface {
 
     // MARK: - Callbacks
 
-    /// Waits until the library calls back or the page ends.
+    /// Waits until WebKitGTK calls back or the page ends.
     ///
     /// - Parameters:
     ///   - ended: The result to return if the page ends first.
@@ -234,7 +234,7 @@ extension WebKitPage {
         reloadTimer = GLibTimer(after: wait) { [weak self] in self?.reload() }
     }
 
-    /// Loads the current page, or the last one, from its server.
+    /// Loads the most recent page from its server, or the first page if none was loaded.
     func reload() {
         load(current ?? host.configuration.page.url.text)
     }
@@ -248,7 +248,7 @@ extension WebKitPage {
         view?.load(url)
     }
 
-    /// Checks whether the process responds, and ends the process if the time limit has passed.
+    /// Checks whether the process responds, and ends the process if the time limit has expired.
     func checkLiveness() {
         guard hasProcess, let view else { return }
         switch liveness.check(at: .now) {
@@ -267,8 +267,8 @@ extension WebKitPage {
 }
 
 extension WebKitPage {
-    /// Answers the library's policy requests concurrently until the page or the task ends. After that, refuses all
-    /// remaining requests.
+    /// Answers WebKitGTK's policy requests concurrently until the page or the task ends, and then refuses all remaining
+    /// requests.
     nonisolated func answerPolicyRequests() async {
         await withDiscardingTaskGroup { group in
             for await request in policyRequests {

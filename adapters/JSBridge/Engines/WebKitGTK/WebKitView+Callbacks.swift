@@ -6,7 +6,7 @@ struct ScriptError: Error, CustomStringConvertible {
     let description: String
 }
 
-/// A pending result from the library, which calls back once. If the view is closed first, the result is discarded.
+/// A pending result from WebKitGTK, which calls back once. If the view is closed first, the result is discarded.
 @GLibThread
 private final class Callback<Value: Sendable> {
     private weak var view: WebKitView?
@@ -22,10 +22,10 @@ private final class Callback<Value: Sendable> {
         OpenObjects.add(-1, to: \.callbacks)
     }
 
-    /// Passes the library's result to the callback that was registered as the receiver of a C function.
+    /// Passes WebKitGTK's result to the callback that was registered as the receiver of a C function.
     ///
     /// - Parameters:
-    ///   - missing: The value to use if the library provides no result.
+    ///   - missing: The value to use if WebKitGTK provides no result.
     ///   - read: A closure that reads the value from the view and the result.
     nonisolated static func finish(
         _ source: UnsafeMutablePointer<GObject>?,
@@ -46,7 +46,7 @@ private final class Callback<Value: Sendable> {
 }
 
 extension WebKitView {
-    /// Evaluates a script in the main frame. It runs in the document that is current at that time.
+    /// Evaluates a script in the main frame, in the document that is current at the time.
     ///
     /// - Parameters:
     ///   - world: The script world, or `nil` for the page's own world.

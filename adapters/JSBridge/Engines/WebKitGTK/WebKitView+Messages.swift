@@ -96,8 +96,8 @@ private let rawMessageReceived: RawMessageHandler = { _, value, reply, receiver 
     return 1
 }
 
-/// A handler in the page's world. This object holds the handler's name, because the library's signal does not report
-/// it.
+/// A handler in the page's world. This object holds the handler's name, because WebKitGTK's signal does not report the
+/// name.
 @GLibThread
 final class RawHandler {
     let name: String
@@ -118,8 +118,8 @@ struct RawPost: Sendable {
     let time: Duration
 }
 
-/// The promise for a call from the page's world. It is settled exactly once. If it is released without being settled,
-/// it is rejected.
+/// The promise for a call from the page's world. It is settled exactly once: a promise that is released without being
+/// settled is rejected.
 @GLibThread
 final class RawReply {
     private var reply: ForeignReference?

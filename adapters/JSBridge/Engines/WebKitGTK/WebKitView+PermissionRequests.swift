@@ -9,8 +9,7 @@ private typealias DownloadHandler =
     @Sendable @convention(c) (UnsafeMutablePointer<WebKitWebContext>?, OpaquePointer?, gpointer?) -> Void
 
 extension WebKitView {
-    /// Refuses requests that are never granted to pages. Without a window, it also refuses requests that only a user
-    /// could answer.
+    /// Refuses requests that are never granted to pages and, without a window, requests that only a user could answer.
     func connectPermissionRequests() {
         // This signal covers camera, microphone, location, notifications, third-party cookies, pointer lock and similar
         // permissions.
@@ -47,7 +46,7 @@ extension WebKitView {
     }
 }
 
-/// Notifies the page that a request was denied. Returns 1, so that the library does not handle the request.
+/// Notifies the page that a request was denied. Returns 1, so that WebKitGTK does not handle the request.
 private func deny(_ request: String, _ receiver: gpointer?) -> gboolean {
     WebKitView.withPage(receiver) { $0.denied(request) }
     return 1
@@ -74,7 +73,7 @@ private let dialogRequested: RequestHandler = { _, dialog, receiver in
     return deny("a dialog", receiver)
 }
 
-/// Notifies the page about the dialog. Returns 0, so that the library shows it.
+/// Notifies the page about the dialog. Returns 0, so that WebKitGTK shows the dialog.
 private let dialogOpened: RequestHandler = { _, _, receiver in
     WebKitView.withPage(receiver) { $0.dialogOpened() }
     return 0

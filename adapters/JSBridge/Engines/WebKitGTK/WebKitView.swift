@@ -18,8 +18,8 @@ final class WebKitView {
     private(set) weak var page: WebKitPage?
     private(set) var isClosed = false
 
-    /// - Parameter isSandboxed: Whether pages run in sandboxed processes. If the system cannot sandbox them, the
-    ///   library ends this process.
+    /// - Parameter isSandboxed: Whether pages run in sandboxed processes. If the system cannot sandbox them, WebKitGTK
+    ///   ends this process.
     init(_ configuration: WebViewConfiguration, isSandboxed: Bool, page: WebKitPage) {
         self.page = page
         context = WebKitView.makeContext(isSandboxed: isSandboxed)
@@ -55,7 +55,7 @@ final class WebKitView {
         gtk_window_set_title(UnsafeMutableRawPointer(window).assumingMemoryBound(to: GtkWindow.self), title)
     }
 
-    /// Closes the page and releases all objects. The page is not notified of anything after that. Calling this method
+    /// Closes the page and releases all objects, after which the page receives no notifications. Calling this method
     /// again has no effect.
     func close() {
         guard !isClosed else { return }
@@ -184,7 +184,7 @@ private let loadChanged: LoadHandler = { view, event, receiver in
     WebKitView.withPage(receiver) { $0.committed(url) }
 }
 
-/// Returns 1, which prevents the library from showing an error page.
+/// Returns 1, which prevents WebKitGTK from showing an error page.
 private let loadFailed: FailureHandler = { _, _, _, error, receiver in
     guard let error else { return 1 }
     let message = error.pointee.message.map { String(cString: $0) } ?? ""
@@ -211,8 +211,8 @@ private let decidePolicy: PolicyHandler = { _, decision, type, receiver in
     return 1
 }
 
-/// Handles a script's request for a window. In this case, the library does not ask for a policy decision. The script
-/// receives neither a window nor any information about the page that loads instead.
+/// Handles a script's request for a window, for which WebKitGTK does not ask for a policy decision. The script receives
+/// neither a window nor any information about the page that loads instead.
 private let createView: CreationHandler = { _, action, receiver in
     guard let action else { return nil }
     let reading = PolicyRequest.Reading(action, opensWindow: true)

@@ -1,7 +1,7 @@
 /// Tracks how many messages a page may still send. It has no side effects.
 ///
-/// The unused credit and the messages without an outcome together never exceed the capacity. Messages from an earlier
-/// document still use up capacity until they have their outcomes, but that document's unused credit does not.
+/// The unused credit and the messages without an outcome together never exceed the capacity. The messages of an earlier
+/// document use up capacity until they receive their outcomes, but that document's unused credit does not.
 struct FlowCredit {
     /// A number of messages, and the number of UTF-16 code units in their JSON.
     struct Amount: Hashable, Sendable {
@@ -21,7 +21,7 @@ struct FlowCredit {
 
     /// The limit for unused credit and outstanding messages together.
     let capacity: Amount
-    /// The messages from all documents that have no outcome yet.
+    /// The messages, from all documents, that have not yet received an outcome.
     private(set) var outstanding = Amount.none
     /// The total credit granted to the document since it began.
     private(set) var granted = Amount.none

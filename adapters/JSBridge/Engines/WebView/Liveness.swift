@@ -10,7 +10,7 @@ struct Liveness {
     private var pingedAt: ContinuousClock.Instant?
     private var waitsForUser = false
 
-    /// - Parameter limit: The maximum time for an answer.
+    /// - Parameter limit: The maximum time that the page may take to respond.
     init(limit: Duration) {
         self.limit = limit
     }
@@ -78,9 +78,9 @@ struct CrashReloadPolicy {
         return backoff.next(isConfigurationError: false, jitter: jitter)
     }
 
-    /// Returns the error for a page that failed too often in a row.
+    /// Returns the error for a page that failed too many times in a row.
     ///
-    /// - Parameter reason: The last failure.
+    /// - Parameter reason: A description of the last failure.
     func error(_ reason: String) -> JSBridgeError {
         let detail = "\(reason), and \(reloads) reloads in a row failed; raise `reloads` or fix the page"
         return JSBridgeError(.pageFailed, detail, source: source)
@@ -89,11 +89,11 @@ struct CrashReloadPolicy {
 
 /// Tracks a page's graceful end, once all of the page's messages have their outcomes.
 struct GracefulClose {
-    /// The maximum number of rounds, for a page that calls again on every `drain`.
+    /// The maximum number of rounds, which stops a page that makes another call on every `drain`.
     private static let maximumRounds = 100
 
     private(set) var hasBegun = false
-    /// Whether the page was notified of its end. After that, the page settles its calls itself.
+    /// Whether the page was notified of its end. Once notified, the page settles its calls itself.
     private(set) var hasEnded = false
     private var rounds = 0
 

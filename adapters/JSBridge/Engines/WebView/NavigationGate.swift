@@ -33,9 +33,9 @@ final class NavigationGate: Sendable {
         self.observer = observer
     }
 
-    /// Returns the verdict on a URL. The caller must only open the verdict's `url`.
+    /// Returns the verdict on a URL. The caller must not open any URL other than the verdict's `url`.
     ///
-    /// If the task is cancelled, the method immediately returns a verdict that cancels the navigation.
+    /// If the task is cancelled, this method immediately returns a verdict that cancels the navigation.
     ///
     /// - Parameters:
     ///   - text: The URL as reported by the engine.
@@ -73,7 +73,8 @@ final class NavigationGate: Sendable {
         case notTimed
     }
 
-    /// - Returns: The verdict, or `nil` if the deadline passed first. The chain does not wait for a cancelled handler.
+    /// - Returns: The verdict, or `nil` if the deadline passed first. The chain does not wait for a cancelled handler,
+    ///   so this method returns promptly.
     private func inTime(_ request: NavigationRequest) async -> NavigationVerdict? {
         await withTaskGroup(of: Race.self) { [router, clock, deadline] group in
             group.addTask { .decided(await router.decide(request)) }
@@ -96,8 +97,8 @@ final class NavigationGate: Sendable {
     }
 }
 
-/// Returns whether a response is a download. Any disposition other than `inline` makes it one (RFC 6266, section 4.2),
-/// and the library downloads such a response without asking.
+/// Returns whether a response is a download. Any disposition other than `inline` makes the response a download (RFC
+/// 6266, section 4.2), and the web view library downloads such a response without asking.
 ///
 /// - Parameter disposition: The value of the `Content-Disposition` header, if there is one.
 func isAttachment(_ disposition: String?) -> Bool {

@@ -52,8 +52,8 @@ struct RunState: Sendable {
     private var lastToken: UInt64 = 0
     private var rawCalls = 0
 
-    /// The batches to submit after `rest`, which the intake has refused once. The tokens of all these arrivals are in
-    /// `calls`.
+    /// The batches to submit after `rest`. The intake has already refused the arrivals in `rest` once. The tokens of
+    /// all these arrivals are in `calls`.
     var batches = Deque<[Arrival]>()
     var rest: [Arrival] = []
     var isSubmitting = false
@@ -106,7 +106,7 @@ struct RunState: Sendable {
 
     enum CallAdmission {
         case taken(token: UInt64, Origin)
-        /// The page is already being answered, or needs no answer.
+        /// The message is already being answered, or needs no answer.
         case settled
         case beyondCredit
     }
@@ -163,7 +163,7 @@ struct RunState: Sendable {
 
     // MARK: - Submission
 
-    /// Adds arrivals to submit, after those that are already waiting.
+    /// Queues arrivals for submission, after those that are already waiting.
     mutating func submit(_ arrivals: [Arrival], _ effects: inout WebViewEffects) {
         guard !arrivals.isEmpty else { return }
         if life == .open { batches.append(arrivals) } else { refuse(arrivals[...], &effects) }
@@ -188,15 +188,15 @@ struct RunState: Sendable {
         events.append(.roomWanted)
     }
 
-    /// Settles arrivals that were not submitted, as `drain`.
+    /// Settles arrivals that were not submitted, with the outcome `drain`.
     mutating func refuse(_ arrivals: ArraySlice<Arrival>, _ effects: inout WebViewEffects) {
         for arrival in arrivals { settle(arrival.token, .abandoned(.drain), &effects) }
     }
 }
 
 extension RunState {
-    /// The maximum number of scripts in progress. Because of this limit, an unresponsive page fills the mailbox instead
-    /// of the memory.
+    /// The maximum number of scripts in progress. This limit makes an unresponsive page fill the mailbox instead of the
+    /// memory.
     static let maximumScripts = 4
     /// The maximum number of pieces in a script, and the size in bytes at which a script takes no more pieces.
     static let scriptPieces = 256
@@ -308,7 +308,7 @@ extension RunState {
         }
     }
 
-    /// Delivers every outcome and then `close` to the page. After that, ends the run.
+    /// Delivers every outcome and then `close` to the page, and finally ends the run.
     private mutating func closeGracefully(_ effects: inout WebViewEffects) {
         if gracefulClose.begin() { events.append(.gracefulClose) }
         let isDrained = pieces.isEmpty && scripts == 0

@@ -14,21 +14,22 @@ public struct WebViewConfiguration: Sendable {
     public var page: BridgeConfiguration
     /// How the view is displayed. By default, it is off-screen and measures 1,024 by 768 pixels.
     public var display = WebViewDisplay.offscreen(width: 1_024, height: 768)
-    /// The maximum time for a navigation verdict. Must be above zero and at most 1 h; the default is 10 s. A navigation
-    /// without a verdict does not load.
+    /// The maximum time to wait for a navigation verdict. Must be above zero and at most 1 h; the default is 10 s. A
+    /// navigation that receives no verdict in time does not load.
     public var navigationDeadline: Duration = .seconds(10)
     /// The maximum number of navigations that can wait for a verdict, from 1 to 10,000. The default is 100. Any further
     /// navigations are cancelled.
     public var navigationsWaiting = 100
-    /// The maximum number of messages from the page that can be without an outcome, from 1 to 100,000. The default is
-    /// 1,000. Any further messages wait in the page.
+    /// The maximum number of the page's messages that have not yet received an outcome, from 1 to 100,000. The default
+    /// is 1,000. Any further messages wait in the page.
     public var messagesInFlight = 1_000
-    /// The maximum total size of the messages from the page that have no outcome yet, in bytes. Must be at least the
-    /// size limit for a single message; the default is 16 MiB. The page counts each UTF-16 code unit as one byte, so
-    /// non-ASCII text can take up to three times as many bytes.
+    /// The maximum total size, in bytes, of the page's messages that have not yet received an outcome. Must be at least
+    /// the size limit for a single message; the default is 16 MiB. The page counts each UTF-16 code unit as one byte,
+    /// so non-ASCII text can take up to three times as many bytes.
     public var bytesInFlight = 16 * 1_024 * 1_024
-    /// The maximum number of messages that can wait in the page for earlier ones, from 1 to 1,000,000. The default is
-    /// 10,000. Beyond that, the page rejects calls with `full`, and the engine counts them.
+    /// The maximum number of messages that can wait in the page until earlier ones receive their outcomes, from 1 to
+    /// 1,000,000. The default is 10,000. When the limit is reached, the page rejects further calls with `full`, and the
+    /// engine counts these rejections.
     public var messagesWaitingInPage = 10_000
     /// The maximum number of calls and messages from the program that can wait for the page, from 1 to 1,000,000. The
     /// default is 1,000. When the limit is reached, a ``PageHandle`` throws `full`.
@@ -41,8 +42,8 @@ public struct WebViewConfiguration: Sendable {
     public var unresponsiveLimit: Duration = .seconds(30)
     /// The maximum number of reloads in a row after the page's process ends, from 0 to 1,000. The default is 5.
     ///
-    /// When no reloads are left, the run ends with ``JSBridgeError`` `pageFailed`. A page that lives for a minute
-    /// resets the count.
+    /// When no reloads are left, the run ends with ``JSBridgeError`` `pageFailed`. The count restarts once a page has
+    /// lived for a minute.
     public var reloads = 5
     /// The maximum delay before a reload. Must be above zero and at most 1 h; the default is 30 s. The first delay is
     /// at most 1 s.

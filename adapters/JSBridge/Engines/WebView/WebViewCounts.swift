@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts a web view's failures since the view was created. None of these failures reached a plugin.
+/// The number of failures of each kind since a web view engine was created. None of these failures reached a plugin.
 ///
 /// Use the counts to monitor an engine's pages.
 public struct WebViewCounts: Sendable, Hashable {
@@ -10,13 +10,15 @@ public struct WebViewCounts: Sendable, Hashable {
     public var scriptErrors = 0
     /// Calls that the page rejected with `full` because too many messages were waiting in the page.
     public var callsFullInPage = 0
-    /// Handler calls outside the bridge that were rejected because too many of them had no outcome yet.
+    /// Handler calls outside the bridge that were rejected because too many such calls had not yet received an outcome.
     public var rawCallsRefused = 0
-    /// Texts from the page's process that the bridge would never send. Each text was read up to its first error.
+    /// Texts from the page's process that the bridge would never send. The engine read each of them up to its first
+    /// error.
     public var malformedTexts = 0
     /// Texts that arrived after their document had ended.
     public var lateTexts = 0
-    /// Navigation requests that received no verdict, because of the deadline or the limit. Nothing was loaded for them.
+    /// Navigation requests that received no verdict, because the deadline passed or too many were waiting. Nothing was
+    /// loaded for them.
     public var navigationsUndecided = 0
 
     init() {}

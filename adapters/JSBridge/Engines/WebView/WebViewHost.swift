@@ -13,7 +13,7 @@ struct WebViewHost: Sendable {
     let page: PageHandle
     let gate: NavigationGate
     let counters = PageCounters()
-    /// The engine's log. A run that begins within a minute of another shares its limits.
+    /// The engine's log. A run that begins within a minute of another shares that run's log limits.
     let log: AdapterLog
     /// The log for the page's scripts.
     let scriptLog: PageLog
@@ -50,7 +50,7 @@ struct WebViewHost: Sendable {
     }
 }
 
-/// Handles navigation verdicts whose URL no engine loads.
+/// Handles verdicts that refuse a navigation or allow a new window.
 extension WebViewHost {
     /// Logs a verdict that refuses a download or the first page. Other refusals are expected, so they are not logged.
     ///

@@ -20,13 +20,13 @@ extension WebViewRun {
         submit(batch.take())
     }
 
-    /// Receives a handler call from the page's world. The library does not report which frame made the call.
+    /// Receives a handler call from the page's world. The web view library does not report which frame made the call.
     ///
     /// - Parameters:
     ///   - handler: The handler's name.
     ///   - json: The value, or `nil` for `undefined`.
-    ///   - reply: A closure that is called once, on any thread and possibly before this method returns. It must not
-    ///     block.
+    ///   - reply: A closure that is called once, on any thread and possibly before this method returns. The closure
+    ///     must not block.
     func receivedRaw(_ handler: String, _ json: String?, reply: @escaping @Sendable (RawAnswer) -> Void) {
         guard let envelope = envelopes[handler] else {
             return reply(.error("unknownAction: the page has no such handler"))
@@ -153,8 +153,8 @@ extension RelayRecord {
         return text ?? "[not a text]"
     }
 
-    /// The maximum length in bytes. relay.js permits 8,000 units, each of which takes up to six bytes as an escape or
-    /// three bytes otherwise.
+    /// The maximum length of such a text, in bytes. relay.js permits 8,000 units, each of which takes up to six bytes
+    /// as an escape or three bytes otherwise.
     private static let longestText = 65_536
 }
 
@@ -183,16 +183,16 @@ extension RawAnswer {
 
 /// Limits posts outside the bridge. It has no side effects, because the caller passes the time.
 ///
-/// The library accepts any number of such messages, of any size, on the thread that all views share.
+/// The web view library itself accepts any number of such messages, of any size, on the thread that all views share.
 struct RawRateLimit {
     /// The maximum number of messages per second.
     static let messages = 1_000
-    /// The maximum size of the messages' JSON per second, in bytes. The message that exceeds it is the last one
-    /// accepted.
+    /// The maximum total size of the messages' JSON per second, in bytes. The message that exceeds this size is the
+    /// last one accepted.
     static let bytes = 16 * 1_024 * 1_024
 
-    /// The maximum processor time per second spent reading the messages. The library uses about as much before it
-    /// delivers a message.
+    /// The maximum processor time per second spent reading the messages. The web view library uses about as much before
+    /// it delivers a message.
     static let time = Duration.milliseconds(100)
 
     private var began: ContinuousClock.Instant?

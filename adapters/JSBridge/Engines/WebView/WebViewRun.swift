@@ -6,8 +6,8 @@ import Synchronization
 /// Serves a run of a web view, for any web view library. It handles incoming and outgoing messages, documents, and the
 /// end of the page.
 ///
-/// An engine creates its surface and the run, starts loading, and awaits ``serve()``. That method returns once
-/// everything that was submitted has settled and the surface has ended.
+/// An engine creates a surface and a run, starts loading, and awaits ``serve()``, which returns once every submitted
+/// message has settled and the surface has ended.
 final class WebViewRun: SettlementSink, MailboxReader {
     let host: WebViewHost
     private let intake: any Intake
@@ -59,7 +59,8 @@ final class WebViewRun: SettlementSink, MailboxReader {
 
     // MARK: - Serving
 
-    /// Serves the page until it ends. Call this method only once. If its task is cancelled, it calls ``stop()``.
+    /// Serves the page until it ends. Call this method only once. Cancelling its task has the same effect as
+    /// ``stop()``.
     ///
     /// - Throws: The error that was passed to ``fail(_:)``.
     func serve() async throws(JSBridgeError) {
@@ -152,15 +153,15 @@ final class WebViewRun: SettlementSink, MailboxReader {
 extension WebViewRun {
     /// Records that a load was committed in the main frame, which ends the previous document.
     ///
-    /// Call this method before passing any text from the new document to ``received(_:)``. The library emits its
-    /// signals in this order.
+    /// Call this method before passing any text from the new document to ``received(_:)``. The web view library emits
+    /// its signals in this order.
     func committed() {
         change { state, effects in state.loseDocument(&effects) }
     }
 
     /// Returns the next script to evaluate in the main frame's private world.
     ///
-    /// After each script was evaluated or has failed, call ``scriptDone()``.
+    /// Call ``scriptDone()`` after each script has been evaluated or has failed.
     func nextScript() -> String? {
         while let beginning = change({ state, _ in state.beginScript() }) {
             var script = RelayScript()
@@ -227,8 +228,8 @@ extension RelayScript {
 
 /// The view that a ``WebViewRun`` uses. An engine creates it, and the engine's thread owns it.
 ///
-/// Both methods may be called from any thread, even during a call to the run. They must not block, and they must not
-/// call the run before they return. Instead, they pass the request on to the engine's thread.
+/// Both methods may be called from any thread, even during a call to the run. They must neither block nor call the run
+/// before they return; instead, they pass the request on to the engine's thread.
 protocol WebViewSurface: AnyObject, Sendable {
     /// Called when there are scripts to evaluate. The surface then calls ``WebViewRun/nextScript()`` until it returns
     /// `nil`, and evaluates each script.

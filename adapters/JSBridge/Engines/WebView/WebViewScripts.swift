@@ -1,7 +1,8 @@
 import SignalboxCore
 import SignalboxRoutes
 
-/// The scripts that a web view injects. Only their names, origins and numbers come from outside the library.
+/// The scripts that an engine injects into a web view. Only the names, origins and numbers in them come from outside
+/// this module.
 struct WebViewScripts: Sendable {
     /// The name of the private script world.
     static let world = "signalbox"
