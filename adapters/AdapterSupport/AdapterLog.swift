@@ -2,11 +2,11 @@ package import Logging
 package import SignalboxCore
 import Synchronization
 
-/// Writes an adapter's log messages. Each message is a sentence that follows the name of the source. A log is safe to
+/// Writes an adapter's log messages, each of which is a sentence preceded by the name of the source. A log is safe to
 /// use from any thread.
 package final class AdapterLog: Sendable {
     private let logger: Logger
-    /// The text that begins every message.
+    /// The text at the beginning of every message.
     private let prefix: String
     private let throttle = Mutex(LogThrottle())
 
@@ -27,7 +27,7 @@ package final class AdapterLog: Sendable {
     }
 
     /// Logs a message, unless a message of the same kind was logged within the last minute. The next message of that
-    /// kind states how many were withheld.
+    /// kind to be logged states how many were withheld.
     ///
     /// - Returns: Whether the message was logged.
     @discardableResult
@@ -41,8 +41,8 @@ package final class AdapterLog: Sendable {
 
 /// Admits one log line per kind of event per minute, and counts the lines that it withholds.
 ///
-/// The throttle tracks at most 64 kinds, so that its memory stays bounded. When another kind arrives, the table is
-/// cleared. After that, a line may be logged before its minute is over.
+/// The throttle tracks at most 64 kinds, so that its memory stays bounded. When another kind arrives, the throttle
+/// forgets all kinds, so a line may then be logged although the last line of its kind is less than a minute old.
 package struct LogThrottle {
     private static let bound = 64
     private let start = ContinuousClock.now
@@ -51,7 +51,7 @@ package struct LogThrottle {
     /// Creates a throttle that tracks no kinds yet.
     package init() {}
 
-    /// Returns the number of lines of this kind that were withheld since the last admitted one, or `nil` if this line
+    /// Returns the number of lines of this kind that were withheld since the last admitted line, or `nil` if this line
     /// must be withheld.
     package mutating func admit(_ kind: String, at now: ContinuousClock.Instant) -> Int? {
         if kinds[kind] == nil, kinds.count == LogThrottle.bound { kinds.removeAll() }

@@ -1,8 +1,8 @@
 package import SignalboxCore
 
-/// Writes the JSON objects that adapters send to their peers. All adapters use the same format.
+/// Writes the JSON objects that adapters send to their peers, in the same format for all adapters.
 package enum AnswerWriter {
-    /// Returns a standard envelope. An empty body is left out.
+    /// Encodes an action as a standard envelope. An empty body is left out.
     ///
     /// - Parameter body: The body as JSON, encoded as UTF-8.
     package static func envelope(_ action: ActionName, id: ActionID?, body: Bytes) -> [UInt8] {
@@ -13,9 +13,10 @@ package enum AnswerWriter {
         return object.bytes
     }
 
-    /// Returns the answer that reports the outcome of an action: `{"id" | "uuid", "outcome", "reply" | "error"}`.
+    /// Encodes the answer that reports an action's outcome to its sender:
+    /// `{"id" | "uuid", "outcome", "reply" | "error"}`.
     ///
-    /// The id has the same key as in the sender's message. If no id is given, the answer has none.
+    /// The id has the same key as in the sender's message. If no id is given, the answer contains no id.
     ///
     /// - Parameter sender: The noun for the sender in error descriptions, such as `connection`.
     package static func answer(_ id: ActionID?, _ key: IDKey, _ outcome: Outcome, to sender: String) -> [UInt8] {
@@ -37,8 +38,8 @@ package enum AnswerWriter {
     }
 }
 
-/// The error that is sent to the sender of a message that was not handled. It helps the sender to correct the message,
-/// but reveals nothing about the program.
+/// The error with which an adapter answers a message that was not handled. The error helps the sender to correct the
+/// message, but reveals nothing about the program.
 package struct ErrorReply {
     /// The name of the outcome: `rejected`, `failed` or `abandoned`.
     package let outcome: String
@@ -66,7 +67,7 @@ package struct ErrorReply {
             path = rejection.bodyError.flatMap { $0.path.isEmpty ? nil : $0.path }
         case .failed(let failure):
             code = failure.reason.description
-            // The plugin's error may contain file names and queries, so it belongs only in the program's log.
+            // The plugin's error may contain file names and queries, so it must appear only in the program's log.
             message = failure.reason == .timeout ? "the plugin did not answer in time" : "the plugin failed"
             path = nil
         case .abandoned(let abandonment):

@@ -1,12 +1,12 @@
 /// An IPv4 or IPv6 address.
 package struct NumericAddress {
-    /// Whether this is a loopback address: ::1, or an address in 127.0.0.0/8, which may also be IPv4-mapped.
+    /// Whether this is a loopback address: ::1, an address in 127.0.0.0/8, or an IPv4-mapped address in that range.
     package let isLoopback: Bool
     package let isIPv6: Bool
-    /// The address as it is written in a URL, with brackets around an IPv6 address.
+    /// The address as written in a URL, with brackets if it is an IPv6 address.
     package let inURL: String
 
-    /// Parses an address written without brackets. Returns `nil` if the text is not an address.
+    /// Parses an address written without brackets, or returns `nil` if the text is not an address.
     package init?(_ text: String) {
         var four = in_addr()
         var six = in6_addr()
@@ -28,7 +28,7 @@ package struct NumericAddress {
 }
 
 extension NumericAddress {
-    /// Returns whether a URL's host is `localhost` (RFC 6761, 6.3) or a loopback address. An address may be in
+    /// Returns whether a URL's host is `localhost` (RFC 6761, 6.3) or a loopback address, which may be written in
     /// brackets.
     package static func isLoopback(host: String) -> Bool {
         var host = host.lowercased()

@@ -1,6 +1,6 @@
 /// An operating-system thread that runs one closure.
 ///
-/// Use a thread for work that blocks, so that it does not occupy a thread in Swift's cooperative pool.
+/// Use an owned thread for work that blocks, so that the work does not occupy a thread of Swift's cooperative pool.
 ///
 /// You must call either ``join()`` or ``detach()``, exactly once.
 package struct OwnedThread {
@@ -9,7 +9,8 @@ package struct OwnedThread {
     /// - Parameter work: The closure that the new thread runs once.
     /// - Throws: ``SystemResourceError`` if the system cannot create a thread.
     package init(_ work: @escaping @Sendable () -> Void) throws(SystemResourceError) {
-        // The new thread releases the box when it starts. If no thread is created, this initializer must release it.
+        // The new thread releases the box when it starts. If no thread is created, this initializer must release the
+        // box.
         let box = Unmanaged.passRetained(ThreadWork(work))
         #if canImport(Darwin)
         var created: pthread_t?
@@ -54,8 +55,8 @@ private func threadMain(_ box: UnsafeMutableRawPointer?) -> UnsafeMutableRawPoin
     return nil
 }
 
-/// A pipe that one thread uses to interrupt another thread's `poll`. Both ends belong to the same process. If several
-/// wake-ups arrive before the other thread reacts, they are combined into one.
+/// A pipe, with both ends in the same process, that one thread uses to interrupt another thread's `poll`. Wake-ups that
+/// arrive before the other thread reacts are combined into one.
 ///
 /// A signal is safe to use from any thread. Waking a thread never blocks: if the pipe is full, a wake-up is already
 /// pending.
@@ -89,8 +90,8 @@ package final class WakeSignal: Sendable {
         _ = write(writeEnd, &byte, 1)
     }
 
-    /// Discards pending wake-ups. Check the condition that you are waiting for after this call. If you check it before,
-    /// a wake-up that arrives in between is lost.
+    /// Discards pending wake-ups. Check the condition that you are waiting for after this call, not before it.
+    /// Otherwise, a wake-up that arrives between the check and this call is lost.
     package func drain() {
         withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { buffer in
             guard let start = buffer.baseAddress else { return }
@@ -98,10 +99,11 @@ package final class WakeSignal: Sendable {
         }
     }
 
-    /// Waits for a wake-up and discards it. The wait also ends after `limit`, or when a POSIX signal interrupts it.
+    /// Waits for a wake-up and discards it. The wait also ends when the time limit expires or a POSIX signal interrupts
+    /// it.
     ///
-    /// - Parameter limit: The maximum wait, rounded up to milliseconds and limited to one day. `nil` waits without a
-    ///   limit.
+    /// - Parameter limit: The maximum wait, rounded up to milliseconds and limited to one day, or `nil` to wait without
+    ///   a limit.
     package func wait(for limit: Duration?) {
         var waited = pollfd(fd: readEnd, events: Int16(POLLIN), revents: 0)
         if poll(&waited, 1, limit?.pollMilliseconds ?? -1) > 0 { drain() }
@@ -113,7 +115,7 @@ package enum SystemResourceError: Error, CustomStringConvertible {
     case thread
     case descriptor
 
-    /// A description of what is missing and how to remedy it.
+    /// A description of the missing resource and of how to remedy the problem.
     package var description: String {
         switch self {
         case .thread: "the system cannot create a thread; raise the limit of threads (ulimit -u)"

@@ -1,4 +1,5 @@
-// This is the only place that imports the platform's C library. This module and the adapters use it from here.
+// This is the only place that imports the platform's C library. This module and the adapters use the library through
+// this import.
 #if canImport(Darwin)
 @_exported public import Darwin
 #elseif canImport(Musl)

@@ -33,12 +33,12 @@ package final class Promise<Value: Sendable>: Sendable {
         return waiters != nil
     }
 
-    /// Waits for the value, even if the task is cancelled.
+    /// Waits for the value. Cancelling the task does not end this wait.
     package func value() async -> Value {
         await withCheckedContinuation { waiter in _ = add { waiter.resume(returning: $0) } }
     }
 
-    /// Waits for the value. Returns `nil` if the task is cancelled before the value is set.
+    /// Waits for the value, or returns `nil` if the task is cancelled before the value is set.
     package func valueUnlessCancelled() async -> Value? {
         let result = Promise<Value?>()
         let number = add { result.set($0) }
@@ -80,8 +80,8 @@ package enum WaitEnd: Sendable { case timeout, cancelled }
 /// Waits for a result, for at most `limit`.
 ///
 /// - Parameters:
-///   - giveUp: A closure that resumes the waiter if it does not have a result yet. It is called at the deadline and
-///     when the task is cancelled, on any thread.
+///   - giveUp: A closure that resumes the waiter if the waiter does not have a result yet. The closure is called at the
+///     deadline and when the task is cancelled, on any thread.
 ///   - begin: A closure that either stores the waiter or resumes it.
 package func withDeadline<Result: Sendable>(
     _ limit: Duration,

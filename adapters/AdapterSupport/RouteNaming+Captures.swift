@@ -1,7 +1,7 @@
 package import SignalboxCore
 
 extension RouteNaming {
-    /// Interprets a route's captures. The capture `{action}` names the action and `{id}` is the id. The other captures
+    /// Interprets a route's captures. The capture `{action}` names the action, `{id}` is the id, and all other captures
     /// become members of the body.
     ///
     /// - Parameters:

@@ -1,7 +1,8 @@
 package import SignalboxCore
 import Synchronization
 
-/// Connects an adapter's operating-system thread with the Swift task that runs the adapter. Neither blocks the other.
+/// Connects an adapter's operating-system thread with the Swift task that runs the adapter, so that neither blocks the
+/// other.
 ///
 /// Use a bridge if the adapter's C library needs a thread. Start the thread with ``start(_:)``, and wait for it to end
 /// with ``served(by:)``. When the task is cancelled, the thread is stopped.
@@ -10,12 +11,12 @@ package final class ThreadBridge<Failure: Error>: Sendable {
     package enum End: Sendable {
         /// The work returned, or threw the given error.
         case returned(Failure?)
-        /// The thread was in a call that may block for a long time, so the bridge detached it. The thread will end by
-        /// itself later.
+        /// The bridge detached the thread, because the thread was in a call that may block for a long time. The thread
+        /// will end by itself later.
         case detached
     }
 
-    /// Interrupts the thread when it is waiting.
+    /// The signal that interrupts the thread when it is waiting.
     package let wake: WakeSignal
     /// The thread's requests for room in the intake.
     package let room = RoomRequests()
@@ -33,8 +34,8 @@ package final class ThreadBridge<Failure: Error>: Sendable {
         wake = try WakeSignal()
     }
 
-    /// Runs the closure on a new thread. Call this method once. Then call either ``ended(serving:)`` or ``served(by:)``
-    /// once.
+    /// Runs the closure on a new thread. Call this method only once, and then call either ``ended(serving:)`` or
+    /// ``served(by:)`` exactly once.
     package func start(_ work: @escaping @Sendable () throws(Failure) -> Void) throws(SystemResourceError) {
         let started = try OwnedThread { [ended] in
             do throws(Failure) {
@@ -49,8 +50,7 @@ package final class ThreadBridge<Failure: Error>: Sendable {
 
     // MARK: - The task
 
-    /// Waits until the thread has ended or is detached. In the meantime, this method answers the thread's requests for
-    /// room.
+    /// Waits until the thread has ended or is detached, and answers the thread's requests for room in the meantime.
     ///
     /// Cancelling the task does not end this wait.
     ///
@@ -81,8 +81,8 @@ package final class ThreadBridge<Failure: Error>: Sendable {
 
     // MARK: - Any thread
 
-    /// Asks the thread to end gracefully. If the thread is in a ``blocking(_:)`` call, it is detached. Calling this
-    /// method again has no effect.
+    /// Asks the thread to end gracefully, or detaches it if it is in a ``blocking(_:)`` call. Calling this method again
+    /// has no effect.
     package func stop() {
         let isInBlockingCall = state.withLock { state in
             defer { state.isStopping = true }
@@ -115,7 +115,7 @@ package final class ThreadBridge<Failure: Error>: Sendable {
     }
 }
 
-/// Lets a thread, which must not wait for a Swift task, ask a task to wait for room in an intake.
+/// Lets a thread ask a Swift task to wait for room in an intake, because the thread itself cannot wait for a task.
 package final class RoomRequests: Sendable {
     /// What is known about the intake.
     package enum Room: Equatable, Sendable { case unknown, free, closed }
@@ -143,7 +143,7 @@ package final class RoomRequests: Sendable {
 
     /// Answers requests until ``finish()`` is called or the intake closes.
     ///
-    /// - Parameter answered: Called with each answer. The closure must wake the thread.
+    /// - Parameter answered: A closure that is called with each answer and must wake the thread.
     package func serve(_ intake: any Intake, answered: @Sendable (Room) -> Void) async {
         for await _ in requests {
             let found: Room
@@ -159,7 +159,7 @@ package final class RoomRequests: Sendable {
         }
     }
 
-    /// Ends ``serve(_:answered:)``. The thread must not make any requests afterwards. This method is safe to call from
+    /// Ends ``serve(_:answered:)``. The thread must not make any requests after this call, which is safe to make from
     /// any thread.
     package func finish() {
         requesting.finish()
@@ -167,8 +167,8 @@ package final class RoomRequests: Sendable {
 }
 
 extension Intake {
-    /// Submits a batch and returns how many arrivals the intake has taken. An intake may return any number, so the
-    /// result is limited to the size of the batch.
+    /// Submits a batch and returns how many arrivals the intake has taken. The result is limited to the size of the
+    /// batch, because an intake may return any number.
     package func take(_ batch: [Arrival], to sink: any SettlementSink) -> Int {
         min(max(0, submit(batch, to: sink)), batch.count)
     }

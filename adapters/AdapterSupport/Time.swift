@@ -10,8 +10,8 @@ extension WallTime {
 }
 
 extension Duration {
-    /// The timeout to pass to `poll`, in milliseconds, rounded up. It is 0 for a negative duration and never more than
-    /// one day.
+    /// The duration as a timeout for `poll`, in milliseconds, rounded up. The timeout is 0 for a negative duration and
+    /// never more than one day.
     package var pollMilliseconds: Int32 {
         let (seconds, attoseconds) = components
         guard seconds < 86_400 else { return 86_400_000 }
@@ -35,8 +35,8 @@ extension Duration {
 
 /// Chooses random delays between connection attempts.
 ///
-/// A delay is between zero and a ceiling that doubles with each attempt. After a configuration error, the delay comes
-/// from a separate range, which is usually slower.
+/// Each delay is between zero and a ceiling that doubles with each attempt. After a configuration error, the delay is
+/// chosen from a separate range, usually of longer delays.
 package struct ReconnectBackoff {
     private let first: Duration
     private let cap: Duration
@@ -64,8 +64,8 @@ package struct ReconnectBackoff {
     ///
     /// - Parameters:
     ///   - isConfigurationError: Whether the failure can only be fixed by changing the configuration.
-    ///   - usesEqualJitter: Whether the delay is at least half of the ceiling. Set this if retrying is pointless until
-    ///     the cause of the failure has gone away.
+    ///   - usesEqualJitter: Whether the delay is at least half of the ceiling. Pass `true` if retrying is pointless
+    ///     until the cause of the failure has gone away.
     ///   - jitter: A random number from 0 to 1 that selects the delay within its range.
     package mutating func next(isConfigurationError: Bool, usesEqualJitter: Bool = false, jitter: Double) -> Duration {
         if isConfigurationError {

@@ -3,7 +3,7 @@ public import SignalboxRoutes
 
 /// Maps links to actions.
 ///
-/// Routes are compiled once, when you create the value. Any mistakes in them are reported at that point:
+/// Routes are compiled once, when you create the value, and any mistakes in them are reported at that point:
 ///
 /// ```swift
 /// let routes = try AppRoutes([
@@ -15,12 +15,12 @@ public import SignalboxRoutes
 /// The route that matches a link determines the action:
 /// - The action is named by the route or by the capture `{action}`.
 /// - The capture `{id}` is the id. Without this capture, the id is derived from the link if the route sets
-///   ``AppRoute/once``, and assigned otherwise.
-/// - The other captures and the query items become members of the body. Without any members, the body is `{}`.
+///   ``AppRoute/once``, and is newly assigned otherwise.
+/// - The other captures and the query items become members of the body, which is `{}` if it has no members.
 ///
-/// If the pattern has a query part, only the items listed there become members, under the names given there. A capture
-/// in the host or path takes precedence over an item with the same name. Member values convert from text, like all text
-/// in URLs.
+/// If the pattern has a query part, only the query items listed there become members, under the names given there. A
+/// capture in the host or path takes precedence over a query item with the same name. Like all text in URLs, member
+/// values are converted to the requested type when the body is decoded.
 ///
 /// Schemes and hosts are compared without regard to letter case. Path segments are compared after one round of
 /// percent-decoding. If several patterns match, the most specific one wins, as described in `RouteTable`.
@@ -29,17 +29,17 @@ public struct AppRoutes: Sendable {
     public static let maximumRoutes = 10_000
     /// The maximum number of query items that can become members when the pattern does not list any: 64.
     public static let maximumItems = 64
-    /// The maximum length of the name of such an item: 256 bytes.
+    /// The maximum length of the name of a query item that the pattern does not list: 256 bytes.
     public static let maximumItemName = 256
-    /// The schemes whose links are never routed. Opening such a link can run code, read a file, show content taken from
-    /// the link itself, or start another application.
+    /// The schemes whose links are never routed, because opening such a link can run code, read a file, show content
+    /// taken from the link itself, or start another application.
     public static let forbiddenSchemes: Set<String> = [
         "about", "blob", "content", "data", "file", "filesystem", "intent", "jar", "javascript", "vbscript",
         "view-source",
     ]
 
-    /// The action for links that match no route, but share their scheme with a route. For a universal link, the host
-    /// must be shared as well.
+    /// The action for links that match no route, but have the same scheme as a route and, in the case of a universal
+    /// link, the same host.
     ///
     /// The body of the action is `{"url": text}`, where `text` is the link in normal form. If this property is `nil`,
     /// such links are rejected.
@@ -52,7 +52,7 @@ public struct AppRoutes: Sendable {
     /// Whether any route sets ``AppRoute/once``.
     let hasOnce: Bool
 
-    /// Compiles routes. Their order does not matter.
+    /// Compiles routes, whose order does not matter.
     ///
     /// - Parameters:
     ///   - routes: 1 to ``maximumRoutes`` routes.
@@ -76,8 +76,8 @@ public struct AppRoutes: Sendable {
         self.fallback = fallback
     }
 
-    /// Returns the action that a link would become. Nothing is delivered or recorded, so you can use this method to
-    /// test or explain routes.
+    /// Returns the action that a link would become. This method delivers and records nothing, so you can use it to test
+    /// or explain routes.
     ///
     /// The result does not tell you whether a plugin is registered for the action, or whether the plugin's access rule
     /// permits the link.
@@ -115,22 +115,23 @@ extension AppRoutes: Hashable {
 
 /// A URL pattern and the action for links that match it.
 public struct AppRoute: Sendable, Hashable {
-    /// The pattern, with captures. The capture `{action}` names the action and `{id}` is the id. The other captures
-    /// become members of the body.
+    /// The pattern that a link must match, including captures. The capture `{action}` names the action, `{id}` is the
+    /// id, and all other captures become members of the body.
     ///
-    /// If the pattern has a query part, such as `?q={term}`, only the items listed there become members of the body.
-    /// Otherwise, all items do.
+    /// If the pattern has a query part, such as `?q={term}`, only the query items listed there become members of the
+    /// body. Otherwise, all query items do.
     public var pattern: URLPattern
     /// The action for all links that match this route. The default is `nil`, which requires a capture `{action}` that
     /// names the action.
     public var action: ActionName?
     /// Whether each link is handled only once. The default is `false`.
     ///
-    /// Use `true` for links that may take effect only once, such as invitations. The id is derived from the link. When
-    /// the same link is opened again, it has the same id, and the supervisor recognizes the duplicate.
+    /// Use `true` for links that may take effect only once, such as invitations. The id is derived from the link, so a
+    /// link that is opened again has the same id, and the supervisor recognizes the duplicate.
     ///
     /// If a source has such a route, the supervisor deduplicates all links from that source. An `{id}` in any of the
-    /// other routes must then identify a single link as well. If it does not, use a separate source for those routes.
+    /// source's other routes must then identify a single link as well. Otherwise, use a separate source for those other
+    /// routes.
     ///
     /// The id is `link-` followed by a SHA-256 digest in hexadecimal, so it does not reveal the secret in a one-time
     /// link. The digest covers everything that the route reads:
@@ -138,8 +139,8 @@ public struct AppRoute: Sendable, Hashable {
     /// - The decoded path segments.
     /// - The values of captures and members.
     ///
-    /// It ignores the fragment, the order of query items, and any items that the pattern's query part does not list. It
-    /// also ignores the letter case of the scheme and of a literal host, and a trailing `/` or `?`.
+    /// The digest ignores the fragment, the order of query items, and any query items that the pattern's query part
+    /// does not list. It also ignores the letter case of the scheme and of a literal host, and a trailing `/` or `?`.
     public var once: Bool
 
     /// Creates a route. The route is validated when you pass it to ``AppRoutes``.
@@ -186,7 +187,7 @@ public struct AppRoute: Sendable, Hashable {
     }
 }
 
-/// An error in the configuration of link routes. It is thrown when the routes are compiled, before any link arrives.
+/// An error in the configuration of link routes, which is thrown when the routes are compiled, before any link arrives.
 public struct AppSchemeError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error. Later versions may add more, so handle unknown codes as well.
     public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
@@ -219,7 +220,7 @@ public struct AppSchemeError: Error, Sendable, Hashable, CustomStringConvertible
 
     /// The kind of error.
     public let code: Code
-    /// A sentence that describes the error and how to fix it.
+    /// A description of the error and of how to fix it.
     public let detail: String
 
     init(_ code: Code, _ detail: String) {

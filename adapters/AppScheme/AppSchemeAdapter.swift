@@ -2,8 +2,7 @@ public import Logging
 public import SignalboxCore
 import Synchronization
 
-/// An adapter that turns links opened by the system into actions. Links are delivered in order, and each link at most
-/// once.
+/// An adapter that turns links opened by the system into actions. Links are delivered in order, each at most once.
 ///
 /// Use this adapter for universal links, and for deep links with your application's own scheme:
 ///
@@ -13,21 +12,21 @@ import Synchronization
 /// try supervisor.add(AppSchemeAdapter(source: "links", routes: routes, links: inbox, logger: logger))
 /// ```
 ///
-/// The action of a link depends only on the route that matches it, as described in ``AppRoutes``. Links that cannot be
-/// parsed or that match no route are submitted too, and then rejected.
+/// The action of a link depends only on the route that matches the link, as described in ``AppRoutes``. Links that
+/// cannot be parsed or that match no route are submitted as well, and then rejected.
 ///
-/// Links are the least trusted source, because any page can create one. A plugin receives links only if its access rule
-/// names them, as `AccessRule.link(scheme:)` does.
+/// Links are the least trusted kind of message, because any page can create one. A plugin receives links only if the
+/// plugin's access rule names them explicitly, as `AccessRule.link(scheme:)` does.
 ///
-/// The links come from a ``LinkInbox`` or from another sequence. If you use another sequence, its `next()` must return
-/// when its task is cancelled, as it does in `AsyncStream`. Otherwise, a run cannot be stopped while it waits for a
-/// link.
+/// The links come from a ``LinkInbox`` or from another sequence. The `next()` method of any other sequence must return
+/// when the task that calls it is cancelled, as it does in `AsyncStream`. Otherwise, a run cannot be stopped while it
+/// waits for a link.
 public struct AppSchemeAdapter<Links: AsyncSequence & Sendable>: Adapter
 where Links.Element == String, Links.Failure == Never {
-    /// The maximum number of unsettled links in a run: 4. Allowing more than one means that a single slow plugin does
+    /// The maximum number of unsettled links in a run: 4. Because more than one is allowed, a single slow plugin does
     /// not immediately hold up links for other plugins.
     ///
-    /// Further links stay in the bounded ``LinkInbox``, and are still there after a stop.
+    /// Further links stay in the bounded ``LinkInbox``, even after the run has stopped.
     public static var maximumInFlight: Int { 4 }
 
     /// The name of the source, which access rules and log lines use.
@@ -43,15 +42,15 @@ where Links.Element == String, Links.Failure == Never {
     /// - Parameters:
     ///   - source: The name of the source.
     ///   - routes: The routes that map links to actions.
-    ///   - links: The links. Only one run at a time iterates over them. A run is stopped by cancelling its task, so
-    ///     waiting for the next link must end when the task is cancelled.
+    ///   - links: The links. Only one run at a time iterates over them. A run is stopped by cancelling its task, so the
+    ///     sequence's wait for the next link must end when the task is cancelled.
     ///   - limits: The limits for each link. A link longer than `bytes` is rejected. URLs longer than 65,536 bytes are
     ///     never parsed.
     ///   - logger: The logger for the numbers of waiting and refused links. The content of links is never logged.
-    ///   - onOutcome: Called once for each link, with the link as it was received and its outcome. For example, your
-    ///     application can show a page for links that no plugin handled. The closure is called on any thread and
-    ///     possibly concurrently, but always before the run returns. It must not block. If a link returns to its
-    ///     ``LinkInbox``, it is reported by a later run.
+    ///   - onOutcome: A closure that is called once for each link, with the original text of the link and the link's
+    ///     outcome. For example, it can show a page for links that no plugin handled. The closure is called on any
+    ///     thread and possibly concurrently, but always before the run returns. The closure must not block. A link that
+    ///     returns to its ``LinkInbox`` is reported by a later run.
     public init(
         source: SourceName,
         routes: AppRoutes,
@@ -68,21 +67,21 @@ where Links.Element == String, Links.Failure == Never {
         self.onOutcome = onOutcome
     }
 
-    /// The features of this source. It sends no replies, has no sender and does not redeliver links.
+    /// The features of this source, which sends no replies, has no sender and does not redeliver links.
     ///
     /// If a route sets ``AppRoute/once``, ids are stable, so a supervisor recognizes a link that is opened again.
     public var features: AdapterFeatures { routes.hasOnce ? .stableIDs : [] }
 
     /// Delivers links until the task is cancelled, the intake closes, or the sequence ends.
     ///
-    /// Cancelling the task stops the run gracefully. The run takes no more links. It returns when all links in flight
-    /// are settled and `onOutcome` has returned for each of them. The supervisor's drain timeout limits this wait.
-    /// Links that are still unsettled when the timeout ends have the outcome `abandoned(drain)` and are not
-    /// redelivered.
+    /// Cancelling the task stops the run gracefully. The run takes no more links, and returns when all links in flight
+    /// are settled and `onOutcome` has returned for each of them. This wait is limited by the supervisor's drain
+    /// timeout. Links that are still unsettled when the timeout expires receive the outcome `abandoned(drain)` and are
+    /// not redelivered.
     ///
     /// Links waiting in a ``LinkInbox`` stay there for the next run in the same process. If the run has taken a link
-    /// that it can no longer submit, the link returns to the front of the inbox. A link from any other kind of sequence
-    /// has the outcome `abandoned(drain)` in this case.
+    /// that it can no longer submit, the link returns to the front of the inbox. A link that came from another kind of
+    /// sequence receives the outcome `abandoned(drain)` instead.
     ///
     /// If another run is already waiting for a link from the same inbox, this run returns at once and logs a warning.
     public func run(into intake: any Intake) async {
@@ -113,7 +112,7 @@ where Links.Element == String, Links.Failure == Never {
 
     /// Submits a batch, waiting for room if necessary.
     ///
-    /// - Returns: Whether the intake took the arrival. If it did not, the run must end.
+    /// - Returns: Whether the intake took the arrival. If not, the run must end.
     private func submit(_ batch: [Arrival], to intake: any Intake, _ sink: LinkSink) async -> Bool {
         while intake.submit(batch, to: sink) == 0 {
             do throws(SourceClosed) { try await intake.room() } catch { return false }
@@ -131,8 +130,8 @@ where Links.Element == String, Links.Failure == Never {
     }
 }
 
-/// Forwards the outcomes of a run's links to the application, on any thread. The run waits until all outcomes have been
-/// forwarded.
+/// Forwards the outcomes of a run's links to the application, on any thread. The run returns only after all outcomes
+/// have been forwarded.
 final class LinkSink: SettlementSink {
     private struct State {
         var unsettled: [UInt64: String] = [:]
@@ -183,7 +182,7 @@ final class LinkSink: SettlementSink {
         waiter?.resume()
     }
 
-    /// Waits until fewer than `limit` links are in flight. A link is still in flight while its `onOutcome` call has not
+    /// Waits until fewer than `limit` links are in flight. A link remains in flight until its `onOutcome` call has
     /// returned. Only one caller may wait at a time.
     func waitUntilFewer(than limit: Int) async {
         await withUnsafeContinuation { continuation in

@@ -9,10 +9,10 @@ public struct LinkFacts: UntrustedOrigin {
     /// The kind of these facts: `link`.
     public static let kind = "link"
 
-    /// The URL's scheme in lower case. It is empty if the link could not be parsed.
+    /// The URL's scheme in lower case, or an empty string if the link could not be parsed.
     public let scheme: String
-    /// The host of a universal link (`https` or `http`) in lower case. It includes the port unless that is the scheme's
-    /// default port. The host vouches for the application.
+    /// The host of a universal link (`https` or `http`) in lower case, including the port if it is not the scheme's
+    /// default port. The system delivers such links because the host vouches for the application.
     ///
     /// This property is `nil` for links with a custom scheme.
     public let universalHost: String?
@@ -50,7 +50,7 @@ public struct LinkFacts: UntrustedOrigin {
 
 extension AccessRule {
     /// A rule that permits links with one of the application's custom schemes. Any page and any other application can
-    /// create such a link, so the plugin must treat it as untrusted.
+    /// create such a link, so the plugin must treat the link as untrusted.
     ///
     /// - Parameters:
     ///   - scheme: The scheme without a colon, such as `myapp`, in any letter case. It must not be `https` or `http`,
@@ -69,7 +69,7 @@ extension AccessRule {
     }
 
     /// A rule that permits `https` and `http` links to exactly this host. The system delivers such links because the
-    /// host vouches for the application, but any page can still create one.
+    /// host vouches for the application, but any page can still create such a link.
     ///
     /// - Parameters:
     ///   - host: The host, such as `shop.example`, in any letter case and in ASCII form (`xn--`). Add `:port` if the

@@ -4,13 +4,13 @@ import SignalboxRoutes
 
 /// Identifies a one-time link by everything that its route reads, in a canonical form.
 ///
-/// The identity covers the scheme, host and port, the decoded path segments, and the values of captures and members. It
-/// ignores the fragment, unlisted query items, the order of items, the letter case of a literal host, and a trailing
-/// slash.
+/// The identity covers the scheme, host and port, the decoded path segments, and the values of captures and members.
+/// The identity ignores the fragment, unlisted query items, the order of query items, the letter case of a literal
+/// host, and a trailing slash.
 struct LinkIdentity {
     private var bytes: [UInt8] = []
 
-    /// - Parameter members: The captures and items that form the action and the body. Their names are unique.
+    /// - Parameter members: The captures and query items, with unique names, that form the action and the body.
     init(_ url: URLText, members: [RouteNaming.Capture]) {
         add(url.scheme)
         add(url.host.map { [$0.lowercasedASCII] } ?? [])
@@ -40,9 +40,9 @@ struct LinkIdentity {
 
 /// An implementation of SHA-256 (FIPS 180-4), so that link ids do not require an additional package.
 ///
-/// A one-time link cannot serve as its own id. Ids are logged and stored, while the link is a secret and may be longer
-/// than the 128 bytes allowed for an id. The digest identifies the link without revealing it, provided that the secret
-/// in the link is long and random. A short code is not protected, because an attacker can try all codes.
+/// A one-time link cannot serve as its own id, because ids are logged and stored, whereas the link is a secret and may
+/// be longer than the 128 bytes allowed for an id. The digest identifies the link without revealing it, provided that
+/// the secret in the link is long and random. A short code is not protected, because an attacker can try all codes.
 package enum LinkDigest {
     /// Returns the digest of a text, encoded as UTF-8, as 64 lowercase hexadecimal digits.
     package static func hexadecimal(_ text: String) -> String {

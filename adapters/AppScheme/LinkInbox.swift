@@ -3,8 +3,8 @@ import DequeModule
 import SignalboxCore
 import Synchronization
 
-/// A bounded in-memory queue for the links that the system passes to an application. An ``AppSchemeAdapter`` takes the
-/// links from the inbox.
+/// A bounded in-memory queue for the links that the system passes to an application, from which an ``AppSchemeAdapter``
+/// takes them.
 ///
 /// Create the inbox when the application starts, and pass it every link that the system opens:
 ///
@@ -16,11 +16,13 @@ import Synchronization
 /// The inbox also accepts links while no adapter is running: before the first run, such as the link that launches the
 /// application, and between two runs in the same process.
 ///
-/// The adapter takes a link only when it can submit it, so at most ``AppSchemeAdapter/maximumInFlight`` links are in
-/// flight. Each link is delivered at most once, in order of arrival.
+/// The adapter takes a link only when it can submit that link, so at most ``AppSchemeAdapter/maximumInFlight`` links
+/// are in flight. Each link is delivered at most once, in order of arrival.
 ///
 /// The inbox is a sequence for one consumer at a time. While a consumer is waiting for the next link, any other
-/// iteration ends at once. An inbox is safe to use from any thread.
+/// iteration ends at once.
+///
+/// An inbox is safe to use from any thread.
 public final class LinkInbox: Sendable {
     private let state: Mutex<LinkInboxState>
 
@@ -30,8 +32,8 @@ public final class LinkInbox: Sendable {
     /// - Parameters:
     ///   - links: The maximum number of waiting links. Must be between 1 and 100,000; the default is 64.
     ///   - bytes: The maximum total size of the waiting links, in bytes. Must be between 1 and 2^30; the default is 256
-    ///     KiB. A link longer than this is always refused.
-    /// - Precondition: Both values are in their ranges.
+    ///     KiB. A link longer than this size is always refused.
+    /// - Precondition: Both values are in their valid ranges.
     public init(links: Int = 64, bytes: Int = 256 * 1_024) {
         precondition((1...100_000).contains(links), "an inbox holds 1 to 100,000 links")
         precondition((1...1 << 30).contains(bytes), "an inbox holds 1 to 2^30 bytes")
@@ -40,8 +42,8 @@ public final class LinkInbox: Sendable {
 
     /// Adds a link.
     ///
-    /// - Returns: `true` if the link is queued, whatever it contains. `false` if the inbox is full or closed, in which
-    ///   case the link is only counted in ``refused``.
+    /// - Returns: `true` if the link is queued, regardless of its content, or `false` if the inbox is full or closed,
+    ///   in which case the link is only counted in ``refused``.
     @discardableResult
     public func open(_ url: String) -> Bool {
         var link = url
@@ -50,8 +52,8 @@ public final class LinkInbox: Sendable {
         return change { $0.append(link) }
     }
 
-    /// Closes the inbox, so that it refuses further links. A run still delivers the links that are waiting. After the
-    /// last one, the sequence and the run end.
+    /// Closes the inbox, so that it refuses further links. A run still delivers the links that are waiting, and after
+    /// the last of them, the sequence and the run end.
     public func close() {
         change { queue in
             queue.close()
@@ -72,7 +74,7 @@ public final class LinkInbox: Sendable {
         state.withLock { $0.queue.takeUnreportedRefusals() }
     }
 
-    /// Puts a link that was taken back at the front of the queue.
+    /// Returns a previously taken link to the front of the queue.
     func putBack(_ link: String) {
         change { queue in
             queue.putBack(link)
@@ -80,7 +82,7 @@ public final class LinkInbox: Sendable {
         }
     }
 
-    /// Changes the queue, and wakes the consumer if the closure returns `true`.
+    /// Calls a closure that changes the queue, and wakes the consumer if the closure returns `true`.
     @discardableResult
     private func change(_ body: (inout LinkQueue) -> Bool) -> Bool {
         let (isChanged, waiter) = state.withLock { state in
@@ -108,7 +110,7 @@ extension LinkInbox: AsyncSequence {
         }
     }
 
-    /// Starts an iteration. It does not return links that an earlier iteration has already taken.
+    /// Starts an iteration, which does not return links that an earlier iteration has already taken.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(inbox: self)
     }
@@ -119,7 +121,7 @@ extension LinkInbox: AsyncSequence {
             case .link(let link): return link
             case .end: return nil
             case .wait(let woken):
-                // The wait ends within `cancel()`, so that another iteration may begin before this task resumes.
+                // The wait ends within `cancel()`, so another iteration may begin before this task resumes.
                 await withTaskCancellationHandler {
                     await woken.value()
                 } onCancel: {
@@ -213,8 +215,8 @@ struct LinkQueue: Sendable {
         return link
     }
 
-    /// Puts the link that was taken last back at the front. It was accepted before, so the queue may exceed its bounds
-    /// until the link is taken again.
+    /// Returns the most recently taken link to the front. The queue may then exceed its bounds until the link is taken
+    /// again, because a link that was once accepted is not refused.
     mutating func putBack(_ link: String) {
         byteCount += link.utf8.count
         waiting.prepend(link)

@@ -1,7 +1,7 @@
 import Logging
 import SignalboxCore
 
-/// Logs the events of a link source during one run. The log contains the numbers of links, but never their content.
+/// Logs the events of a link source during one run. The log contains only the numbers of links, never their content.
 struct LinkLog {
     private static let interval: Duration = .seconds(60)
 
@@ -21,7 +21,8 @@ struct LinkLog {
         logRefusals()
     }
 
-    /// Logs how many links the inbox has refused since the last report. Reports at most once a minute.
+    /// Logs how many links the inbox has refused since the last report, at most once a minute unless this is the run's
+    /// last report.
     mutating func logRefusals(at now: ContinuousClock.Instant = .now, isLast: Bool = false) {
         if let last, !isLast, now - last < LinkLog.interval { return }
         guard let refused = inbox?.takeUnreportedRefusals(), refused > 0 else { return }

@@ -21,13 +21,13 @@ public struct LinkMatch: Sendable, Hashable {
 
 /// The action that a link stands for.
 public struct LinkAction: Sendable, Hashable {
-    /// The name that determines which plugin handles the action.
+    /// The action's name, which determines the plugin that handles the action.
     public let name: ActionName
     /// The id contained in the link, or derived from it for a one-time link. If this property is `nil`, an id will be
     /// assigned.
     public let id: ActionID?
-    /// The members of the body: the captures in the host and path from left to right, followed by the query items.
-    /// Their names are unique. If there are no members, the body is an empty object.
+    /// The members of the body, with unique names: the captures in the host and path from left to right, followed by
+    /// the query items. If there are no members, the body is an empty object.
     public let captures: [RouteNaming.Capture]
 
     init(name: ActionName, id: ActionID? = nil, captures: [RouteNaming.Capture]) {
@@ -38,7 +38,7 @@ public struct LinkAction: Sendable, Hashable {
 }
 
 extension RouteMatch<AppRoute> {
-    /// Returns the action for a link that the route matches, or the rejection.
+    /// Returns the action for a link that this route matches, or the reason why the link is rejected.
     func reading(of url: URLText) -> Result<LinkAction, Outcome.Rejection> {
         Result { () throws(Outcome.Rejection) in try action(of: url) }
     }
@@ -54,7 +54,7 @@ extension RouteMatch<AppRoute> {
         return LinkAction(name: action, id: id, captures: naming.captures + items)
     }
 
-    /// Returns the items listed in the pattern's query part.
+    /// Returns the query items that the pattern's query part lists.
     private func namedItems(of url: URLText) throws(Outcome.Rejection) -> RouteCaptures {
         do throws(URLTextError) {
             return try pattern.queryValues(of: url)
@@ -63,7 +63,7 @@ extension RouteMatch<AppRoute> {
         }
     }
 
-    /// Returns all items except those with the same name as a capture.
+    /// Returns all query items except those with the same name as a capture.
     private func items(of url: URLText) throws(Outcome.Rejection) -> [RouteNaming.Capture] {
         let items: [URLQueryItem]
         do throws(URLTextError) {
@@ -90,10 +90,10 @@ extension RouteMatch<AppRoute> {
     }
 }
 
-/// Rejections of links. Rejections are logged and a link may contain a secret, so a rejection only includes the link's
-/// scheme and host, and the reason why a name in the link is invalid.
+/// Rejections of links. Because rejections are logged and a link may contain a secret, a rejection includes only the
+/// link's scheme and host, and the reason why a name in the link is invalid.
 extension Outcome.Rejection {
-    /// The maximum number of bytes to show of a scheme or host.
+    /// The maximum number of bytes of a scheme or host that a rejection shows.
     private static let shownBytes = 64
 
     static func malformed(_ detail: String) -> Outcome.Rejection {

@@ -4,8 +4,8 @@ import SignalboxRoutes
 
 /// Creates the arrivals for one run's links.
 struct LinkReader: ~Copyable {
-    /// The maximum number of bytes kept in the dead letter of a link that exceeds the message limit. It is larger than
-    /// the maximum length of a URL, so a truncated link is never parsed when it is retried.
+    /// The maximum number of bytes kept in the dead letter of a link that exceeds the message limit. This number is
+    /// larger than the maximum length of a URL, so a truncated link is never parsed when it is retried.
     static let keptBytes = 256 * 1_024
 
     private let routes: AppRoutes
@@ -54,7 +54,7 @@ struct LinkReader: ~Copyable {
 }
 
 extension AppRoutes {
-    /// Returns the arrival that a link would become. Nothing is delivered or recorded, so tools can use this method to
+    /// Returns the arrival that a link would become. This method delivers and records nothing, so tools can use it to
     /// explain routes.
     ///
     /// - Parameters:

@@ -19,30 +19,33 @@ public import SignalboxCore
 /// A run uses one thread, which has one connection at a time. Each entry in ``MQTTPushConfiguration/connections`` adds
 /// another thread and connection.
 ///
-/// Each connection reads a batch of messages, submits it, and waits until every message is settled or journalled. Only
-/// then does it send the acknowledgements. If the process loses a message, the broker therefore still has it.
+/// Each connection reads a batch of messages, submits the batch, and waits until every message in it is settled or
+/// journalled. Only then does the connection acknowledge the messages, so the broker still has any message that the
+/// process loses.
 ///
 /// If a message is abandoned, the adapter drops the connection without acknowledging the batch. The broker then
 /// redelivers all QoS 1 messages in the batch, including those that were already handled. The supervisor can
 /// deduplicate them by id. QoS 0 messages are not redelivered.
 ///
-/// Configure the broker to keep all undelivered messages. For mosquitto, set `max_queued_messages 0`. By default, it
-/// silently drops messages beyond 1,000.
+/// Configure the broker to keep all undelivered messages. For mosquitto, set `max_queued_messages 0`. By default,
+/// mosquitto silently drops messages beyond 1,000.
 public struct MQTTPushAdapter: Adapter {
     /// The configuration of the adapter.
     public let configuration: MQTTPushConfiguration
-    /// The client that publishes, if ``MQTTPushConfiguration/publishing`` configures one. It runs while the adapter
-    /// runs. Messages that you publish before that wait in its queue.
+    /// The client that publishes, or `nil` if ``MQTTPushConfiguration/publishing`` is `nil`.
+    ///
+    /// The publisher runs while the adapter runs. Messages that you publish before the first run wait in the
+    /// publisher's queue.
     public let publisher: MQTTPublisher?
-    /// Replies to requests, or `nil` if there are no reply topics.
+    /// The responder that replies to requests, or `nil` if there are no reply topics.
     private let responder: Responder?
-    /// The `context.sender` of arrivals, or `nil` if there is no send topic.
+    /// The sender that plugins receive as `context.sender`, or `nil` if there is no send topic.
     private let sender: PushSender?
     private let logger: Logger
     let parts: [(configuration: MQTTPushConfiguration, subscriptions: SubscriptionManager)]
 
     /// - Parameters:
-    ///   - configuration: The configuration. It is validated here.
+    ///   - configuration: The configuration, which the initializer validates.
     ///   - logger: The logger for connections, refusals and lost sessions. Payloads and secrets are never logged.
     /// - Throws: ``MQTTPushError`` `invalidConfiguration` if a value is out of range or two values conflict.
     public init(_ configuration: MQTTPushConfiguration, logger: Logger) throws(MQTTPushError) {
@@ -66,7 +69,7 @@ public struct MQTTPushAdapter: Adapter {
 
     /// The features of this source.
     ///
-    /// Unacknowledged messages are redelivered. They keep the id that the publisher set in the payload or in the topic.
+    /// Unacknowledged messages are redelivered with the id that the publisher set in the payload or in the topic.
     /// Replies require ``MQTTPublishing/replyTopics``, and a sender requires ``MQTTPublishing/sendTopic``.
     public var features: AdapterFeatures {
         var features: AdapterFeatures = [.redelivers, .stableIDs]
@@ -85,7 +88,7 @@ public struct MQTTPushAdapter: Adapter {
     ///   - body: The body as JSON, or no bytes for a call without a body.
     ///   - timeout: The maximum time from the call to the reply, including the time to connect. It must be greater than
     ///     zero and at most 24 h.
-    /// - Returns: The reply, whatever its outcome is. Check ``MQTTReply/outcome`` to see whether the action was
+    /// - Returns: The reply, regardless of its outcome. Check ``MQTTReply/outcome`` to see whether the action was
     ///   handled.
     /// - Throws: The same errors as ``MQTTPublisher/request(_:timeout:)``, and ``MQTTPublishError`` `unsupported` if
     ///   the source has no send topic.
@@ -105,7 +108,7 @@ public struct MQTTPushAdapter: Adapter {
     /// Use this method if a program's topics change while it runs. The topic also applies to later connections and
     /// later runs of this adapter. A connection can have at most 1,000 topics.
     ///
-    /// If there is a connection, the call waits until the current batch is settled and the broker has answered.
+    /// If there is a connection, this method waits until the current batch is settled and the broker has answered.
     /// Cancelling the task does not end this wait.
     ///
     /// - Parameters:
@@ -125,15 +128,15 @@ public struct MQTTPushAdapter: Adapter {
 
     /// Ends a subscription without interrupting the others.
     ///
-    /// The broker still delivers the messages that it holds for the session. They may arrive after this method returns
-    /// (MQTT 5.0, 3.10.4), or on a later connection. If the process restarts before they arrive, it no longer knows the
-    /// topic and the messages are `rejected(malformed)`.
+    /// The broker still delivers the topic's messages that it already holds for the session. Such messages may arrive
+    /// after this method returns (MQTT 5.0, 3.10.4), or on a later connection. If the process restarts before they
+    /// arrive, the new process does not know the topic, so the messages are `rejected(malformed)`.
     ///
     /// The removal also applies to later connections and later runs of this adapter. You cannot remove a connection's
     /// last topic.
     ///
-    /// The call waits in the same way as ``add(_:to:)``. If the topic is added again during this wait, the topic
-    /// remains.
+    /// This method waits in the same way as ``add(_:to:)``. If the topic is added again during this wait, the
+    /// subscription remains.
     ///
     /// - Parameters:
     ///   - filter: The filter as it is sent to the broker, with `+` and `#` in place of captures. If the subscription
@@ -142,7 +145,7 @@ public struct MQTTPushAdapter: Adapter {
     ///     connection.
     /// - Returns: `done` when the broker has ended the subscription, or `pending` if there is no connection.
     /// - Throws: ``MQTTPushError`` `invalidConfiguration` if the topic or connection does not exist, the topic is the
-    ///   last one, or 1,000 removals are already pending.
+    ///   connection's last one, or 1,000 removals are already pending.
     @discardableResult
     public func remove(_ filter: String, from connection: String? = nil) async throws(MQTTPushError) -> MQTTTopicState {
         try await subscriptions(of: connection).remove(filter)
@@ -157,21 +160,21 @@ public struct MQTTPushAdapter: Adapter {
 
     /// Receives messages until the task is cancelled or the intake closes, reconnecting as needed.
     ///
-    /// Cancelling the task stops the run gracefully. The run stops reading, and waits until all messages that it has
-    /// taken are settled. It then acknowledges these messages, sends DISCONNECT, and waits up to
-    /// ``MQTTPushConfiguration/lingerTimeout`` for the broker to read everything. The broker keeps the session.
+    /// Cancelling the task stops the run gracefully. The run stops reading and waits until all messages that it has
+    /// taken are settled. It then acknowledges these messages, sends a DISCONNECT packet that leaves the session in
+    /// place, and waits up to ``MQTTPushConfiguration/lingerTimeout`` for the broker to read everything.
     ///
     /// If the run has no connection yet or is waiting to reconnect, it stops at once. The system calls that read files
-    /// and secrets, resolve a host name or connect cannot be interrupted. If the thread is in such a call, the run does
-    /// not wait for it, and the thread ends later.
+    /// and secrets, resolve a host name or connect cannot be interrupted. If the run's thread is in such a call, the
+    /// run ends without waiting for the thread, which ends later.
     ///
     /// Only one run may be active at a time. Two runs would use the same client id and keep disconnecting each other.
     ///
     /// - Throws: ``MQTTPushError``, with one of these codes:
     ///   - `noResources` if the system has no thread, descriptor or memory left.
     ///   - `invalidConfiguration` if ``publisher`` is already running.
-    ///   - The reason why a first connection failed, such as `notConnected`, `badCredentials` or `subscriptionRefused`.
-    ///     This includes the publisher's connection. Such errors are thrown only if
+    ///   - A code such as `notConnected`, `badCredentials` or `subscriptionRefused` if a first connection failed,
+    ///     including the publisher's. Such errors are thrown only if
     ///     ``MQTTPushConfiguration/firstConnectionMustSucceed`` is set.
     public func run(into intake: any Intake) async throws {
         MosquittoVulnerabilities.warn(of: configuration, to: logger)
@@ -227,12 +230,14 @@ public struct MQTTPushAdapter: Adapter {
 }
 
 extension ActionName {
-    /// The action that reports a lost session. It is submitted when a source reconnects and the broker no longer has
-    /// its session, so messages sent in the meantime may be missing.
+    /// The action that reports a lost session.
+    ///
+    /// It is submitted when a source reconnects to a broker that no longer has the source's session, so messages sent
+    /// in the meantime may be missing.
     ///
     /// To use this action, set ``MQTTPushConfiguration/announcesConnections`` and register a plugin that fetches the
-    /// missing state from elsewhere. The action is submitted before the first message in the new session. Publishers
-    /// cannot send this action.
+    /// missing state from elsewhere. The action is submitted before the first message in the new session, and
+    /// publishers cannot send it themselves.
     ///
     /// The body is an object with the members `broker` and `client_id`. For one of
     /// ``MQTTPushConfiguration/connections``, it also has the member `connection`.

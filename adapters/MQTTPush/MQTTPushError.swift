@@ -34,7 +34,7 @@ public struct MQTTPushError: Error, Sendable, Hashable, CustomStringConvertible 
         public static let expiredCertificate = Code(rawValue: "expiredCertificate")
         /// The broker refused the user name or password.
         public static let badCredentials = Code(rawValue: "badCredentials")
-        /// The broker refused the client certificate, or requested one although none is configured.
+        /// The broker refused the client certificate, or requested a client certificate although none is configured.
         public static let certificateRefused = Code(rawValue: "certificateRefused")
         /// The broker refused the pre-shared key or its identity.
         public static let preSharedKeyRefused = Code(rawValue: "preSharedKeyRefused")
@@ -55,7 +55,7 @@ public struct MQTTPushError: Error, Sendable, Hashable, CustomStringConvertible 
     public let code: Code
     /// The source that the error is about, if it is known.
     public let source: SourceName?
-    /// A sentence that describes the error and how to fix it.
+    /// A description of the error and of how to fix it.
     public let detail: String
 
     init(_ code: Code, _ detail: String, source: SourceName? = nil) {
@@ -70,8 +70,8 @@ public struct MQTTPushError: Error, Sendable, Hashable, CustomStringConvertible 
 
     /// Checks rules in order.
     ///
-    /// - Throws: ``MQTTPushError`` `invalidConfiguration` for the first rule that does not hold. The rule is the
-    ///   error's detail.
+    /// - Throws: ``MQTTPushError`` `invalidConfiguration` for the first rule that does not hold. The error's ``detail``
+    ///   contains the text of the violated rule.
     static func check(_ rules: [(holds: Bool, rule: String)]) throws(MQTTPushError) {
         for (holds, rule) in rules where !holds { throw .invalid(rule) }
     }

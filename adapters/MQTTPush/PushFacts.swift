@@ -13,10 +13,10 @@ public struct PushFacts: OriginFacts {
     public let broker: String
     /// The message's topic, which was chosen by the publisher. It is empty for `signalbox.sessionLost`.
     public let topic: String
-    /// The captures in the source's topic pattern, from left to right, including `action` and `id`.
+    /// The values that the topic pattern captured from the topic, from left to right, including `action` and `id`.
     public let captures: RouteCaptures
-    /// Whether this is a stored (retained) message that the broker delivered because of the subscription, rather than a
-    /// new message.
+    /// Whether the message is a retained one, which the broker had stored and delivered because of the subscription,
+    /// rather than a new message.
     public let retained: Bool
     /// The quality of service with which the message was delivered: 0 (at most once) or 1 (at least once).
     public let qos: Int
@@ -48,8 +48,8 @@ public struct PushFacts: OriginFacts {
         self.keepsSession = keepsSession
     }
 
-    /// Whether the broker redelivers the message if it is not acknowledged. This is true if the message arrived at QoS
-    /// 1 and the broker keeps the session.
+    /// Whether the broker redelivers the message if it is not acknowledged, which is the case if the message arrived at
+    /// QoS 1 and the broker keeps the session.
     public var isRedelivered: Bool { qos > 0 && keepsSession }
 }
 
@@ -85,8 +85,8 @@ extension PushFacts {
 extension PushFacts: TraceCarrying {
     /// Returns the value of the MQTT 5 user property with this name (W3C Trace Context: MQTT protocol, 4).
     ///
-    /// - Returns: The value, or `nil` if the message has no such property. If there is more than one, the value would
-    ///   be ambiguous and the result is `nil` as well.
+    /// - Returns: The value, or `nil` if the message has no such property. The result is also `nil` if the message has
+    ///   several properties with this name, because the value would be ambiguous.
     public func traceValue(forKey key: String) -> String? {
         guard let properties = properties?.userProperties else { return nil }
         var found: String?
@@ -99,7 +99,7 @@ extension PushFacts: TraceCarrying {
 }
 
 extension AccessRule {
-    /// A rule that permits messages from push sources that the broker delivered with exactly this quality of service.
+    /// A rule that permits push messages that the broker delivered with exactly this quality of service.
     ///
     /// - Parameters:
     ///   - qos: 0 (at most once) or 1 (at least once).
@@ -110,7 +110,7 @@ extension AccessRule {
         return push("push of QoS \(qos)", source) { $0.qos == qos }
     }
 
-    /// A rule that permits messages from push sources that the broker delivered with at least this quality of service.
+    /// A rule that permits push messages that the broker delivered with at least this quality of service.
     ///
     /// - Parameters:
     ///   - minimumQoS: 0 (at most once) or 1 (at least once).
@@ -121,7 +121,7 @@ extension AccessRule {
         return push("push of at least QoS \(minimumQoS)", source) { $0.qos >= minimumQoS }
     }
 
-    /// A rule that permits messages from push sources depending on whether they are retained.
+    /// A rule that permits push messages depending on whether they are retained.
     ///
     /// - Parameters:
     ///   - retained: `true` to permit only retained messages; `false` to permit only new messages.
@@ -130,8 +130,7 @@ extension AccessRule {
         push(retained ? "push that is retained" : "push that is not retained", source) { $0.retained == retained }
     }
 
-    /// A rule that permits messages from push sources depending on whether the connection to the broker is encrypted
-    /// and verified.
+    /// A rule that permits push messages depending on whether the connection to the broker is encrypted and verified.
     ///
     /// - Parameters:
     ///   - tls: `true` to permit only encrypted, verified connections; `false` to permit only other connections.
@@ -150,7 +149,7 @@ extension AccessRule {
 }
 
 extension AccessRule {
-    /// A rule that permits messages from push sources whose topic matches the filter.
+    /// A rule that permits push messages whose topic matches the filter.
     ///
     /// Use this rule to restrict a plugin to the topics that it is meant for.
     ///

@@ -3,7 +3,7 @@ import CMosquitto
 
 /// The MQTT 5 properties that the publisher set on a message (MQTT 5.0, 3.3.2.3).
 ///
-/// The properties are untrusted, because they can be set by any client that may publish to the topic.
+/// The properties are untrusted, because any client that may publish to the topic can set them.
 ///
 /// Their size is limited, because a publisher may attach megabytes of properties to an empty message. The adapter keeps
 /// at most ``userPropertyLimit`` user properties, and at most ``textLimit`` bytes of text and correlation data in
@@ -16,7 +16,7 @@ public struct PushProperties: Sendable, Hashable {
     /// The maximum number of user properties kept for a message: 64.
     public static let userPropertyLimit = 64
     /// The maximum total size of a message's content type, response topic, correlation data and user properties: 8 KiB.
-    /// For a user property, both the name and the value count.
+    /// The size of a user property includes both its name and its value.
     public static let textLimit = 8 * 1_024
 
     /// The type of the payload, according to the publisher.
@@ -37,7 +37,9 @@ public struct PushProperties: Sendable, Hashable {
 
     init() {}
 
-    /// Returns whether another text with this number of bytes fits. If it does not, this method sets ``truncated``.
+    /// Counts another text with this number of bytes if it fits within ``textLimit``. Otherwise, sets ``truncated``.
+    ///
+    /// - Returns: Whether the text fits.
     mutating func admit(_ bytes: Int) -> Bool {
         guard bytes <= PushProperties.textLimit - textBytes else {
             truncated = true
@@ -79,7 +81,7 @@ extension PushProperties: Encodable {
 }
 
 extension PushProperties {
-    /// Copies a libmosquitto property list, as far as the limits allow.
+    /// Copies the properties in a libmosquitto list that fit within the limits.
     init(copying list: OpaquePointer) {
         self.init()
         PushProperties.each(of: list) { read($0, $1) }

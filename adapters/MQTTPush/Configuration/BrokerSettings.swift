@@ -15,8 +15,7 @@ protocol BrokerSettings: Sendable {
     var answerTimeout: Duration { get }
     var reconnect: MQTTReconnect { get }
     var firstConnectionMustSucceed: Bool { get }
-    /// The text that begins each of the client's log lines. It distinguishes them from the lines of the source's other
-    /// clients.
+    /// The prefix of this client's log lines, which distinguishes them from those of the source's other clients.
     var logPrefix: String { get }
 }
 

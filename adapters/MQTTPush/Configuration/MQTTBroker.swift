@@ -12,7 +12,7 @@ public struct MQTTBroker: Sendable, Hashable, CustomStringConvertible {
     public let host: String
     /// The TCP port, 1 to 65,535.
     public let port: Int
-    /// Whether connections use TLS. This is the case for the scheme `mqtts`.
+    /// Whether connections use TLS, as they do with the scheme `mqtts`.
     public let usesTLS: Bool
 
     /// Creates a broker address from its parts.
@@ -85,17 +85,17 @@ public enum MQTTVersion: String, Sendable, Hashable, CaseIterable {
 ///
 /// Each wait is a random time between zero and a ceiling. The ceiling starts at ``first`` and doubles with each
 /// attempt, up to ``cap``. Because the waits are random, clients that lose the same broker do not all reconnect at
-/// once. If messages were abandoned, the wait is at least half of the ceiling.
+/// once. After a connection that was dropped because messages were abandoned, the wait is at least half of the ceiling.
 ///
 /// Some failures, such as a wrong password or a client id that is used elsewhere, can only be fixed by changing the
-/// configuration. In this case, the wait is a random time in the range ``slow``.
+/// configuration. After such a failure, the wait is a random time in the range ``slow`` instead.
 public struct MQTTReconnect: Sendable, Hashable {
     /// The initial ceiling. Must be between 1 ms and ``cap``; the default is 0.5 s.
     public var first: Duration
-    /// The highest ceiling. Must be at most 1 hour; the default is 30 s.
+    /// The maximum that the ceiling can reach. Must be at most 1 hour; the default is 30 s.
     public var cap: Duration
-    /// The range of waits after a configuration error. Its bounds must be between 1 ms and 1 hour; the default is 30 to
-    /// 60 s.
+    /// The range of waits after a failure that can only be fixed by changing the configuration. Its bounds must be
+    /// between 1 ms and 1 hour; the default is 30 to 60 s.
     public var slow: ClosedRange<Duration>
 
     /// Creates a back-off.

@@ -37,7 +37,7 @@ public struct MQTTClientID: Sendable, Hashable {
     }
 }
 
-/// A message that the broker publishes if the client's connection ends without DISCONNECT (MQTT 5.0, 3.1.2.5).
+/// A message that the broker publishes if the client's connection ends without a DISCONNECT packet (MQTT 5.0, 3.1.2.5).
 ///
 /// Use a will to let other programs know that this client has gone.
 public struct MQTTWill: Sendable, Hashable {

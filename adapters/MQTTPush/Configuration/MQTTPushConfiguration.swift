@@ -2,7 +2,7 @@ import AdapterSupport
 public import SignalboxCore
 import SignalboxRoutes
 
-/// The configuration of a push source. It is validated when you create an ``MQTTPushAdapter``.
+/// The configuration of a push source, which is validated when you create an ``MQTTPushAdapter``.
 ///
 /// A source uses MQTT 5 or 3.1.1, at QoS 0 and 1. QoS 2 is not supported, because libmosquitto cannot guarantee its
 /// delivery.
@@ -14,8 +14,8 @@ public struct MQTTPushConfiguration: Sendable, Hashable {
     public var source: SourceName
     /// The broker.
     public var broker: MQTTBroker
-    /// The subscriptions, from 1 to 1,000. If several match a message's topic, the first one determines how the message
-    /// is read.
+    /// The subscriptions, from 1 to 1,000. If several subscriptions match a message's topic, the first of them
+    /// determines how the message is read.
     public var topics: [MQTTTopic]
     /// The id that the broker uses to identify the session.
     public var clientID: MQTTClientID
@@ -37,16 +37,16 @@ public struct MQTTPushConfiguration: Sendable, Hashable {
     /// The security of the connection. By default, a connection to an `mqtts://` broker uses TLS and trusts the
     /// system's certificate authorities.
     public var security: MQTTSecurity
-    /// The message that the broker publishes if the source's own connection ends without DISCONNECT. The default is
-    /// `nil`, which means no message. The additional ``connections`` have no will.
+    /// The message that the broker publishes if the source's own connection ends without a DISCONNECT packet. The
+    /// default is `nil`, which means no message. The additional ``connections`` have no will.
     public var will: MQTTWill?
-    /// Additional connections, each with separate topics and a separate thread and session. There can be at most 16. By
-    /// default, the source has only its own connection.
+    /// Up to 16 additional connections, each with separate topics and a separate thread and session. By default, the
+    /// source has only its own connection.
     public var connections: [MQTTConnection] = []
     /// The name of the connection that this configuration is for, or `nil` for the source's own connection.
     var connectionName: String?
-    /// Whether the adapter submits the action `signalbox.sessionLost` when the broker has lost the session. The default
-    /// is `false`.
+    /// Whether the adapter submits the action `signalbox.sessionLost` after the broker has lost the session. The
+    /// default is `false`.
     public var announcesConnections = false
     /// The maximum number of QoS 1 messages that the broker may send ahead without an acknowledgement. Must be between
     /// 1 and 65,535; the default is 250.
@@ -54,29 +54,32 @@ public struct MQTTPushConfiguration: Sendable, Hashable {
     /// Keep this number far below the broker's queue limit, because a broker silently drops messages beyond that limit.
     /// In mosquitto, the limit is `max_queued_messages`, which is 1,000 by default.
     public var receiveMaximum = 250
-    /// The limits for each message. A message that exceeds these limits, but not ``packetLimit``, is rejected and
-    /// acknowledged.
+    /// The limits for the size and nesting of each message. A message that exceeds these limits, but not
+    /// ``packetLimit``, is rejected and acknowledged.
     public var limits = MessageLimits()
-    /// The maximum number of messages in a batch. Must be between 1 and ``receiveMaximum``; the default is 250. A
-    /// connection does not read further messages until the batch is settled.
+    /// The maximum number of messages in a batch, which must be settled before the connection reads further messages.
+    /// Must be between 1 and ``receiveMaximum``; the default is 250.
     public var batchMessages = 250
     /// The size in bytes at which a batch is full. Must be between 1 byte and 8 MiB; the default is 4 MiB.
     ///
     /// The size includes the messages and an estimate of the memory used by their facts, such as MQTT 5 properties and
     /// new topics. The last message in a batch may exceed this size.
     public var batchBytes = 4 * 1024 * 1024
-    /// The supervisor's ack deadline. Must be between 10 ms and 1 h; the default is 5 s. The adapter adjusts the size
-    /// of its batches so that even a slow plugin settles each batch in a fraction of this time.
+    /// The ack deadline that is configured for the supervisor. Must be between 10 ms and 1 h; the default is 5 s.
+    ///
+    /// The adapter adjusts the size of its batches so that even a slow plugin settles each batch in a fraction of this
+    /// time.
     public var ackDeadline: Duration = .seconds(5)
     /// How long to wait for the broker to answer CONNECT, SUBSCRIBE and UNSUBSCRIBE, and to accept acknowledgements.
     /// Must be between 100 ms and 1 h; the default is 10 s.
     ///
-    /// After this time, the source disconnects and tries again. The TCP connection attempt itself is limited by the
-    /// operating system instead, which takes about two minutes on Linux. Stopping the source does not wait for that
-    /// attempt.
+    /// After this time, the source disconnects and tries again. This timeout does not apply to the TCP connection
+    /// attempt, which the operating system ends on its own (on Linux, after about two minutes). Stopping the source
+    /// does not wait for a TCP connection attempt.
     public var answerTimeout: Duration = .seconds(10)
     /// How long a stop waits for the broker to read the last acknowledgements. Must be between 0 and 1 h; the default
-    /// is 1 s. If the broker has not read them by then, it may redeliver messages that were already handled.
+    /// is 1 s. If the broker has not read the acknowledgements by then, it may redeliver messages that were already
+    /// handled.
     public var lingerTimeout: Duration = .seconds(1)
     /// How long to wait between connection attempts.
     public var reconnect = MQTTReconnect()
@@ -89,16 +92,17 @@ public struct MQTTPushConfiguration: Sendable, Hashable {
     public var firstConnectionMustSucceed = false
     /// The number of topics whose origins are cached. Must be between 1 and 65,536; the default is 1,024.
     ///
-    /// When the cache is full, it is cleared. Each cached topic uses about 512 bytes of memory plus 4 times its length.
-    /// Topics longer than 1 KiB are not cached.
+    /// When the cache is full, it is cleared. Each cached topic uses about 512 bytes of memory plus 4 times the topic's
+    /// length. Topics longer than 1 KiB are not cached.
     public var cachedTopics = 1_024
     /// Limits how often a message is delivered if handling it crashes the process. By default, there is no limit.
     public var deliveries: MQTTDeliveryLimit?
-    /// How the source publishes. By default, it does not publish: it has no second connection, sends no replies and
-    /// provides no sender.
+    /// How the source publishes. By default, the source does not publish, so it has no second connection, sends no
+    /// replies and provides no sender.
     public var publishing: MQTTPublishing?
 
-    /// Creates a source with a session. The broker queues messages for the source while it is disconnected.
+    /// Creates the configuration of a source with a session, so the broker queues messages while the source is
+    /// disconnected.
     public init(
         source: SourceName,
         broker: MQTTBroker,
@@ -116,10 +120,10 @@ public struct MQTTPushConfiguration: Sendable, Hashable {
         self.sessionExpiry = sessionExpiry
     }
 
-    /// Creates a source without a session, using a random client id.
+    /// Creates the configuration of a source without a session, using a random client id.
     ///
-    /// Use this for a source that needs messages only while it is connected. The broker does not queue any messages for
-    /// it.
+    /// Use this configuration for a source that needs messages only while it is connected. The broker does not queue
+    /// messages for such a source.
     public static func withoutSession(
         source: SourceName,
         broker: MQTTBroker,
@@ -135,8 +139,10 @@ public struct MQTTPushConfiguration: Sendable, Hashable {
         )
     }
 
-    /// The maximum size of a packet from the broker, in bytes. It is four times the message limit. The broker silently
-    /// discards larger messages (MQTT 5.0, 3.1.2.11.4).
+    /// The maximum size of a packet from the broker, in bytes: four times the `bytes` of ``limits``, but never more
+    /// than MQTT allows.
+    ///
+    /// An MQTT 5 broker silently discards larger messages (MQTT 5.0, 3.1.2.11.4).
     public var packetLimit: Int {
         min(4 * limits.bytes, MQTTPushConfiguration.largestPacket)
     }
@@ -145,8 +151,8 @@ public struct MQTTPushConfiguration: Sendable, Hashable {
 extension MQTTPushConfiguration {
     /// Checks that all values are in range and that no two values conflict.
     ///
-    /// - Throws: ``MQTTPushError`` `invalidConfiguration` for the first error found. It names the source and says how
-    ///   to fix the error.
+    /// - Throws: ``MQTTPushError`` `invalidConfiguration` for the first problem found. The error names the source and
+    ///   says how to fix the problem.
     public func validate() throws(MQTTPushError) {
         do {
             try validateTopics(topics)
@@ -211,7 +217,7 @@ extension MQTTPushConfiguration {
 }
 
 extension MQTTPushConfiguration {
-    /// The configuration for each connection. The first one is for the source's own connection.
+    /// The configurations of all connections, beginning with the source's own connection.
     var perConnection: [MQTTPushConfiguration] {
         var first = self
         first.connections = []
@@ -236,8 +242,8 @@ extension MQTTPushConfiguration {
 public struct MQTTConnection: Sendable, Hashable {
     /// The name. It must be unique within the source and consist of 1 to 64 letters, digits, `.`, `_` and `-`.
     public var name: String
-    /// The subscriptions, from 1 to 1,000. If several match a message's topic, the first one determines how the message
-    /// is read.
+    /// The subscriptions, from 1 to 1,000. If several subscriptions match a message's topic, the first of them
+    /// determines how the message is read.
     public var topics: [MQTTTopic]
 
     /// Creates a connection.

@@ -7,14 +7,16 @@ public import SignalboxCore
 public enum MQTTSecurity: Sendable, Hashable {
     /// No encryption. Use this only on a network that you trust.
     case none
-    /// TLS 1.2 or later with certificates. ``MQTTServerTrust`` specifies how the broker's certificate is verified. The
-    /// identity is the client certificate, which you need only if the broker requires one.
+    /// TLS 1.2 or later with certificates.
+    ///
+    /// ``MQTTServerTrust`` specifies how the broker's certificate is verified. `identity` is the client certificate,
+    /// which you need only if the broker requires one.
     case tls(MQTTServerTrust = .system, identity: MQTTIdentity? = nil)
     /// TLS with a key shared by both sides, without certificates.
     ///
-    /// The identity has 1 to 255 bytes and tells the broker which key to use. The key is an even number of hexadecimal
-    /// digits, from 32 to 512, and is read again for each connection. A shorter key requires `allowsShort`, because an
-    /// attacker who has recorded a handshake can guess it.
+    /// The identity, which has 1 to 255 bytes, tells the broker which key to use. The key consists of an even number of
+    /// hexadecimal digits, from 32 to 512, and is read again for each connection. A key with fewer digits requires
+    /// `allowsShort`, because an attacker who has recorded a handshake can guess such a key.
     case preSharedKey(identity: String, key: Secret, allowsShort: Bool = false)
 
     /// Whether the connection is protected against eavesdropping and tampering.
@@ -53,13 +55,16 @@ public enum MQTTSecurity: Sendable, Hashable {
 /// Which broker certificates a client trusts. Except with ``insecure``, the certificate must also match the broker's
 /// host.
 public enum MQTTServerTrust: Sendable, Hashable {
-    /// Trusts the system's certificate authorities. These are in OpenSSL's certificate directory and file, unless the
-    /// environment variables `SSL_CERT_DIR` and `SSL_CERT_FILE` specify other paths.
+    /// Trusts the system's certificate authorities.
+    ///
+    /// They are read from OpenSSL's default certificate directory and file, unless the environment variables
+    /// `SSL_CERT_DIR` and `SSL_CERT_FILE` specify other paths.
     case system
     /// Trusts only the authorities in this PEM file.
     case authority(file: String)
-    /// Trusts any certificate for any host, so an attacker on the network can read and change everything. Use this only
-    /// for tests with your own broker. A warning is logged at each run.
+    /// Trusts any certificate for any host, so an attacker on the network can read and change everything.
+    ///
+    /// Use this only for tests with your own broker. A warning is logged at the start of each run.
     case insecure
 }
 
@@ -70,8 +75,8 @@ public struct MQTTIdentity: Sendable, Hashable {
     /// The path of the file that contains the private key. The key must not have a passphrase.
     public var keyFile: String
 
-    /// Creates an identity from the paths of its files. The files are read again for each connection, so a renewed
-    /// certificate is used from the next connection on.
+    /// Creates an identity from the paths of its files, which are read again for each connection. A renewed certificate
+    /// is therefore used from the next connection on.
     public init(certificateFile: String, keyFile: String) {
         self.certificateFile = certificateFile
         self.keyFile = keyFile

@@ -3,33 +3,36 @@ public import SignalboxRoutes
 
 /// A subscription, including the format of its payloads and how its messages name their action.
 ///
-/// For example, this subscription takes the action from the topic, and `device` becomes a member of the body:
+/// For example, in this subscription, the topic names the action, and the capture `device` becomes a member of the
+/// body:
 ///
 /// ```swift
 /// let topic = try MQTTTopic(TopicPattern("push/{device}/{action}"))
 /// ```
 ///
 /// Two patterns in one source should not match the same topic. If they do, some brokers, such as mosquitto, send a
-/// message once for each matching pattern. Every copy is then read with the first of these patterns.
+/// message once for each matching pattern. Every copy is then read according to the first of these patterns.
 public struct MQTTTopic: Sendable, Hashable {
-    /// The pattern for the topics, with captures.
+    /// The pattern that a message's topic must match, including captures.
     ///
-    /// If the pattern has the capture `{action}`, it names the action, and the whole payload is the body. The capture
-    /// `{id}` is the id, and the other captures become members of the body. With the prefix `$share/GROUP/`, the
-    /// clients in a group share the messages.
+    /// If the pattern has the capture `{action}`, this capture names the action and the whole payload is the body. The
+    /// capture `{id}` is the message's id, and all other captures become members of the body. With the prefix
+    /// `$share/GROUP/`, the clients in a group share the messages.
     ///
-    /// An id identifies one message, which is handled once even if it is redelivered. If many messages are about the
-    /// same thing, such as a lamp, use a different capture name for it, as in `lamp/{lamp}/set`.
+    /// An id identifies a single message, so that the message is handled only once even if it is redelivered. To
+    /// capture the name of a thing that many messages are about, such as a lamp, use a different capture name, as in
+    /// `lamp/{lamp}/set`.
     public var pattern: TopicPattern
     /// The format of the payload. The default is JSON. Text and bytes do not name an action, so they require `{action}`
     /// in the pattern or an ``action``.
     public var payload: PayloadKind
     /// The action for all messages of this subscription. The default is `nil`, which means that the capture `{action}`
-    /// names the action. If there is no such capture, the payload names it, as specified by ``envelope``.
+    /// names the action. If there is no such capture, the payload names the action, as specified by ``envelope``.
     public var action: ActionName?
     /// How the payload names its action if neither ``action`` nor `{action}` does. The default is a standard envelope.
     public var envelope: PayloadEnvelope
-    /// The quality of service to request. The default is at least once. If the broker grants less, a warning is logged.
+    /// The quality of service to request. The default is at least once. If the broker grants a lower one, a warning is
+    /// logged.
     public var qos: MQTTQoS = .atLeastOnce
     /// How to treat retained messages. By default, they are delivered.
     public var retained: MQTTRetained = .deliver
@@ -73,14 +76,14 @@ public enum MQTTQoS: Int, Sendable, Hashable, CaseIterable {
 /// How to treat retained messages, which the broker stored before the subscription was made.
 public enum MQTTRetained: String, Sendable, Hashable, CaseIterable {
     /// Delivers retained messages and marks them with ``PushFacts/retained``. An MQTT 5 broker sends them once for each
-    /// new subscription. An MQTT 3.1.1 broker sends them for each connection.
+    /// new subscription, whereas an MQTT 3.1.1 broker sends them again on each connection.
     case deliver
     /// Drops retained messages. An MQTT 5 broker is asked not to send them. If an MQTT 3.1.1 broker sends them, they
     /// are acknowledged, counted and dropped.
     case ignore
 }
 
-/// The result of adding or removing a topic.
+/// The result of adding a topic to a connection or removing it.
 public enum MQTTTopicState: Sendable, Hashable {
     /// The broker has answered, and the change is in effect.
     case done

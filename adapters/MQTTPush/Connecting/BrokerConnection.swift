@@ -5,7 +5,7 @@ import AdapterSupport
 /// The connection calls all methods on its own thread.
 protocol BrokerRole: BrokerClientDelegate {
     /// Handles the broker's answer to a SUBSCRIBE, UNSUBSCRIBE or PUBLISH. The role must not use the connection in this
-    /// method, because the connection is in the middle of a call.
+    /// method, which is called while one of the connection's own calls is still in progress.
     func answered(_ event: BrokerEvent)
     /// Starts the role's work when the connection has been opened. Called once, and never during a read.
     func opened(_ connection: BrokerConnection, sessionPresent: Bool) -> BrokerDisconnectReason?
@@ -37,8 +37,9 @@ final class BrokerConnection {
     private let role: any BrokerRole
     /// Whether the broker has accepted the connection.
     private(set) var isOpen = false
-    /// Whether the connection has been open for more than a minute while it was served. The time in which a batch is
-    /// held at the end does not count, because otherwise the back-off would never grow between redeliveries.
+    /// Whether the connection has been open for more than a minute while it was served. The time for which an unsettled
+    /// batch is held before the connection ends does not count, because otherwise the back-off would never grow between
+    /// redeliveries.
     private(set) var isStable = false
     private var connack: (code: ReasonCode, sessionPresent: Bool)?
     private var disconnectCode: ReasonCode?
@@ -80,8 +81,8 @@ final class BrokerConnection {
 
     /// Opens the connection if the broker has accepted it.
     ///
-    /// - Returns: How the connection ended, for example because the broker did not answer CONNECT in time. `nil` if the
-    ///   connection is open or the broker has not answered yet.
+    /// - Returns: How the connection ended, for example because the broker did not answer CONNECT in time, or `nil` if
+    ///   the connection is open or the broker has not answered yet.
     func open() -> BrokerDisconnectReason? {
         guard !isOpen else { return nil }
         guard let connack else { return .now - startedAt > settings.answerTimeout ? .timedOut : nil }
@@ -91,7 +92,7 @@ final class BrokerConnection {
 
     // MARK: - Input and output
 
-    /// Waits for the socket or a wake-up, for up to a second but not beyond `deadline`.
+    /// Waits until the socket is ready or a wake-up arrives, but no longer than one second and never past `deadline`.
     ///
     /// - Returns: Whether the socket is ready.
     func wait(for interest: SocketWait.Interest, until deadline: ContinuousClock.Instant? = nil) -> Bool {
@@ -118,8 +119,8 @@ final class BrokerConnection {
     /// Writes all queued data.
     ///
     /// - Parameter limit: The maximum wait, or `nil` to use the answer timeout.
-    /// - Returns: How the connection ended, or `nil` if it did not. For example, the broker may not have accepted any
-    ///   data in time.
+    /// - Returns: How the connection ended, for example because the broker did not accept data in time, or `nil` if it
+    ///   did not end.
     func flush(within limit: Duration? = nil) -> BrokerDisconnectReason? {
         let deadline = ContinuousClock.now + (limit ?? settings.answerTimeout)
         while client.wantsWrite {
@@ -133,7 +134,7 @@ final class BrokerConnection {
         return nil
     }
 
-    /// Disconnects gracefully. The broker keeps the session.
+    /// Disconnects gracefully, so that the broker keeps the session.
     ///
     /// - Parameters:
     ///   - limit: The maximum time to wait for the broker to read everything.
@@ -146,7 +147,7 @@ final class BrokerConnection {
         return .stopped
     }
 
-    /// Checks for overdue answers and lets the library keep the connection alive. Does both about once a second.
+    /// Checks for overdue answers and lets libmosquitto keep the connection alive, at most about once a second.
     func keepAlive() -> BrokerDisconnectReason? {
         let now = ContinuousClock.now
         guard now - lastCheck >= .seconds(1) else { return nil }

@@ -58,7 +58,7 @@ enum BrokerDisconnectReason: Equatable {
         }
     }
 
-    /// The kind of reason, for limiting the log to at most one line per kind per minute.
+    /// The kind of this reason. Each kind is logged at most once per minute.
     var kind: String {
         switch self {
         case .stopped: "stopped"

@@ -4,8 +4,8 @@ import Synchronization
 
 /// Writes the log lines of one client of a broker.
 ///
-/// Log lines never contain payloads, topics of received messages, or secrets. Events that can occur often are limited
-/// to at most one line per kind of event per minute. A log is safe to use from any thread.
+/// Log lines never contain payloads, topics of received messages, or secrets. For events that can occur often, at most
+/// one line is logged per kind of event per minute. A log is safe to use from any thread.
 final class BrokerLog: Sendable {
     private let log: AdapterLog
     private let broker: MQTTBroker
@@ -21,7 +21,7 @@ final class BrokerLog: Sendable {
     /// Logs the first connection, and each connection after a logged disconnection. Every logged loss is therefore
     /// followed by a logged recovery.
     ///
-    /// - Parameter session: What to say about the session.
+    /// - Parameter session: A text about the session, to be appended to the line.
     func connected(_ session: String = "") {
         guard hasLoggedDisconnect.exchange(false, ordering: .relaxed) else { return }
         log.write(.info, "connected to broker \(broker)\(session)")
@@ -44,8 +44,8 @@ final class BrokerLog: Sendable {
 
     // MARK: - Receiving
 
-    /// Logs a connection's subscriptions. Programs wait for this line, so it is never withheld. It cannot become too
-    /// frequent, because the back-off limits the number of connections.
+    /// Logs a connection's subscriptions. This line is never withheld, because programs wait for it. It cannot become
+    /// too frequent, because the back-off limits the number of connections.
     func subscribed(_ count: Int) {
         log.write(.info, "subscribed to \(count) topic filters")
     }

@@ -1,6 +1,6 @@
 import AdapterSupport
 
-/// The main loop of a client's thread. It makes one connection after another and waits in between.
+/// The main loop of a client's thread, which makes one connection after another and waits between them.
 struct BrokerLoop {
     let settings: any BrokerSettings
     let limits: BrokerClient.Limits
@@ -10,7 +10,8 @@ struct BrokerLoop {
     /// Connects repeatedly until the thread is stopped.
     ///
     /// - Parameter makeRole: A closure that returns the role of the next connection, and whether the broker should
-    ///   discard the client id's session. Its argument is whether an earlier connection was accepted.
+    ///   discard the client id's session. The closure's argument states whether the broker has accepted an earlier
+    ///   connection.
     /// - Returns: Whether the broker accepted any connection.
     /// - Throws: ``MQTTPushError`` if a connection ended for a reason that also ends the run, or `noResources`.
     func run(_ makeRole: (Bool) -> (role: any BrokerRole, cleanStart: Bool)) throws(MQTTPushError) -> Bool {

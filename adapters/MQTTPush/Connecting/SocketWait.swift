@@ -1,6 +1,6 @@
 import AdapterSupport
 
-/// Waits for a socket and a wake signal, and holds the result.
+/// Waits for events on a socket and a wake signal, and holds the result.
 struct SocketWait {
     /// The socket events to wait for. A socket error always ends the wait.
     struct Interest: OptionSet {
@@ -24,7 +24,7 @@ struct SocketWait {
     private static let peerClosed: Int16 = 0
     #endif
 
-    /// Waits until an event occurs or `limit` has passed. A POSIX signal also ends the wait.
+    /// Waits until an event occurs, a POSIX signal arrives, or the time limit expires.
     ///
     /// - Parameters:
     ///   - socket: The socket, or -1 for no socket.
@@ -72,7 +72,7 @@ struct SocketWait {
 struct LingeringClose: ~Copyable {
     private let socket: Int32
 
-    /// - Returns: `nil` if there is no socket, or the system has no file descriptor left.
+    /// - Returns: `nil` if there is no socket, or if the system has no file descriptor left.
     init?(_ socket: Int32) {
         guard socket >= 0 else { return nil }
         let copy = fcntl(socket, F_DUPFD_CLOEXEC, 0)

@@ -2,8 +2,7 @@ import AdapterSupport
 import COpenSSL
 import SignalboxCore
 
-/// The client side of TLS for one connection. It consists of the context for libmosquitto and a record of the
-/// handshake.
+/// The client side of TLS for one connection, consisting of the context for libmosquitto and a record of the handshake.
 ///
 /// An instance may be used by only one thread. It must outlive the libmosquitto handle that uses its context.
 final class TLSClient {
@@ -53,8 +52,8 @@ final class TLSClient {
 
     /// Why TLS ended the connection before CONNACK, or `nil` if TLS was not the reason.
     ///
-    /// Only an alert proves that the broker refused the client certificate. The end of the connection alone does not,
-    /// because a restarting broker ends its connections as well.
+    /// Only an alert proves that the broker refused the client certificate. A closed connection proves nothing, because
+    /// a restarting broker closes its connections as well.
     var failure: TLSFailure? {
         let outcome = record.pointee
         if outcome.certificate_error != 0 { return TLSFailure(certificateError: outcome.certificate_error, security) }
@@ -65,7 +64,7 @@ final class TLSClient {
         return outcome.is_secured == 0 ? .unsecured : nil
     }
 
-    /// Advice for a connection that was secured but ended before CONNACK without a ``failure``.
+    /// Advice to log if the connection was secured but ended before CONNACK without a ``failure``.
     var advice: String? {
         guard record.pointee.is_certificate_requested != 0, case .tls(_, let identity) = security else { return nil }
         return identity == nil
@@ -135,7 +134,7 @@ final class TLSClient {
 /// The reason why a connection could not be secured, or why the broker refused it immediately afterwards.
 struct TLSFailure: Equatable {
     let code: MQTTPushError.Code
-    /// A predicate that follows the broker as the subject of the sentence, and then advice.
+    /// The rest of a log sentence whose subject is the broker, followed by advice.
     let detail: String
 
     /// Whether it is pointless to retry soon, because a configuration or a certificate must change first.

@@ -2,7 +2,7 @@ import AdapterSupport
 import CMosquitto
 
 extension BrokerClient {
-    /// Queues one SUBSCRIBE for topics with the same options.
+    /// Queues a single SUBSCRIBE packet for topics with the same options.
     ///
     /// MQTT 3.1.1 has no option for retained messages, so the broker sends them after each SUBSCRIBE.
     ///
@@ -25,7 +25,7 @@ extension BrokerClient {
         return (MosquittoCode(rawValue: code), packet)
     }
 
-    /// Queues one UNSUBSCRIBE.
+    /// Queues an UNSUBSCRIBE packet for one filter.
     ///
     /// - Returns: The return code, and the packet identifier that UNSUBACK will repeat.
     func unsubscribe(_ filter: String) -> (code: MosquittoCode, packet: Int32) {
@@ -34,7 +34,7 @@ extension BrokerClient {
         return (MosquittoCode(rawValue: code), packet)
     }
 
-    /// Queues a PUBLISH.
+    /// Queues a PUBLISH packet.
     ///
     /// - Parameter lifetime: How long the message is still valid, or `nil` if there is no limit.
     /// - Returns: The return code, and the packet identifier that PUBACK will repeat. At QoS 1, `MOSQ_ERR_NO_CONN`

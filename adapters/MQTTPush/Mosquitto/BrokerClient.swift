@@ -7,12 +7,12 @@ import SignalboxCore
 enum BrokerEvent {
     /// CONNACK, with the session flag.
     case connected(ReasonCode, sessionPresent: Bool)
-    /// The library noticed that the connection has ended. A reason code of 128 or above comes from the broker.
+    /// The end of the connection, as noticed by libmosquitto. A reason code of 128 or above comes from the broker.
     case disconnected(ReasonCode)
-    /// SUBACK, with no more codes than the broker sent.
+    /// SUBACK, with at most as many reason codes as the broker sent.
     case subscribed(packet: Int32, [ReasonCode])
     case unsubscribed(packet: Int32)
-    /// PUBACK or, at QoS 0, the write to the socket.
+    /// PUBACK or, at QoS 0, confirmation that the message was written to the socket.
     case published(packet: Int32, ReasonCode)
     /// A message that a broker must not send, because it has no topic or has QoS 2, which is never requested by a
     /// subscription (MQTT 5.0, 3.8.4).
@@ -28,15 +28,15 @@ struct BrokerMessage {
     let qos: Int32
     /// The packet identifier of a QoS 1 message, or 0 if the message did not come from a broker.
     var packet: Int32 = 0
-    /// The library's list of MQTT 5 properties.
+    /// libmosquitto's list of the message's MQTT 5 properties.
     var properties: OpaquePointer?
 }
 
-/// Receives everything that a client must pass on at once, during the read in which it arrives.
+/// Receives the events that a client must pass on immediately, during the read in which they arrive.
 protocol BrokerClientDelegate: AnyObject {
-    /// Handles that the broker has accepted the connection. The same read may also deliver the first message.
+    /// Called when the broker has accepted the connection. The same read may also deliver the first message.
     func accepted(sessionPresent: Bool)
-    /// Handles a message that has arrived.
+    /// Called when a message has arrived.
     func received(_ message: BrokerMessage)
 }
 
@@ -46,7 +46,7 @@ protocol BrokerClientDelegate: AnyObject {
 /// Only one thread may use a client. Callbacks run on this thread as well, during ``read()``, ``write(hasConnack:)``
 /// and ``keepAlive()``. When the client is released, it closes the socket without sending queued packets.
 final class BrokerClient {
-    /// Limits that the client announces to the broker or enforces itself.
+    /// The limits that a client announces to the broker or enforces itself.
     struct Limits {
         var sessionExpiry: UInt32 = 0
         var packetBytes: UInt32
@@ -62,11 +62,11 @@ final class BrokerClient {
     // The handle points into this object, so the handle must be released first.
     private var tls: TLSClient?
     private var events: [BrokerEvent] = []
-    /// The number of callbacks so far. If a read does not change it, the socket was empty.
+    /// The number of callbacks so far. If a read does not change this number, the socket was empty.
     private(set) var callbacks = 0
 
-    // The function is not thread-safe and counts its calls (man libmosquitto), so it is called only once per process
-    // and never undone.
+    // `mosquitto_lib_init` is not thread-safe and counts its calls (man libmosquitto), so it is called only once per
+    // process and never undone.
     private static let library: Int32 = mosquitto_lib_init()
 
     /// - Parameter cleanStart: Whether the broker should discard the client id's session.
@@ -100,7 +100,7 @@ final class BrokerClient {
         mosquitto_destroy(raw)
     }
 
-    /// Returns the events since the last call. Messages are not included, because the delegate receives them at once.
+    /// Returns the events since the last call, except for messages, which the delegate receives immediately.
     func takeEvents() -> [BrokerEvent] {
         guard !events.isEmpty else { return [] }
         defer { events = [] }
@@ -109,7 +109,7 @@ final class BrokerClient {
 
     // MARK: - Connecting
 
-    /// Sets the will, and reads secrets and certificate files and passes them to the libraries.
+    /// Sets the will, reads the secrets and certificate files, and passes them to the libraries.
     ///
     /// - Throws: ``MQTTPushError`` `invalidConfiguration`, `secretUnavailable`, `unusableFile` or `noResources`.
     private func prepare() throws(MQTTPushError) {
@@ -145,8 +145,8 @@ final class BrokerClient {
 
     /// Reads secrets and files, resolves the broker's name, connects and queues CONNECT.
     ///
-    /// This method blocks for as long as the system needs for these steps. The TLS handshake happens during later reads
-    /// and writes.
+    /// This method blocks until the system has completed these steps. The TLS handshake happens during later reads and
+    /// writes.
     ///
     /// Each connection uses a new handle, because `mosquitto_reconnect` would send no properties and the session expiry
     /// would be lost.
@@ -178,7 +178,7 @@ final class BrokerClient {
         return .connectFailed(reason)
     }
 
-    /// Whether written data reaches the broker. With TLS, this is the case only after the handshake.
+    /// Whether written data reaches the broker, which with TLS happens only after the handshake.
     var isSecured: Bool { tls?.isSecured ?? true }
 
     /// Returns how the connection ended if no MQTT packet explains it.
@@ -204,15 +204,15 @@ final class BrokerClient {
     /// Whether data is waiting to be written.
     var wantsWrite: Bool { mosquitto_want_write(raw) }
 
-    /// Reads at most one packet, as far as it has arrived. With TLS, packets that arrived together with that packet are
-    /// read as well. This method never blocks.
+    /// Reads as much of the next packet as has arrived, without blocking. With TLS, packets that arrived together with
+    /// that packet are read as well.
     func read() -> MosquittoCode {
         MosquittoCode(rawValue: mosquitto_loop_read(raw, 1))
     }
 
-    /// Writes queued packets, including acknowledgements, as far as the socket accepts them. This method never blocks.
+    /// Writes as many queued packets as the socket accepts, including acknowledgements, without blocking.
     ///
-    /// In TLS 1.3, a broker that refuses the client certificate sends an alert after the handshake. A failed write
+    /// In TLS 1.3, a broker that refuses the client certificate sends an alert after the handshake, and a failed write
     /// would lose that alert. Until CONNACK arrives, this method therefore reads pending data before it writes.
     func write(hasConnack: Bool) -> MosquittoCode {
         if !hasConnack, tls != nil, isSecured,
@@ -229,7 +229,8 @@ final class BrokerClient {
         MosquittoCode(rawValue: mosquitto_loop_misc(raw))
     }
 
-    /// Queues DISCONNECT. The broker keeps the session until it expires and does not publish the will.
+    /// Queues a DISCONNECT packet, after which the broker keeps the session until it expires and does not publish the
+    /// will.
     func disconnect() -> MosquittoCode {
         MosquittoCode(rawValue: mosquitto_disconnect_v5(raw, 0, nil))
     }
@@ -242,8 +243,9 @@ final class BrokerClient {
     /// - Returns: `false` if the connection is unusable.
     func ping() -> Bool { sendPastQueue([0xC0, 0x00]) }
 
-    /// Sends a DISCONNECT that bypasses the library's queue, so that the broker does not publish the will. The same
-    /// condition as for ``ping()`` applies. Do not write queued packets afterwards.
+    /// Sends a DISCONNECT that bypasses the library's queue, so that the broker does not publish the will.
+    ///
+    /// The same condition as for ``ping()`` applies. Do not write queued packets afterwards.
     func disconnectPastQueue() { _ = sendPastQueue([0xE0, 0x00]) }
 
     private func sendPastQueue(_ packet: [UInt8]) -> Bool {
@@ -255,9 +257,9 @@ final class BrokerClient {
     // MARK: - Callbacks
 
     // libmosquitto calls these closures synchronously, on the thread that calls `read`, `write` or `keepAlive`. The
-    // user data is the client. It is always alive during a call, because it destroys the handle itself. All pointers
-    // are valid only during the call. The closures are set in a static function, so that they do not inherit any
-    // isolation.
+    // user data is the client, which is always alive during a call because only the client destroys the handle. All
+    // pointers are valid only during the call. The closures are set in a static function, so that they do not inherit
+    // any isolation.
     private static func setCallbacks(of raw: OpaquePointer) {
         mosquitto_connect_v5_callback_set(raw) { _, client, code, flags, _ in
             guard let client = BrokerClient.of(client) else { return }

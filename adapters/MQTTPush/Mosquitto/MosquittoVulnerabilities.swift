@@ -24,7 +24,7 @@ enum MosquittoVulnerabilities {
         return ofPackets + (security == .none ? [] : [slowHandshake])
     }
 
-    /// Logs the vulnerabilities in the loaded libraries, once per process.
+    /// Logs, once per process, a warning about the vulnerabilities in the loaded libraries.
     static func warn(of settings: some BrokerSettings, to logger: Logger) {
         var (major, minor, patch): (Int32, Int32, Int32) = (0, 0, 0)
         mosquitto_lib_version(&major, &minor, &patch)

@@ -23,7 +23,7 @@ struct ReasonCode: Hashable {
         self.rawValue = rawValue
     }
 
-    /// Whether the code indicates a failure. These codes are 128 or above.
+    /// Whether the code indicates a failure, which is true for codes of 128 or above.
     var isFailure: Bool { rawValue >= 128 }
 
     /// Whether it is pointless to retry soon, because a configuration must change first. This is true if there is

@@ -4,9 +4,9 @@ import SignalboxRoutes
 /// A message to publish (MQTT 5.0, 3.3).
 ///
 /// The content type, expiry, response topic, correlation and user properties are MQTT 5 properties. If the connection
-/// uses MQTT 3.1.1, a message with any of these fails with `invalidMessage`.
+/// uses MQTT 3.1.1, a message with any of these properties fails with `invalidMessage`.
 public struct MQTTMessage: Sendable, Hashable {
-    /// A user property. A message may have several properties with the same name. Their order is preserved.
+    /// A user property. A message may have several user properties with the same name, whose order is preserved.
     public struct UserProperty: Sendable, Hashable, Encodable {
         /// The name of the property.
         public var name: String
@@ -24,27 +24,27 @@ public struct MQTTMessage: Sendable, Hashable {
     /// MQTT packet, which has 268,435,455 bytes.
     public static let largestPayload = 268_000_000
 
-    /// The topic. It must not contain wildcards and can have at most 65,535 bytes.
+    /// The topic, without wildcards and at most 65,535 bytes long.
     public var topic: String
     /// The payload. It can contain any bytes, up to ``largestPayload``.
     public var payload: [UInt8]
     /// The quality of service. The default is at least once, which means that the broker acknowledges the message.
     public var qos: MQTTQoS
-    /// Whether the broker retains the message for later subscribers. The default is `false`. If the payload is empty,
-    /// the message deletes the topic's retained message instead.
+    /// Whether the broker retains the message for later subscribers. The default is `false`. If this property is `true`
+    /// and the payload is empty, the broker deletes the topic's retained message instead.
     public var retain: Bool
-    /// The topic on which a reply is expected. It must not contain wildcards.
+    /// The topic, without wildcards, on which a reply is expected.
     public var responseTopic: String?
-    /// The data to repeat in a reply, so that the requester can match the reply to its request. It can have at most
-    /// 65,535 bytes.
+    /// The data to repeat in a reply, so that the requester can match the reply to its request. The data can have at
+    /// most 65,535 bytes.
     public var correlation: [UInt8]?
     /// The type of the payload, such as `application/json`.
     public var contentType: String?
-    /// How long the message is valid, starting with the call that publishes it. It must be greater than zero and at
-    /// most 2^32 - 1 s.
+    /// How long the message is valid, measured from the call that publishes it. Must be greater than zero and at most
+    /// 2^32 - 1 s.
     ///
-    /// The publisher sends the remaining time in whole seconds, rounded up. If the message is still queued when the
-    /// time is over, it fails with `expired`.
+    /// The publisher sends the remaining time in whole seconds, rounded up. If the message is still queued when this
+    /// time expires, it fails with `expired`.
     public var expiry: Duration?
     /// The user properties. There can be at most 64, and each name and value can have at most 65,535 bytes.
     public var userProperties: [UserProperty]
@@ -53,7 +53,7 @@ public struct MQTTMessage: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - payload: The payload.
-    ///   - topic: The topic. It is checked when the message is published.
+    ///   - topic: The topic, which is checked when the message is published.
     ///   - qos: The quality of service. The default is at least once.
     ///   - retain: Whether the broker retains the message. The default is `false`.
     public init(
@@ -69,11 +69,11 @@ public struct MQTTMessage: Sendable, Hashable {
         userProperties = []
     }
 
-    /// Creates a message without properties. The payload is a text, encoded as UTF-8.
+    /// Creates a message without properties whose payload is a text, encoded as UTF-8.
     ///
     /// - Parameters:
     ///   - text: The payload.
-    ///   - topic: The topic. It is checked when the message is published.
+    ///   - topic: The topic, which is checked when the message is published.
     ///   - qos: The quality of service. The default is at least once.
     ///   - retain: Whether the broker retains the message. The default is `false`.
     public init(
@@ -98,8 +98,9 @@ public struct MQTTReceipt: Sendable, Hashable {
 
 /// The reply to a request.
 ///
-/// Any client that may publish to the response topic can forge a reply. Clients cannot guess the topic's last level and
-/// the correlation, but both can be read by the broker's operator and by clients that may subscribe to `#`.
+/// Any client that may publish to the response topic can forge a reply. Other clients cannot guess the last level of
+/// the response topic or the correlation data. However, both can be read by the broker's operator and by clients that
+/// may subscribe to `#`.
 public struct MQTTReply: Sendable, Hashable {
     /// The payload. A Signalbox source sends `{"id" | "uuid", "outcome", "reply" | "error"}` as JSON.
     public let payload: [UInt8]
@@ -116,7 +117,7 @@ public struct MQTTReply: Sendable, Hashable {
 }
 
 extension MQTTMessage {
-    /// Validates the message, as far as possible without a broker.
+    /// Checks everything about the message that can be checked without a broker.
     ///
     /// - Parameter version: The protocol version of the connection.
     /// - Throws: ``MQTTPublishError`` `invalidMessage` or `tooLarge`.
@@ -157,7 +158,7 @@ extension MQTTMessage {
         guard isText(text) else { throw .invalid("the \(name) has control characters") }
     }
 
-    /// Returns whether the library accepts the text. The library does not accept control characters and noncharacters.
+    /// Returns whether libmosquitto accepts the text, which must not contain control characters or noncharacters.
     private static func isText(_ text: String) -> Bool {
         var text = text
         let count = text.utf8.count

@@ -27,8 +27,8 @@ public import SignalboxCore
 ///
 /// Each connection starts a new session. If a connection breaks, QoS 1 messages that were not acknowledged are sent
 /// again on the next connection. They are then new MQTT messages, because the DUP flag applies only within a session. A
-/// QoS 1 message is therefore published at least once, and possibly more often. A QoS 0 message that was being written
-/// is lost and fails with `notConnected`.
+/// QoS 1 message is therefore published at least once, and possibly more than once. A QoS 0 message that was being
+/// written is lost and fails with `notConnected`.
 ///
 /// An MQTT 3.1.1 broker cannot report that it refused a message, so a refused message appears to be published.
 public final class MQTTPublisher: Sendable {
@@ -37,10 +37,11 @@ public final class MQTTPublisher: Sendable {
     let queue: PublishQueue
     private let logger: Logger
 
-    /// Creates a publisher. It connects only when you run it. Messages that you publish before that wait in its queue.
+    /// Creates a publisher, which connects only when you run it. Messages that you publish before the first run wait in
+    /// the publisher's queue.
     ///
     /// - Parameters:
-    ///   - configuration: The configuration. It is validated here.
+    ///   - configuration: The configuration, which the initializer validates.
     ///   - logger: The logger for connections and refused messages. Payloads and secrets are never logged.
     /// - Throws: ``MQTTPushError`` `invalidConfiguration` if a value is out of range or two values conflict.
     public init(_ configuration: MQTTPublisherConfiguration, logger: Logger) throws(MQTTPushError) {
@@ -63,8 +64,8 @@ public final class MQTTPublisher: Sendable {
     /// - Throws: ``MQTTPushError``, with one of these codes:
     ///   - `noResources` if the system has no thread, descriptor or memory left.
     ///   - `invalidConfiguration` if a run is already active.
-    ///   - The reason why the first connection failed, such as `notConnected` or `badCredentials`. Such errors are
-    ///     thrown only if ``MQTTPublisherConfiguration/firstConnectionMustSucceed`` is set.
+    ///   - A code such as `notConnected` or `badCredentials` if the first connection failed. Such errors are thrown
+    ///     only if ``MQTTPublisherConfiguration/firstConnectionMustSucceed`` is set.
     public func run() async throws {
         let run = try begin()
         try await withTaskCancellationHandler {
@@ -80,15 +81,17 @@ public final class MQTTPublisher: Sendable {
         return try PublisherRun(configuration, queue: queue, logger: logger)
     }
 
-    /// Publishes a message and waits for the broker's acknowledgement. QoS 0 messages are not acknowledged, so for them
-    /// this method only waits until the message is written to the socket.
+    /// Publishes a message and waits for the broker's acknowledgement.
+    ///
+    /// QoS 0 messages are not acknowledged, so for such a message, this method only waits until it is written to the
+    /// socket.
     ///
     /// Use this method if you need to know the result. If you do not want to wait, use ``offer(_:)``.
     ///
     /// The wait is limited by ``MQTTPublisherConfiguration/publishTimeout``, which includes the time to connect. If the
-    /// message was sent before the wait ended, it may have been published. It is not sent again.
+    /// message was sent before the wait ended, it may have been published, and it is not sent again.
     ///
-    /// - Parameter message: The message. It is checked before it is accepted.
+    /// - Parameter message: The message, which is checked before it is accepted.
     /// - Returns: The broker's acknowledgement.
     /// - Throws: ``MQTTPublishError`` `queueFull`, `denied` with the broker's reason code, `timeout`, `stopped`,
     ///   `cancelled`, `invalidMessage`, `tooLarge`, `unsupported`, `expired` or `notConnected`.
@@ -98,10 +101,10 @@ public final class MQTTPublisher: Sendable {
         return try await queue.publish(message, limit: configuration.publishTimeout)
     }
 
-    /// Queues a message and returns immediately. This method never blocks.
+    /// Queues a message and returns immediately, without blocking.
     ///
-    /// If the message cannot be published later, the failure is counted in ``counts`` and logged. There is at most one
-    /// log line per kind of error per minute.
+    /// If the message cannot be published later, the failure is counted in ``counts`` and logged. At most one line is
+    /// logged per kind of error per minute.
     ///
     /// - Parameter message: The message. It is checked before it is accepted.
     /// - Throws: ``MQTTPublishError`` `queueFull`, `stopped`, `invalidMessage` or `tooLarge` if the message is not
@@ -113,9 +116,10 @@ public final class MQTTPublisher: Sendable {
 
     /// Publishes a message as a request and waits for the reply (MQTT 5.0, 4.10).
     ///
-    /// The publisher adds its Response Topic to the message, and Correlation Data that cannot be guessed. Each
-    /// connection subscribes to the response topic when it is first needed for a request. If a connection breaks
-    /// between the request and the reply, the reply may be lost. The request then fails with `timeout`.
+    /// The publisher adds two MQTT 5 properties to the message: its own response topic, and correlation data that
+    /// cannot be guessed. Each connection subscribes to the response topic when a request first needs it. If a
+    /// connection breaks between the request and the reply, the reply may be lost. The request then fails with
+    /// `timeout`.
     ///
     /// - Parameters:
     ///   - message: The message. It must not have a response topic or correlation data.
@@ -151,7 +155,7 @@ public final class MQTTPublisher: Sendable {
     ///   - body: The body as JSON, or no bytes for a call without a body.
     ///   - timeout: The maximum time from the call to the reply, including the time to connect. It must be greater than
     ///     zero and at most 24 h.
-    /// - Returns: The reply, whatever its outcome is. Check ``MQTTReply/outcome`` to see whether the action was
+    /// - Returns: The reply, regardless of its outcome. Check ``MQTTReply/outcome`` to see whether the action was
     ///   handled.
     /// - Throws: The same errors as ``request(_:timeout:)``.
     public func call(
@@ -172,9 +176,9 @@ public struct MQTTPublishCounts: Sendable, Hashable {
     /// Messages that the publisher accepted. These include messages from `publish`, `offer`, `request`, `call` and
     /// senders, and replies to requests.
     public internal(set) var accepted = 0
-    /// Messages that are currently queued or have not been acknowledged yet.
+    /// Messages that are currently queued, or that were sent but have not been acknowledged yet.
     public internal(set) var waiting = 0
-    /// The current total size of the waiting messages, in bytes. It includes their payloads, topics and properties.
+    /// The current total size of the waiting messages, in bytes, including their payloads, topics and properties.
     public internal(set) var waitingBytes = 0
     /// Messages that the broker acknowledged, and QoS 0 messages that were written to the socket.
     public internal(set) var published = 0
@@ -215,17 +219,18 @@ public struct MQTTPublishError: Error, Sendable, Hashable, CustomStringConvertib
         /// The broker refused the message or the subscription to the response topic. The error includes the reason
         /// code.
         public static let denied = Code(rawValue: "denied")
-        /// The time limit was reached. The detail states whether the message was sent, in which case it may have been
-        /// published.
+        /// The time limit expired. The error's ``detail`` states whether the message was sent, in which case it may
+        /// have been published.
         public static let timeout = Code(rawValue: "timeout")
-        /// The publisher stopped before the message was published or answered, or it had already stopped and accepts no
-        /// messages.
+        /// The publisher stopped before the message was published or answered, or had already stopped when the message
+        /// was submitted.
         public static let stopped = Code(rawValue: "stopped")
-        /// The waiting task was cancelled. The detail states whether the message may have been published.
+        /// The waiting task was cancelled. The error's ``detail`` states whether the message may have been published.
         public static let cancelled = Code(rawValue: "cancelled")
         /// The topic or a property is invalid.
         public static let invalidMessage = Code(rawValue: "invalidMessage")
-        /// The message exceeds the limit of the queue or the broker, or the reply exceeds the configured limit.
+        /// The message exceeds the size limit of the queue or the broker, or the reply exceeds the configured size
+        /// limit.
         public static let tooLarge = Code(rawValue: "tooLarge")
         /// A feature is not supported by the protocol or the broker. For example, requests need MQTT 5, and some
         /// brokers do not retain messages.
@@ -243,7 +248,7 @@ public struct MQTTPublishError: Error, Sendable, Hashable, CustomStringConvertib
     public let code: Code
     /// The broker's reason code (MQTT 5.0, 2.4), if it sent one. It is 128 or more.
     public let reasonCode: Int?
-    /// A sentence that describes the error and how to fix it.
+    /// A description of the error and of how to fix it.
     public let detail: String
 
     init(_ code: Code, _ detail: String, reasonCode: Int? = nil) {

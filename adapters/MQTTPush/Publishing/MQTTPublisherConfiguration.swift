@@ -11,8 +11,10 @@ public struct MQTTPublisherConfiguration: Sendable {
     /// The id that the broker uses to identify the publisher. The default is a random id, because a publisher does not
     /// need a session.
     public var clientID: MQTTClientID
-    /// The protocol version. The default is MQTT 5. With MQTT 3.1.1, the broker cannot report that it refused a
-    /// message. Requests are not possible either, because MQTT 3.1.1 has no response topic.
+    /// The protocol version. The default is MQTT 5.
+    ///
+    /// With MQTT 3.1.1, the broker cannot report that it refused a message, and requests are not possible, because MQTT
+    /// 3.1.1 has no response topic.
     public var version: MQTTVersion = .v5
     /// The security of the connection. By default, a connection to an `mqtts://` broker uses TLS and trusts the
     /// system's certificate authorities.
@@ -22,8 +24,8 @@ public struct MQTTPublisherConfiguration: Sendable {
     public var username: Secret?
     /// The password, which is read again for each connection. It requires a user name. The default is `nil`.
     public var password: Secret?
-    /// The message that the broker publishes if the connection ends without DISCONNECT. The default is `nil`, which
-    /// means no message.
+    /// The message that the broker publishes if the connection ends without a DISCONNECT packet. The default is `nil`,
+    /// which means no message.
     public var will: MQTTWill?
     /// The maximum time without traffic before the publisher sends a ping. Must be 0, which disables pings, or a whole
     /// number of seconds between 5 and 65,535; the default is 30 s.
@@ -35,10 +37,10 @@ public struct MQTTPublisherConfiguration: Sendable {
     /// The maximum total size of queued and unacknowledged messages, in bytes, including their payloads, topics and
     /// properties. Must be between 1 KiB and 1 GiB; the default is 16 MiB.
     ///
-    /// A message that would exceed the limit fails with `queueFull`. A message that is larger than the limit on its own
+    /// A message that would exceed the limit fails with `queueFull`. A single message that is larger than the limit
     /// fails with `tooLarge`.
     public var queuedBytes = 16 * 1_024 * 1_024
-    /// The maximum number of messages that can be sent without being acknowledged. Must be between 1 and 10,000; the
+    /// The maximum number of messages that have been sent but not yet acknowledged. Must be between 1 and 10,000; the
     /// default is 100. A broker may allow fewer.
     public var unacknowledgedMessages = 100
     /// The maximum number of requests that can wait for replies. Must be between 1 and 100,000; the default is 1,000. A
@@ -46,18 +48,19 @@ public struct MQTTPublisherConfiguration: Sendable {
     public var requestsInFlight = 1_000
     /// The maximum size of a reply, in bytes. Must be between 1 byte and 64 MiB; the default is 1 MiB.
     ///
-    /// If a reply is larger than this, but not more than 4 times as large, the request fails with `tooLarge`. Even
-    /// larger replies are discarded by the broker, so the request fails with `timeout`.
+    /// If a reply is larger than this limit, but not more than 4 times as large, the request fails with `tooLarge`.
+    /// Even larger replies are discarded by the broker, so the request fails with `timeout`.
     public var replyBytes = 1_024 * 1_024
     /// The parent topic for replies. The default is `signalbox/replies`. The publisher appends a level that cannot be
-    /// guessed, so the broker must allow it to subscribe below this topic.
+    /// guessed, so the broker must allow the publisher to subscribe below this topic.
     public var replyTopic = "signalbox/replies"
-    /// How long ``MQTTPublisher/publish(_:)`` waits, including the time to connect. Must be between 10 ms and 1 h; the
-    /// default is 30 s. Offered messages wait in the bounded queue without a time limit.
+    /// The maximum time that ``MQTTPublisher/publish(_:)`` waits, including the time to connect. Must be between 10 ms
+    /// and 1 h; the default is 30 s. Messages passed to ``MQTTPublisher/offer(_:)`` wait in the bounded queue without a
+    /// time limit.
     public var publishTimeout: Duration = .seconds(30)
     /// How long to wait for the broker to answer CONNECT, to accept data, or to acknowledge a message or the
-    /// subscription to the reply topic. After this time, the publisher drops the connection. Must be between 100 ms
-    /// and 1 h; the default is 10 s.
+    /// subscription to the reply topic. Must be between 100 ms and 1 h; the default is 10 s. After this time, the
+    /// publisher drops the connection.
     public var answerTimeout: Duration = .seconds(10)
     /// How long a stop waits for queued messages to be acknowledged. Must be between 0 and 1 h; the default is 5 s.
     /// Messages that are not acknowledged by then fail with `stopped`.
@@ -85,8 +88,8 @@ public struct MQTTPublisherConfiguration: Sendable {
 extension MQTTPublisherConfiguration {
     /// Checks that all values are in range and that no two values conflict.
     ///
-    /// - Throws: ``MQTTPushError`` `invalidConfiguration` for the first error found. It names the source and says how
-    ///   to fix the error.
+    /// - Throws: ``MQTTPushError`` `invalidConfiguration` for the first problem found. The error names the source and
+    ///   says how to fix the problem.
     public func validate() throws(MQTTPushError) {
         do throws(MQTTPushError) {
             try validateBrokerSettings()
@@ -123,12 +126,12 @@ extension MQTTPublisherConfiguration {
 
 /// Configures how a push source publishes: replies to requests, messages sent through `context.sender`, and calls.
 ///
-/// Publishing uses a second connection with a separate client id. On the receiving connection, sending anything else
-/// would also send acknowledgements that must be held back. The broker, version, security, credentials, keep-alive and
-/// back-off are the same as for the source.
+/// Publishing uses a second connection with a separate client id, because sending anything on the receiving connection
+/// would also send acknowledgements that must still be held back. The broker, version, security, credentials,
+/// keep-alive and back-off are the same as for the source.
 public struct MQTTPublishing: Sendable, Hashable {
     /// The client id of the second connection. The default is the source's client id with `-tx` appended. If the
-    /// source's client id is random, this one is random as well.
+    /// source's client id is random, the default is another random id.
     public var clientID: MQTTClientID?
     /// The maximum number of messages that can be queued or unacknowledged. Must be between 1 and 1,000,000; the
     /// default is 1,000. Messages that would exceed the limit are refused.
@@ -139,15 +142,15 @@ public struct MQTTPublishing: Sendable, Hashable {
     /// The topics to which replies may be sent. A request is answered only if its Response Topic matches one of these
     /// filters.
     ///
-    /// The default is an empty list. The Response Topic is chosen by the sender of the request, who could otherwise
-    /// make the program publish to any topic. Replies are never sent to topics that begin with `$`, even if a filter
-    /// allows them.
+    /// The default is an empty list, because the Response Topic is chosen by the sender of the request, who could
+    /// otherwise make the program publish to any topic. Replies are never sent to topics that begin with `$`, even if a
+    /// filter matches them.
     public var replyTopics: [TopicFilter] = []
-    /// The maximum number of requests that can wait for an outcome. Must be between 1 and 1,000,000; the default is
-    /// 10,000. Further requests are handled but not answered.
+    /// The maximum number of received requests that can wait for an outcome. Must be between 1 and 1,000,000; the
+    /// default is 10,000. Further requests are handled but not answered.
     public var waitingReplies = 10_000
-    /// The topic to which `context.sender` and ``MQTTPushAdapter/call(_:body:timeout:)`` publish. It can have
-    /// `{action}` and `{id}` as whole levels. By default, there is no topic, so there is no sender and calls are not
+    /// The topic to which `context.sender` and ``MQTTPushAdapter/call(_:body:timeout:)`` publish, in which `{action}`
+    /// and `{id}` can appear as whole levels. By default, there is no topic, so there is no sender and calls are not
     /// possible.
     ///
     /// If the topic has `{action}`, the payload is the body. Otherwise, the payload is a standard envelope, `{"action",
@@ -157,7 +160,8 @@ public struct MQTTPublishing: Sendable, Hashable {
     /// The parent topic for replies to calls. The default is `signalbox/replies`. The publisher appends a level that
     /// cannot be guessed.
     public var responseTopic = "signalbox/replies"
-    /// How long publishing a message waits for the acknowledgement. Must be between 10 ms and 1 h; the default is 30 s.
+    /// The maximum time to wait for a published message to be acknowledged. Must be between 10 ms and 1 h; the default
+    /// is 30 s.
     public var publishTimeout: Duration = .seconds(30)
     /// How long a stop waits for queued messages to be acknowledged. Must be between 0 and 1 h; the default is 5 s.
     public var stopTimeout: Duration = .seconds(5)
@@ -218,7 +222,7 @@ extension MQTTPushConfiguration {
 }
 
 extension MQTTClientID {
-    /// The id of the publishing client that belongs to the client with this id.
+    /// The default id of the publishing client of a source with this id.
     fileprivate var publisher: MQTTClientID {
         if isRandom { return .random() }
         // An id of maximum length cannot be extended.

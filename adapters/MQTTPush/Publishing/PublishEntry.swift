@@ -1,6 +1,6 @@
 /// A message that the publisher has accepted but the broker has not acknowledged yet.
 struct PublishEntry {
-    /// Who receives the result.
+    /// What is waiting for the message's result.
     enum Waiter {
         /// The message was offered, so no caller is waiting.
         case fireAndForget
@@ -17,9 +17,9 @@ struct PublishEntry {
     /// When the message expires.
     let expires: ContinuousClock.Instant?
     var waiter: Waiter
-    /// When the message was passed to the current connection, or `nil` if it was not.
+    /// When the message was passed to the current connection, or `nil` if it has not been passed to it.
     var sentAt: ContinuousClock.Instant?
-    /// Whether the message was ever passed to a connection, in which case it may have been published.
+    /// Whether the message was ever passed to any connection, in which case it may have been published.
     var wasSent = false
 
     init(_ message: MQTTMessage, waiter: Waiter, now: ContinuousClock.Instant) {
@@ -58,10 +58,10 @@ enum PublishCompletion {
         CheckedContinuation<Result<MQTTReply, MQTTPublishError>, Never>,
         Result<MQTTReply, MQTTPublishError>
     )
-    /// An offered message was not published. No caller is waiting, so this is reported in the log.
+    /// An offered message was not published. This is reported in the log, because no caller is waiting.
     case offered(topic: String, MQTTPublishError)
 
-    /// Resumes the waiter. An offered message has no waiter.
+    /// Resumes the waiter, if there is one. An offered message has no waiter.
     func resume() {
         switch self {
         case .publish(let waiter, let result): waiter.resume(returning: result)

@@ -1,12 +1,12 @@
 import AdapterSupport
 import Synchronization
 
-/// Holds a publisher's table and waiters, and its thread's wake signal, protected by a lock. A queue is safe to use
-/// from any thread, and its methods never block.
+/// Protects a publisher's table, its waiters and its thread's wake signal with a lock. A queue is safe to use from any
+/// thread, and its methods never block.
 final class PublishQueue: Sendable {
     private struct State {
         var table: PublishTable
-        /// Wakes the active run's thread, and identifies the run. `nil` if no run is active.
+        /// The signal that wakes the active run's thread and identifies the run, or `nil` if no run is active.
         var wake: WakeSignal?
         /// The log of the most recent run.
         var log: BrokerLog?
@@ -55,7 +55,7 @@ final class PublishQueue: Sendable {
         return try result.get()
     }
 
-    /// Returns the message as a request made by this publisher.
+    /// Returns a copy of the message that has this publisher's response topic and new correlation data.
     func prepare(_ message: MQTTMessage) -> MQTTMessage {
         var request = message
         request.responseTopic = replyTopic
@@ -63,6 +63,8 @@ final class PublishQueue: Sendable {
         return request
     }
 
+    /// Queues a request and waits for the reply.
+    ///
     /// - Parameter request: A message returned by ``prepare(_:)``.
     func request(_ request: MQTTMessage, limit: Duration) async throws(MQTTPublishError) -> MQTTReply {
         let number = nextNumber()
@@ -108,7 +110,7 @@ final class PublishQueue: Sendable {
         for completion in completions { completion.resume() }
     }
 
-    /// Logs that a request is not answered. Before the first run, there is no log and nothing is logged.
+    /// Logs that a request is not answered. Before the first run, there is no log, so this method does nothing.
     func logUnansweredRequest(_ topic: String, _ reason: String) {
         state.withLock { $0.log }?.unansweredRequest(topic, reason)
     }
@@ -117,7 +119,7 @@ final class PublishQueue: Sendable {
 
     /// Starts a run, which opens the queue.
     ///
-    /// - Parameter run: The signal that wakes the run's thread. It also identifies the run.
+    /// - Parameter run: The signal that wakes the run's thread and identifies the run.
     /// - Returns: `false` if a run is already active.
     func begin(_ run: WakeSignal, log: BrokerLog) -> Bool {
         state.withLock { state in
@@ -136,7 +138,7 @@ final class PublishQueue: Sendable {
         }
     }
 
-    /// Ends the run. The remaining messages fail with `stopped`. Calling this method again has no effect.
+    /// Ends the run, so that the remaining messages fail with `stopped`. Calling this method again has no effect.
     func end(_ run: WakeSignal) {
         change(run) { state in
             state.wake = nil

@@ -5,7 +5,7 @@ import SignalboxCore
 /// Tracks a publisher's waiting and unacknowledged messages, and the requests that are waiting for replies. The table
 /// performs no I/O and does not read the clock.
 ///
-/// Every accepted message ends exactly once: it is either published or it fails.
+/// Every accepted message either is published or fails, exactly once.
 struct PublishTable {
     enum Phase { case open, stopping, closed }
 
@@ -106,7 +106,7 @@ struct PublishTable {
 
     // MARK: - The connection
 
-    /// Returns the next message to send, or `nil` if no message is waiting or too many are unacknowledged.
+    /// Returns the next message to send, or `nil` if no message is waiting or too many messages are unacknowledged.
     mutating func next(
         now: ContinuousClock.Instant,
         requests allowsRequests: Bool,
@@ -264,7 +264,7 @@ extension PublishTable {
         return completions
     }
 
-    /// Ends a request. If the request's message is still in the table, it no longer has a waiter afterwards.
+    /// Ends a request. If the request's message is still in the table, its entry no longer has a waiter afterwards.
     private mutating func end(
         _ correlation: [UInt8],
         _ result: Result<MQTTReply, MQTTPublishError>
@@ -276,7 +276,8 @@ extension PublishTable {
 }
 
 extension Deque<UInt64> {
-    /// Adds a number. Afterwards, the queue holds at most about twice as many numbers as there are waiting messages.
+    /// Appends a number, and keeps the queue from holding more than about twice as many numbers as there are waiting
+    /// messages.
     fileprivate mutating func append(_ number: UInt64, waitingIn entries: [UInt64: PublishEntry]) {
         append(number)
         if count > 2 * entries.count + 64 { removeAll { entries[$0] == nil } }
@@ -289,7 +290,8 @@ extension Deque<UInt64> {
     }
 }
 
-/// The correlations of the requests that ended most recently. As many are kept as there can be requests in flight.
+/// The correlations of the requests that ended most recently. Their number is limited to the number of requests that
+/// can be in flight.
 struct EndedRequests {
     var capacity = 1
     private var known: Set<[UInt8]> = []

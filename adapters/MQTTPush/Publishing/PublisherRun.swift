@@ -34,7 +34,7 @@ struct PublisherRun: Sendable {
         self.queue = queue
     }
 
-    /// Publishes until the publisher is stopped. Runs on the run's own thread.
+    /// Publishes until the publisher is stopped. This method runs on the run's own thread.
     private static func run(
         _ configuration: MQTTPublisherConfiguration,
         _ queue: PublishQueue,
@@ -53,8 +53,9 @@ struct PublisherRun: Sendable {
         if wasConnected || left > 0 { log.stopped(left) }
     }
 
-    /// Stops accepting messages. Messages in the queue are still sent, within the configured time. Safe to call from
-    /// any thread; calling this method again has no effect.
+    /// Stops accepting messages. Messages in the queue are still sent, within the configured time.
+    ///
+    /// This method is safe to call from any thread, and calling it again has no effect.
     func stop() {
         queue.stop(bridge.wake)
         bridge.stop()

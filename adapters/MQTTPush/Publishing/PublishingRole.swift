@@ -5,8 +5,8 @@ import CMosquitto
 final class PublishingRole: BrokerRole {
     private enum ReplySubscription: Equatable {
         case none, granted
-        /// The broker must answer in time after `start`, which moves on while the broker acknowledges the packets that
-        /// were queued before the subscription.
+        /// The time limit for the broker's answer begins at `start`, which is moved forward while the broker
+        /// acknowledges the packets that were queued before the subscription.
         case requested(start: ContinuousClock.Instant, behind: Set<Int32>)
         case refused(ReasonCode)
     }
@@ -21,7 +21,7 @@ final class PublishingRole: BrokerRole {
     /// The numbers of unacknowledged messages, by packet identifier.
     private var packets: [Int32: UInt64] = [:]
     private var lastProgress = ContinuousClock.now
-    /// When a stop ends the connection, even if messages are still waiting.
+    /// When to end the connection during a stop, even if messages are still waiting.
     private var stopBy: ContinuousClock.Instant?
 
     /// - Parameter run: The wake signal that identifies the run in the queue.
@@ -50,7 +50,7 @@ final class PublishingRole: BrokerRole {
         return connection.write() ?? connection.open() ?? connection.keepAlive()
     }
 
-    /// Disconnects when the queue is empty or the stop timeout has passed.
+    /// Disconnects when the queue is empty or the stop timeout has expired.
     func stop(_ connection: BrokerConnection) -> BrokerDisconnectReason? {
         let deadline = stopBy ?? .now + configuration.stopTimeout
         stopBy = deadline
@@ -72,7 +72,7 @@ final class PublishingRole: BrokerRole {
 
     // MARK: - To the broker
 
-    /// Passes as many messages to the library as may be sent.
+    /// Passes messages to libmosquitto until no more may be sent.
     private func send(_ connection: BrokerConnection) -> BrokerDisconnectReason? {
         let wantsReplies = queue.read(run) { $0.wantsReplies } ?? false
         if wantsReplies, replySubscription == .none, let reason = subscribe(connection) { return reason }
@@ -98,7 +98,7 @@ final class PublishingRole: BrokerRole {
         return code.isSuccess ? nil : .lost(code.text)
     }
 
-    /// Returns the permanent error for a return code. Returns `nil` for success and for connection errors.
+    /// Returns the permanent error that a return code stands for, or `nil` for success and for connection errors.
     private static func error(_ code: MosquittoCode) -> MQTTPublishError? {
         switch code.rawValue {
         case MOSQ_ERR_SUCCESS.rawValue, MOSQ_ERR_NO_CONN.rawValue, MOSQ_ERR_CONN_LOST.rawValue: nil

@@ -3,8 +3,8 @@ import SignalboxCore
 import SignalboxRoutes
 import Synchronization
 
-/// Tracks the requests among a source's arrivals, and replies to them when they have an outcome. A responder is safe to
-/// use from any thread, and its methods never block.
+/// Tracks the requests among a source's arrivals, and replies to each request when it has an outcome. A responder is
+/// safe to use from any thread, and its methods never block.
 ///
 /// Response topics are untrusted, so they are checked before a request is stored.
 final class Responder: Sendable {
@@ -14,13 +14,13 @@ final class Responder: Sendable {
         let correlation: [UInt8]?
         let id: ActionID?
         let key: IDKey
-        /// The request's quality of service. If the request is abandoned, the broker redelivers it at QoS 1, but at QoS
-        /// 0 it is lost.
+        /// The request's quality of service. If the request is abandoned, the broker redelivers it at QoS 1, whereas at
+        /// QoS 0 it is lost.
         let qos: Int
     }
 
-    /// Identifies a request. A token alone is not enough, because it is only unique within the sink that one connection
-    /// uses during one run.
+    /// Identifies a request. A token alone is not enough, because tokens are unique only within a sink, and each
+    /// connection of each run has a separate sink.
     private struct RequestKey: Hashable {
         let sink: ObjectIdentifier
         let token: UInt64
@@ -46,7 +46,7 @@ final class Responder: Sendable {
 
     /// Stores a batch's requests before the batch is submitted.
     ///
-    /// - Parameter sink: The sink that receives the outcomes. It stays alive until it has received all of them.
+    /// - Parameter sink: The sink that receives the outcomes. The sink stays alive until it has received all of them.
     func register(_ batch: [Arrival], for sink: BatchSink) {
         for arrival in batch {
             guard let facts = arrival.origin.facts as? PushFacts, let properties = facts.properties,
@@ -56,7 +56,7 @@ final class Responder: Sendable {
                 refuse(topic, reason)
                 continue
             }
-            // If the id was assigned here, the requester does not know it.
+            // If the id was assigned by this program, the requester does not know it.
             let action = (try? arrival.reading.get()).flatMap { $0.idKey == .assigned ? nil : $0 }
             let address = ReplyAddress(
                 topic: topic,
@@ -96,7 +96,7 @@ final class Responder: Sendable {
         publisher.queue.logUnansweredRequest(topic, reason)
     }
 
-    /// Removes the requests among arrivals that were never submitted. At QoS 1, the broker redelivers them.
+    /// Removes the requests among arrivals that were never submitted. The broker redelivers these requests at QoS 1.
     func unregister(_ batch: ArraySlice<Arrival>, for sink: BatchSink) {
         let count = state.withLock { state in
             let before = state.waiting.count
@@ -143,8 +143,8 @@ public struct MQTTReplyCounts: Sendable, Hashable {
     /// Requests that are never answered, because their response topic is not allowed or too many requests were already
     /// waiting for an outcome.
     public internal(set) var refused = 0
-    /// Requests whose reply was lost. Either the publisher did not accept the reply, for example because its queue was
-    /// full, or the request arrived at QoS 0 and was abandoned or never submitted.
+    /// Requests that received no reply, either because the publisher did not accept the reply (for example, because its
+    /// queue was full), or because the request arrived at QoS 0 and was abandoned or never submitted.
     public internal(set) var lost = 0
 }
 

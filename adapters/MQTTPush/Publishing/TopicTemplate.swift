@@ -2,7 +2,7 @@ import AdapterSupport
 package import SignalboxCore
 package import SignalboxRoutes
 
-/// A topic to publish to, with `{action}` and `{id}` as levels: `devices/{action}/{id}`.
+/// A topic to publish to, in which `{action}` and `{id}` can be levels, as in `devices/{action}/{id}`.
 ///
 /// Ids are untrusted. An id can therefore neither change the number of levels nor address the broker's own topics.
 package struct TopicTemplate: Sendable, Hashable {
@@ -54,7 +54,7 @@ package struct TopicTemplate: Sendable, Hashable {
 
     /// Returns the topic for an action.
     ///
-    /// - Throws: ``TopicTemplateError`` if the template has `{id}` and the id cannot be used as a level.
+    /// - Throws: ``TopicTemplateError`` if the template contains `{id}` and the id cannot be used as a level.
     package func topic(for action: ActionName, id: ActionID?) throws(TopicTemplateError) -> String {
         let id = id?.text ?? ""
         let isForbidden = { (scalar: Unicode.Scalar) in
@@ -87,11 +87,11 @@ package struct TopicTemplate: Sendable, Hashable {
 
 /// An error in a topic template, or in an id to insert into it.
 package struct TopicTemplateError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// A description of the error. It does not quote the text.
+    /// A description of the error, which does not quote the template or id.
     package let description: String
 }
 
-/// A topic with placeholders for an action's name and id: `devices/{action}/{id}`.
+/// A topic with placeholders for an action's name and id, such as `devices/{action}/{id}`.
 struct SendTopic: Hashable {
     private let template: TopicTemplate
 

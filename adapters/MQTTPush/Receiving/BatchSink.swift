@@ -4,8 +4,8 @@ import Synchronization
 
 /// Collects the outcomes of one batch at a time, and wakes the loop thread when all messages are settled.
 ///
-/// A token combines the batch's generation with the message's index. A journalled arrival may be settled when the next
-/// batch has already started; the sink recognizes this by the generation. Each receive loop has one sink.
+/// Each receive loop has one sink. A token combines the batch's generation with the message's index. The generation
+/// lets the sink recognize a journalled arrival that is settled after the next batch has started.
 final class BatchSink: SettlementSink {
     private enum Mark: UInt8 { case waiting, acknowledged, abandoned }
 
@@ -23,7 +23,8 @@ final class BatchSink: SettlementSink {
     private let wake: WakeSignal
     private let responder: Responder?
 
-    /// - Parameter responder: Replies to the requests among the messages. `nil` if the source does not answer requests.
+    /// - Parameter responder: The responder that replies to the requests among the messages, or `nil` if the source
+    ///   does not answer requests.
     init(wake: WakeSignal, responder: Responder? = nil) {
         self.wake = wake
         self.responder = responder
@@ -43,7 +44,7 @@ final class BatchSink: SettlementSink {
         responder?.unregister(batch, for: self)
     }
 
-    /// Begins a batch. From now on, settlements of earlier batches are ignored.
+    /// Begins a batch. After this call, settlements of earlier batches are ignored.
     func begin(generation: UInt32, count: Int) {
         state.withLock { state in
             state.generation = generation
@@ -55,7 +56,7 @@ final class BatchSink: SettlementSink {
         }
     }
 
-    /// Sets how many of the batch's messages were submitted. The batch is never done before this call.
+    /// Sets how many of the batch's messages were submitted. Before this call, the batch is never done.
     func finishSubmitting(taken: Int) {
         state.withLock { $0.taken = taken }
     }
@@ -97,8 +98,8 @@ final class BatchSink: SettlementSink {
 /// Chooses the size of the next batch, so that a slow plugin is not given more messages than it can settle within the
 /// ack deadline.
 ///
-/// On a new connection, the size is one message. It doubles when a full batch is settled within an eighth of the ack
-/// deadline. It halves when a batch takes more than half of the deadline.
+/// On a new connection, the size is one message. The size doubles when a full batch is settled within an eighth of the
+/// ack deadline, and it halves when a batch takes more than half of the deadline.
 struct BatchSizing: Equatable {
     /// The maximum number of messages in the next batch.
     private(set) var target = 1

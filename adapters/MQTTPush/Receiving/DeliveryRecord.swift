@@ -1,4 +1,4 @@
-/// Holds the messages in flight, and those that were in flight when an earlier process crashed. A record performs no
+/// Lists the messages in flight, and those that were in flight when an earlier process crashed. A record performs no
 /// I/O.
 struct DeliveryRecord: Equatable {
     /// A message that may have crashed an earlier process, because it was in flight at the time.
@@ -7,7 +7,7 @@ struct DeliveryRecord: Equatable {
         var crashes: UInt32
     }
 
-    /// The maximum number of suspects. When there are more, the oldest ones are dropped.
+    /// The maximum number of suspects. When this number is exceeded, the oldest suspects are dropped.
     static let suspectLimit = 256
 
     private(set) var inFlight: [MessageFingerprint] = []
@@ -72,7 +72,7 @@ struct DeliveryRecord: Equatable {
 extension DeliveryRecord {
     private static let signature = Array("SBXDLV1\n".utf8)
     fileprivate static let fingerprintBytes = 16
-    /// The offset of the messages in flight. They follow the signature, two counts and the suspects.
+    /// The offset of the messages in flight, which follow the signature, two counts and the suspects.
     static let inFlightOffset = signature.count + 8 + suspectLimit * fingerprintBytes
     /// The offset of the number of messages in flight.
     static let countOffset = signature.count
@@ -144,11 +144,12 @@ extension [UInt8] {
     }
 }
 
-/// Identifies a QoS 1 message by its packet identifier and a checksum, so that it is recognized when it is redelivered.
+/// Identifies a QoS 1 message by its packet identifier and a checksum, so that a redelivery of the message is
+/// recognized.
 ///
-/// The broker keeps the packet identifier until the message is acknowledged and then uses it for other messages. The
-/// fingerprint therefore also includes a checksum of a few bytes. A retained message has a different identifier for
-/// each subscription, so its fingerprint has no identifier, but a checksum of all bytes.
+/// The broker keeps the packet identifier until the message is acknowledged and then reuses it for other messages, so
+/// the fingerprint also includes a checksum of a few of the message's bytes. A retained message has a different
+/// identifier for each subscription, so its fingerprint contains no identifier, but a checksum of all bytes.
 struct MessageFingerprint: Hashable {
     /// The packet identifier, or 0 for a retained message.
     let packetID: UInt16

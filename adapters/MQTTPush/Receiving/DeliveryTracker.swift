@@ -2,7 +2,7 @@ import AdapterSupport
 import SignalboxCore
 
 /// Records in a file which messages are in flight, and recognizes messages that were in flight when earlier processes
-/// crashed. Used only by the source's thread.
+/// crashed. A tracker is used only by its connection's thread.
 final class DeliveryTracker {
     private let limit: MQTTDeliveryLimit
     private let file: DeliveryFile
@@ -20,7 +20,7 @@ final class DeliveryTracker {
         self.log = log
         self.receiveMaximum = receiveMaximum
         file = try DeliveryFile(path: limit.file)
-        // The file may have been written with a configuration that has longer batches, so this limit is large enough
+        // The file may have been written with a configuration that allows larger batches, so this limit is large enough
         // for every configuration.
         record = try file.read(limit: DeliveryRecord.inFlightOffset + 16 * 65_535).afterCrash
         messagesUntilCleared = receiveMaximum + record.suspects.count
@@ -32,8 +32,8 @@ final class DeliveryTracker {
 
     /// Handles a new connection.
     ///
-    /// - Parameter isSessionKept: Whether the broker kept the session. If it did, it first sends the messages that were
-    ///   not acknowledged.
+    /// - Parameter isSessionKept: Whether the broker kept the session. A broker that did so first sends the messages
+    ///   that were not acknowledged.
     func connected(isSessionKept: Bool) {
         fingerprints = []
         messagesUntilCleared = receiveMaximum + record.suspects.count
@@ -70,7 +70,7 @@ final class DeliveryTracker {
 
     /// Ends the batch.
     ///
-    /// - Parameter isSettled: Whether the batch's messages are settled and therefore not redelivered.
+    /// - Parameter isSettled: Whether all messages in the batch are settled and will therefore not be redelivered.
     func end(isSettled: Bool) {
         guard !record.inFlight.isEmpty else { return }
         save(isWhole: record.end(isSettled: isSettled))
@@ -94,17 +94,20 @@ final class DeliveryTracker {
 
 /// Limits how often a message is delivered if handling it crashes the process.
 ///
-/// Use a limit if the process is restarted after a crash. Without a limit, the broker redelivers the message after each
-/// restart, so a single message can keep the program from working.
+/// Use a limit if the process is restarted after a crash. Without one, the broker redelivers the message that caused
+/// the crash after each restart, so a single message can keep the program from working.
 ///
-/// The messages in flight are listed in a file. If the file lists messages when a process starts, the process handles
-/// messages one at a time, which clears those that only happened to be in the same batch. A message that was listed
-/// ``deliveries`` times is `rejected(deliveryLimit)`. It becomes a dead letter and is acknowledged.
+/// The adapter lists the messages in flight in a file. If the file lists any messages when a process starts, the
+/// process handles messages one at a time, which clears those that only happened to be in the same batch as the cause
+/// of the crash. A message that was in flight during ``deliveries`` crashes is `rejected(deliveryLimit)`, so it becomes
+/// a dead letter and is acknowledged.
 ///
 /// Only QoS 1 messages are counted, because the broker redelivers them with the same packet identifier (MQTT 5.0, 4.4).
 public struct MQTTDeliveryLimit: Sendable, Hashable {
-    /// The path of the file. The adapter creates the file so that only its owner has access, and locks it while the
-    /// source runs. If the file cannot be opened or written, a warning is logged and deliveries are not counted.
+    /// The path of the file that lists the messages in flight.
+    ///
+    /// The adapter creates the file so that only the file's owner has access, and locks it while the source runs. If
+    /// the file cannot be opened or written, a warning is logged and deliveries are not counted.
     ///
     /// Each additional connection of the source uses a separate file, with `.` and the connection's name appended to
     /// the path.
@@ -126,16 +129,16 @@ public struct MQTTDeliveryLimit: Sendable, Hashable {
     }
 }
 
-/// The file that stores a ``DeliveryRecord``. Written data survives the process, but is not synced to disk. If a power
-/// failure loses a message's entry, the message is delivered one more time.
+/// The file that stores a ``DeliveryRecord``. Written data survives the end of the process, but is not synced to disk.
+/// If a power failure loses a message's entry, the message is delivered one more time.
 final class DeliveryFile {
     private let descriptor: Int32
 
-    /// Opens or creates the file so that only its owner has access, and locks it against other processes.
+    /// Opens the file and locks it against other processes. A new file is created so that only its owner has access.
     ///
     /// - Throws: ``DeliveryFileError``.
     init(path: String) throws(DeliveryFileError) {
-        // If the path is a FIFO by mistake, a blocking open would wait.
+        // If the path is a FIFO by mistake, opening it without O_NONBLOCK could block.
         let opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0o600)
         guard opened >= 0 else { throw .last }
         var status = stat()
@@ -158,7 +161,7 @@ final class DeliveryFile {
         close(descriptor)
     }
 
-    /// Returns the record in the file. If the file is new or contains something else, the record is empty.
+    /// Returns the record in the file. If the file is new or does not contain a record, an empty record is returned.
     func read(limit: Int) throws(DeliveryFileError) -> DeliveryRecord {
         var bytes = [UInt8](repeating: 0, count: limit)
         let count = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, 0) }

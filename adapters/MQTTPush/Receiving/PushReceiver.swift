@@ -25,7 +25,8 @@ final class PushReceiver {
 
     /// - Parameters:
     ///   - sender: The sender to pass to plugins with each arrival, if there is one.
-    ///   - deliveries: Recognizes messages that crashed an earlier process. `nil` if deliveries are not counted.
+    ///   - deliveries: The tracker that recognizes messages that may have crashed an earlier process, or `nil` if
+    ///     deliveries are not counted.
     init(configuration: MQTTPushConfiguration, sender: PushSender? = nil, deliveries: DeliveryTracker? = nil) {
         self.sender = sender
         self.deliveries = deliveries
@@ -47,14 +48,14 @@ final class PushReceiver {
         return batch.take()
     }
 
-    /// Logs how many messages were unexpected and how many were dropped since the last call.
+    /// Logs how many messages were unexpected, and how many retained messages were dropped, since the last call.
     func logDropped(to log: BrokerLog) {
         if unexpected > 0 { log.unexpected(unexpected) }
         if ignored > 0 { log.ignored(ignored) }
         (unexpected, ignored) = (0, 0)
     }
 
-    /// Sets the topics to expect. If several topics match a message, the first one determines how the message is read.
+    /// Sets the topics to expect. If several of them match a message, the first one determines how the message is read.
     func use(_ snapshot: SubscriptionManager.Snapshot) {
         guard snapshot.topics != configuration.topics || snapshot.former != former else { return }
         configuration.topics = snapshot.topics
@@ -62,7 +63,7 @@ final class PushReceiver {
         routes = RouteCache(configuration: configuration, former: former)
     }
 
-    /// Appends a message to the batch, as specified by its topic.
+    /// Appends a message to the batch. The configuration of the message's topic determines how the message is read.
     func received(_ message: BrokerMessage) {
         if batch.count == 0 { receivedAt = .now() }
         let route = routes.route(topic: message.topic, retained: message.isRetained, qos: message.qos)
@@ -123,7 +124,8 @@ final class PushReceiver {
         return object.bytes
     }
 
-    /// Returns whether the last batch contained the `sessionLost` action. A second call returns `false`.
+    /// Returns whether the last batch contained the `sessionLost` action, and resets this state, so that a second call
+    /// returns `false`.
     func takeAnnouncesSessionLoss() -> Bool {
         defer { announcesSessionLoss = false }
         return announcesSessionLoss
@@ -178,8 +180,8 @@ final class PushReceiver {
 }
 
 extension MQTTPushConfiguration {
-    /// Returns the arrival that a message without properties would become. No connection is made, so tools can use this
-    /// method to explain a configuration.
+    /// Returns the arrival that a message without properties would become. This method makes no connection, so tools
+    /// can use it to explain a configuration.
     ///
     /// - Parameters:
     ///   - topic: The topic of the message. If no pattern matches it, the arrival is a rejection.

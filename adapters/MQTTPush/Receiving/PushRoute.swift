@@ -58,7 +58,8 @@ final class PushRoute {
         return nil
     }
 
-    /// The approximate memory use in bytes. The topic is stored as bytes, as text, and again in the captures.
+    /// The approximate memory use in bytes, considering that the topic is stored as bytes, as text, and again in the
+    /// captures.
     var memoryEstimate: Int { 512 + 4 * topic.count }
 
     func isFor(_ topic: UnsafeRawBufferPointer, retained: Bool, qos: Int32) -> Bool {
@@ -93,12 +94,12 @@ final class PushRoute {
     }
 }
 
-/// Caches routes by the bytes of their topics. A message on a known topic requires neither creating a `String` nor
-/// matching patterns.
+/// Caches routes by the bytes of their topics, so that a message on a known topic requires neither creating a `String`
+/// nor matching patterns.
 ///
 /// The cache is bounded. When it holds `bound` routes, adding a new one clears it first. Of the topics longer than
-/// ``longestTopic``, only the last one is kept. The hash uses a random seed in each process, so publishers cannot
-/// choose topics that collide.
+/// ``longestTopic``, only the most recent one is kept. The hash uses a random seed in each process, so publishers
+/// cannot choose topics that collide.
 struct RouteCache {
     /// The maximum length, in bytes, of a topic that is cached together with others.
     static let longestTopic = 1_024

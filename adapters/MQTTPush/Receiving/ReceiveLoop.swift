@@ -2,7 +2,7 @@ import AdapterSupport
 import Logging
 import SignalboxCore
 
-/// The part of a receiving thread's state that outlives a connection. Used only by that thread.
+/// The state of a receiving thread that outlives a single connection. Only that thread uses it.
 final class ReceiveLoop {
     let configuration: MQTTPushConfiguration
     let bridge: ThreadBridge<MQTTPushError>
@@ -11,7 +11,8 @@ final class ReceiveLoop {
     let sink: BatchSink
     let log: BrokerLog
     let subscriptions: SubscriptionManager
-    /// Counts how often each message crashed the process. `nil` if this is not configured or not possible.
+    /// The tracker that counts how often each message may have crashed the process, or `nil` if counting is not
+    /// configured or not possible.
     let deliveries: DeliveryTracker?
     /// Whether the broker has granted any filter so far.
     var isGranted = false

@@ -2,7 +2,7 @@ import AdapterSupport
 import SignalboxCore
 import SignalboxRoutes
 
-/// Receives a push source's messages on one connection. Used only by that connection's thread.
+/// Receives a push source's messages on one connection. A role is used only by its connection's thread.
 ///
 /// All acknowledgements are flushed before the next batch is read, so a flush never acknowledges messages that are not
 /// settled.
@@ -23,8 +23,8 @@ final class ReceivingRole: BrokerRole {
     private var unacknowledgedSince: ContinuousClock.Instant?
     /// The revision of the subscriptions that was last applied at the broker.
     private var topicsRevision = 0
-    /// Whether there may be unread messages after the last batch. The socket cannot show this, because it does not
-    /// become readable for messages that OpenSSL has already decrypted.
+    /// Whether there may be unread messages after the last batch. Polling the socket cannot show this, because a socket
+    /// does not become readable for messages that OpenSSL has already decrypted.
     private var mayHaveMore = false
     private var sizing: BatchSizing
     private var keepaliveTimer: KeepaliveTimer
@@ -47,8 +47,8 @@ final class ReceivingRole: BrokerRole {
         receiver.received(message)
     }
 
-    /// Keeps answers for ``handleAnswers(_:)``. Answers that do not belong to a request are dropped, so the number of
-    /// kept answers is bounded.
+    /// Keeps the broker's answers for ``handleAnswers(_:)``. Answers that do not belong to a request are dropped, so
+    /// the number of kept answers is bounded.
     func answered(_ event: BrokerEvent) {
         switch event {
         case .subscribed(let packet, let codes):
@@ -81,9 +81,9 @@ final class ReceivingRole: BrokerRole {
         if isReady, let reason = readBatch(connection) { return reason }
         if let reason = connection.flush() ?? handleAnswers(connection) { return reason }
         if let reason = connection.open() ?? updateTopics(connection) { return reason }
-        // The library drops a connection if a ping seems unanswered, but the answer may be queued behind unread
-        // messages. The library is therefore called only when there was nothing to read. While data arrives, the broker
-        // is alive, and the pings that bypass the library satisfy the broker's keep-alive.
+        // libmosquitto drops a connection if a ping seems unanswered, but the answer may be queued behind unread
+        // messages. Its keep-alive is therefore called only when there was nothing to read. While data arrives, the
+        // broker is alive, and the pings that bypass libmosquitto satisfy the broker's keep-alive.
         guard isReady else { return connection.keepAlive() }
         guard connection.isOpen, keepaliveTimer.isDue(at: .now), !connection.client.ping() else { return nil }
         return .lost("a ping could not be sent")
@@ -101,7 +101,8 @@ final class ReceivingRole: BrokerRole {
 
     func ended(_ reason: BrokerDisconnectReason) -> Bool {
         loop.subscriptions.disconnected(loop.bridge.wake)
-        // If messages were abandoned, other messages that were handled in the meantime must not shorten the pauses.
+        // After messages were abandoned, the pauses must not become shorter because other messages were handled in the
+        // meantime.
         return hasAcknowledged && !reason.isAbandonment
     }
 
@@ -114,7 +115,8 @@ final class ReceivingRole: BrokerRole {
         var reason: BrokerDisconnectReason?
         let target = loop.deliveries?.isIsolating ?? false ? 1 : sizing.target
         mayHaveMore = true
-        // Dropped messages do not fill the batch. This bound keeps a flood of them from occupying the thread.
+        // Dropped messages do not fill the batch. This bound keeps a flood of dropped messages from occupying the
+        // thread.
         for _ in 0..<configuration.batchMessages {
             guard receiver.count < target, receiver.byteCount < configuration.batchBytes else { break }
             let result = connection.read()
@@ -172,7 +174,7 @@ extension ReceivingRole {
         return nil
     }
 
-    /// Submits arrivals until all are taken or the source must stop.
+    /// Submits arrivals until the intake has taken all of them or the source must stop.
     ///
     /// - Returns: The number of arrivals that the intake has taken.
     private func submit(_ batch: [Arrival], _ connection: BrokerConnection) -> Int {
@@ -284,7 +286,8 @@ struct KeepaliveTimer {
         next = start + interval
     }
 
-    /// Returns the maximum wait. Without a connection, no ping is due, so the thread only waits for a wake-up.
+    /// Returns the maximum wait until the next ping. Without a connection, no ping is due, so the thread only waits for
+    /// a wake-up.
     func maximumWait(at now: ContinuousClock.Instant) -> Duration {
         isConnected ? max(.zero, next - now) : .seconds(60)
     }

@@ -8,7 +8,7 @@ final class SubscriptionManager: Sendable {
     typealias Answer = Result<MQTTTopicState, MQTTPushError>
     typealias Waiter = CheckedContinuation<Answer, Never>
 
-    /// The maximum number of topics, and also of removals that are pending at the broker.
+    /// The maximum number of topics, which is also the maximum number of removals that are pending at the broker.
     static let bound = 1_000
 
     /// The topics, and the changes that the connection's thread must apply.
@@ -21,7 +21,7 @@ final class SubscriptionManager: Sendable {
         /// after UNSUBACK and on the session's next connection. At most ``bound`` topics are kept here; the oldest are
         /// dropped.
         fileprivate(set) var former: [MQTTTopic] = []
-        /// The filters added since this set was last cleared. They are subscribed even if the broker may already have
+        /// The filters added since this set was last cleared, to be subscribed even if the broker may already have
         /// them.
         var added: Set<String> = []
         /// Increases with each change.
@@ -35,7 +35,7 @@ final class SubscriptionManager: Sendable {
 
     private struct State {
         var current: Snapshot
-        /// Wakes the thread of the run that has a connection. `nil` if there is no connection.
+        /// The signal that wakes the thread of the run that has a connection, or `nil` if there is no connection.
         var wake: WakeSignal?
         var adding: [String: [Waiter]] = [:]
         var removing: [String: [Waiter]] = [:]
@@ -96,7 +96,8 @@ final class SubscriptionManager: Sendable {
             let (early, wake, superseded) = state.withLock { state -> (Answer?, WakeSignal?, [Waiter]) in
                 do throws(MQTTPushError) { try body(&state.current) } catch { return (.failure(error), nil, []) }
                 state.current.revision += 1
-                // If a filter is added again, it may never be unsubscribed. Callers waiting for that are resumed here.
+                // If a filter is added again, it may never be unsubscribed. Callers waiting for the removal are resumed
+                // here.
                 let superseded = isAdded ? state.removing.removeValue(forKey: filter) ?? [] : []
                 guard let wake = state.wake else { return (.success(.pending), nil, superseded) }
                 if isAdded {
@@ -119,13 +120,13 @@ final class SubscriptionManager: Sendable {
 
     /// Handles a new connection.
     ///
-    /// - Parameter wake: The signal that wakes the run's thread. It also identifies the run.
+    /// - Parameter wake: The signal that wakes the run's thread and identifies the run.
     func connected(_ wake: WakeSignal) {
         state.withLock { $0.wake = wake }
     }
 
-    /// Handles a new session. For a new session, the broker has no messages for former topics and no subscriptions to
-    /// remove.
+    /// Handles the start of a new session, for which the broker has no messages for former topics and no subscriptions
+    /// to remove.
     func newSessionStarted() {
         state.withLock { state in
             state.current.former = []
@@ -135,7 +136,7 @@ final class SubscriptionManager: Sendable {
 
     /// Returns the current topics and pending changes.
     ///
-    /// - Parameter clearsAdded: Whether to clear ``Snapshot/added``. Set this if you are about to subscribe to these
+    /// - Parameter clearsAdded: Whether to clear ``Snapshot/added``. Pass `true` if you are about to subscribe to these
     ///   filters.
     func snapshot(clearingAdded clearsAdded: Bool) -> Snapshot {
         state.withLock { state in
@@ -213,8 +214,8 @@ struct SubscriptionRequests {
 
     var isEmpty: Bool { waiting.isEmpty }
 
-    /// Records the broker's answer to one packet. The answer may have any number of codes. Answers to unknown packets
-    /// are ignored.
+    /// Records the broker's answer to one packet, which may have any number of codes. Answers to unknown packets are
+    /// ignored.
     ///
     /// - Returns: The answers for all filters if every packet has been answered, otherwise `nil`.
     mutating func acknowledged(_ packet: Int32, _ codes: [ReasonCode]) -> Acknowledgement? {
@@ -236,13 +237,13 @@ struct SubscriptionRequests {
     }
 }
 
-/// The topics in one SUBSCRIBE. They have the same quality of service and treat retained messages in the same way.
+/// The topics in one SUBSCRIBE, which have the same quality of service and treat retained messages in the same way.
 struct SubscriptionGroup: Equatable {
     let qos: MQTTQoS
     let retained: MQTTRetained
     private(set) var filters: [String] = []
 
-    /// Returns the topics in at most four groups. The order of topics is preserved within each group.
+    /// Divides the topics into at most four groups, preserving their order within each group.
     static func groups(of topics: [MQTTTopic]) -> [SubscriptionGroup] {
         var groups: [SubscriptionGroup] = []
         for topic in topics {
