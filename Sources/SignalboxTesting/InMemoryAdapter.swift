@@ -12,7 +12,7 @@ import Synchronization
 /// }
 /// ```
 ///
-/// The adapter follows the adapter contract. It submits messages in order, waits for room when the supervisor's window
+/// The adapter follows the adapter contract: It submits messages in order, waits for room when the supervisor's window
 /// is full, and waits for all outcomes on a graceful stop. When a run has ended, the adapter can run again.
 ///
 /// The queue holds at most ``queueLimit`` messages. When it is full, the next `send` waits for room. Safe to use from
@@ -42,8 +42,8 @@ public final class InMemoryAdapter: Adapter {
     ///   - source: The source that the arrivals come from.
     ///   - features: The adapter's features. The default is `replies` and `pushes`.
     ///     - With `pushes`, plugins have a sender.
-    ///     - With `redelivers`, an abandoned message returns to its position in the queue. It is redelivered in the
-    ///       same run or, if that run ends first, in the next one.
+    ///     - With `redelivers`, an abandoned message returns to its position in the queue. The message is redelivered
+    ///       in the same run or, if that run ends first, in the next run.
     ///     - With `stableIDs`, a supervisor recognises a message that is sent again with the same id.
     ///     - `replies` has no effect, because a test receives every outcome.
     ///   - facts: The facts about the origin, which access rules and plugins can read.
@@ -76,9 +76,9 @@ public final class InMemoryAdapter: Adapter {
 
     /// Submits messages until the task is cancelled or the intake closes.
     ///
-    /// Cancelling the task stops the adapter gracefully. It submits nothing more, and returns when all messages that
-    /// the intake took have been settled. Messages that are still in the queue have the outcome `abandoned(drain)`. If
-    /// the source redelivers, they stay in the queue for the next run.
+    /// Cancelling the task stops the adapter gracefully: It submits nothing more, and this method returns when all
+    /// messages that the intake took have been settled. Messages that are still in the queue receive the outcome
+    /// `abandoned(drain)`. If the source redelivers, these messages stay in the queue for the next run.
     ///
     /// - Throws: ``InMemoryAdapterError/alreadyRunning`` if a run is already in progress.
     public func run(into intake: any Intake) async throws {
@@ -95,7 +95,7 @@ public final class InMemoryAdapter: Adapter {
         for message in left { message.abandon(.drain) }
     }
 
-    /// Submits a batch. If the intake takes only part of it, this method waits for room.
+    /// Submits a batch. If the intake takes only part of the batch, this method waits for room.
     ///
     /// - Returns: Whether the run continues.
     private func submit(_ batch: [Arrival], to intake: any Intake, _ sink: InMemorySink) async -> Bool {
@@ -138,7 +138,7 @@ extension InMemoryAdapter {
     /// - Parameters:
     ///   - action: The name by which the action is routed.
     ///   - id: The action's id. If it is `nil`, the adapter assigns one.
-    ///   - body: The body as JSON. The default is `null`. The text may be invalid.
+    ///   - body: The body as JSON, which may be invalid. The default is `null`.
     public func send(_ action: ActionName, id: ActionID? = nil, body: String = "null") async -> Outcome {
         await post(action, id: id, body: body).outcome
     }
@@ -155,7 +155,8 @@ extension InMemoryAdapter {
         return await post(action, id: id, body: text).outcome
     }
 
-    /// Sends the bytes unchanged and waits for their outcome. They do not have to be a valid action.
+    /// Sends a message that consists of exactly the given bytes, which do not have to be a valid action, and waits for
+    /// its outcome.
     public func send(raw original: Bytes) async -> Outcome {
         await post(raw: original).outcome
     }
@@ -171,13 +172,14 @@ extension InMemoryAdapter {
         return await post(InMemoryMessage(id: id, original: original))
     }
 
-    /// Queues the bytes unchanged. In all other respects, this method behaves like ``post(_:id:body:)``.
+    /// Queues a message that consists of exactly the given bytes. In all other respects, this method behaves like
+    /// ``post(_:id:body:)``.
     public func post(raw original: Bytes) async -> InMemoryMessage {
         await post(InMemoryMessage(id: nil, original: original))
     }
 
-    /// Returns an id for a message without one. The adapter assigns it here rather than when it creates a batch, so
-    /// that a redelivered message keeps its id.
+    /// Returns an id for a message that has none. The id is assigned when the message is sent rather than when a batch
+    /// is created, so that a redelivered message keeps its id.
     private func assignedID() -> ActionID {
         ActionID(unchecked: Bytes("memory-\(ids.wrappingAdd(1, ordering: .relaxed).newValue)"))
     }
@@ -195,10 +197,10 @@ extension InMemoryAdapter {
 public struct InMemoryFacts: OriginFacts {
     /// The kind of these facts, which is `memory`.
     public static let kind = "memory"
-    /// Any text. Access rules can check it.
+    /// Any text, which access rules can check.
     public var label: String
 
-    /// Creates facts with this label.
+    /// Creates facts with the given label.
     public init(label: String = "") {
         self.label = label
     }

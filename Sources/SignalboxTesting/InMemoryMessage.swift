@@ -19,12 +19,12 @@ public final class InMemoryMessage: Sendable {
         self.original = original
     }
 
-    /// The first outcome that the message receives. Reading this property waits until there is one. A message that is
-    /// sent between two runs has no outcome before the next run.
+    /// The first outcome that the message receives. Reading this property waits until there is an outcome. A message
+    /// that is sent between two runs receives no outcome until the next run.
     ///
-    /// The outcome is `abandoned(drain)` if the run ended before it took the message, and `abandoned(stop)` if the
-    /// waiting task is cancelled. If the adapter redelivers, an abandoned message may be handled later, in which case
-    /// ``isAcknowledged`` becomes `true`.
+    /// The outcome is `abandoned(drain)` if the run ended before the supervisor took the message, and `abandoned(stop)`
+    /// if the waiting task is cancelled. If the adapter redelivers, an abandoned message may be handled later, in which
+    /// case ``isAcknowledged`` becomes `true`.
     public var outcome: Outcome {
         get async {
             await state.until { $0.outcome != nil }
@@ -32,11 +32,11 @@ public final class InMemoryMessage: Sendable {
         }
     }
 
-    /// Whether Signalbox has taken custody of the message. This is the case once the message has been settled without
-    /// being abandoned.
+    /// Whether Signalbox has taken custody of the message, which it has once the message is settled without being
+    /// abandoned.
     public var isAcknowledged: Bool { state.value.isAcknowledged }
 
-    /// How many times a supervisor has settled the message. If the message is abandoned and redelivered, this is more
+    /// How many times a supervisor has settled the message. A message that is abandoned and redelivered is settled more
     /// than once.
     public var deliveries: Int { state.value.deliveries }
 
@@ -60,8 +60,8 @@ public final class InMemoryMessage: Sendable {
         }
     }
 
-    /// Sets the outcome of a message that no supervisor took, which ends all waits for it. If the message already has
-    /// an outcome, nothing happens.
+    /// Sets the outcome of a message that no supervisor took. This ends all waits for the outcome. If the message
+    /// already has an outcome, nothing happens.
     func abandon(_ abandonment: Outcome.Abandonment) {
         state.change { if $0.outcome == nil { $0.outcome = .abandoned(abandonment) } }
     }
@@ -70,7 +70,7 @@ public final class InMemoryMessage: Sendable {
 /// Holds an in-memory adapter's queued and unsettled messages. The queue uses no threads and never waits.
 struct InMemoryQueue: Sendable {
     private struct Entry {
-        /// The message's position among all messages. It stays the same when the message is redelivered.
+        /// The message's position among all messages, which stays the same when the message is redelivered.
         let position: UInt64
         let message: InMemoryMessage
     }
@@ -142,7 +142,7 @@ struct InMemoryQueue: Sendable {
         }
     }
 
-    /// Ends a run. Queued messages stay in the queue if they are redelivered. Otherwise, they are removed.
+    /// Ends a run. Queued messages stay in the queue if the source redelivers, and are removed otherwise.
     ///
     /// - Returns: The messages that were queued.
     mutating func end(isRedelivered: Bool) -> [InMemoryMessage] {

@@ -1,15 +1,15 @@
-/// A clock that stands still until a test advances it. Any number of tasks can sleep on it. Safe to use from any
+/// A clock that stands still until a test advances it, and that any number of tasks can sleep on. Safe to use from any
 /// thread.
 ///
-/// Pass it to a `Supervisor` in a test, so that timeouts, the drain limit and the ack deadline do not depend on the
-/// speed of the machine.
+/// Pass this clock to a `Supervisor` in a test, so that timeouts, the drain limit and the ack deadline do not depend on
+/// the speed of the machine.
 public final class ManualClock: Clock {
     /// A point in time on this clock.
     public struct Instant: InstantProtocol {
         /// The time since the clock's start.
         public var offset: Duration
 
-        /// Creates an instant at this offset from the clock's start.
+        /// Creates an instant at the given offset from the clock's start.
         public init(offset: Duration = .zero) {
             self.offset = offset
         }
@@ -48,14 +48,15 @@ public final class ManualClock: Clock {
     /// The current instant.
     public var now: Instant { state.value.now }
 
-    /// The clock's resolution. It is zero, because a sleeper is woken exactly when the clock reaches or passes its
+    /// The clock's resolution, which is zero because a sleeper is woken exactly when the clock reaches or passes its
     /// deadline.
     public var minimumResolution: Duration { .zero }
 
     /// The number of tasks that are currently asleep.
     public var sleepers: Int { state.value.sleepers.count }
 
-    /// Waits until the clock reaches the deadline. If it already has, this method returns immediately.
+    /// Waits until the clock reaches the deadline. If the deadline has already been reached, this method returns
+    /// immediately.
     ///
     /// - Throws: `CancellationError` if the task is cancelled first.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
@@ -70,8 +71,8 @@ public final class ManualClock: Clock {
         }
     }
 
-    /// Advances the clock, and wakes every sleeper whose deadline has passed. This method does not wait for what the
-    /// sleepers do next.
+    /// Advances the clock, and wakes every sleeper whose deadline has passed. This method does not wait for the work
+    /// that the woken sleepers do next.
     ///
     /// - Precondition: `step` is not negative.
     public func advance(by step: Duration) {
@@ -89,13 +90,13 @@ public final class ManualClock: Clock {
         await state.until(file: file, line: line) { $0.sleepers.count >= count }
     }
 
-    /// Advances the clock step by step. When the call returns, all work that was due has been done.
+    /// Advances the clock step by step. When this method returns, all work that was due has been done.
     ///
-    /// Each step waits for a sleeper, advances the clock, and then waits until as many tasks are asleep again as it
-    /// woke.
+    /// Each step waits for a sleeper, advances the clock, and then waits until as many tasks have fallen asleep as the
+    /// step woke.
     ///
     /// Use this method for timers that repeat, such as a supervisor's timer. If a sleeper wakes and never sleeps again,
-    /// the call does not return. If the task is cancelled, the call returns early.
+    /// this method does not return. It returns early if the task is cancelled.
     ///
     /// - Parameters:
     ///   - count: The number of steps.
@@ -120,7 +121,7 @@ public final class ManualClock: Clock {
     }
 
     /// Advances the clock until `work` returns, in the same way as ``tick(_:every:file:line:)``. Use this method for
-    /// work that only ends when time passes, such as a call to a plugin that hangs.
+    /// work that ends only when time passes, such as a call to a plugin that hangs.
     public func tick<Result>(
         every step: Duration = .milliseconds(100),
         until work: () async throws -> Result

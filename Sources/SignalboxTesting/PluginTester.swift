@@ -25,13 +25,13 @@ public struct PluginTester: Sendable {
     public var sender: (any Sender)?
     /// How the bodies are encoded. The default is JSON.
     public var payload = PayloadKind.json
-    /// The timeout of a plugin call whose options set none. The default is 60 s, so that no test fails because the
-    /// machine is busy.
+    /// The timeout of a plugin call if the plugin's options do not set one. The default is 60 s, so that no test fails
+    /// because the machine is busy.
     public var timeout: Duration = .seconds(60)
     /// The clock that measures the timeout. To test a plugin that hangs, use a ``ManualClock``, so that the test does
     /// not have to wait: `await clock.tick { await tester.outcome(of: "{}") }`.
     public var clock: any Clock<Duration> = ContinuousClock()
-    /// The logger used by the supervisor and as the plugin's `context.logger`. By default, everything is discarded.
+    /// The logger used by the supervisor and as the plugin's `context.logger`. By default, all log lines are discarded.
     public var logger = Logger(label: "signalbox.test") { _ in SwiftLogNoOpLogHandler() }
 
     private let registration: Registration
@@ -39,8 +39,8 @@ public struct PluginTester: Sendable {
     /// Creates a tester for a plugin or a closure. Write the registration as you would for a supervisor, with its
     /// access rule and its options.
     ///
-    /// - Parameter registration: The plugin. Its rule must permit ``source`` and, if the rule checks them, ``facts``.
-    ///   Use `AccessRule.anyOrigin` if access is not under test.
+    /// - Parameter registration: The plugin, whose rule must permit ``source`` and, if the rule checks the facts,
+    ///   ``facts``. Use `AccessRule.anyOrigin` if access is not under test.
     public init(_ registration: Registration) {
         self.registration = registration
         let recorder = RecordingSender()
@@ -51,10 +51,10 @@ public struct PluginTester: Sendable {
     /// The actions that the plugin has sent with `context.sender`, in order.
     public var sent: [SentAction] { recorder.sent }
 
-    /// Sends an action with this body to the plugin, and returns the outcome.
+    /// Sends an action with the given body to the plugin, and returns the outcome.
     ///
     /// - Parameters:
-    ///   - body: The body as JSON, or in the format set by ``payload``. The text may be invalid.
+    ///   - body: The body as JSON, or in the format set by ``payload``. The body may be invalid.
     ///   - id: The value of `context.id`. If it is `nil`, an id is assigned.
     ///   - deadline: The latest time at which the plugin's call may start.
     public func outcome(
@@ -65,7 +65,7 @@ public struct PluginTester: Sendable {
         await outcome(of: Bytes(body), id: id, deadline: deadline)
     }
 
-    /// Sends an action with these bytes as its body to the plugin, and returns the outcome.
+    /// Sends an action whose body consists of the given bytes to the plugin, and returns the outcome.
     public func outcome(
         of body: Bytes,
         id: ActionID? = nil,
@@ -74,7 +74,7 @@ public struct PluginTester: Sendable {
         await outcomes(of: [body], id: id, deadline: deadline)[0]
     }
 
-    /// Sends an action to the plugin with a value as its body, encoded as JSON, and returns the outcome.
+    /// Sends the plugin an action whose body is the value, encoded as JSON, and returns the outcome.
     ///
     /// - Throws: `BodyError` if the value cannot be encoded as JSON.
     public func outcome(
@@ -88,14 +88,14 @@ public struct PluginTester: Sendable {
     /// Sends several actions to the plugin in one batch, and returns their outcomes in the order of the bodies. A
     /// `BatchPlugin` receives all valid bodies in one call.
     ///
-    /// If there are more than 1,000 bodies, or more than 16 MiB of them, they exceed a source's window and arrive in
-    /// several batches.
+    /// More than 1,000 bodies, or bodies of more than 16 MiB in total, exceed a source's window and arrive in several
+    /// batches.
     public func outcomes(of bodies: [String]) async -> [Outcome] {
         await outcomes(of: bodies.map { Bytes($0) }, id: nil, deadline: nil)
     }
 
-    /// Sends an action with this body to the plugin, and returns the reply, decoded as `type`. The reply of a plugin
-    /// without a reply is `null`.
+    /// Sends an action with the given body to the plugin, and returns the reply, decoded as `type`. For a plugin that
+    /// sends no reply, `null` is decoded.
     ///
     /// - Throws: The `Outcome.Rejection`, `Outcome.Failure` or `Outcome.Abandonment` if the action was not handled, or
     ///   `BodyError` if the reply does not decode as `type`.

@@ -8,7 +8,7 @@ extension Supervisor {
     ///
     /// - Returns: The result of `body`.
     /// - Throws:
-    ///   - `RegistrationError.closed` if the supervisor is running or has run before. In that case, `body` is not
+    ///   - `RegistrationError.closed` if the supervisor is running or has run before, in which case `body` is not
     ///     called.
     ///   - Otherwise, any error from `body` or from ``Signalbox/Supervisor/run()``, such as an adapter's error.
     public func whileRunning<Result>(_ body: () async throws -> Result) async throws -> Result {

@@ -1,11 +1,11 @@
 import SignalboxCore
 
-/// The stages between a source's access rules and the lanes. An arrival passes them in this order: deduplication,
+/// A source's stages between the access rules and the lanes. An arrival passes them in this order: deduplication,
 /// deadline, rate limit, circuit breaker.
 struct Admission: Sendable {
     /// The deduplication state, or `nil` if the source is not deduplicated.
     let deduplication: SourceDeduplication?
-    /// The rate limit, if the source waits when it is over the limit.
+    /// The rate limit, if the source is slowed down when it exceeds the limit.
     let slowingRate: SourceRate?
     /// The rate limit, if arrivals over the limit are rejected.
     let rejectingRate: SourceRate?
@@ -30,7 +30,7 @@ struct Admission: Sendable {
 
     /// Records an arrival's outcome, so that the circuit breaker and later duplicates can take it into account.
     ///
-    /// - Returns: The duplicates of the arrival. They receive the same outcome.
+    /// - Returns: The duplicates of the arrival, which receive the same outcome.
     func settle(_ arrival: Arrival, _ outcome: Outcome, plugin: PluginEntry?, _ core: SupervisorCore)
         -> [CoalescedDelivery]
     {
@@ -40,8 +40,8 @@ struct Admission: Sendable {
 }
 
 extension DeduplicationPolicy {
-    /// Returns the deduplication limits for an adapter with these features, or `nil` if its messages are not
-    /// deduplicated.
+    /// Returns the deduplication limits for an adapter with the given features, or `nil` if the adapter's messages are
+    /// not deduplicated.
     func limits(for features: AdapterFeatures) -> DeduplicationLimits? {
         switch choice {
         case .automatic: features.contains(.stableIDs) ? DeduplicationLimits() : nil
@@ -55,7 +55,7 @@ extension DeduplicationPolicy {
 struct AdmissionPass {
     private enum Decision {
         case passes
-        /// The arrival duplicates a running one, and both are settled together.
+        /// The arrival duplicates a running arrival, and both are settled together.
         case coalesced
         case settled(Outcome, isDuplicate: Bool)
 
@@ -66,10 +66,10 @@ struct AdmissionPass {
 
     let admission: Admission
     let slice: BatchSlice
-    /// The current time. It is read at most once per batch, and only if an arrival has a deadline.
+    /// The current time, which is read at most once per batch, and only if an arrival has a deadline.
     private(set) var time: ContinuousClock.Instant?
 
-    /// Checks the arrivals. Those that may call the plugin are added to `parts`, and those that are already decided to
+    /// Checks the arrivals, and adds those that may call the plugin to `parts` and those that are already decided to
     /// `verdicts`.
     mutating func admit(
         _ range: Range<Int>,

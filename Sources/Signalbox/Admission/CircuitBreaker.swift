@@ -59,10 +59,10 @@ final class CircuitBreaker: Sendable {
     }
 }
 
-/// The state that a ``CircuitBreaker`` keeps behind its lock. It uses no threads and no clocks.
+/// The state that a ``CircuitBreaker`` keeps behind its lock. This type uses no threads and no clocks.
 struct BreakerState: Sendable {
     enum Phase: Sendable {
-        /// Every arrival passes. The last `failures` actions in a row have failed.
+        /// Every arrival passes. The associated value is the number of actions that have failed in a row.
         case closed(failures: Int)
         /// No arrival passes before this tick.
         case open(until: UInt64)

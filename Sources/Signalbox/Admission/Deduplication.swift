@@ -12,10 +12,10 @@ final class SourceDeduplication: Sendable {
         table = Mutex(DeduplicationTable(count: limits.count, ticks: ticks, bytes: limits.bytes))
     }
 
-    /// Looks up an arrival that passed its access rule, and remembers its id.
+    /// Looks up an arrival that passed the access rule, and remembers the arrival's id.
     ///
-    /// A duplicate of a running arrival is held. ``settle(_:_:at:)`` returns it together with the running arrival's
-    /// outcome.
+    /// A duplicate of a running arrival is held until ``settle(_:_:at:)`` records the running arrival's outcome and
+    /// returns the duplicate.
     func check(_ arrival: Arrival, sink: any SettlementSink, at now: UInt64) -> DeduplicationDecision {
         guard arrival.hasSenderID else { return .first }
         let key = DeduplicationKey(arrival, hash)
@@ -33,7 +33,7 @@ final class SourceDeduplication: Sendable {
 
     /// Records the outcome of any arrival of the source.
     ///
-    /// - Returns: The duplicates that are waiting for this arrival. They receive the same outcome.
+    /// - Returns: The duplicates that are waiting for this arrival, which receive the same outcome.
     func settle(_ arrival: Arrival, _ outcome: Outcome, at now: UInt64) -> [CoalescedDelivery] {
         guard arrival.isReadable, arrival.hasSenderID else { return [] }
         let key = DeduplicationKey(arrival, hash)
@@ -48,7 +48,7 @@ final class SourceDeduplication: Sendable {
         return table.withLock { $0.settle(key, arrival, isHandled: isHandled, reply: kept, at: now) }
     }
 
-    /// Forgets expired ids. Otherwise, they would stay in memory when no more messages arrive.
+    /// Forgets expired ids, which would otherwise stay in memory when no more messages arrive.
     func tick(_ now: UInt64) {
         table.withLock { $0.forgetExpired(at: now) }
     }
@@ -60,7 +60,7 @@ enum DeduplicationDecision: Sendable, Equatable {
     case first
     /// The same message is already running. The arrival is held, and both are settled together.
     case coalesced
-    /// The same message has already been handled, with this reply.
+    /// The same message has already been handled, with the given reply.
     case duplicate(reply: Bytes?)
     /// An earlier message had the same id but a different name or body.
     case conflict
@@ -72,11 +72,11 @@ struct CoalescedDelivery: Sendable {
     let sink: any SettlementSink
 }
 
-/// A 128-bit hash that identifies a message by its sender's id and, if the envelope is a CloudEvent, its `source`. Both
-/// halves are hashed with secrets, so a sender cannot construct two identities with the same key.
+/// A 128-bit hash that identifies a message by the id that its sender gave it and, if the envelope is a CloudEvent, its
+/// `source`. Both halves are hashed with secrets, so a sender cannot construct two identities with the same key.
 struct DeduplicationKey: Sendable, Hashable {
     /// Separates the parts of an identity. This byte never occurs in UTF-8, so an id alone can never equal a source
-    /// with an id.
+    /// followed by an id.
     private static let mark: UInt8 = 0xFF
 
     let strong: UInt64
@@ -113,7 +113,8 @@ struct DeduplicationKey: Sendable, Hashable {
 /// Tracks the running and handled ids of one source, behind the lock of ``SourceDeduplication``.
 ///
 /// An id is remembered as soon as the access rule permits its action. While the action is running, its entry is never
-/// forgotten, because duplicates may be waiting in it. The source's window limits how many such entries there can be.
+/// forgotten, because duplicates may be waiting in the entry. The source's window limits how many such entries there
+/// can be.
 ///
 /// When the table is full, the oldest handled entry is forgotten first. An entry is forgotten at once if its outcome is
 /// anything other than `handled`.
@@ -144,8 +145,8 @@ struct DeduplicationTable: Sendable {
         let tick: UInt64
     }
 
-    /// Looks up an arrival's id. The arrival is remembered if it is the first with this id, or if it duplicates a
-    /// running one.
+    /// Looks up an arrival's id. The arrival is remembered if it is the first arrival with the id, or if it duplicates
+    /// a running arrival.
     mutating func check(
         _ key: DeduplicationKey,
         content: UInt64,
@@ -176,7 +177,7 @@ struct DeduplicationTable: Sendable {
         return entry.decision(for: content)
     }
 
-    /// Records the outcome of an arrival, if it is the one that runs for its id.
+    /// Records the outcome of an arrival, if that arrival is the one running for its id.
     ///
     /// - Parameter reply: The reply, which must not share memory with a batch.
     /// - Returns: The duplicates that waited for the arrival.
@@ -232,8 +233,8 @@ struct DeduplicationTable: Sendable {
         replyBytes -= entries.remove(at: index).value.reply?.count ?? 0
     }
 
-    /// Removes the records of forgotten ids before they outnumber the others. Normally, records are only removed from
-    /// the front of the list, so they can pile up behind an old id without a reply.
+    /// Removes the records of forgotten ids before these records outnumber the others. Normally, records are removed
+    /// only from the front of the list, so those of forgotten ids can pile up behind an old id without a reply.
     private mutating func dropStaleRecords() {
         guard handled.count > 2 * count else { return }
         let entries = entries

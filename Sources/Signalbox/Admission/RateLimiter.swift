@@ -28,8 +28,8 @@ final class SourceRate: Sendable {
 
 /// A token bucket that is refilled once per tick, so it does not read a clock.
 ///
-/// A token costs as many units as a second has nanoseconds. Every tick therefore adds a whole number of units, and no
-/// fraction is lost.
+/// A token costs as many units as a second has nanoseconds, so every tick adds a whole number of units and no fraction
+/// is lost.
 struct TokenBucket: Sendable {
     private static let unitsOfOne: UInt64 = 1_000_000_000
     private let capacity: UInt64

@@ -78,8 +78,8 @@ struct BatchParts {
     }
 
     private(set) var all: [Part] = []
-    /// The position of each plugin in `all`. Most batches are for one plugin, so the dictionary stays empty until there
-    /// is a second.
+    /// The position of each plugin in `all`. Most batches are for one plugin, so the dictionary stays empty until a
+    /// second plugin appears.
     private var positions: [ObjectIdentifier: Int] = [:]
     private var last = 0
 

@@ -15,19 +15,19 @@ final class Settler: Sendable {
     /// messages.
     let ackDeadlineTicks: UInt64?
     private let counters: OutcomeCounters
-    /// Whether a task is waiting for the window to change. Each release checks this flag first, so that it needs no
-    /// lock if nothing is waiting.
+    /// Whether a task is waiting for the window to change. Each release checks this flag first, so that the release
+    /// needs no lock if no task is waiting.
     private let hasWaiters = Atomic<Bool>(false)
     private let waits = Mutex(Waits())
 
-    /// What a task is waiting for when it waits for the window to change. Each kind of wait can be stopped separately.
+    /// The condition that a task is waiting for. Each kind of wait can be stopped separately.
     enum Wait: Sendable {
         /// Room in the window and under the rate limit. The wait is stopped when the intake closes.
         case room
         /// An empty window at the end of the run.
         case drain
-        /// An empty window, so that the source can be removed. Unlike a drain, this wait stops waiting for calls in
-        /// progress once its limit has passed.
+        /// An empty window, so that the source can be removed. Unlike the wait for a drain, this wait no longer
+        /// includes calls in progress once its time limit has expired.
         case removal
         /// The end of a removed source's adapter. The wait ends only through ``stop(_:)``, when the supervisor decides
         /// not to wait any longer.
@@ -68,7 +68,8 @@ final class Settler: Sendable {
 // MARK: - Settlement
 
 extension Settler {
-    /// Records the outcome of an arrival and its duplicates, and notifies the adapter. The caller must not hold a lock.
+    /// Records the outcome for an arrival and its duplicates, and notifies the adapter. The caller must not hold a
+    /// lock.
     ///
     /// A dead letter is stored before the adapter may acknowledge the arrival, so that no message is ever lost. If a
     /// plugin gives an arrival back and the source redelivers, the arrival is abandoned.
@@ -144,7 +145,7 @@ extension Settler {
 // MARK: - Waits
 
 extension Settler {
-    /// Waits for the change in the window that ``Wait`` describes.
+    /// Waits until the condition that the ``Wait`` describes is met.
     ///
     /// - Returns: `false` if the wait was stopped.
     @discardableResult

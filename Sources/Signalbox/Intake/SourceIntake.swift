@@ -129,7 +129,7 @@ extension SourceIntake {
         for slice in held { Verdict(slice: slice, outcome: .abandoned(.drain)).settle() }
     }
 
-    /// Whether the intake refuses arrivals. This is the case if the supervisor is draining or has stopped, or if the
+    /// Whether the intake refuses arrivals, which it does if the supervisor is draining or has stopped, or if the
     /// source is being removed.
     var isClosed: Bool { state.withLock { $0.phase == .closed } }
 

@@ -13,7 +13,7 @@ public struct WindowLimits: Sendable, Hashable {
     /// The maximum number of arrivals. Must be between 1 and 1,000,000; the default is 1,000.
     public var arrivals: Int { didSet { check() } }
     /// The maximum total size of the arrivals' original messages, in bytes. Must be between 1 and 2^40 - 1; the default
-    /// is 16 MiB. As long as a quarter of the limit is free, a single arrival may exceed it.
+    /// is 16 MiB. As long as a quarter of the limit is free, a single arrival may exceed the limit.
     public var bytes: Int { didSet { check() } }
 
     /// Creates window limits.
@@ -36,8 +36,8 @@ public struct WindowLimits: Sendable, Hashable {
 /// The effect depends on the source:
 ///
 /// - A source that redelivers messages is slowed down, and nothing is refused. `Intake.submit(_:to:)` takes fewer
-///   arrivals, and `room()` waits until a quarter of the burst is available again, or one second's worth if that is
-///   less.
+///   arrivals, and `room()` waits until a quarter of the burst is available again, or one second's worth of arrivals if
+///   that is less.
 /// - For any other source, arrivals over the limit are `rejected(overloaded)`, so that their callers do not have to
 ///   wait.
 public struct RateLimit: Sendable, Hashable {
@@ -65,18 +65,19 @@ public struct RateLimit: Sendable, Hashable {
     }
 }
 
-/// Determines whether a source's messages are deduplicated. A message is identified by its sender's id or, for
-/// CloudEvents, by `source` and id.
+/// Determines whether a source's messages are deduplicated. A message is identified by the id that its sender gave it
+/// or, for CloudEvents, by `source` and id.
 ///
 /// What happens to a duplicate depends on the earlier message:
 ///
 /// - While the earlier message is running, a duplicate waits for it and receives the same outcome.
-/// - After it was handled, a duplicate receives the outcome `handled` with the same reply, without a call.
+/// - After it was handled, a duplicate receives the outcome `handled` with the same reply, and the plugin is not called
+///   again.
 /// - After any other outcome, the message runs again.
 ///
 /// In the first two cases, a message that reuses the id with a different name or body is `rejected(idConflict)`.
 ///
-/// Ids that Signalbox assigns are never deduplicated.
+/// Messages whose ids were assigned by Signalbox are never deduplicated.
 public struct DeduplicationPolicy: Sendable, Hashable {
     enum Choice: Sendable, Hashable { case automatic, never, within(DeduplicationLimits) }
     let choice: Choice
@@ -85,8 +86,8 @@ public struct DeduplicationPolicy: Sendable, Hashable {
     public static let automatic = DeduplicationPolicy(choice: .automatic)
     /// Never deduplicates.
     public static let never = DeduplicationPolicy(choice: .never)
-    /// Deduplicates within these limits, whether or not the adapter has the feature `stableIDs`. Use this only if the
-    /// senders give every message a unique id.
+    /// Deduplicates within the given limits, whether or not the adapter has the feature `stableIDs`. Use this policy
+    /// only if the senders give every message a unique id.
     public static func within(_ limits: DeduplicationLimits) -> DeduplicationPolicy {
         DeduplicationPolicy(choice: .within(limits))
     }

@@ -23,7 +23,8 @@ struct Window: ~Copyable {
             && Window.hasQuarter(of: limits.bytes, besides: Int(used & Window.bytesMask))
     }
 
-    /// Returns how many of the first lengths fit, and counts them as used. Must not be called concurrently.
+    /// Returns how many of the lengths fit, starting with the first, and counts those as used. Must not be called
+    /// concurrently.
     func take<Lengths: Sequence<Int>>(_ lengths: Lengths) -> Int {
         let before = used.load(ordering: .acquiring)
         var count = Int(before >> 40)

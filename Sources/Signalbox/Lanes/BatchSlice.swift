@@ -11,7 +11,7 @@ struct BatchSlice: Sendable {
     let settler: Settler
     /// The plugin that the arrivals are meant for, or `nil` if none was found.
     var plugin: PluginEntry?
-    /// The number of the next attempt. The first attempt has number 1.
+    /// The number of the next attempt, starting at 1.
     var attempt = 1
     /// The outcomes of the previous attempt, if it failed.
     var failures: FailedCalls?
@@ -59,7 +59,7 @@ struct BatchSlice: Sendable {
         )
     }
 
-    /// Returns the same slice, marked as routed at this tick.
+    /// Returns the same slice, marked as routed at the given tick.
     func routed(at tick: UInt64) -> BatchSlice {
         var routed = self
         routed.tick = tick
@@ -71,7 +71,7 @@ struct BatchSlice: Sendable {
         settler.ackDeadlineTicks.map { now - tick >= $0 } ?? false
     }
 
-    /// Settles the arrivals with this outcome, without another attempt.
+    /// Settles the arrivals with the given outcome, without another attempt.
     ///
     /// - Parameter isOfAttempt: Whether the outcome comes from the last attempt.
     func settle(_ outcome: Outcome, isOfAttempt: Bool = false) {
@@ -81,8 +81,8 @@ struct BatchSlice: Sendable {
 
     /// Settles one arrival with the outcome of its attempt.
     ///
-    /// - Parameter outcome: The outcome, or `nil` if the deadline passed before the call. In that case, an earlier
-    ///   failed attempt determines the outcome, if there was one.
+    /// - Parameter outcome: The outcome, or `nil` if the deadline passed before the call. An earlier failed attempt, if
+    ///   any, then determines the outcome.
     func settle(_ position: Int, _ outcome: Outcome?) {
         if let outcome {
             return settler.settle(self, position, outcome, AttemptCount(started: attempt, isOutcomeOfLast: true))
@@ -121,10 +121,11 @@ struct FailedCalls: Sendable {
 struct AttemptCount: Sendable {
     /// The number of attempts that were started.
     let started: Int
-    /// Whether the outcome comes from a plugin or middleware in the last attempt. Otherwise, the supervisor decided.
+    /// Whether the outcome comes from a plugin or middleware in the last attempt rather than from a decision of the
+    /// supervisor.
     let isOutcomeOfLast: Bool
 
-    /// No attempts. Used for an arrival that is decided before its first attempt.
+    /// The count for an arrival that is decided before its first attempt.
     static let none = AttemptCount(started: 0, isOutcomeOfLast: false)
 }
 
@@ -135,7 +136,7 @@ struct Verdict: Sendable {
     let outcome: Outcome
     /// Whether the outcome comes from the last attempt.
     var isOfAttempt = false
-    /// Whether the arrivals duplicate one that has already been handled.
+    /// Whether the arrivals duplicate an arrival that has already been handled.
     var isDuplicate = false
 
     func settle() {

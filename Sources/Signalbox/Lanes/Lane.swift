@@ -55,7 +55,7 @@ final class Lane: Sendable {
         return verdict
     }
 
-    /// Closes the lane. The tasks of the lane end once they have handled everything that is queued.
+    /// Closes the lane. The lane's tasks end once they have handled everything that is queued.
     func close() {
         change { state in
             state.isClosed = true
@@ -150,7 +150,8 @@ extension Lane {
         for slice in slices { slice.settle(.abandoned(.drain)) }
     }
 
-    /// Forgets a removed source. If one of the source's calls is in progress, this happens after the call returns.
+    /// Forgets a removed source. If one of the source's calls is in progress, the source is forgotten after the call
+    /// returns.
     func forget(_ settler: Settler) {
         state.withLock { $0.forget(settler) }
     }

@@ -3,8 +3,8 @@ import SignalboxCore
 
 /// Handles failed calls, retries and stalls.
 extension LaneState {
-    /// Schedules a retry for a failed call. Until then, the ordering group is held, but the worker is free for other
-    /// groups.
+    /// Schedules a retry for a failed call. Until the retry, the ordering group is held, but the worker is free for
+    /// other groups.
     mutating func delay(_ retry: ScheduledRetry, at position: Int, behindCall number: UInt64) {
         retries.append(retry)
         guard let group = workers[position].group else { return }

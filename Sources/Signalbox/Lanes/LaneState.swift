@@ -17,8 +17,8 @@ struct LaneState: Sendable {
     private(set) var ready = Deque<Int>()
     /// The source groups that contain actions whose keys are not known yet.
     private(set) var unsorted = Deque<Int>()
-    /// The worker that is decoding keys. Only one worker does this at a time, because actions with equal keys must stay
-    /// in order.
+    /// The worker that is decoding keys. Only one worker decodes keys at a time, because actions with equal keys must
+    /// stay in order.
     var sorter: Int?
     /// Whether every worker that holds more than one action has been asked to yield.
     private(set) var hasAskedToYield = false
@@ -27,7 +27,7 @@ struct LaneState: Sendable {
     private(set) var parked: [Int] = []
     private(set) var ended: [Int] = []
     var retries: [ScheduledRetry] = []
-    /// Whether the lane receives no more slices. In that case, the workers' tasks end once everything has been handled.
+    /// Whether the lane receives no more slices, so that the workers' tasks end once everything has been handled.
     var isClosed = false
     /// Whether calls have to wait until everything for the replaced plugin has been settled.
     var isWaitingForPredecessor: Bool
@@ -104,7 +104,7 @@ extension LaneState {
         return unused
     }
 
-    /// Lists the group to be served, if it has waiting actions and no call in progress.
+    /// Lists the group to be served, if the group has waiting actions and no call in progress.
     mutating func list(_ group: Int) {
         guard !groups[group].isListed, !groups[group].isHeld, !groups[group].waiting.isEmpty else { return }
         groups[group].isListed = true
@@ -130,7 +130,7 @@ extension LaneState {
         unusedGroups.append(group)
     }
 
-    /// Returns the part of a worker's slice that has not started to the front of its group's queue.
+    /// Moves the unstarted part of a worker's slice to the front of the group's queue.
     mutating func putBack(_ slice: BatchSlice, to group: Int?) {
         let group = group ?? self.group(of: slice.settler)
         groups[group].prepend(slice)
@@ -271,7 +271,7 @@ extension LaneState {
 
     var hasEnded: Bool { isClosed && !isWaitingForPredecessor && isEmpty && ended.count == workers.count }
 
-    /// Returns the rest of a worker's slice to its queue, so that other groups are served first.
+    /// Moves the rest of a worker's slice back to its group's queue, so that other groups are served first.
     mutating func giveWay(_ position: Int, behindCall number: UInt64) {
         guard let rest = workers[position].takeRest(behindCall: number) else { return }
         putBack(rest, to: workers[position].group)

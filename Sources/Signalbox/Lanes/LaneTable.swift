@@ -40,7 +40,7 @@ final class LaneTable: Sendable {
     }
 
     /// Returns whether the plugin's calls must wait until a call of the task returns, because that call belongs to a
-    /// plugin that this one replaced.
+    /// plugin that this plugin replaced.
     func isWaitingForPredecessor(_ entry: PluginEntry, withCallIn task: Int) -> Bool {
         var entry = entry
         while let (before, lane) = state.withLock({ state in
@@ -86,7 +86,7 @@ struct PluginReplacements: Sendable {
     private var successors: [ObjectIdentifier: PluginEntry] = [:]
     private var predecessors: [ObjectIdentifier: PluginEntry] = [:]
 
-    /// Returns the plugin whose work must be settled before this one starts.
+    /// Returns the plugin whose work must be settled before the given plugin starts.
     func predecessor(of entry: PluginEntry) -> PluginEntry? { predecessors[ObjectIdentifier(entry)] }
 
     mutating func add(_ old: PluginEntry, before new: PluginEntry) {
@@ -94,7 +94,7 @@ struct PluginReplacements: Sendable {
         predecessors[ObjectIdentifier(new)] = old
     }
 
-    /// Removes a drained plugin from its chain. Its successor then waits for the removed plugin's predecessor.
+    /// Removes a drained plugin from its chain. The successor then waits for the removed plugin's predecessor.
     ///
     /// - Returns: The successor, if it no longer has to wait for anything.
     mutating func remove(_ entry: PluginEntry) -> PluginEntry? {

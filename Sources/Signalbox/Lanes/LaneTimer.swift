@@ -5,8 +5,8 @@ extension Lane {
     /// Settles overdue calls, abandons arrivals whose ack deadline has passed, and starts the retries that are due.
     /// Called by the timer at each tick.
     ///
-    /// A call is timed from the first tick that observes it. It can therefore run for at least its timeout and at most
-    /// two ticks longer, and no clock is read.
+    /// A call is timed from the first tick that observes it, so it can run for at least its timeout and at most two
+    /// ticks longer. No clock is read.
     ///
     /// - Parameter queuesRetries: Pass `false` while abandoning the remaining arrivals. A retry that a worker has just
     ///   received cannot be abandoned, and would otherwise be called again at each tick.
@@ -45,8 +45,8 @@ extension Lane {
 
     /// Settles everything in the lane with one outcome, including the calls in progress.
     ///
-    /// A worker that is between two calls cannot be interrupted. In that case only the queues are settled, and the
-    /// caller tries again at the next tick.
+    /// A worker that is between two calls cannot be interrupted. With such a worker, only the queues are settled, and
+    /// the caller tries again at the next tick.
     func abandon(_ reason: Outcome.Abandonment) {
         let outcome = Outcome.abandoned(reason)
         let (verdicts, wakeups) = state.withLock { state -> ([Verdict], LaneWakeups) in
@@ -85,8 +85,7 @@ extension Lane {
             + unbegun.map { Verdict(slice: $0, outcome: waiting) }
     }
 
-    /// Logs how many arrivals have been rejected as unavailable since the last such log line. At most one line is
-    /// written per minute.
+    /// Logs how many arrivals have been rejected as unavailable since the last such log line, at most once per minute.
     ///
     /// - Parameter now: The current tick, or `nil` for the final report, which is always due.
     func reportUnavailable(at now: UInt64? = nil) {

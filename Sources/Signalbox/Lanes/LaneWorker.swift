@@ -16,7 +16,7 @@ final class LaneWorker: Sendable {
         self.position = position
     }
 
-    /// The number of the next call. It is valid in the worker's task, and elsewhere only while the task is parked.
+    /// The number of the next call, which is valid in the worker's task, and elsewhere only while the task is parked.
     var nextCall: UInt64 { CallState(rawValue: call.load(ordering: .acquiring)).number + 1 }
 
     var callState: CallState { CallState(rawValue: call.load(ordering: .acquiring)) }
@@ -90,7 +90,7 @@ struct LaneWorkerState: Sendable {
     private(set) var firstCall: UInt64 = 0
     /// The ordering group of the current slice.
     var group: Int?
-    /// Whether the timer has settled the call in progress, although it has not returned.
+    /// Whether the timer has settled the call in progress, although the call has not returned.
     var isStalled = false
     /// The last call that the timer saw running, and the tick at which it first saw that call.
     var lastSeenCall: UInt64 = 0
@@ -109,8 +109,8 @@ struct LaneWorkerState: Sendable {
         group = nil
     }
 
-    /// Returns the position in the current slice of the arrival that the call handles. If a single call handles the
-    /// whole slice, this is the last position.
+    /// Returns the position, within the current slice, of the arrival that the call handles. If a single call handles
+    /// the whole slice, this is the last position.
     private func position(ofCall number: UInt64) -> Int? {
         guard let current, number >= firstCall else { return nil }
         if callsWholeSlices { return number == firstCall ? current.range.upperBound - 1 : nil }

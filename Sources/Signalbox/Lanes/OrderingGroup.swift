@@ -1,19 +1,19 @@
 import DequeModule
 import SignalboxCore
 
-/// An ordering group in a lane. It holds the actions from one source or with one key. The actions in a group run one
-/// after the other, unless the lane is unordered.
+/// An ordering group in a lane, which holds the actions from one source or with one key. These actions run one after
+/// the other, unless the lane is unordered.
 struct OrderingGroup: Sendable {
     var waiting = Deque<BatchSlice>()
     /// Whether the group is listed to be served.
     var isListed = false
-    /// Whether no other call in the group may start, because one is in progress or waiting for its next attempt.
+    /// Whether no other call in the group may start, because a call is in progress or waiting for its next attempt.
     var isHeld = false
     /// Whether a call in the group has been settled by the timer but has not returned.
     var isStalled = false
     /// Whether the group's source has been removed.
     var isLeft = false
-    /// The group's key, or `nil` if it is the group of a source.
+    /// The group's key, or `nil` for the group of a source.
     var key: LaneKey?
 
     /// Whether the queue has ever held more slices than the group keeps memory for.
@@ -29,7 +29,7 @@ struct OrderingGroup: Sendable {
         if waiting.count > OrderingGroup.keptCapacity { hasGrown = true }
     }
 
-    /// Adds a slice before the waiting ones.
+    /// Adds a slice before those that are already waiting.
     mutating func prepend(_ slice: BatchSlice) {
         waiting.prepend(slice)
         if waiting.count > OrderingGroup.keptCapacity { hasGrown = true }

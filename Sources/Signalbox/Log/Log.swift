@@ -116,7 +116,7 @@ extension Outcome {
         }
     }
 
-    /// What someone who reads the log can do about the problem.
+    /// What a reader of the log can do about the problem.
     var advice: String? {
         switch self {
         case .handled: nil

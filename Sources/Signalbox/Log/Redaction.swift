@@ -36,8 +36,8 @@ public enum Redaction {
         LineText.escaped(redacted(text))
     }
 
-    /// Returns the text with its secrets removed and at most `limit` Unicode scalars long. Use this for text that will
-    /// be stored or sent. If the text is longer than ``readLimit`` bytes, only its beginning is read.
+    /// Returns the text with its secrets removed, limited to `limit` Unicode scalars. Use this method for text that
+    /// will be stored or sent. If the text is longer than ``readLimit`` bytes, only its beginning is read.
     static func detail(_ text: String, scalars limit: Int = 500) -> String {
         let redacted = redacted(beginning(of: text)).unicodeScalars
         guard let end = redacted.index(redacted.startIndex, offsetBy: limit, limitedBy: redacted.endIndex) else {
@@ -70,7 +70,7 @@ struct RedactionScan {
     /// How far the input has been copied to the output or removed.
     private(set) var copied = 0
     private(set) var position = 0
-    /// An earlier search found no `@` before this position.
+    /// The position before which an earlier search found no `@`.
     private(set) var noAtBefore = 0
 
     /// The text with its secrets removed, or `nil` if it has none.
@@ -179,7 +179,7 @@ extension RedactionScan {
 
 /// A run of letters, digits, `-`, `_` and `.` that may be a key or a scheme.
 struct SecretWord {
-    /// The maximum length of a key in comparisons, in bytes. If a key is longer, only its end is compared.
+    /// The maximum number of bytes of a key that are compared. If a key is longer, only its end is compared.
     private static let lengthCompared = 32
 
     private static let keys = [

@@ -69,7 +69,8 @@ extension UnsafeRawBufferPointer {
 
     func isQuote(at position: Int) -> Bool { byte(at: position)?.isQuote ?? false }
 
-    /// Returns the position of the first byte that ends a run, at or after `start`, or the end of the text.
+    /// Returns the position of the first byte at or after `start` that ends a run, or the end of the text if no byte
+    /// does.
     func end(from start: Int, _ endsRun: (UInt8) -> Bool) -> Int {
         var position = start
         while let byte = byte(at: position), !endsRun(byte) { position += 1 }
@@ -123,8 +124,8 @@ extension UnsafeRawBufferPointer {
         return true
     }
 
-    /// Returns whether a quote at `position` closes the text before it. The quote may be escaped, and the byte after it
-    /// decides.
+    /// Returns whether a quote at `position` closes the text before it, which depends on the byte after the quote. The
+    /// quote may be escaped.
     func endsQuotes(at position: Int) -> Bool {
         let quote = byte(at: position) == UInt8(ascii: "\\") ? position + 1 : position
         guard isQuote(at: quote) else { return false }
@@ -195,7 +196,7 @@ extension UInt8 {
         isBlank || self == UInt8(ascii: "&") || self == UInt8(ascii: "<") || self == UInt8(ascii: ">")
     }
 
-    /// Whether the byte ends a URL's authority, whatever text surrounds the URL.
+    /// Whether the byte ends a URL's authority, regardless of the text around the URL.
     var endsAuthority: Bool {
         #"/?#\"<>"#.utf8.contains(self)
     }

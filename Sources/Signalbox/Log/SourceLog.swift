@@ -10,7 +10,7 @@ final class SourceLog: Sendable {
     private let limiter: Mutex<LogRateLimiter>
     private let returns: Mutex<Returns>
 
-    /// How many arrivals plugins have given back, and how many of them have been logged.
+    /// The number of arrivals that plugins have given back, and the number of those that have been logged.
     private struct Returns {
         var report: CountReport
         var total = 0

@@ -5,7 +5,7 @@ extension Supervisor {
     /// Explains what would happen to an arrival if it were submitted now. No plugin is called and no state changes.
     ///
     /// Use this method to find out why a message does not reach its plugin. All stages are checked, including those
-    /// after the stage that stops the arrival. The check only ends early if the message cannot be read or has no
+    /// after the stage that stops the arrival. The check ends early only if the message cannot be read or has no
     /// plugin. The body is decoded as the plugin's `Info`, even if an earlier stage stops the arrival. Middleware is
     /// not called, so its effect is unknown.
     ///
@@ -13,8 +13,8 @@ extension Supervisor {
     /// is actually submitted. While the supervisor drains, after it has stopped, and while the source is being removed,
     /// the verdict is `closed`. The steps are the same as for a source that is open.
     ///
-    /// - Parameter arrival: An arrival as an adapter creates it. Its origin is trusted. If the source has been added,
-    ///   its options apply.
+    /// - Parameter arrival: An arrival as an adapter creates it, whose origin is trusted. If the source has been added,
+    ///   the source's options apply.
     public func explain(_ arrival: Arrival) -> Explanation {
         let source = arrival.origin.source
         let (intake, isClosed) = state.withLock { ($0.intakes[source], $0.phase == .draining || $0.phase == .stopped) }
@@ -123,12 +123,12 @@ struct ArrivalExplainer {
 
     func pass(_ stage: ExplanationStage, _ detail: String) -> StageResult { (ExplanationStep(stage, detail), nil) }
 
-    /// - Parameter detail: The detail of the step. By default, it is the verdict's detail.
+    /// - Parameter detail: The detail of the step. By default, the verdict's detail is used.
     func stop(_ stage: ExplanationStage, _ verdict: ExplanationVerdict, _ detail: String? = nil) -> StageResult {
         (ExplanationStep(stage, passes: false, detail ?? verdict.detail), verdict)
     }
 
-    /// - Parameter configured: The stage's configuration. In the detail, it comes before the current state.
+    /// - Parameter configured: The stage's configuration, which precedes the current state in the detail.
     func stop(_ stage: ExplanationStage, _ outcome: Outcome, configured: String? = nil) -> StageResult {
         let verdict = ExplanationVerdict(outcome)
         return stop(stage, verdict, configured.map { "\($0); \(verdict.detail)" })
@@ -136,7 +136,7 @@ struct ArrivalExplainer {
 }
 
 extension ArrivalExplainer {
-    /// The deduplication step. Unlike a submission, it also looks up arrivals that the access rule rejects.
+    /// The deduplication step. Unlike a submission, this step also looks up arrivals that the access rule rejects.
     var deduplication: StageResult {
         guard let settler else { return unknownSource(.deduplication) }
         guard let deduplication = settler.admission.deduplication else {

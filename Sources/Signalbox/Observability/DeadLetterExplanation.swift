@@ -41,7 +41,7 @@ extension DeadLetter {
         ExplanationStep(stage, passes: false, text ?? detail)
     }
 
-    /// The stage at which an attempt determined the outcome. Body errors only come from decoding, and only a plugin
+    /// The stage at which an attempt determined the outcome. Body errors come only from decoding, and only a plugin
     /// declines a body, so any other rejection comes from middleware.
     private var stageInAttempt: ExplanationStage {
         guard case .rejected(let rejection) = outcome else { return .attempts }
@@ -70,8 +70,8 @@ extension DeadLetter {
 }
 
 extension SettledArrival {
-    /// The ``DeadLetter/explanation`` of the dead letter that the arrival turned into. It is `nil` if there is no dead
-    /// letter, because the arrival was handled or abandoned, or was a duplicate.
+    /// The ``DeadLetter/explanation`` of the arrival's dead letter, or `nil` if there is no dead letter because the
+    /// arrival was handled or abandoned, or was a duplicate.
     ///
     /// The explanation is built on each access, and the access rule is checked again with the same facts.
     public var explanation: Explanation? {
@@ -85,8 +85,8 @@ extension SettledArrival {
     }
 }
 
-/// What explanations keep of a plugin after it has been removed. This does not include the plugin's code, so all that a
-/// dead letter keeps alive is what the access rule holds.
+/// Describes a plugin for explanations, even after the plugin has been removed. The outline does not include the
+/// plugin's code, so a dead letter keeps alive only what the access rule holds.
 final class PluginOutline: Sendable {
     let holder: String
     let rule: AccessRule

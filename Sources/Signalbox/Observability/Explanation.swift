@@ -4,15 +4,15 @@ public import SignalboxCore
 ///
 /// Use an explanation to find out why a message did or did not reach its plugin:
 ///
-/// - ``Supervisor/explain(_:)`` returns what would happen to an arrival. It continues after the step that stops the
-///   arrival.
+/// - ``Supervisor/explain(_:)`` describes what would happen to an arrival, including the steps after the one that stops
+///   the arrival.
 /// - ``DeadLetter/explanation`` describes what happened to a dead letter, up to the step that stopped it.
 ///
 /// The description has one line for the verdict, followed by one line for each step.
 public struct Explanation: Sendable, Hashable, CustomStringConvertible {
     /// The source of the arrival.
     public let source: SourceName
-    /// The envelope that the message was read with, or was tried with if the message could not be read.
+    /// The envelope that the message was read with or, if the message could not be read, the envelope that was tried.
     public let envelope: EnvelopeKind
     /// The action's name, or `nil` if the message could not be read.
     public let action: ActionName?
@@ -20,7 +20,7 @@ public struct Explanation: Sendable, Hashable, CustomStringConvertible {
     public let id: ActionID?
     /// The results of the stages, in the order in which the arrival passes them.
     public let steps: [ExplanationStep]
-    /// The overall result. It is determined by the first step that does not pass.
+    /// The overall result, which is determined by the first step that does not pass.
     public let verdict: ExplanationVerdict
 
     /// The verdict and the steps, one per line, without a trailing line break. All text is escaped and redacted.
@@ -33,7 +33,7 @@ public struct Explanation: Sendable, Hashable, CustomStringConvertible {
 extension Explanation: Encodable {
     private enum CodingKeys: String, CodingKey { case source, envelope, action, id, verdict, steps }
 
-    /// Encodes names and kinds as strings. An unknown action or id is left out. The id and the details are not
+    /// Encodes names and kinds as strings, and leaves out an unknown action or id. The id and the details are not
     /// redacted.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
@@ -73,8 +73,8 @@ public struct ExplanationStep: Sendable, Hashable, Encodable, CustomStringConver
 public struct ExplanationStage: Sendable, Hashable, Encodable, CustomStringConvertible {
     private let name: String
 
-    /// The source accepts the arrival. An explanation contains this stage only if the arrival is not accepted. That is
-    /// the case if the supervisor is draining or has stopped, or if the source is being removed.
+    /// The source accepts the arrival. An explanation contains this stage only if the arrival is not accepted, because
+    /// the supervisor is draining or has stopped, or because the source is being removed.
     public static let intake = ExplanationStage(name: "intake")
     /// The message is read to obtain the name, the id and the body.
     public static let envelope = ExplanationStage(name: "envelope")
@@ -92,7 +92,7 @@ public struct ExplanationStage: Sendable, Hashable, Encodable, CustomStringConve
     public static let circuitBreaker = ExplanationStage(name: "circuitBreaker")
     /// The action waits in the plugin's lane.
     public static let lane = ExplanationStage(name: "lane")
-    /// The plugin is called once, or up to several times if it has a retry policy.
+    /// The plugin is called once, or possibly several times if it has a retry policy.
     public static let attempts = ExplanationStage(name: "attempts")
     /// The timeout limits how long a call may take.
     public static let timeout = ExplanationStage(name: "timeout")
@@ -116,12 +116,13 @@ public struct ExplanationVerdict: Sendable, Hashable, Encodable, CustomStringCon
     /// The code of the verdict, which is one of these:
     ///
     /// - `called` if the plugin would be called.
-    /// - `duplicate` if the arrival is a duplicate, which would receive the earlier outcome without a call.
+    /// - `duplicate` if the arrival is a duplicate, which would receive the earlier outcome without a call of the
+    ///   plugin.
     /// - `closed` if the source does not accept arrivals.
     /// - In any other case, the code of the outcome, such as `sourceNotAllowed`.
     public let code: String
-    /// The reason, in words. It is empty if the plugin would be called. Use ``description`` to have it escaped and
-    /// redacted.
+    /// The reason, in words, which is empty if the plugin would be called. Use ``description`` where the text must be
+    /// escaped and redacted.
     public let detail: String
 
     static let called = ExplanationVerdict(code: "called", detail: "")

@@ -25,8 +25,8 @@ public final class MetricsMiddleware: Middleware, OutcomeObserver, ReportObserve
 
     /// Creates the middleware.
     ///
-    /// - Parameter factory: The factory that makes the metrics. If it is `nil`, the factory of `MetricsSystem` is used,
-    ///   which must be bootstrapped first.
+    /// - Parameter factory: The factory that makes the metrics, or `nil` to use the factory of `MetricsSystem`, which
+    ///   must be bootstrapped first.
     public convenience init(factory: (any MetricsFactory)? = nil) {
         self.init(factory: factory ?? MetricsSystem.factory, seriesLimit: MetricsMiddleware.seriesLimit)
     }
@@ -65,7 +65,7 @@ public final class MetricsMiddleware: Middleware, OutcomeObserver, ReportObserve
     }
 
     /// Updates the metrics that are not driven by events, such as the use of a window. The supervisor calls this method
-    /// once a second. If you need fresher values, call it with ``Supervisor/report`` before a scrape.
+    /// once a second. If you need fresher values, call this method with ``Supervisor/report`` before a scrape.
     public func reported(_ report: SupervisorReport) {
         for (source, counts) in report.sources {
             cache.metrics(of: source).record(counts, report.windows[source])
@@ -88,7 +88,7 @@ final class MetricCache: Sendable {
         var pairs: [Pair: PluginMetrics] = [:]
         /// The metrics by source. The key `nil` stands for all sources beyond the limit.
         var sources: [SourceName?: SourceMetrics] = [:]
-        /// The result of the last lookup. It is kept because consecutive arrivals often have the same source and
+        /// The result of the last lookup, which is kept because consecutive arrivals often have the same source and
         /// plugin.
         var last: (pair: Pair, metrics: PluginMetrics)?
         /// The metrics for all pairs beyond the limit.
@@ -106,7 +106,8 @@ final class MetricCache: Sendable {
 
     /// Returns the metrics for a source and a plugin, creating them on first use.
     ///
-    /// - Parameter plugin: The plugin's registered name. The cache stores it, so it must not share memory with a batch.
+    /// - Parameter plugin: The plugin's registered name, which the cache stores, so the name must not share memory with
+    ///   a batch.
     func metrics(of source: SourceName, _ plugin: ActionName?) -> PluginMetrics {
         state.withLock { state in
             if let last = state.last, last.pair.source == source, MetricCache.areEqual(last.pair.plugin, plugin) {

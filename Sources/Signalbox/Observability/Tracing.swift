@@ -14,12 +14,12 @@ public import Tracing
 /// - Each call of a plugin has a span of kind `consumer` named `ACTION process` (OpenTelemetry, semantic conventions
 ///   for messaging). The span lasts until the call returns, even after a timeout, and is the parent of the plugin's
 ///   spans. If the call failed, the span has the status error and the failure as its message.
-/// - Each decision of the supervisor has a span of zero length without an attempt number. The supervisor decides about
-///   arrivals that are not called, that are settled before their call returns, or that are duplicates.
+/// - Each decision of the supervisor has a span of zero length without an attempt number. These decisions concern
+///   arrivals that are not called, arrivals that are settled before their call returns, and duplicates.
 ///
-/// The action in the name of a span is the one that the plugin is registered for, so outsiders cannot create names. If
-/// there is no plugin, the name is `process`. If outer middleware returns an outcome without calling this middleware,
-/// there is no span, because the supervisor treats that outcome as the result of the call.
+/// The name of a span contains the action that the plugin is registered for, so outsiders cannot create names. If there
+/// is no plugin, the name is `process`. If outer middleware returns an outcome without calling this middleware, there
+/// is no span, because the supervisor treats that outcome as the result of the call.
 ///
 /// If the source's facts are `TraceCarrying` and carry a W3C `traceparent`, the span is a child of that parent. The
 /// attributes are listed in docs/observability.md. Spans never contain the body.
@@ -30,8 +30,7 @@ public struct TracingMiddleware: Middleware, OutcomeObserver {
     /// Creates the middleware.
     ///
     /// - Parameters:
-    ///   - tracer: The tracer. If it is `nil`, the tracer of `InstrumentationSystem` is used, which must be
-    ///     bootstrapped first.
+    ///   - tracer: The tracer, or `nil` to use the tracer of `InstrumentationSystem`, which must be bootstrapped first.
     ///   - takesParents: Whether a message may name its parent trace. Use `false` if you do not trust the senders to
     ///     choose the traces that the program's spans belong to, or to decide whether those traces are sampled.
     public init(tracer: (any Tracer)? = nil, takesParents: Bool = true) {
@@ -112,7 +111,7 @@ extension Span {
 struct TraceParentExtractor: Extractor {
     private static let parentKey = "traceparent"
     private static let stateKey = "tracestate"
-    /// The maximum length of a `tracestate`, in bytes (W3C Trace Context, 3.3.1.5). Longer ones are not passed on.
+    /// The maximum length of a `tracestate`, in bytes (W3C Trace Context, 3.3.1.5). Longer values are not passed on.
     private static let stateLimit = 512
 
     /// Returns the values to pass on, by key, or `nil` if the facts carry no well-formed `traceparent`.

@@ -26,15 +26,15 @@ import Synchronization
 /// notified of these decisions as well, conform to ``OutcomeObserver``.
 ///
 /// The body is decoded inside the middleware, so middleware also sees actions whose body turns out to be invalid. With
-/// ``LaneOrder/key(_:)``, however, the lane needs the key of each action, so the body is decoded before the lane. In
-/// that case, an action with an invalid body does not reach middleware.
+/// ``LaneOrder/key(_:)``, however, the lane needs the key of each action, so the body is decoded before the action
+/// joins its group, and an action with an invalid body does not reach middleware.
 ///
 /// Calls of a `BatchPlugin` pass through no middleware, because a single call handles many actions.
 public protocol Middleware: Sendable {
     /// Handles one attempt, usually by passing the action on to `next`.
     ///
     /// - Parameters:
-    ///   - context: The action. Its body has not been decoded yet, except with ordering by key.
+    ///   - context: The action, whose body has not been decoded yet unless actions are ordered by key.
     ///   - next: The rest of the chain: any further middleware, and then the plugin. Call it at most once.
     /// - Returns: The outcome of `next`, or a different one. A retryable `Outcome.failed` is retried if the plugin has
     ///   a ``RetryPolicy``. `Outcome.abandoned` leaves the action unacknowledged.
@@ -77,7 +77,7 @@ public struct MiddlewareNext: Sendable {
 /// for all arrivals, and adding it to a single plugin registers it for that plugin's arrivals.
 public protocol OutcomeObserver: Sendable {
     /// Notifies the observer of a decided arrival. The supervisor calls this method once per arrival, before it
-    /// notifies the arrival's adapter. Calls come from any thread and may be concurrent, so this method must not block.
+    /// notifies the arrival's adapter. The method can be called on any thread, and concurrently, so it must not block.
     func settled(_ arrival: SettledArrival)
 }
 
@@ -89,14 +89,14 @@ public struct SettledArrival: Sendable {
     public let plugin: ActionName?
     /// The outcome of the arrival.
     public let outcome: Outcome
-    /// The number of attempts that were started, including middleware and decoding. It is 0 for a duplicate, and for an
-    /// arrival that was decided before its first attempt. With ordering by key, decoding comes before the first
-    /// attempt.
+    /// The number of attempts that were started, including middleware and decoding, or 0 for a duplicate or an arrival
+    /// that was decided before its first attempt. With ordering by key, decoding comes before the first attempt.
     public let attempts: Int
-    /// Whether the arrival duplicates an earlier one with the same source and id, and received its outcome. For a
-    /// duplicate, the plugin is not called and no dead letter is added.
+    /// Whether the arrival duplicates an earlier arrival with the same source and id, and received the earlier
+    /// arrival's outcome. For a duplicate, the plugin is not called and no dead letter is added.
     public let isDuplicate: Bool
-    /// Whether the outcome comes from a plugin or middleware in the last attempt. Otherwise, the supervisor decided.
+    /// Whether the outcome comes from a plugin or middleware in the last attempt rather than from a decision of the
+    /// supervisor.
     var isOutcomeOfAttempt = false
     /// The plugin's description, which ``explanation`` uses.
     var outline: PluginOutline?
@@ -104,9 +104,9 @@ public struct SettledArrival: Sendable {
 
 /// Observes a supervisor's reports.
 ///
-/// Use it for gauges that are not driven by events, such as the use of a window. The supervisor sends a report once a
-/// second, and once at the end of the run. If a ``Middleware`` or ``OutcomeObserver`` also conforms to this protocol,
-/// ``Supervisor/use(_:)`` and ``Supervisor/observe(_:)`` register it for reports as well.
+/// Use an observer for gauges that are not driven by events, such as the use of a window. The supervisor sends a report
+/// once a second, and once at the end of the run. If a ``Middleware`` or ``OutcomeObserver`` also conforms to this
+/// protocol, ``Supervisor/use(_:)`` and ``Supervisor/observe(_:)`` register it for reports as well.
 public protocol ReportObserver: Sendable {
     /// Notifies the observer of a report. Called on the supervisor's timer, one call at a time, so this method must not
     /// block.
@@ -117,8 +117,8 @@ extension Supervisor {
     /// Adds middleware around the calls of all plugins. New middleware runs inside the middleware that was added
     /// before.
     ///
-    /// It applies to every slice of a batch that a lane starts after this call. If the middleware also conforms to
-    /// ``OutcomeObserver`` or ``ReportObserver``, it receives every later outcome or report.
+    /// The middleware applies to every slice of a batch that a lane starts after this call. If the middleware also
+    /// conforms to ``OutcomeObserver`` or ``ReportObserver``, it receives every later outcome or report.
     public func use(_ middleware: any Middleware) {
         core.middleware.add(middleware)
     }

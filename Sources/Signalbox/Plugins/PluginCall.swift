@@ -117,7 +117,7 @@ extension PluginCall {
 /// A call whose body has been decoded.
 @usableFromInline
 enum PreparedCall: Sendable {
-    /// The body has been decoded, and this is the action's key and the call of the plugin.
+    /// The body has been decoded. The associated values are the action's key and the call of the plugin.
     case keyed(LaneKey, @Sendable (ActionContext) async -> Outcome)
     /// The body does not match the plugin's `Info`.
     case refused(Outcome)
@@ -131,8 +131,8 @@ extension ActionContext {
     }
 }
 
-/// The error for a body that does not decode as the plugin's `Info`. It has a separate type, because a `BodyError` that
-/// the plugin itself throws is a failure of the plugin.
+/// The error for a body that does not decode as the plugin's `Info`. The error has a separate type, because a
+/// `BodyError` that the plugin itself throws is a failure of the plugin.
 @usableFromInline
 struct InvalidBody: Error {
     let error: BodyError
@@ -186,7 +186,7 @@ extension Outcome.Failure {
 /// The outcome is `rejected(invalidBody)` with the reason that you give. This is not a failure, so the action is not
 /// retried and a circuit breaker does not count it.
 public struct PluginDeclined: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The reason, in words. It is logged and sent as a reply, so it must not contain the message's content.
+    /// The reason, in words, which is logged and sent as a reply, so it must not contain the message's content.
     public let reason: String
 
     /// Creates the error.

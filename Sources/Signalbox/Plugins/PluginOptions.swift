@@ -16,9 +16,10 @@ public struct PluginOptions<Info>: Sendable {
     /// The maximum number of calls that run at once, for all sources together. Must be between 1 and 10,000; the
     /// default is 1.
     public var maxConcurrent: Int { didSet { check() } }
-    /// How failed calls are retried. The default is `nil`, and failed calls are not retried.
+    /// How failed calls are retried. The default is `nil`, which means that failed calls are not retried.
     public var retry: RetryPolicy?
-    /// When to pause a plugin that fails repeatedly. The default is `nil`, and there is no circuit breaker.
+    /// When to pause a plugin that fails repeatedly. The default is `nil`, which means that there is no circuit
+    /// breaker.
     public var circuitBreaker: CircuitBreakerPolicy?
     /// What happens to an action if the plugin is unavailable. By default, the action becomes a dead letter.
     ///
@@ -58,7 +59,7 @@ public struct PluginOptions<Info>: Sendable {
 
 /// Determines which of a plugin's actions wait for each other.
 ///
-/// Whatever the order is, at most `maxConcurrent` calls run at once.
+/// At most `maxConcurrent` calls run at once, regardless of the order.
 public struct LaneOrder<Info>: Sendable {
     @usableFromInline
     enum Rule: Sendable {
@@ -87,9 +88,9 @@ public struct LaneOrder<Info>: Sendable {
     /// the body does not decode, the action is rejected at that point, without an attempt. Decoding has a separate
     /// timeout, which equals the plugin's.
     ///
-    /// - Parameter key: A closure that returns the key of an action. It is called once per action, on any thread, and
-    ///   must not block. The key's `hash(into:)` and `==` run while the lane is locked, so they must be fast and must
-    ///   not call the supervisor.
+    /// - Parameter key: A closure that returns the key of an action. The closure is called once per action, on any
+    ///   thread, and must not block. The key's `hash(into:)` and `==` run while the lane is locked, so they must be
+    ///   fast and must not call the supervisor.
     @inlinable
     public static func key<Key: Hashable & Sendable>(_ key: @escaping @Sendable (Info) -> Key) -> LaneOrder {
         LaneOrder(.key { LaneKey(key($0)) })
@@ -139,21 +140,21 @@ extension LaneKey: Hashable {
     }
 }
 
-/// Determines how often, and after which delays, a failure is retried. Only failures that the plugin marks as retryable
-/// are retried.
+/// Determines how often a failed call is retried, and with which delays. Only failures that the plugin marks as
+/// retryable are retried.
 ///
-/// The delay before a retry is random. It lies between zero and a maximum that doubles with each retry ("full jitter"),
-/// and is counted in ticks of the supervisor's timer.
+/// The delay before a retry is random, between zero and a maximum that doubles with each retry ("full jitter"), and is
+/// counted in ticks of the supervisor's timer.
 ///
-/// If a source redelivers, its arrivals have an ack deadline (``SupervisorConfiguration/ackDeadline``). A retry that
-/// could only start after this deadline, or after the action's deadline, is not made. The action then fails, and the
-/// `RetryExhaustion` of the error determines what happens to it. A call that timed out is not retried, because it may
-/// still be running.
+/// If a source redelivers, its arrivals have an ack deadline (``SupervisorConfiguration/ackDeadline``). A retry is not
+/// made if it could only start after this deadline or after the action's deadline. The action then fails, and the
+/// error's `RetryExhaustion` determines what happens to the action. A call that timed out is not retried, because it
+/// may still be running.
 public struct RetryPolicy: Sendable, Hashable {
     /// The maximum number of calls for one action, including the first. Must be between 1 and 100; the default is 3.
     public var attempts: Int { didSet { check() } }
-    /// The maximum delay before the second call. Must be greater than zero; the default is 200 ms. It is also limited
-    /// by ``longestDelay``.
+    /// The maximum delay before the second call. Must be greater than zero; the default is 200 ms. This delay is also
+    /// limited by ``longestDelay``.
     public var firstDelay: Duration { didSet { check() } }
     /// The maximum delay before any call. Must be greater than zero; the default is 5 s.
     public var longestDelay: Duration { didSet { check() } }
@@ -232,8 +233,8 @@ struct LaneOptions: Sendable {
     let circuitBreaker: CircuitBreakerPolicy?
     let whenUnavailable: RetryExhaustion
     let middleware: [any Middleware]
-    /// Checks whether a body decodes as the plugin's `Info`, and returns the error or, on success, `nil`. This is used
-    /// only by explanations. It does not call the plugin, and is slower than the plugin's own decoding.
+    /// Checks whether a body decodes as the plugin's `Info`, and returns the error or, on success, `nil`. This check is
+    /// used only by explanations, does not call the plugin, and is slower than the plugin's own decoding.
     let check: @Sendable (Body) -> BodyError?
 
     enum Order: Sendable { case source, none, key }

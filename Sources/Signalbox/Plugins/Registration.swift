@@ -16,7 +16,7 @@ import Synchronization
 public struct Registration: Sendable {
     /// The action that the plugin handles.
     public let action: ActionName
-    /// Describes the plugin. The text appears in the error that a second registration for the same action throws.
+    /// The description of the plugin, which appears in the error that a second registration for the same action throws.
     let holder: String
     let rule: AccessRule
     let options: LaneOptions
@@ -44,7 +44,8 @@ extension Registration {
     ///     the closure.
     ///   - rule: The origins that may call the plugin. All other origins are rejected.
     ///   - options: The timeout, order, concurrency, retries, circuit breaker and middleware.
-    ///   - handler: The closure. It is called on any thread, with the order and concurrency that the options set.
+    ///   - handler: The closure, which is called on any thread, in the order and with the concurrency that the options
+    ///     set.
     @inlinable
     public init<Info: Decodable & Sendable>(
         _ action: ActionName,
@@ -100,10 +101,10 @@ extension Registration {
 // MARK: - Plugins
 
 extension Registration {
-    /// Creates a registration for a plugin. The plugin's action is the one that it declares.
+    /// Creates a registration for a plugin and the action that the plugin declares.
     ///
     /// - Parameters:
-    ///   - plugin: The plugin. It is called with the order and concurrency that the options set.
+    ///   - plugin: The plugin, which is called in the order and with the concurrency that the options set.
     ///   - rule: The origins that may call the plugin. All other origins are rejected.
     ///   - options: The timeout, order, concurrency, retries, circuit breaker and middleware.
     @inlinable
@@ -162,7 +163,7 @@ extension Registration {
     /// Creates a registration for a plugin that handles all its actions in a batch together.
     ///
     /// - Parameters:
-    ///   - plugin: The plugin. It is called with one batch at a time per source, in order.
+    ///   - plugin: The plugin, which is called with one batch at a time per source, in order.
     ///   - rule: The origins that may call the plugin. All other origins are rejected.
     ///   - options: The same options as for other plugins. The timeout covers the whole batch, and failed actions are
     ///     retried in one call.
@@ -197,14 +198,14 @@ public enum PluginChange: Sendable {
 }
 
 extension Supervisor {
-    /// Registers a plugin. You can call this method at any time, including while messages flow.
+    /// Registers a plugin. You can call this method at any time, including while messages are being processed.
     ///
     /// - Parameters:
     ///   - registration: The plugin, its rule and its options.
     ///   - replacing: Whether to replace the plugin that is registered for the action. The old plugin still handles the
-    ///     actions that are waiting for it, and the new plugin receives later arrivals. If both plugins are ordered,
-    ///     the new one starts when everything for the old one has been settled. It does not wait for overdue calls that
-    ///     have not returned.
+    ///     actions that were already queued for it, and the new plugin receives later arrivals. If both plugins are
+    ///     ordered, the new plugin starts when everything for the old plugin has been settled, without waiting for
+    ///     overdue calls that have not returned.
     /// - Throws:
     ///   - ``RegistrationError/duplicateAction(_:holder:)`` if the action already has a plugin and `replacing` is
     ///     `false`. The existing plugin stays registered.
@@ -213,16 +214,17 @@ extension Supervisor {
         try apply([replacing ? .replace(registration) : .add(registration)])
     }
 
-    /// Removes the plugin for an action. It still handles the actions that are waiting for it. You can call this method
-    /// while messages flow.
+    /// Unregisters the plugin for an action. The plugin still handles actions that were already queued for it. You can
+    /// call this method while messages are being processed.
     ///
     /// - Throws: ``RegistrationError/noSuchAction(_:)`` if no plugin is registered for the action.
     public func remove(_ action: ActionName) throws(RegistrationError) {
         try apply([.remove(action)])
     }
 
-    /// Changes several plugins in one step, while messages flow. Use this method to exchange a set of plugins. Every
-    /// message is routed either by all the old plugins or by all the new ones, so no plugin is missing in between.
+    /// Changes several plugins in one step, even while messages are being processed. Use this method to exchange a set
+    /// of plugins. Every message is routed either by all the old plugins or by all the new ones, so no plugin is
+    /// missing in between.
     ///
     /// ```swift
     /// try supervisor.apply([
@@ -232,13 +234,13 @@ extension Supervisor {
     /// ])
     /// ```
     ///
-    /// A plugin that is replaced or removed still handles the actions that are waiting for it, and its replacement
-    /// starts afterwards, as with ``register(_:replacing:)``. Removing and adding an action's plugin in one step has
-    /// the same effect as replacing it.
+    /// A plugin that is replaced or removed still handles the actions that were already queued for it, and its
+    /// replacement starts afterwards, as with ``register(_:replacing:)``. Removing and adding an action's plugin in one
+    /// step has the same effect as replacing it.
     ///
     /// - Parameter changes: The changes, which are applied in order. Each change builds on the result of the previous
     ///   ones.
-    /// - Throws: ``RegistrationError`` if a change is not possible. In that case, no plugin has been changed.
+    /// - Throws: ``RegistrationError`` if any of the changes is not possible, in which case no plugin is changed.
     public func apply(_ changes: [PluginChange]) throws(RegistrationError) {
         for entry in try registry.apply(changes, core.configuration) {
             // The registry no longer contains the plugin. An intake may still be routing with the old table, but

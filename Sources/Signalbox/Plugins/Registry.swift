@@ -1,8 +1,8 @@
 import SignalboxCore
 import Synchronization
 
-/// Holds the plugins by action name. Lookups use a snapshot, which every change replaces as a whole while messages
-/// flow.
+/// Holds the plugins by action name. Lookups use a snapshot, and every change replaces the whole snapshot, even while
+/// messages are being processed.
 final class Registry: Sendable {
     private let table = Mutex(PluginTable())
     private let lanes: LaneTable
@@ -38,7 +38,7 @@ final class Registry: Sendable {
 
 /// Finds registered plugins by the bytes of their names.
 ///
-/// This is a hash table with open addressing. It is at most half full, so the cost of a lookup does not grow with the
+/// This is a hash table with open addressing that is at most half full, so the cost of a lookup does not grow with the
 /// number of plugins. The program chooses the names, so outsiders cannot cause collisions.
 struct PluginTable: Sendable {
     /// The plugins by position. The position of a removed plugin holds `nil` until the table is rebuilt.

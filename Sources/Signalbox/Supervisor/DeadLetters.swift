@@ -20,14 +20,14 @@ public struct DeadLetter: Sendable {
     public let original: Bytes
     /// The outcome, which is `rejected` or `failed` and contains the reason.
     public let outcome: Outcome
-    /// The number of attempts that were started, including middleware and decoding. It is 0 if the arrival was decided
+    /// The number of attempts that were started, including middleware and decoding, or 0 if the arrival was decided
     /// before the first attempt. With ordering by key, decoding comes before the first attempt.
     public let attempts: Int
-    /// The envelope that the message was read with. It is kept for ``explanation``.
+    /// The envelope that the message was read with, which is kept for ``explanation``.
     let envelope: EnvelopeKind
     /// The plugin that the arrival was meant for, or `nil` if none was found.
     let plugin: PluginOutline?
-    /// Whether the outcome comes from the last attempt. Otherwise, the supervisor decided.
+    /// Whether the outcome comes from the last attempt rather than from a decision of the supervisor.
     let isOutcomeOfAttempt: Bool
 
     init(_ arrival: Arrival, outcome: Outcome, plugin: PluginOutline?, _ attempts: AttemptCount) {
@@ -109,7 +109,7 @@ public final class DeadLetterStore: Sendable {
     public var undelivered: Int { state.withLock { $0.undelivered } }
 
     /// Returns a stream of future dead letters, including those that the store drops immediately. Every call returns a
-    /// separate stream, for one listener. The stream ends when the supervisor's run ends.
+    /// separate stream, which is meant for a single listener and ends when the supervisor's run ends.
     ///
     /// If two letters from the same source were decided on the same thread, they arrive in the order in which they were
     /// decided.

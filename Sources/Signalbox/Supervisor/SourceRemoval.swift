@@ -3,19 +3,19 @@ public import SignalboxCore
 import Synchronization
 
 extension Supervisor {
-    /// Removes one source while the others continue. When this method returns, the source's name is free again.
+    /// Removes one source while the others continue. When this method returns, the source's name can be used again.
     ///
-    /// The source ends gracefully. It accepts no more arrivals, pending arrivals are handled within
-    /// ``SupervisorConfiguration/drainLimit``, and its adapter ends as in a drain.
+    /// The source ends gracefully: It accepts no more arrivals, pending arrivals are handled within
+    /// ``SupervisorConfiguration/drainLimit``, and the source's adapter ends as in a drain.
     ///
-    /// When the limit has passed, arrivals whose calls have not started are abandoned. Calls in progress are not
-    /// awaited. Each of them is settled when it returns or times out, and only then does the adapter end. If the source
-    /// redelivers, it delivers the abandoned messages again when it is added again. The source's deduplication state is
-    /// lost.
+    /// When this time limit expires, arrivals whose calls have not started are abandoned, and this method does not wait
+    /// for calls in progress. Each of these calls is settled when it returns or times out, and only then does the
+    /// adapter end. If the source redelivers, it delivers the abandoned messages again the next time it is added. The
+    /// source's deduplication state is lost.
     ///
     /// You can also remove a source that has already ended. Removing the last source does not end ``run()``, because
-    /// you may add another one. ``report`` keeps the counts of a removed source. Cancelling the calling task does not
-    /// shorten the removal.
+    /// you may add another source. ``report`` keeps the counts of a removed source. Cancelling the calling task does
+    /// not shorten the removal.
     ///
     /// - Parameter source: The name of the source, whether it was added with an adapter or as an intake.
     /// - Returns: `false` if there is no such source, or if it is already being removed.
@@ -42,7 +42,7 @@ extension Supervisor {
     /// Keeps the run going while `body` removes and adds sources, even if no adapter is running in between.
     ///
     /// If no adapter is running when `body` returns, the run ends. If adapters that `body` removed are still running at
-    /// that point, the run ends with the last of them. Removals after `body` do not end the run.
+    /// that point, the run ends with the last of them. Removals after `body` has returned do not end the run.
     package func whileSourcesChange(_ body: () async throws -> Void) async rethrows {
         state.withLock { state in
             state.runningAdapters += 1
@@ -126,7 +126,7 @@ final class SourceLifecycle: Sendable {
     private struct State {
         var hasBegun = false
         var isStopRequested = false
-        /// Whether the run ends when this adapter ends, if it is the last one.
+        /// Whether the run ends when this adapter ends and no other adapter is running.
         var endsRun = true
         /// The tick at which the remaining arrivals are abandoned.
         var end: UInt64?
@@ -155,7 +155,7 @@ final class SourceLifecycle: Sendable {
     ///
     /// - Parameters:
     ///   - end: The tick at which the remaining arrivals are abandoned.
-    ///   - endsRun: Whether the run ends when this adapter ends, if it is the last one.
+    ///   - endsRun: Whether the run ends when this adapter ends and no other adapter is running.
     /// - Returns: `false` if a stop has already been requested.
     func requestStop(abandoningAt end: UInt64, endsRun: Bool) -> Bool {
         let isFirst = state.withLock { state in
@@ -174,11 +174,11 @@ final class SourceLifecycle: Sendable {
         for await _ in stopRequests {}
     }
 
-    /// Whether the adapter has started. It does not start if a stop is requested first.
+    /// Whether the adapter has started. An adapter does not start if a stop is requested first.
     var hasBegun: Bool { state.withLock { $0.hasBegun } }
 
-    /// Whether the run ends when this adapter ends, if it is the last one. This is `false` if only this adapter is
-    /// being removed, because another one may be added afterwards.
+    /// Whether the run ends when this adapter ends and no other adapter is running. The value is `false` if only this
+    /// adapter is being removed, because another adapter may be added afterwards.
     var endsRun: Bool { state.withLock { $0.endsRun } }
 
     /// Returns whether it is time to abandon the remaining arrivals.

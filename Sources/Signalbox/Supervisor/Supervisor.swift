@@ -3,7 +3,8 @@ public import ServiceLifecycle
 public import SignalboxCore
 import Synchronization
 
-/// Routes each action to the plugin registered for it, limits the call, and reports exactly one outcome per arrival.
+/// Routes each action to the plugin registered for it, enforces the limits of the call, and reports exactly one outcome
+/// per arrival.
 ///
 /// ```swift
 /// let supervisor = Supervisor(logger: logger)
@@ -13,8 +14,8 @@ import Synchronization
 /// ```
 ///
 /// A supervisor does not depend on any transport. Add sources with `add` or `intake(for:)`, and plugins with
-/// `register`. You can do so at any time, including while messages flow. Nothing is routed before ``run()``, so
-/// arrivals that come earlier wait in their source's window.
+/// `register`. You can add both at any time, including while messages are being processed. Nothing is routed before
+/// ``run()``, so arrivals that were submitted earlier wait in their source's window.
 ///
 /// A supervisor only supervises calls. It does not restart anything.
 public final class Supervisor: Service, Sendable {
@@ -75,7 +76,7 @@ public final class Supervisor: Service, Sendable {
         state = Mutex(State(starter: starter, starts: starts))
     }
 
-    /// The dead letters of this supervisor. They are kept in memory.
+    /// The dead letters of this supervisor, which are kept in memory.
     public var deadLetters: DeadLetterStore { core.deadLetters }
 
     /// The outcomes of all arrivals so far, and the work that is still unfinished.
@@ -98,10 +99,10 @@ public final class Supervisor: Service, Sendable {
 // MARK: - Sources
 
 extension Supervisor {
-    /// Adds an adapter. It runs until the supervisor ends or ``remove(source:)`` removes it.
+    /// Adds an adapter, which runs until the supervisor ends or ``remove(source:)`` removes the adapter.
     ///
     /// - Parameters:
-    ///   - adapter: The adapter. Its source must not have been added yet.
+    ///   - adapter: The adapter, whose source must not have been added yet.
     ///   - window: The maximum amount of unsettled work from the source.
     ///   - rateLimit: The source's rate limit, or `nil` if its rate is not limited.
     ///   - deduplication: Whether redelivered messages are deduplicated.
@@ -188,15 +189,15 @@ public struct SupervisorConfiguration: Sendable {
     /// The timeout of a call whose plugin does not set one. Must be greater than zero; the default is 3 s. A call can
     /// run for at least its timeout and at most two ticks longer.
     public var timeout: Duration = .seconds(3)
-    /// The maximum duration of a drain. Must be at least zero; the default is 10 s. Arrivals that are left after that
-    /// are abandoned.
+    /// The maximum duration of a drain. Must be at least zero; the default is 10 s. Arrivals that are left at the end
+    /// of this time are abandoned.
     public var drainLimit: Duration = .seconds(10)
     /// How long an arrival from a source that redelivers can wait for its call to start. Must be at least zero; the
     /// default is 5 s.
     ///
     /// If the call has not started this long after the arrival was submitted, the arrival is abandoned, so that the
-    /// source redelivers it. A call in progress has a separate timeout. An arrival therefore stays unacknowledged for
-    /// at most the sum of the two, plus two ticks.
+    /// source redelivers it. A call in progress has a separate timeout, so an arrival stays unacknowledged for at most
+    /// the sum of this deadline and that timeout, plus two ticks.
     public var ackDeadline: Duration = .seconds(5)
     /// The interval of the timer that checks the lanes. Must be between 1 ms and 60 s; the default is 100 ms. A wait
     /// that starts between two ticks may be up to one tick too short, but a call always gets its full timeout.
@@ -206,8 +207,8 @@ public struct SupervisorConfiguration: Sendable {
     /// The maximum number of log lines per second about one source's arrivals. Must be at least 1; the default is 50.
     /// Lines over the limit are counted, and a later line reports how many there were.
     public var logLinesPerSecond = 50
-    /// Called for each arrival when it is decided, before the arrival's adapter is notified. Calls come from any thread
-    /// and may be concurrent, so this closure must not block.
+    /// Called for each arrival when it is decided, before the arrival's adapter is notified. The closure can be called
+    /// on any thread, and concurrently, so it must not block.
     public var onOutcome: (@Sendable (SettledArrival) -> Void)?
 
     /// Creates a configuration with the default values.

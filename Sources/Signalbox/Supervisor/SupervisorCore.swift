@@ -49,7 +49,7 @@ final class SupervisorCore: Sendable {
     func advance() -> UInt64 { ticks.wrappingAdd(1, ordering: .relaxed).newValue }
 }
 
-/// What is needed to repeat a run: the executor for the lanes' tasks, and the random numbers.
+/// Supplies the executor for the lanes' tasks and the random numbers, so that a run can be repeated.
 package struct SimulationEnvironment: Sendable {
     /// The executor for the lanes' tasks.
     package let executor: any TaskExecutor

@@ -13,8 +13,8 @@ public struct SupervisorReport: Sendable, Hashable {
     public let windows: [SourceName: WindowUse]
     /// The number of arrivals that have been taken but not settled.
     public let unsettled: Int
-    /// The plugins with calls that were settled but are still running. The entries have the form `source/action` and
-    /// are sorted.
+    /// The plugins that have calls still running after those calls were settled, as sorted entries of the form
+    /// `source/action`.
     public let callsStillRunning: [String]
     /// The number of dead letters, including those that were dropped.
     public let deadLetters: Int
@@ -36,13 +36,13 @@ public struct OutcomeCounts: Sendable, Hashable {
     public var failed = 0
     /// The number of arrivals that were released without a decision and without being acknowledged.
     public var abandoned = 0
-    /// The number of abandoned arrivals that were given back by a plugin. They are also included in ``abandoned``.
+    /// The number of abandoned arrivals that were given back by a plugin, which are also included in ``abandoned``.
     public var givenBack = 0
-    /// The number of calls that returned after they had been settled, so that their results were not sent. This is not
-    /// an additional outcome.
+    /// The number of calls that returned only after they had been settled, so that their results were not sent. A late
+    /// return is not an additional outcome.
     public var lateReturns = 0
-    /// The number of arrivals that received the outcome of an earlier one without a call. They are also counted under
-    /// that outcome.
+    /// The number of arrivals that received the outcome of an earlier arrival without a call of the plugin. They are
+    /// also counted under that outcome.
     public var duplicates = 0
 
     /// The number of settled arrivals.

@@ -15,7 +15,7 @@ extension Supervisor {
     /// supervisor can run only once.
     ///
     /// - Throws:
-    ///   - The error of the first adapter that failed. It is thrown after the drain.
+    ///   - The error of the first adapter that failed, which is thrown after the drain.
     ///   - ``RegistrationError/closed`` if the supervisor is running or has run before.
     public func run() async throws {
         try await run(try open())
@@ -187,7 +187,8 @@ final class DispatchTicks {
     /// Starts the timer immediately.
     ///
     /// - Parameter tick: Called on the queue, one call at a time.
-    /// - Returns: `nil` if the clock is not a `ContinuousClock`. In that case, the clock itself must time the ticks.
+    /// - Returns: `nil` if the clock is not a `ContinuousClock`, in which case the ticks must be timed by the clock
+    ///   itself.
     init?(_ clock: any Clock<Duration>, every interval: Duration, tick: @escaping @Sendable () -> Void) {
         guard clock is ContinuousClock else { return nil }
         let (seconds, attoseconds) = interval.components

@@ -1,12 +1,12 @@
 public import SignalboxCore
 
-/// A test suite that every adapter must pass. It runs the adapter in a real supervisor, sends messages from the
+/// A test suite that every adapter must pass. The suite runs the adapter in a real supervisor, sends messages from the
 /// adapter's remote end, and reports violations of the adapter contract.
 ///
 /// Each ``Case`` tests one behaviour. In addition, every case puts an intake between the adapter and the supervisor,
 /// and checks these rules:
 ///
-/// - Each arrival taken is settled exactly once, and no abandoned arrival is acknowledged.
+/// - Each arrival that the intake takes is settled exactly once, and no abandoned arrival is acknowledged.
 /// - Unsettled arrivals have different tokens, and their origins name the adapter's source.
 /// - Arrivals have a sender if and only if the adapter's features contain `pushes`.
 /// - Batches stay within the stated bound. When a submit is cut short, the adapter waits for room.
@@ -28,11 +28,11 @@ public struct AdapterConformance: Sendable {
     ///
     /// - Parameters:
     ///   - limit: The maximum real time for one case, as a safeguard against an adapter that hangs. The default is 300
-    ///     s. If a case reaches the limit, this is reported as a finding, and the case's work is cancelled and left
-    ///     running.
-    ///   - make: A closure that creates a subject for a source. It is called once per case. ``stress(_:times:atOnce:)``
-    ///     calls it once per run of a case, from several tasks concurrently. Every source name is unique, both within
-    ///     one run of the program and across runs.
+    ///     s. If a case reaches the limit, the suite reports this as a finding and cancels the case's work, but does
+    ///     not wait for that work to finish.
+    ///   - make: A closure that creates a subject for a source, which is called once per case.
+    ///     ``stress(_:times:atOnce:)`` calls the closure once per run of a case, from several tasks concurrently. Every
+    ///     source name is unique, both within one run of the program and across runs.
     public init(
         limit: Duration = .seconds(300),
         make: @escaping @Sendable (SourceName) async throws -> any ConformanceSubject
@@ -41,7 +41,7 @@ public struct AdapterConformance: Sendable {
         self.make = make
     }
 
-    /// Runs the cases one after the other. The default is to run all cases.
+    /// Runs the cases one after the other. By default, all cases are run.
     public func run(_ cases: [Case] = Case.allCases) async -> ConformanceReport {
         await perform(cases, atOnce: 1)
     }
@@ -117,7 +117,7 @@ extension AdapterConformance {
     /// The cases in the suite. A conforming adapter passes every case that applies to its features. Later versions may
     /// add cases.
     public enum Case: String, CaseIterable, Sendable, Hashable, CustomStringConvertible {
-        /// Every message, with up to 60 KB, reaches its plugin once and complete. None is redelivered in the next run.
+        /// Every message of up to 60 KB reaches its plugin once and complete, and is not redelivered in the next run.
         case deliverAll
         /// Plugins receive the messages from a source in the order in which they were sent, even if the window is
         /// small.
@@ -125,7 +125,7 @@ extension AdapterConformance {
         /// Many runs are cancelled before, while and after they start, some of them twice. Every message is still
         /// delivered.
         case concurrentStartAndStop
-        /// If a plugin throws an error, only its arrivals fail.
+        /// If a plugin throws an error, only that plugin's arrivals fail.
         case throwingPlugin
         /// An action without a plugin is rejected, and the messages around it are handled.
         case unknownAction
@@ -150,10 +150,11 @@ extension AdapterConformance {
         /// While a plugin is slow, the number of arrivals that are unsettled or offered never exceeds the window plus
         /// one batch.
         case memoryBoundedUnderSlowPlugin
-        /// A message that is sent again while it is running reaches its plugin once and receives its outcome twice.
-        /// This case requires a subject that submits while one of its messages is running.
+        /// A message that is sent again while its plugin is running reaches the plugin once and receives its outcome
+        /// twice. This case requires a subject that submits while one of its messages is running.
         case duplicateWhileRunning
-        /// A message that is sent again after it was handled is acknowledged and answered as before, without a call.
+        /// A message that is sent again after it was handled is acknowledged and answered as before, without a call of
+        /// the plugin.
         case duplicateAfterHandled
         /// A message that is sent again after it failed reaches its plugin again.
         case duplicateAfterFailed
@@ -161,7 +162,7 @@ extension AdapterConformance {
         /// The name of the case.
         public var description: String { rawValue }
 
-        /// Returns the reason why the case does not apply to the subject, or `nil` if it does.
+        /// Returns the reason why the case does not apply to the subject, or `nil` if the case applies.
         func inapplicable(to subject: any ConformanceSubject) -> String? {
             switch self {
             case .answersEverySender:
@@ -180,7 +181,7 @@ public struct ConformanceReport: Sendable, CustomStringConvertible {
     public internal(set) var passed: [AdapterConformance.Case] = []
     /// The cases that do not apply to the subject or to its adapter's features, with the reasons.
     public internal(set) var skipped: [AdapterConformance.Case: String] = [:]
-    /// The findings, in the order of the cases. If the adapter conforms, the list is empty.
+    /// The findings, in the order of the cases. The list is empty if the adapter conforms.
     public internal(set) var findings: [ConformanceFinding] = []
 
     /// Whether there are no findings.
@@ -194,7 +195,7 @@ public struct ConformanceReport: Sendable, CustomStringConvertible {
     }
 }
 
-/// A violation of the contract, by an adapter or by its environment.
+/// A violation of the contract by an adapter or its environment.
 public struct ConformanceFinding: Sendable, Hashable, CustomStringConvertible {
     /// The case that found the violation.
     public let testCase: AdapterConformance.Case
@@ -214,7 +215,7 @@ struct ConformanceVerdict: Sendable {
     var skipped: String?
 }
 
-/// Runs one case once. It creates the subject and tries the case on it, and if the case does not end, it reports how
+/// Runs one case once, on a subject that is created for the run. If the case does not end, the examination reports how
 /// far the case got.
 final class ConformanceExamination: Sendable {
     private let testCase: AdapterConformance.Case

@@ -138,7 +138,7 @@ extension ConformanceTrial {
         }
     }
 
-    /// Delivers the messages in two parts. The second part shows that the first one did not damage the source.
+    /// Delivers the messages in two parts. The second part shows that the first part did not damage the source.
     private func runInTwoParts(_ messages: [ConformanceMessage]) async throws {
         try await run { [self] stage in
             try await deliver(Array(messages.prefix(15)), to: stage)
@@ -193,8 +193,8 @@ extension ConformanceTrial {
         try await checkNothingIsRedelivered()
     }
 
-    /// Delivers a message, and delivers it again after its adapter has received the outcome. If it were sent again
-    /// earlier, it could still be treated as a duplicate of the running message.
+    /// Delivers a message, and delivers it again after its adapter has received the outcome. If the message were sent
+    /// again earlier, it could still be treated as a duplicate of the running message.
     ///
     /// - Returns: The message that follows the second delivery.
     private func deliverTwice(_ message: ConformanceMessage) async throws -> ConformanceMessage {

@@ -36,10 +36,10 @@ struct ConformanceRecord: Sendable {
     private(set) var outcomes: [ReportedOutcome] = []
     private(set) var settled: Set<String> = []
     private(set) var begun: Set<String> = []
-    /// Whether the remote end failed to send a message. If it did, all waits end.
+    /// Whether the remote end failed to send a message. Such a failure ends all waits.
     private(set) var hasSendingFailed = false
-    /// The steps that the case is currently taking, which are reported if the case does not end. There are several if
-    /// the case sends and waits concurrently.
+    /// The steps that the case is currently taking, which are reported if the case does not end. There are several
+    /// steps if the case sends and waits concurrently.
     private var steps: [String] = []
     /// All runs of the adapter so far.
     var runs: [ConformanceRun] = []
@@ -159,8 +159,9 @@ struct ConformanceRun: Sendable {
     /// Whether the adapter has received an outcome for every arrival that it offered.
     var hasAllOutcomes: Bool { entries.isEmpty }
 
-    /// Returns whether the adapter has filled a window of `window` arrivals. That is the case if a submit was cut
-    /// short, or if the adapter calls `room()` before each submit and less than a quarter of the window is free.
+    /// Returns whether the adapter has filled a window of `window` arrivals. The window counts as filled if a submit
+    /// was cut short, or if the adapter calls `room()` before each submit and less than a quarter of the window is
+    /// free.
     func hasFilled(_ window: Int) -> Bool {
         unsettled == window && refusals > 0 || roomCalls > 0 && unsettled > window - max(1, window / 4)
     }

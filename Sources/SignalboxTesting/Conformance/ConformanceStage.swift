@@ -115,7 +115,7 @@ extension ConformanceStage {
     /// An action that has no plugin.
     static let unknown: ActionName = "conformance.unknown"
 
-    /// Registers the plugins. They hold the stage weakly, because the stage retains the supervisor, which in turn
+    /// Registers the plugins, which hold the stage weakly, because the stage retains the supervisor, which in turn
     /// retains the plugins.
     func register(timeout: Duration) throws {
         let source = AccessRule.source(adapter.source)
@@ -168,9 +168,9 @@ struct ConformanceLimits: Sendable {
     var isSlow = false
     /// Whether the hanging plugin waits at its gate.
     var hangs = true
-    /// Whether the case runs the adapter by itself, instead of leaving this to the supervisor.
+    /// Whether the case itself runs the adapter, instead of the supervisor.
     var isManual = false
-    /// The deduplication policy. The default is never to deduplicate, whatever the adapter's features are, because
-    /// deduplication would hide messages that the adapter delivers twice.
+    /// The deduplication policy. By default, messages are never deduplicated, regardless of the adapter's features,
+    /// because deduplication would hide messages that the adapter delivers twice.
     var deduplication = DeduplicationPolicy.never
 }

@@ -113,7 +113,7 @@ extension ConformanceTrial {
         }
     }
 
-    /// Checks that every arrival taken was handled and none was abandoned, because the drain had enough time.
+    /// Checks that every arrival that was taken was handled and not abandoned, because the drain had enough time.
     private func checkWhatWasTaken() {
         let codes = record.value.outcomes.map(\.code)
         let others = codes.filter { $0 != "handled" }

@@ -3,8 +3,8 @@ public import SignalboxCore
 /// An adapter together with its remote end, such as a broker's publisher, a page or a peer.
 ///
 /// Conform to this protocol to test an adapter with ``AdapterConformance``. Each case creates a new subject for a new
-/// source, and ends it afterwards. Two subjects must not share anything that could let one receive the other's
-/// messages.
+/// source, and ends the subject afterwards. Two subjects must not share anything that could cause one subject to
+/// receive the other's messages.
 public protocol ConformanceSubject: Sendable {
     /// The adapter for the source that the subject was created with. The suite runs the same object several times, one
     /// run after the other.
@@ -19,23 +19,24 @@ public protocol ConformanceSubject: Sendable {
     /// Return `true` if the adapter can only acknowledge a whole batch. Such an adapter does not have to fill a window.
     var waitsForEachBatch: Bool { get }
 
-    /// Whether the adapter submits a message while an earlier one is unsettled. The default is the opposite of
-    /// ``waitsForEachBatch``. If this is `false`, the suite skips the case `duplicateWhileRunning`.
+    /// Whether the adapter submits a message while an earlier message is unsettled. The default is the opposite of
+    /// ``waitsForEachBatch``. If the value is `false`, the suite skips the case `duplicateWhileRunning`.
     var submitsWhileOneRuns: Bool { get }
 
-    /// Sends the messages from the remote end in this order, and returns when all of them have been handed over.
+    /// Sends the messages from the remote end in the given order, and returns when all of them have been handed over.
     ///
     /// The suite calls this method only while a run of the adapter is in progress. The messages must reach the run even
-    /// if it has not connected yet. The call may wait while the source applies backpressure, because the suite does not
-    /// rely on the call returning while a plugin waits. A source that is stopping may refuse messages, and the call may
-    /// then throw an error.
+    /// if the run has not connected yet. This method may wait while the source applies backpressure, because the suite
+    /// does not rely on it to return while a plugin waits. A source that is stopping may refuse messages, and this
+    /// method may then throw an error.
     func send(_ messages: [ConformanceMessage]) async throws
 
-    /// Waits for the answer that the remote end receives to the message with this id, and returns it. The suite calls
-    /// this method only if the adapter's features contain `replies`. The message may have been sent in an earlier run.
+    /// Waits until the remote end receives the answer to the message with the given id, and returns the answer. The
+    /// suite calls this method only if the adapter's features contain `replies`. The message may have been sent in an
+    /// earlier run.
     func answer(to id: ActionID) async throws -> ConformanceAnswer
 
-    /// Releases the subject's resources. At this point the adapter has stopped, unless its run never ended.
+    /// Releases the subject's resources. By then, the adapter has stopped, unless its run never ended.
     func end() async
 }
 
@@ -57,9 +58,9 @@ public struct ConformanceMessage: Sendable, Hashable {
     /// The id, which is unique among the subject's messages.
     ///
     /// Send the message with this id. The suite recognises a message only by its id, so the plugin's context must have
-    /// the same id. The bytes of an unreadable message must contain the text of the id too.
+    /// the same id. The bytes of an unreadable message must also contain the text of the id.
     public let id: ActionID
-    /// The action's name. If it is `nil`, the adapter must not be able to read the message as an action.
+    /// The action's name, or `nil` if the adapter must not be able to read the message as an action.
     public let action: ActionName?
     /// The body as JSON on one line. The body has up to 60,100 bytes, and the whole envelope has fewer than 65,536.
     public let body: String
@@ -83,7 +84,7 @@ public struct ConformanceMessage: Sendable, Hashable {
     }
 }
 
-/// The answer that an adapter's remote end received to a message.
+/// The answer to a message, as received by an adapter's remote end.
 public enum ConformanceAnswer: Sendable, Hashable {
     /// The message was handled. The value is the reply as JSON, or `nil` if the answer contains no reply.
     case reply(Bytes?)
@@ -101,12 +102,12 @@ public enum ConformanceAnswer: Sendable, Hashable {
     }
 }
 
-/// An error because of which the conformance suite, or one of its subjects, cannot continue.
+/// An error that prevents the conformance suite or one of its subjects from continuing.
 public struct ConformanceError: Error, Sendable, Hashable, CustomStringConvertible {
     /// Describes the error.
     public let description: String
 
-    /// Creates an error with this description.
+    /// Creates an error with the given description.
     public init(_ description: String) {
         self.description = description
     }

@@ -77,8 +77,8 @@ extension ConformanceTrial {
 
     private static let ending = "waiting for the supervisor to end"
 
-    /// Runs a new supervisor during `body`, and waits until the supervisor ends. If `body` has not stopped it, it is
-    /// stopped gracefully.
+    /// Runs a new supervisor during `body`, and waits until the supervisor ends. If `body` has not stopped the
+    /// supervisor, it is stopped gracefully.
     func run(
         _ limits: ConformanceLimits = ConformanceLimits(),
         _ body: @escaping @Sendable (ConformanceStage) async throws -> Void
@@ -120,10 +120,10 @@ extension ConformanceTrial {
         return try ConformanceStage(adapter, limits, record: record)
     }
 
-    /// Sends messages and waits for the outcome of the last one, which must have an action.
+    /// Sends messages and waits for the outcome of the last message, which must have an action.
     ///
-    /// The source keeps the order, so all other messages were taken before the last one. They are settled by the drain
-    /// at the end of the run.
+    /// The source keeps the order, so all other messages were taken before the last message. They are settled by the
+    /// drain at the end of the run.
     func deliver(_ messages: [ConformanceMessage], to stage: ConformanceStage) async throws {
         guard let last = messages.last?.id.text else { return }
         async let sending: Void = send(messages)
@@ -161,7 +161,7 @@ extension ConformanceTrial {
     }
 
     /// Gives tasks that have been woken a chance to do something wrong before the case continues. No verdict depends on
-    /// how far they get.
+    /// how far these tasks get.
     func letOthersRun() async {
         for _ in 0..<10 { await Task.yield() }
     }
@@ -222,7 +222,7 @@ extension ConformanceTrial {
         }
     }
 
-    /// Checks the answer that the remote end received to a message.
+    /// Checks the answer to a message, as received by the remote end.
     func checkAnswer(
         to message: ConformanceMessage,
         _ expected: String,
@@ -247,7 +247,7 @@ extension ConformanceTrial {
         }
     }
 
-    /// Checks that a new run with a new supervisor receives only messages that are sent during that run. This includes
+    /// Checks that a new run with a new supervisor receives only messages that are sent during that run, including
     /// messages for which no plugin is called.
     func checkNothingIsRedelivered() async throws {
         let before = record.value.calls.count

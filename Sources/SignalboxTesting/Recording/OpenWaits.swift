@@ -15,7 +15,7 @@ import Glibc
 /// all pending waits to standard error and terminates with that signal. A wait that is cancelled is written
 /// immediately.
 package enum OpenWaits {
-    /// Where a wait is in the source code.
+    /// The location of a wait in the source code.
     package struct Location: Hashable {
         let file: StaticString
         let line: UInt
@@ -67,7 +67,7 @@ package enum OpenWaits {
         }
     }
 
-    /// Removes a wait. If it was cancelled, its location is written.
+    /// Removes a wait. If the wait was cancelled, its location is written to standard error.
     package static func end(_ number: UInt64?, wasCancelled: Bool) {
         guard let number, let location = state.withLock({ $0.locations.removeValue(forKey: number) }) else { return }
         if wasCancelled { report("a wait was cancelled: \(location.file):\(location.line)\n") }

@@ -1,9 +1,9 @@
 public import SignalboxCore
 
-/// A sender that records actions instead of sending them. A test can wait for actions and read them. Safe to use from
-/// any thread.
+/// A sender that records actions instead of sending them, so that a test can wait for them and read them. Safe to use
+/// from any thread.
 ///
-/// Once the sender holds ``limit`` actions, it refuses any more with the error `full`.
+/// Once the sender holds ``limit`` actions, it refuses further actions with the error `full`.
 public final class RecordingSender: Sender {
     private struct State: Sendable {
         var sent: [SentAction] = []
@@ -63,12 +63,12 @@ public final class RecordingSender: Sender {
 public struct SentAction: Sendable, Hashable {
     /// The name by which the other side routes the action.
     public let action: ActionName
-    /// The id for an answer, or `nil` if no answer is expected.
+    /// The id that an answer refers to, or `nil` if no answer is expected.
     public let id: ActionID?
     /// The body as JSON.
     public let body: Bytes
 
-    /// Creates an action, for example to compare it with one that was recorded.
+    /// Creates an action, for example to compare it with a recorded action.
     public init(action: ActionName, id: ActionID? = nil, body: Bytes) {
         self.action = action
         self.id = id

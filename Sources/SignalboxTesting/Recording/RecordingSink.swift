@@ -1,15 +1,15 @@
 public import SignalboxCore
 
-/// A settlement sink that records its calls in order. A test can wait for calls and read them. Safe to use from any
-/// thread.
+/// A settlement sink that records its calls in order, so that a test can wait for outcomes and read the calls. Safe to
+/// use from any thread.
 ///
 /// The sink keeps every call, so use it only for a limited number of arrivals.
 public final class RecordingSink: SettlementSink {
     /// A call to the sink.
     public enum Event: Sendable, Hashable {
-        /// The arrival with this token may be acknowledged.
+        /// The arrival with the given token may be acknowledged.
         case mayAcknowledge(UInt64)
-        /// The arrival with this token has this outcome.
+        /// The arrival with the given token received the given outcome.
         case settled(UInt64, Outcome)
     }
 

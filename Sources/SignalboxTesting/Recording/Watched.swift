@@ -1,7 +1,7 @@
 import Synchronization
 
 /// A value protected by a lock. Tasks can wait until a condition on the value holds, and every wait in the test kit is
-/// built on this.
+/// built on this type.
 package final class Watched<Value: Sendable>: Sendable {
     private struct Waiter {
         let isSatisfied: @Sendable (Value) -> Bool
@@ -103,7 +103,7 @@ package final class Watched<Value: Sendable>: Sendable {
     }
 }
 
-/// A gate where plugins wait until a test opens it. Plugins wait here even if they are cancelled.
+/// A gate where plugins wait until a test opens it, even if they are cancelled.
 package final class Gate: Sendable {
     private struct State: Sendable {
         var isOpen: Bool
@@ -147,7 +147,7 @@ package final class Gate: Sendable {
     }
 }
 
-/// Limits the time of work that may hang.
+/// Limits the time spent waiting for work that may hang.
 enum TimeLimit {
     private enum Answer<Result: Sendable>: Sendable {
         case none
@@ -155,8 +155,8 @@ enum TimeLimit {
         case late
     }
 
-    /// Returns the result of `work`, or the result of `late` if the limit passes first. Overdue work is cancelled and
-    /// left running.
+    /// Returns the result of `work`, or the result of `late` if the time limit expires first. Overdue work is
+    /// cancelled, but this function does not wait for it to finish.
     ///
     /// The tasks are detached, because a child task that hangs would block its parent.
     static func within<Result: Sendable>(
