@@ -1,4 +1,4 @@
-/// A handler in a chain. The handler's name and deadline are read once, so they cannot change later.
+/// A handler in a chain, together with its name and deadline, which are read once so that they cannot change later.
 struct ChainLink: Sendable {
     private enum Form {
         case synchronous(any SyncNavigationHandler)
@@ -50,7 +50,7 @@ struct ChainLink: Sendable {
         }
     }
 
-    /// Returns the verdict's decision if the handler's answer ends the chain.
+    /// Returns the decision for the verdict, or `nil` if the handler's answer does not end the chain.
     func decision(for answer: NavigationAnswer, within limit: Duration) -> NavigationDecision? {
         switch answer {
         case .passed: nil
@@ -61,8 +61,8 @@ struct ChainLink: Sendable {
         }
     }
 
-    /// Calls the handler. This method is synchronous, because an asynchronous context would select the asynchronous
-    /// `decide`.
+    /// Calls the handler. This method is synchronous, because a call from an asynchronous context would resolve to the
+    /// asynchronous `decide`.
     private static func call(_ handler: any SyncNavigationHandler, _ request: NavigationRequest) -> NavigationAnswer {
         do {
             return NavigationAnswer(try handler.decide(request))
@@ -88,7 +88,7 @@ struct ChainLink: Sendable {
     }
 }
 
-/// A call to a handler that may suspend. The call always produces an answer by the deadline.
+/// A call to a handler that may suspend. The call always produces an answer by its deadline.
 struct HandlerCall: Sendable {
     let handler: any NavigationHandler
     let calls: HandlerCalls
@@ -98,8 +98,8 @@ struct HandlerCall: Sendable {
     /// Calls the handler in a task and returns its answer, or `timedOut` if the deadline passes first.
     ///
     /// The two tasks are unstructured, because a task group would wait for a handler that ignores cancellation. Both
-    /// tasks yield to a stream, which buffers the first answer and drops later ones. The stream ends if the waiting
-    /// task is cancelled.
+    /// tasks yield to a stream, which buffers the first answer and drops later ones. If the task that waits for the
+    /// answer is cancelled, the stream ends.
     nonisolated(nonsending) func answer(to request: NavigationRequest) async -> NavigationAnswer {
         guard await calls.begin() else {
             return .failed("\(NavigationRouter.maximumCalls) of its calls have not returned")
@@ -138,7 +138,7 @@ struct HandlerCall: Sendable {
     }
 }
 
-/// Counts the calls to one handler that have not returned. All derived chains share this count.
+/// Counts the calls to one handler that have not yet returned. All chains derived from one another share this count.
 actor HandlerCalls {
     private var running = 0
 

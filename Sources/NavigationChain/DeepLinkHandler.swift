@@ -1,8 +1,8 @@
 public import SignalboxRoutes
 
-/// Passes URLs with the application's schemes to an opener. If the opener opens a URL, the navigation is cancelled.
+/// Passes URLs with the application's schemes to an opener, and cancels the navigation if the opener opens the URL.
 ///
-/// Use it for links that the application opens itself, such as `myapp://product/42`. The handler ignores sub frames,
+/// Use this handler for links that the application opens itself, such as `myapp://product/42`. It ignores sub frames,
 /// because otherwise an invisible frame could open anything.
 public struct DeepLinkHandler: NavigationHandler {
     /// The name in verdicts and logs.
@@ -13,11 +13,11 @@ public struct DeepLinkHandler: NavigationHandler {
     /// Creates a handler for one or more schemes.
     ///
     /// - Parameters:
-    ///   - schemes: Schemes such as `myapp`, without the colon. Letter case is ignored. You can list web schemes to
-    ///     handle links into the application; the opener then receives all URLs with these schemes.
+    ///   - schemes: Schemes such as `myapp`, without the colon. Letter case is ignored. You can also list web schemes,
+    ///     to handle web links that lead into the application; the opener then receives all URLs with these schemes.
     ///   - name: The name in verdicts and logs.
-    ///   - opener: Opens the URL within the handler's deadline, and returns whether it did. If the closure throws an
-    ///     error, the navigation is cancelled too.
+    ///   - opener: A closure that opens the URL within the handler's deadline, and returns whether it did. If the
+    ///     closure throws an error, the navigation is cancelled too.
     /// - Throws: ``NavigationChainError`` with the code `invalidScheme`, or `dangerousScheme` for a scheme such as
     ///   `intent`.
     public init(

@@ -2,9 +2,9 @@ public import SignalboxRoutes
 
 /// Opens links to foreign hosts in the user's browser and cancels the navigation.
 ///
-/// The handler opens `http` and `https` URLs whose hosts are not listed. It handles links, except those in sub frames,
-/// and new windows requested by any frame. It passes on all other loads, including frames and redirects. If a chain
-/// must not show foreign pages, add a handler after this one that decides about those loads.
+/// The handler opens `http` and `https` URLs whose hosts are not listed, for links outside sub frames and for new
+/// windows requested by any frame. It passes on all other loads, including those of frames and redirects. If your
+/// application must not show foreign pages at all, add a handler after this one that decides on those loads.
 public struct ExternalBrowserHandler: NavigationHandler {
     /// The name in verdicts and logs.
     public let name: String
@@ -17,8 +17,8 @@ public struct ExternalBrowserHandler: NavigationHandler {
     ///   - ownHosts: The application's hosts, on any port. As in ``HostHandler``, write `shop.example` or
     ///     `*.shop.example`.
     ///   - name: The name in verdicts and logs.
-    ///   - opener: Opens the URL in the browser within the handler's deadline. If the closure throws an error, the
-    ///     navigation is cancelled too.
+    ///   - opener: A closure that opens the URL in the browser within the handler's deadline. If the closure throws an
+    ///     error, the navigation is cancelled too.
     /// - Throws: ``NavigationChainError`` with the code `invalidHost`.
     public init(
         ownHosts: [String],

@@ -2,9 +2,9 @@ public import SignalboxRoutes
 
 /// Performs an action instead of loading a site's home page, and cancels the navigation.
 ///
-/// Use it to return to an application's start screen when a page links to the home page. The home page is the URL with
-/// the site's origin and the path `/`, without a query or fragment. On many sites, `/?p=42` and `/#/cart` are different
-/// pages. The handler ignores sub frames.
+/// Use this handler to return to an application's start screen when a page links to the home page. The home page is the
+/// URL with the site's origin and the path `/`, without a query or fragment, because on many sites `/?p=42` and
+/// `/#/cart` are different pages. The handler ignores sub frames.
 public struct HomePageHandler: NavigationHandler {
     /// The name in verdicts and logs.
     public let name: String
@@ -16,11 +16,11 @@ public struct HomePageHandler: NavigationHandler {
     ///
     /// - Parameters:
     ///   - home: The root of the site, such as `https://shop.example/`.
-    ///   - kinds: The kinds of navigation to handle. Pages that the application loads itself are
+    ///   - kinds: The kinds of navigation to handle. Pages that the application loads itself have the kind
     ///     ``NavigationKind/other``.
     ///   - name: The name in verdicts and logs.
-    ///   - open: The action to perform within the handler's deadline. If it throws an error, the navigation is
-    ///     cancelled too.
+    ///   - open: A closure that performs the action within the handler's deadline. If the closure throws an error, the
+    ///     navigation is cancelled too.
     /// - Throws: ``NavigationChainError`` with the code `invalidHome` if `home` is not the root of an `http` or `https`
     ///   site.
     public init(

@@ -1,9 +1,10 @@
 import SignalboxRoutes
 
-/// Decides about pages on the listed hosts and passes on all others. Use it as an allowlist or a blocklist.
+/// Decides on requests for pages on the listed hosts, and passes on all other requests. Use it as an allowlist or a
+/// blocklist.
 ///
-/// The handler decides about `http` and `https` in every frame, and treats both schemes alike. To exclude `http`, put a
-/// ``SchemeHandler`` before it.
+/// The handler decides on `http` and `https` URLs in every frame, and treats both schemes alike. To exclude `http`, put
+/// a ``SchemeHandler`` before this handler.
 public struct HostHandler: SyncNavigationHandler {
     /// The name in verdicts and logs.
     public let name: String
@@ -11,15 +12,16 @@ public struct HostHandler: SyncNavigationHandler {
     private let ports: HostPorts
     private let decision: NavigationDecision
 
-    /// Creates a handler with a list of hosts and the decision to make about them.
+    /// Creates a handler from a list of hosts and the decision to make for their pages.
     ///
     /// - Parameters:
-    ///   - hosts: Between 1 and 1,000 hosts in ASCII form. Letter case is ignored. `shop.example` is only that host.
-    ///     `*.shop.example` is every host below it, but not the host itself. You can also list an IPv4 address, or an
-    ///     IPv6 address in brackets. The handler does not know public suffixes, so `*.example` matches every host below
-    ///     `example`.
-    ///   - ports: Which ports to include.
-    ///   - decision: The decision about the listed hosts. For a blocklist, pass `.cancel` and leave `ports` unchanged.
+    ///   - hosts: Between 1 and 1,000 hosts in ASCII form. Letter case is ignored. `shop.example` stands for that host
+    ///     only, and `*.shop.example` for every host below it, but not for the host itself. You can also list an IPv4
+    ///     address, or an IPv6 address in brackets. The handler does not know public suffixes, so `*.example` matches
+    ///     every host below `example`.
+    ///   - ports: The ports to include for each host.
+    ///   - decision: The decision to make for pages on the listed hosts. For a blocklist, pass `.cancel` and leave
+    ///     `ports` unchanged.
     ///   - name: The name in verdicts and logs.
     /// - Throws: ``NavigationChainError`` with the code `invalidHost` if a host includes a scheme, a port, a path or
     ///   non-ASCII characters.
@@ -55,7 +57,7 @@ public struct HostPorts: Sendable, Hashable {
     /// The scheme's default port: 443 for `https` and 80 for `http`.
     public static let standard = HostPorts(rule: .standard)
 
-    /// Includes only the given ports. The default port is included only if you list it.
+    /// Includes only the given ports. A scheme's default port is included only if you list it.
     public static func only(_ ports: Set<UInt16>) -> HostPorts {
         HostPorts(rule: .only(ports))
     }
@@ -69,8 +71,8 @@ public struct HostPorts: Sendable, Hashable {
     }
 }
 
-/// A validated list of hosts from a program or configuration. Each entry is a single host, or stands for all hosts
-/// below a parent.
+/// A validated list of hosts from a program or configuration. Each entry is either a single host or a parent that
+/// stands for all hosts below it.
 struct HostNames: Sendable {
     /// The maximum number of hosts in a list.
     static let maximumCount = 1_000
@@ -132,8 +134,8 @@ struct HostNames: Sendable {
         }
     }
 
-    /// Returns the IPv4 address in an IPv4-mapped IPv6 address (RFC 4291, section 2.5.5.2). Both addresses reach the
-    /// same machine.
+    /// Returns the IPv4 address in an IPv4-mapped IPv6 address (RFC 4291, section 2.5.5.2), because both addresses
+    /// reach the same machine.
     private static func mapped(_ host: String) -> String? {
         let start = "[::ffff:".utf8
         guard host.utf8.starts(with: start) else { return nil }
@@ -143,7 +145,7 @@ struct HostNames: Sendable {
         return pieces.flatMap { [$0 >> 8, $0 & 0xFF] }.map(String.init).joined(separator: ".")
     }
 
-    /// Returns the host as it appears in URLs. `URLText` decides whether the host is valid.
+    /// Returns the host in the form in which it appears in URLs. `URLText` determines whether the host is valid.
     private static func read(_ name: String) throws(HostError) -> String {
         let isBracketed = name.utf8.first == UInt8(ascii: "[") && name.utf8.last == UInt8(ascii: "]")
         guard isBracketed || !name.utf8.contains(UInt8(ascii: ":")), !name.utf8.contains(where: "/?#@\\".utf8.contains)

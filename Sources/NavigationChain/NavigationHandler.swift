@@ -1,9 +1,9 @@
-/// A link in a chain that decides about some requests and passes on the others.
+/// A member of a chain, which decides on some requests and passes on the others.
 ///
-/// Conform a `struct`, an `actor` or a class. Calls may overlap and may run on any thread. If a handler never suspends,
-/// conform to ``SyncNavigationHandler`` instead, which does not need a task.
+/// A handler can be a `struct`, an `actor` or a class. Calls to it may overlap and may run on any thread. If a handler
+/// never suspends, conform to ``SyncNavigationHandler`` instead, which needs no task.
 public protocol NavigationHandler: Sendable {
-    /// The name in verdicts and logs. Also identifies the handler when you change the chain.
+    /// The handler's name in verdicts and logs, which also identifies the handler when you change the chain.
     ///
     /// A name must have between 1 and ``NavigationRouter/maximumNameLength`` bytes, and must not contain control
     /// characters. It is read once, when the chain is built.
@@ -15,16 +15,17 @@ public protocol NavigationHandler: Sendable {
     /// chain is built.
     nonisolated var deadline: Duration? { get }
 
-    /// Returns whether the handler may decide about the request. The default implementation returns `true`.
+    /// Returns whether the handler may decide on the request. The default implementation returns `true`.
     ///
-    /// Called synchronously on the caller's thread, so it must return quickly. If it returns `false`, the chain passes
-    /// the request on without the two tasks that a call to ``decide(_:)`` needs.
+    /// The chain calls this method synchronously on the caller's thread, so it must return quickly. If it returns
+    /// `false`, the chain passes the request on without creating the two tasks that a call to ``decide(_:)`` needs.
     nonisolated func concerns(_ request: NavigationRequest) -> Bool
 
-    /// Decides about the request, or passes it on.
+    /// Decides on the request, or passes it on.
     ///
-    /// The task is cancelled if the deadline passes or the caller is cancelled. The verdict does not wait for the call
-    /// to return, but a call that never returns keeps its task. See ``NavigationRouter/maximumCalls``.
+    /// The call runs in a task, which is cancelled if the deadline passes or the caller is cancelled. The verdict does
+    /// not wait for a cancelled call to return, but a call that never returns keeps its task. See
+    /// ``NavigationRouter/maximumCalls``.
     ///
     /// - Returns: The decision, or `nil` to pass the request on.
     /// - Throws: Any error. The navigation is then cancelled, and the verdict contains a description of the error.
@@ -51,10 +52,10 @@ extension NavigationHandler {
 /// }
 /// ```
 ///
-/// Use it for decisions that depend only on the request. The chain calls the handler directly on the caller's thread,
-/// without a task or a deadline, so the handler must return quickly.
+/// Use this protocol for decisions that depend only on the request. The chain calls the handler directly on the
+/// caller's thread, without a task or a deadline, so the handler must return quickly.
 public protocol SyncNavigationHandler: NavigationHandler {
-    /// Decides about the request, or passes it on.
+    /// Decides on the request, or passes it on.
     ///
     /// - Returns: The decision, or `nil` to pass the request on.
     /// - Throws: Any error. The navigation is then cancelled, and the verdict contains a description of the error.
@@ -86,16 +87,16 @@ extension NavigationHandler {
     }
 }
 
-/// The decision of a handler, or of a chain's fallback, with its reason.
+/// A decision by a handler or a chain's fallback, with the reason for it.
 public struct NavigationDecision: Sendable, Hashable {
     /// The policy to apply.
     public let policy: NavigationPolicy
-    /// The reason for the decision. It is meant for a log and is not visible to any page.
+    /// The reason for the decision, which is meant for a log and is not visible to any page.
     ///
     /// The reason may have any length, but ``NavigationVerdict/description`` truncates it.
     public let reason: String
 
-    /// Creates a decision whose policy is known only at run time, for example from a configuration.
+    /// Creates a decision whose policy is known only at run time, for example because it comes from a configuration.
     public init(_ policy: NavigationPolicy, reason: String) {
         self.policy = policy
         self.reason = reason
@@ -106,7 +107,8 @@ public struct NavigationDecision: Sendable, Hashable {
         NavigationDecision(.allow, reason: reason)
     }
 
-    /// Returns a decision to load nothing. Use this also if you did something else instead, such as opening a screen.
+    /// Returns a decision to load nothing. Use this decision also if the handler did something else instead, such as
+    /// opening a screen.
     public static func cancel(_ reason: String) -> NavigationDecision {
         NavigationDecision(.cancel, reason: reason)
     }

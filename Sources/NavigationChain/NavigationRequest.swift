@@ -8,11 +8,11 @@ public struct NavigationRequest: Sendable, Hashable {
     public let kind: NavigationKind
     /// The frame that navigates, if the engine reports it.
     public let frame: FrameRole
-    /// The page that requests the URL, or `nil` if the engine does not report a page, as for a first load.
+    /// The page that requests the URL, or `nil` if the engine reports no page, as for a first load.
     public let page: URLText?
 
-    /// Creates a request from what an engine reports. If the engine does not report a value, do not guess: pass the
-    /// value that means "unknown".
+    /// Creates a request from the values that an engine reports. If the engine does not report a value, do not guess;
+    /// instead, pass the value that stands for "unknown".
     public init(url: URLText, kind: NavigationKind, frame: FrameRole, page: URLText? = nil) {
         self.url = url
         self.kind = kind
@@ -47,12 +47,12 @@ extension NavigationKind {
     public static let followed: Set<NavigationKind> = [.link, .redirect, .newWindow]
 }
 
-/// The role of the frame that navigates, if the engine reports it.
+/// The role of the frame that navigates.
 public enum FrameRole: String, Sendable, Hashable, CaseIterable {
     /// The page itself.
     case main
     /// A frame inside the page.
     case sub
-    /// The engine does not report the frame. The decision must be safe for both roles.
+    /// The engine does not report the frame, so the decision must be safe for both roles.
     case unknown
 }

@@ -24,11 +24,12 @@ public struct NavigationRouter: Sendable {
     public static let maximumDeadline: Duration = .seconds(3_600)
     /// The maximum number of concurrent calls to one handler in a chain.
     ///
-    /// A handler that ignores cancellation adds one call for each request, and a page can make many requests. Once this
-    /// many calls are running, the handler is not called, and the navigation is cancelled.
+    /// A handler that ignores cancellation adds one running call for each request, and a page can make many requests.
+    /// While the maximum number of calls is running, the handler is not called for further requests, and those
+    /// navigations are cancelled.
     ///
-    /// Derived chains share the count, except for a handler that is inserted again. Chains that are built separately do
-    /// not share it, so derive the chains for all pages from one chain.
+    /// Chains derived from one another share this count, except for a handler that is inserted again. Chains that are
+    /// built separately do not share the count, so derive the chains for all pages from one chain.
     public static let maximumCalls = 1_000
 
     static let callerIsCancelled = "the caller was cancelled"
@@ -45,8 +46,8 @@ public struct NavigationRouter: Sendable {
     /// - Parameters:
     ///   - handlers: At most ``maximumHandlers`` handlers with unique names.
     ///   - fallback: The decision that applies if no handler decides. There is no default.
-    ///   - handlerDeadline: The deadline for handlers that have none. It must be more than zero and at most
-    ///     ``maximumDeadline``.
+    ///   - handlerDeadline: The deadline for handlers that have no deadline themselves. It must be more than zero and
+    ///     at most ``maximumDeadline``.
     ///   - clock: The clock that measures deadlines.
     /// - Throws: ``NavigationChainError`` for an invalid or duplicate name, an invalid deadline, or too many handlers.
     public init(
@@ -119,10 +120,10 @@ extension NavigationRouter {
         return NavigationVerdict(fallback, by: NavigationVerdict.byFallback, about: request.url, trace: trace)
     }
 
-    /// Returns the verdict for a URL as an engine reports it.
+    /// Returns the verdict for the text of a URL, exactly as an engine reports it.
     ///
-    /// If `URLText` rejects the text, no handler is called, and the navigation is cancelled with the reason given by
-    /// that error. Open the verdict's ``NavigationVerdict/url`` and not the original text.
+    /// If `URLText` rejects the text, no handler is called, and the navigation is cancelled with the reason that the
+    /// error gives. Open the verdict's ``NavigationVerdict/url`` and not the original text.
     nonisolated(nonsending) public func decide(
         _ text: String,
         kind: NavigationKind,
@@ -242,7 +243,7 @@ extension NavigationRouter {
     }
 }
 
-/// Builds the list of handlers for a ``NavigationRouter``. You can use `if`, `switch` and `for`.
+/// Builds the list of handlers for a ``NavigationRouter``. The closure can contain `if`, `switch` and `for`.
 @resultBuilder
 public enum NavigationChainBuilder {
     /// Returns one handler.
@@ -274,8 +275,8 @@ public enum NavigationChainBuilder {
     public static func buildLimitedAvailability(_ part: [any NavigationHandler]) -> [any NavigationHandler] { part }
 }
 
-/// An error that occurs when a chain or a handler is built. It is caused by the program or its configuration, never by
-/// a URL.
+/// An error that occurs when a chain or a handler is built. Such an error is caused by the program or its
+/// configuration, never by a URL.
 public struct NavigationChainError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error. Later versions may add more.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
@@ -289,13 +290,13 @@ public struct NavigationChainError: Error, Sendable, Hashable, CustomStringConve
         public static let tooManyHandlers = Code(description: "tooManyHandlers")
         /// A position is out of range.
         public static let invalidPosition = Code(description: "invalidPosition")
-        /// An order does not list each handler's name exactly once.
+        /// A new order does not list each handler's name exactly once.
         public static let invalidOrder = Code(description: "invalidOrder")
         /// A deadline is zero, negative, or more than ``NavigationRouter/maximumDeadline``.
         public static let invalidDeadline = Code(description: "invalidDeadline")
         /// A text is not a scheme, or the list of schemes is empty.
         public static let invalidScheme = Code(description: "invalidScheme")
-        /// A list of harmless schemes contains one that can run script, read files or open other programs.
+        /// A list of harmless schemes contains a scheme that can run script, read files or open other programs.
         public static let dangerousScheme = Code(description: "dangerousScheme")
         /// A text is not a host, or the number of hosts is out of range.
         public static let invalidHost = Code(description: "invalidHost")

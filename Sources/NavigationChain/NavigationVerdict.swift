@@ -1,14 +1,15 @@
 public import SignalboxRoutes
 
-/// A chain's decision about one URL. It also says who decided, and lists the answers of all handlers that were called.
+/// A chain's decision on one URL. A verdict also names the decider and lists the answers of all handlers that were
+/// called.
 ///
 /// Apply the ``policy`` and open the ``url``. The other properties explain the decision.
 public struct NavigationVerdict: Sendable, Hashable {
-    /// The decider if no handler decided, so the chain's fallback applies.
+    /// The ``decider`` if no handler decided, so that the chain's fallback applies.
     public static let byFallback = "fallback"
-    /// The decider if `URLText` rejected the text as a URL. In this case, no handler was called.
+    /// The ``decider`` if `URLText` rejected the text as a URL, so that no handler was called.
     public static let byURL = "url"
-    /// The decider if the calling task was cancelled.
+    /// The ``decider`` if the calling task was cancelled.
     public static let byCaller = "caller"
 
     /// The decision and its reason.
@@ -23,8 +24,8 @@ public struct NavigationVerdict: Sendable, Hashable {
     public let url: URLText?
     /// The URL in normal form, or the text as given if it is not a URL.
     ///
-    /// The text as given may have any length and contain any characters. It may contain secrets, which ``description``
-    /// mostly omits.
+    /// The text as given may have any length and contain any characters. It may also contain secrets, most of which
+    /// ``description`` omits.
     public let text: String
 
     /// The decision's policy.
@@ -91,17 +92,17 @@ public enum NavigationAnswer: Sendable, Hashable {
     case passed
     /// The handler decided, so no later handler was called.
     case decided(NavigationDecision)
-    /// The handler could not be called, or it threw an error. The text describes what happened; for an error, it
-    /// contains the error's type and description. The navigation is cancelled.
+    /// The handler could not be called, or it threw an error, so the navigation is cancelled. The text describes what
+    /// happened; for an error, the text contains the error's type and description.
     case failed(String)
-    /// The handler missed its deadline. The navigation is cancelled, and a later answer is ignored.
+    /// The handler missed its deadline, so the navigation is cancelled. A later answer is ignored.
     case timedOut
-    /// The caller was cancelled before the handler was called or had answered. The navigation is cancelled.
+    /// The caller was cancelled before the handler was called or before it answered, so the navigation is cancelled.
     case abandoned
 }
 
 extension NavigationAnswer: CustomStringConvertible {
-    /// The answer's name in logs and JSON, such as `passed`. Does not contain the text of a decision or an error.
+    /// The answer's name in logs and JSON, such as `passed`, without the text of a decision or an error.
     public var description: String {
         switch self {
         case .passed: "passed"

@@ -1,9 +1,9 @@
 public import SignalboxRoutes
 
-/// Opens matching URLs natively and cancels the navigation.
+/// Opens a screen of the application for URLs that match a pattern, and cancels the navigation.
 ///
-/// Use it to show one of the application's screens in place of a page, such as a product screen. The handler ignores
-/// sub frames and any kind of navigation that is not listed.
+/// Use this handler to show a screen, such as a product screen, in place of a page. The handler ignores sub frames and
+/// any kind of navigation that is not listed.
 public struct PathHandler: NavigationHandler {
     /// The maximum number of patterns in a handler.
     public static let maximumPatterns = 1_000
@@ -20,16 +20,16 @@ public struct PathHandler: NavigationHandler {
     ///
     /// - Parameters:
     ///   - name: The name in verdicts and logs.
-    ///   - patterns: The texts of `URLPattern`s, from 1 to ``maximumPatterns``. If you pass `hosts`, each pattern must
-    ///     begin with a slash. Otherwise, each pattern must begin with a scheme, as in
+    ///   - patterns: Between 1 and ``maximumPatterns`` patterns, each of which is the text of a `URLPattern`. If you
+    ///     pass `hosts`, each pattern must begin with a slash. Otherwise, each pattern must begin with a scheme, as in
     ///     `https://shop.example/product/{id:int}`.
     ///   - hosts: The hosts whose `http` and `https` pages the patterns match, on any port. As in ``HostHandler``,
     ///     write `shop.example` or `*.shop.example`.
-    ///   - kinds: The kinds of navigation to handle. Pages that the application loads itself are
+    ///   - kinds: The kinds of navigation to handle. Pages that the application loads itself have the kind
     ///     ``NavigationKind/other``.
-    ///   - open: Opens the screen within the handler's deadline. It receives the captures from the host, the path and
-    ///     the query. The navigation is cancelled too if the closure throws an error, or if the query is malformed or
-    ///     repeats a captured item.
+    ///   - open: A closure that opens the screen within the handler's deadline. The closure receives the captures from
+    ///     the host, the path and the query. The navigation is cancelled too if the closure throws an error, or if the
+    ///     query is malformed or repeats a captured item.
     /// - Throws: ``NavigationChainError`` with the code `invalidPattern` or `invalidHost`.
     public init(
         name: String,

@@ -1,6 +1,7 @@
 import SignalboxRoutes
 
-/// Cancels every scheme that is not listed, and passes on the listed ones. Put it at the start of a chain.
+/// Cancels requests for URLs whose schemes are not listed, and passes on all other requests. Put this handler at the
+/// start of a chain.
 ///
 /// Pages load `about:blank` and `about:srcdoc` into their own frames. In a sub frame or an unknown frame, the handler
 /// allows these URLs even if they are not listed, except for a new window or a download. In the main frame, they are
@@ -30,7 +31,7 @@ public struct SchemeHandler: SyncNavigationHandler {
         self.dangerous = try SchemeNames(dangerous, mayBeDangerous: true, handler: name)
     }
 
-    /// Allows the empty documents in sub frames, passes on URLs with listed schemes, and cancels all others.
+    /// Allows `about:blank` and `about:srcdoc` for frames, passes on URLs with listed schemes, and cancels all others.
     public func decide(_ request: NavigationRequest) -> NavigationDecision? {
         if mayBeFrame(request), request.url.isFrameDocument {
             return .allow("about:\(request.url.path), which a page loads into its own frame")
@@ -55,7 +56,7 @@ extension URLText {
 
 /// A validated list of schemes from a program or configuration.
 struct SchemeNames: Sendable {
-    /// The schemes that can run script, read files, show the page's own content, or open other programs.
+    /// The schemes that can run script, read files, show content from the page itself, or open other programs.
     static let dangerous: Set<String> = [
         "about", "android-app", "applewebdata", "blob", "chrome", "chrome-extension", "chrome-search",
         "chrome-untrusted",

@@ -1,8 +1,8 @@
 /// An immutable sequence of bytes.
 ///
-/// The bytes are either a range of the memory shared by the messages of a batch, or an allocation that belongs to this
-/// value alone. Copying a `Bytes` copies only a reference. A range keeps its whole batch alive, so call ``copied()`` on
-/// bytes that you keep after the call to a plugin has returned.
+/// The bytes are either in the memory that the messages of a batch share or in a separate allocation; in both cases,
+/// copying a `Bytes` copies only a reference. Bytes in a batch keep the whole batch alive, so a plugin should call
+/// ``copied()`` on bytes that it keeps after its call returns.
 public struct Bytes: Sendable {
     package let storage: BatchStorage
     package let start: UInt32
@@ -84,8 +84,8 @@ extension Bytes: Hashable {
     }
 }
 
-/// Compares short byte sequences a word at a time. The core uses this to compare the action and member names in every
-/// message.
+/// Compares short byte sequences a word at a time. The core compares the action and member names in every message this
+/// way.
 package enum ByteComparison {
     /// Returns whether both buffers hold the same bytes.
     @inlinable
@@ -110,8 +110,8 @@ package enum ByteComparison {
 /// A 64-bit hash with a random seed, so that senders cannot predict its values.
 ///
 /// The algorithm follows wyhash (Wang Yi, 2019): it reads a word at a time, multiplies two words to 128 bits and folds
-/// the halves together. The supervisor uses this hash to recognize messages that it has already received. It is not a
-/// cryptographic hash.
+/// the halves together. It is not a cryptographic hash. The supervisor uses it to recognize messages that it has
+/// already received.
 package struct SeededHash: Sendable {
     private let first: UInt64
     private let second: UInt64
@@ -127,7 +127,7 @@ package struct SeededHash: Sendable {
     /// Returns the hash of `bytes`.
     ///
     /// - Parameters:
-    ///   - bytes: The bytes to hash. Their count is part of the hash.
+    ///   - bytes: The bytes to hash. Their count also affects the hash.
     ///   - seed: The hash of the preceding piece, if several pieces are hashed in sequence.
     package func value(of bytes: UnsafeRawBufferPointer, after seed: UInt64 = 0) -> UInt64 {
         var state = SeededHash.fold(seed ^ first, UInt64(bytes.count) ^ second)

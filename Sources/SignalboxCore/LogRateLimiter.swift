@@ -1,4 +1,4 @@
-/// Limits the number of log lines per interval, and counts the lines that it withholds.
+/// Limits the number of log lines per interval, and counts the lines that are withheld.
 ///
 /// The limiter does not read a clock, so the caller passes the time.
 package struct LogRateLimiter: Sendable {
@@ -8,7 +8,7 @@ package struct LogRateLimiter: Sendable {
     private var start: Duration?
     private var used = 0
 
-    /// The number of lines that were withheld but not yet reported.
+    /// The number of lines that have been withheld but not yet reported.
     package private(set) var withheld = 0
 
     /// Creates a limiter that admits a limited number of lines in each interval.
@@ -35,11 +35,11 @@ package struct LogRateLimiter: Sendable {
         return takeWithheld()
     }
 
-    /// Returns the number of withheld lines and resets it. Call this to report withheld lines when no further line is
-    /// admitted.
+    /// Returns the number of withheld lines and resets that number. Call this method to report withheld lines when no
+    /// further line is admitted.
     ///
-    /// - Parameter now: The current time. The result is 0 until the interval has passed. Pass `nil` for the last
-    ///   report.
+    /// - Parameter now: The current time, or `nil` for the last report. Given a time, the method returns 0 until the
+    ///   interval has passed.
     package mutating func takeWithheld(at now: Duration? = nil) -> Int {
         if let now, !hasPassed(at: now) { return 0 }
         defer { withheld = 0 }

@@ -7,8 +7,8 @@
 /// - A filter that begins with a wildcard does not match topics that begin with `$`.
 /// - A shared subscription, `$share/NAME/FILTER` (section 4.8.2), matches like `FILTER`.
 ///
-/// Filters and topics are compared byte by byte, so case matters. Two filters are equal if they have the same bytes.
-/// Different filters may match the same topics.
+/// Filters and topics are compared byte by byte, so case matters. Two filters are equal only if they have the same
+/// bytes, so unequal filters may match the same topics.
 public struct TopicFilter: Sendable, Hashable {
     private let bytes: ByteText
 
@@ -32,7 +32,7 @@ public struct TopicFilter: Sendable, Hashable {
         filter = Array(content[start...])
     }
 
-    /// Whether the subscription is shared. A broker distributes a shared subscription's messages among several clients.
+    /// Whether the subscription is shared, so that the broker distributes its messages among several clients.
     public var isShared: Bool { filter.count < text.utf8.count }
 
     /// Returns whether a subscriber with this filter receives messages published to `topic`.
@@ -45,7 +45,8 @@ public struct TopicFilter: Sendable, Hashable {
 
     /// Returns whether a subscriber with this filter receives messages published to `topic`.
     ///
-    /// - Returns: `false` also if the text is not a topic name. To get the reason, create a ``TopicName``.
+    /// - Returns: Whether the filter matches, or `false` if the text is not a topic name. To get the reason, create a
+    ///   ``TopicName``.
     public func matches(_ topic: String) -> Bool {
         guard let name = try? TopicName(topic) else { return false }
         return matches(name)
@@ -53,15 +54,16 @@ public struct TopicFilter: Sendable, Hashable {
 }
 
 extension TopicFilter: CustomStringConvertible {
-    /// The filter as given, including any control characters. Escape it before you display it.
+    /// The filter as given, including any control characters. Escape this text before you display it.
     public var description: String { text }
 }
 
 /// Matches a valid filter against a valid topic in one pass from left to right.
 ///
-/// The methods are generic over the bytes, so that tests can count how often they are read.
+/// The methods are generic over the collection of bytes, so that tests can count how often each byte is read.
 package enum TopicWalk {
-    /// Returns whether the filter matches. Reads each byte on either side at most three times and stores nothing.
+    /// Returns whether the filter matches the topic. The method reads each byte of either text at most three times and
+    /// stores nothing.
     package static func matches(_ filter: some Collection<UInt8>, _ topic: some Collection<UInt8>) -> Bool {
         if let first = filter.first, TopicGrammar.isWildcard(first), topic.first == TopicGrammar.dollar { return false }
         var expected = filter.startIndex

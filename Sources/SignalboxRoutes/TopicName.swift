@@ -1,4 +1,4 @@
-/// The topic of a published message. It contains no wildcards (MQTT 5.0, section 4.7).
+/// The topic of a published message, which contains no wildcards (MQTT 5.0, section 4.7).
 ///
 /// Topics are compared byte by byte, so the composed and decomposed forms of `é` are different topics.
 public struct TopicName: Sendable, Hashable {
@@ -28,7 +28,7 @@ public struct TopicName: Sendable, Hashable {
 }
 
 extension TopicName: CustomStringConvertible {
-    /// The topic as given, including any control characters. Escape it before you display it.
+    /// The topic as given, including any control characters. Escape this text before you display it.
     public var description: String { text }
 }
 
@@ -49,8 +49,8 @@ enum TopicGrammar {
         if bytes.count > TopicName.maximumLength { throw TopicError(.tooLong, at: TopicName.maximumLength) }
     }
 
-    /// Returns the position after `$share/NAME/`, where a shared subscription's filter begins. For other filters,
-    /// returns 0.
+    /// Returns the position after `$share/NAME/`, where the filter of a shared subscription begins, or 0 for other
+    /// filters.
     ///
     /// If `$share` is not followed by a slash, it is an ordinary level.
     static func filterStart(in bytes: [UInt8]) throws(TopicError) -> Int {
@@ -79,7 +79,8 @@ enum TopicGrammar {
     }
 }
 
-/// Explains why a text is not a topic name, topic filter or topic pattern, and gives the position of the error.
+/// An error that explains why a text is not a topic name, topic filter or topic pattern, with the position of the
+/// error.
 ///
 /// The description never contains the text, which may be untrusted.
 public struct TopicError: Error, Sendable, Hashable, CustomStringConvertible {

@@ -1,4 +1,4 @@
-/// A topic filter whose levels can have names, such as `push/{device}/{action}`.
+/// A topic filter with named levels, such as `push/{device}/{action}`.
 ///
 /// Use a pattern to subscribe to topics and to read parts of each topic as values:
 ///
@@ -10,17 +10,18 @@
 /// ```
 ///
 /// - `{name}` matches any one level, even an empty one, like `+`.
-/// - `{name:int}` and `{name:uuid}` match one level of that form. See ``CaptureKind``.
+/// - `{name:int}` and `{name:uuid}` match any one level that has the form of the given ``CaptureKind``.
 /// - `{name...}`, as the last level, matches all remaining levels, like `#`. The rest may be empty, so `a/{rest...}`
 ///   captures the same empty text in `a` and in `a/`.
 /// - `+`, `#` and `$share/NAME/` have the same meaning as in a ``TopicFilter``.
 ///
-/// A name matches `[A-Za-z][A-Za-z0-9_]*` and is unique in the pattern. Braces cannot be used for anything else.
+/// A capture's name matches `[A-Za-z][A-Za-z0-9_]*` and is unique in the pattern. Braces cannot be used for anything
+/// other than captures.
 ///
-/// Brokers do not know about capture kinds. The subscription contains `+` in place of a capture with a kind, so the
-/// broker also delivers messages on topics that the pattern does not match.
+/// Brokers do not know about capture kinds. A subscription has `+` in place of a capture with a kind, so the broker
+/// also delivers messages on topics that the pattern does not match.
 ///
-/// Two patterns are equal if they have the same bytes.
+/// Two patterns are equal only if they have the same bytes.
 public struct TopicPattern: Sendable, Hashable {
     /// The maximum number of captures in a pattern.
     public static let maximumCaptures = URLPattern.maximumCaptures
@@ -32,7 +33,7 @@ public struct TopicPattern: Sendable, Hashable {
     /// The pattern as given.
     public var text: String { bytes.text }
     /// The filter to subscribe to: the pattern with its captures replaced by `+` and `#`. The filter matches every
-    /// topic that the pattern matches. If a capture has a kind, the filter also matches other topics.
+    /// topic that the pattern matches and, if a capture has a kind, other topics too.
     public let filter: TopicFilter
     package let slots: [TopicSlot]
 
@@ -54,7 +55,8 @@ public struct TopicPattern: Sendable, Hashable {
     /// The names of the captures, from left to right.
     public var captureNames: [String] { slots.map(\.name) }
 
-    /// Returns a topic's captures if it matches the pattern's filter and the kinds of its captures.
+    /// Returns a topic's captures if the topic matches the pattern's filter and the captured levels have the required
+    /// kinds.
     ///
     /// The cost is linear in the lengths of the pattern and the topic.
     ///
@@ -78,7 +80,7 @@ public struct TopicPattern: Sendable, Hashable {
         return RouteCaptures(captures)
     }
 
-    /// Returns the captures from a topic given as text.
+    /// Returns the captures from a topic that is given as text.
     ///
     /// - Returns: `nil` if the topic does not match or the text is not a topic name.
     public func match(_ topic: String) -> RouteCaptures? {
@@ -93,7 +95,7 @@ public struct TopicPattern: Sendable, Hashable {
 }
 
 extension TopicPattern: CustomStringConvertible {
-    /// The pattern as given, including any control characters. Escape it before you display it.
+    /// The pattern as given, including any control characters. Escape this text before you display it.
     public var description: String { text }
 }
 
@@ -105,7 +107,7 @@ struct TopicPatternCompiler {
     private var level = 0
     private var offset = 0
     private var restOffset: Int?
-    /// The start of each level in both texts. Used to convert an error's position in the filter to its position in the
+    /// The start of each level in both texts, used to convert an error's position in the filter to the position in the
     /// pattern.
     private var starts: [(filter: Int, pattern: Int)] = []
 
@@ -161,10 +163,10 @@ struct TopicPatternCompiler {
     }
 }
 
-/// Where a capture is in a pattern.
+/// The place of a capture in a pattern.
 package struct TopicSlot: Sendable, Hashable {
     package let name: String
-    /// The level in the topic, counted from 0, without the levels of `$share/NAME`.
+    /// The number of the level in the topic, counted from 0, without the levels of `$share/NAME`.
     package let level: Int
     /// The capture's kind. A capture of kind `rest` extends from this level to the end.
     package let kind: CaptureKind

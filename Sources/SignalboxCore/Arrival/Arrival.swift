@@ -9,13 +9,14 @@ public struct Arrival: Sendable {
 
     package var record: ArrivalRecord { storage.records[Int(index)] }
 
-    /// The number the adapter uses to identify the arrival. Signalbox passes it back when the arrival is settled.
+    /// The number by which the adapter identifies the arrival. Signalbox passes this number back when it settles the
+    /// arrival.
     public var token: UInt64 { storage.records[Int(index)].token }
 
     /// The source, and the facts that the adapter established about the sender.
     public var origin: Origin { storage.tables.origins[Int(storage.records[Int(index)].origin)] }
 
-    /// The original message, which is kept for the dead letter.
+    /// The bytes of the original message, which are kept in case the message becomes a dead letter.
     public var original: Bytes {
         let record = record
         return Bytes(storage: storage, start: record.originalStart, length: record.originalLength)
@@ -43,17 +44,18 @@ public struct Arrival: Sendable {
         return .success(Action(arrival: self))
     }
 
-    /// Whether ``reading`` is an action. Cheaper than ``reading``, because the action is not created.
+    /// Whether ``reading`` is an action. This property is cheaper than ``reading``, because it does not create the
+    /// action.
     package var isReadable: Bool { storage.records[Int(index)].rejection == ArrivalRecord.none }
 
-    /// Returns whether two arrivals belong to the same batch and have the same origin. Does not retain anything.
+    /// Returns whether two arrivals belong to the same batch and have the same origin. This method retains nothing.
     package func hasOrigin(of other: Arrival) -> Bool {
         storage === other.storage
             && storage.records[Int(index)].origin == storage.records[Int(other.index)].origin
     }
 
-    /// Returns the end of the run of readable arrivals that have the same batch, origin and name as the first arrival
-    /// in `range`. A routing decision for the first arrival applies to the whole run.
+    /// Returns where a run of similar arrivals ends: readable arrivals with the same batch, origin and name as the
+    /// first arrival in `range`. A routing decision for that first arrival applies to the whole run.
     ///
     /// - Precondition: `range` is not empty, and its first arrival is readable.
     package static func endOfMatchingRun(_ arrivals: [Arrival], in range: Range<Int>) -> Int {
@@ -96,11 +98,11 @@ extension Arrival {
     /// Whether any arrival in the batch has a deadline.
     package var batchHasDeadlines: Bool { !storage.tables.deadlines.isEmpty }
 
-    /// Whether the sender supplied an id. Valid only if the arrival is readable.
+    /// Whether the sender supplied an id. Use this property only if the arrival is readable.
     package var hasSenderID: Bool { storage.records[Int(index)].idKey != .assigned }
 
-    /// Calls `body` with the bytes of the sender's id, without copying them. If there is no id, `body` receives no
-    /// bytes.
+    /// Calls `body` with the bytes of the sender's id, without copying them. If the sender supplied no id, `body`
+    /// receives an empty buffer.
     package func withIDBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         let start = Int(storage.records[Int(index)].idStart)
         let length = Int(storage.records[Int(index)].idLength)
@@ -112,7 +114,8 @@ extension Arrival {
     /// The `source` attribute of a CloudEvent, or `nil` for other envelopes. The event's id is unique within this
     /// source (CloudEvents 1.0, `id`).
     ///
-    /// The sender sets the attribute, so it says nothing about the origin. Valid only if the arrival is readable.
+    /// The sender sets this attribute, so it says nothing about the arrival's origin. Use this property only if the
+    /// arrival is readable.
     package var eventSource: String? {
         let record = storage.records[Int(index)]
         guard record.envelope == .cloudEvents, record.metadata != ArrivalRecord.none else { return nil }
@@ -136,7 +139,7 @@ extension Arrival {
         }
     }
 
-    /// Returns the sum of the captures' hashes. The captures are stored before the object's other members.
+    /// Returns the sum of the captures' hashes. Captures are stored before the other members of the body object.
     private static func captures(
         of object: Int,
         _ nodes: UnsafeBufferPointer<BodyNode>,

@@ -2,7 +2,7 @@ import Synchronization
 
 /// Builds the arrivals that an adapter submits.
 ///
-/// An adapter appends messages as it receives them, and then takes the arrivals to submit them together:
+/// An adapter appends each message as it receives it, then takes the resulting arrivals and submits them together:
 ///
 /// ```swift
 /// var batch = ArrivalBatch(pool: pool)
@@ -10,7 +10,7 @@ import Synchronization
 /// let accepted = intake.submit(batch.take(), to: sink)
 /// ```
 ///
-/// The arrivals in a batch share one byte buffer and one index instead of allocating memory separately. Use a batch
+/// Instead of allocating memory separately, the arrivals in a batch share one byte buffer and one index. Use a batch
 /// from one thread only.
 public struct ArrivalBatch: ~Copyable {
     private let pool: ArrivalPool
@@ -43,13 +43,14 @@ public struct ArrivalBatch: ~Copyable {
     ///
     /// - Parameters:
     ///   - original: The bytes of the message, which are copied before the call returns.
-    ///   - token: The number the adapter uses to identify the arrival when it is settled.
+    ///   - token: The number by which the adapter identifies the arrival when it is settled.
     ///   - origin: The source, and the facts about the sender.
     ///   - sender: A channel to the sender, if there is one.
-    ///   - receivedAt: The time at which the adapter received the message.
-    ///   - deadline: The latest time at which the call may begin, if the sender set one.
+    ///   - receivedAt: The wall-clock time at which the adapter received the message.
+    ///   - deadline: The latest time at which the call to the plugin may begin, if the sender set such a limit.
     ///   - envelope: The rules for finding the name, the id and the body.
-    ///   - payload: The kind of payload if a route names the action. Other envelopes are always JSON.
+    ///   - payload: The kind of payload, which matters only if a route names the action. Payloads in other envelopes
+    ///     are always JSON.
     /// - Precondition: The batch stays below 4 GiB.
     public mutating func append(
         _ original: UnsafeRawBufferPointer,
@@ -81,7 +82,8 @@ public struct ArrivalBatch: ~Copyable {
         buffers.records.append(record)
     }
 
-    /// Appends a message that the adapter itself could not read. The message is counted and rejected like any other.
+    /// Appends a message that the adapter itself could not read. The message is counted and rejected like any other
+    /// message that cannot be parsed.
     public mutating func append(
         rejected rejection: Outcome.Rejection,
         original: UnsafeRawBufferPointer,
@@ -110,7 +112,7 @@ public struct ArrivalBatch: ~Copyable {
         return record
     }
 
-    /// Returns the arrivals appended since the last call, in order. The batch is then empty and can be reused.
+    /// Returns the arrivals appended since the last call, in order, and empties the batch so that you can reuse it.
     public mutating func take() -> [Arrival] {
         let count = buffers.records.count
         guard count > 0 else { return [] }
@@ -128,8 +130,8 @@ public struct ArrivalBatch: ~Copyable {
 
 /// Reuses the buffers of released batches, so that a steady stream of messages allocates no memory.
 ///
-/// The pool keeps at most `maximumKept` sets of buffers, and no set larger than `maximumBytes`. It frees the rest. Safe
-/// to use from any thread.
+/// The pool keeps at most `maximumKept` sets of buffers, none larger than `maximumBytes`, and frees the rest. You can
+/// use a pool from any thread.
 public final class ArrivalPool: Sendable {
     private let kept = Mutex<[BatchBuffers]>([])
     private let maximumKept: Int
@@ -139,7 +141,7 @@ public final class ArrivalPool: Sendable {
     ///
     /// - Parameters:
     ///   - maximumKept: The maximum number of buffer sets to keep. Must be at least 0.
-    ///   - maximumBytes: The memory size in bytes of the largest buffer set to keep.
+    ///   - maximumBytes: The maximum memory size, in bytes, of a buffer set to keep.
     public init(maximumKept: Int = 4, maximumBytes: Int = 4 * 1024 * 1024) {
         self.maximumKept = maximumKept
         self.maximumBytes = maximumBytes

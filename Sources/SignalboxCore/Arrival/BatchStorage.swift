@@ -11,9 +11,9 @@ package final class BatchStorage: Sendable {
     @usableFromInline package let nodes: [BodyNode]
     package let records: [ArrivalRecord]
     package let tables: ArrivalTables
-    /// The member that the next search is likely to look for. The high half is the position of the object, and the low
-    /// half is the position of the name. Every stored value is correct for its object, so concurrent stores may
-    /// overwrite each other.
+    /// The member that the next search is likely to look for. The high half of the value is the position of the object,
+    /// and the low half is the position of the member's name. Every stored value is correct for its object, so
+    /// concurrent stores may overwrite each other.
     private let expectation = Atomic<UInt64>(0)
     private let pool: ArrivalPool?
 
@@ -37,7 +37,7 @@ extension BatchStorage {
         return owner == object && key > 0 ? UInt32(key) : nil
     }
 
-    /// Stores the member to expect next.
+    /// Stores the member that the next search in `object` should try first.
     ///
     /// - Parameter key: The position of the name, or the end of the object.
     func expect(_ key: UInt32, of object: UInt32) {
@@ -47,10 +47,10 @@ extension BatchStorage {
 
 /// The buffers of a batch under construction: message bytes, parser nodes, and one record per arrival.
 package struct BatchBuffers: Sendable {
-    /// The original messages. Each message is followed by the data copied for it: unescaped names and route texts.
+    /// The original messages, each followed by the data copied for it: unescaped names and route texts.
     package private(set) var bytes: [UInt8] = []
-    /// The nodes. Only the first ``nodeCount`` are in use. The array keeps its full count so that the parser can write
-    /// in place.
+    /// The nodes, of which only the first ``nodeCount`` are in use. The array keeps its full count so that the parser
+    /// can write in place.
     private(set) var nodes: [BodyNode] = []
     private(set) var nodeCount = 0
     package var records: [ArrivalRecord] = []
@@ -60,7 +60,7 @@ package struct BatchBuffers: Sendable {
             + records.capacity * MemoryLayout<ArrivalRecord>.stride
     }
 
-    /// Removes the content but keeps the memory.
+    /// Removes the content but keeps the allocated memory.
     mutating func clear() {
         bytes.removeAll(keepingCapacity: true)
         records.removeAll(keepingCapacity: true)
@@ -121,7 +121,7 @@ package struct BatchBuffers: Sendable {
     /// Parses the bytes from `start` to the end as one JSON text.
     ///
     /// - Returns: The position of the root node.
-    /// - Throws: ``BodyError`` with an offset from `start`.
+    /// - Throws: ``BodyError`` with an offset relative to `start`.
     mutating func parse(from start: Int, depth: Int) throws(BodyError) -> Int {
         guard start < bytes.count else { throw BodyError(.unexpectedEnd, offset: 0) }
         makeRoom(for: NodeTape.maximumNodes(length: bytes.count - start, depth: depth))
@@ -176,7 +176,7 @@ extension BatchBuffers {
 
     /// Checks that the bytes from `start` are valid UTF-8.
     ///
-    /// - Throws: ``BodyError`` with an offset from `start`.
+    /// - Throws: ``BodyError`` with an offset relative to `start`.
     func checkText(from start: Int) throws(BodyError) {
         do {
             try bytes.withUnsafeBufferPointer { source throws(BodyParserError) in
@@ -190,7 +190,7 @@ extension BatchBuffers {
 
 /// The fixed-size part of an arrival: its ranges and positions in the batch.
 package struct ArrivalRecord: Sendable {
-    /// The position that means "none".
+    /// A value that stands for "no position".
     package static let none = UInt32.max
 
     package var token: UInt64
@@ -208,7 +208,7 @@ package struct ArrivalRecord: Sendable {
     package var rejection: UInt32 = none
     package var idKey = IDKey.assigned
     package var envelope = EnvelopeKind.none
-    /// The node that the envelope keeps separate from the body, or ``none``.
+    /// The position of the node that the envelope keeps separate from the body, or ``none``.
     package var metadata: UInt32 = none
 }
 
@@ -225,11 +225,11 @@ extension ArrivalRecord {
     }
 }
 
-/// The values that are shared by several arrivals in a batch, and the values that few arrivals have.
+/// The values that several arrivals in a batch share, and the values that only a few arrivals have.
 package struct ArrivalTables: Sendable {
     package var origins: [Origin] = []
     package private(set) var senders: [any Sender] = []
-    /// The identity of the last sender. It is `nil` if that sender is a value type, which has no identity.
+    /// The identity of the last sender, or `nil` if that sender is a value type, which has no identity.
     private var lastSender: SenderIdentity?
     package var deadlines: [ContinuousClock.Instant] = []
     package var rejections: [Outcome.Rejection] = []
@@ -280,7 +280,7 @@ struct SenderIdentity {
     private let type: ObjectIdentifier
     private let reference: UInt
 
-    /// Creates the identity of an object. Returns `nil` for a value type, which has no identity.
+    /// Creates the identity of a sender, or returns `nil` if the sender is a value type, which has no identity.
     init?(_ sender: any Sender) {
         let type = Swift.type(of: sender)
         guard type is AnyClass else { return nil }

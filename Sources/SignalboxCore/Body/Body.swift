@@ -1,7 +1,7 @@
 /// The body of an action, which is JSON, text or bytes.
 ///
 /// Signalbox validates and indexes the body when the message arrives, and decodes values only when you ask for them. A
-/// plugin usually receives its body already decoded, as its `Info`. Use ``decode(_:)`` to read the body as a different
+/// plugin usually receives the body already decoded, as its `Info`; use ``decode(_:)`` to read the body as a different
 /// type.
 public struct Body: Sendable {
     @usableFromInline let storage: BatchStorage
@@ -11,8 +11,8 @@ public struct Body: Sendable {
     ///
     /// You can call this method any number of times and from any thread.
     ///
-    /// - Throws: ``BodyError`` with a path that begins with `body`. If the type's `init(from:)` throws any other error,
-    ///   it is reported as `invalidValue`.
+    /// - Throws: ``BodyError`` with a path that begins with `body`. If the type's `init(from:)` throws an error of any
+    ///   other type, that error is reported as `invalidValue`.
     @inlinable
     public func decode<Value: Decodable>(_ type: Value.Type) throws(BodyError) -> Value {
         let decoder = BodyDecoder(storage: storage, node: node)
@@ -30,7 +30,7 @@ extension Body {
     /// - Parameters:
     ///   - json: One JSON text (RFC 8259). The bytes are copied.
     ///   - limits: The limits to enforce.
-    /// - Throws: ``BodyError`` with an offset from the first byte.
+    /// - Throws: ``BodyError`` with an offset relative to the first byte.
     public init(json: Bytes, limits: MessageLimits = MessageLimits()) throws(BodyError) {
         guard json.count <= limits.bytes else {
             throw BodyError(.tooLarge, detail: "expected at most \(limits.bytes) bytes")
@@ -49,8 +49,8 @@ extension Body {
 extension Body {
     /// The body as compact JSON, for records and logs.
     ///
-    /// A JSON body keeps its content and order, and includes the route captures. Text becomes a string, and bytes
-    /// become a base64 string (RFC 4648 section 4).
+    /// A JSON body keeps its content and order, and includes the captures from the route. A text body becomes a string,
+    /// and a body of bytes becomes a base64 string (RFC 4648 section 4).
     public var json: Bytes {
         var text = JSONText()
         BodyView(storage: storage, root: node, position: node).write(to: &text)
@@ -95,7 +95,8 @@ extension BodyView {
 public struct MessageLimits: Sendable, Hashable {
     /// The maximum size of a message in bytes. Must be between 1 and 2^30; the default is 65,536.
     public var bytes: Int
-    /// The maximum number of arrays and objects that can be open at once. Must be between 1 and 512; the default is 64.
+    /// The maximum nesting depth: the number of arrays and objects that may be open at once. Must be between 1 and 512;
+    /// the default is 64.
     public var depth: Int
 
     /// Creates limits for the size and nesting of a message.
@@ -109,7 +110,7 @@ public struct MessageLimits: Sendable, Hashable {
     }
 }
 
-/// How the bytes of a message become a body. An empty payload of any kind becomes `null`.
+/// Specifies how the bytes of a message become a body. An empty payload of any kind becomes `null`.
 public enum PayloadKind: String, Sendable, Hashable, CaseIterable {
     /// JSON, parsed strictly according to RFC 8259.
     case json
@@ -119,10 +120,10 @@ public enum PayloadKind: String, Sendable, Hashable, CaseIterable {
     case bytes
 }
 
-/// A body exactly as it was received. Decoding it always succeeds, so use it as the `Info` of a plugin that forwards or
-/// stores messages.
+/// A body exactly as it was received. Any body can be decoded as a `RawBody`, so use it as the `Info` of a plugin that
+/// forwards or stores messages.
 public struct RawBody: Sendable, Hashable {
-    /// The bytes of the body within the message, without route captures. Empty if the message has no body.
+    /// The body's bytes as they appear in the message, without route captures. Empty if the message has no body.
     public let bytes: Bytes
     /// The kind of the payload.
     public let kind: PayloadKind
@@ -168,7 +169,7 @@ extension BodyDecoder {
 }
 
 extension Bytes: Decodable {
-    /// Decodes a payload of bytes unchanged. JSON values cannot be decoded as `Bytes`.
+    /// Decodes a payload of kind ``PayloadKind/bytes`` unchanged. JSON values cannot be decoded as `Bytes`.
     ///
     /// - Throws: ``BodyError`` for any other kind of body, or `DecodingError` if the decoder does not belong to a
     ///   ``Body``.

@@ -1,5 +1,5 @@
-/// Decodes one value from a body. The decoder retains the batch's storage, so a copy may outlive the call to
-/// `init(from:)`.
+/// Decodes one value from a body. The decoder retains the batch's storage, so a copy of the decoder may outlive the
+/// call to `init(from:)`.
 @usableFromInline
 struct BodyDecoder: Decoder {
     let view: BodyView

@@ -1,4 +1,4 @@
-/// Encodes replies, facts and bodies as compact JSON with sorted member names.
+/// Encodes replies, facts and bodies as compact JSON whose members are sorted by name.
 ///
 /// Use it to create the body for ``Sender/send(_:id:body:)``.
 public enum BodyWriter {
@@ -9,11 +9,11 @@ public enum BodyWriter {
     /// written in full. Floating-point numbers are written in the shortest form that parses to the same value.
     ///
     /// - Parameters:
-    ///   - value: The value to encode with its `encode(to:)`.
-    ///   - depth: The maximum number of arrays and objects that can be open at once, from 1 to 512.
+    ///   - value: The value to encode, by calling its `encode(to:)`.
+    ///   - depth: The maximum nesting depth: the number of arrays and objects that may be open at once, from 1 to 512.
     /// - Throws: ``BodyError`` with a path that begins with `reply`. The code is `nonfiniteNumber` or `tooDeep`. If
-    ///   `encode(to:)` throws a `BodyError`, it is rethrown unchanged. Any other error that it throws is reported as
-    ///   `invalidValue`.
+    ///   `encode(to:)` throws a `BodyError`, that error is rethrown unchanged; an error of any other type is reported
+    ///   as `invalidValue`.
     /// - Precondition: `depth` is between 1 and 512.
     public static func write(_ value: some Encodable, depth: Int = 64) throws(BodyError) -> Bytes {
         precondition((1...512).contains(depth), "a depth limit is 1 to 512")
@@ -155,14 +155,14 @@ struct UnkeyedWriter: UnkeyedEncodingContainer {
     func encode<Value: Encodable>(_ value: Value) throws { try element().write(value) }
 }
 
-/// A position in a reply, with a link to its parent.
+/// A position in the value being encoded, with a link to its parent position.
 final class EncodingPosition {
     private let parent: EncodingPosition?
     private let key: (any CodingKey)?
     /// The number of open arrays and objects.
     private let depth: Int
-    /// The number of nested calls to `encode(to:)`. A value that encodes itself opens no container, so only this number
-    /// grows.
+    /// The number of nested calls to `encode(to:)`. If a value keeps encoding itself, it opens no container, so only
+    /// this number grows.
     private let calls: Int
     private let limit: Int
 
@@ -195,7 +195,8 @@ final class EncodingPosition {
         return EncodingPosition(limit: limit, parent: self, depth: depth, calls: calls + 1)
     }
 
-    /// Throws an error if the position is too deep. Called for every value written inside a container.
+    /// Throws an error if the position is too deep. This method is called for every value that is written inside a
+    /// container.
     func checkDepth() throws(BodyError) {
         guard depth <= limit else { throw error(.tooDeep, "expected at most \(limit) levels") }
     }

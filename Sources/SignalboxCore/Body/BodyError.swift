@@ -5,13 +5,14 @@
 public struct BodyError: Error, Sendable, Hashable {
     /// The kind of error.
     public let code: Code
-    /// The path to the value, such as `body.items[3].name`. Empty if the error concerns the whole message.
+    /// The path to the value that caused the error, such as `body.items[3].name`. Empty if the error concerns the whole
+    /// message.
     ///
     /// A member name appears in the path if it consists of up to 64 ASCII letters, digits, `_` and `-`. Any other name
-    /// is replaced with `?`. The path also ends in `?` if the search for the value stopped after 1,000 members or
-    /// elements.
+    /// is replaced with `?`. The path also ends in `?` if Signalbox gave up locating the value after skipping 1,000
+    /// members or elements.
     public let path: String
-    /// The byte offset in the original message, if known.
+    /// The byte offset of the error in the original message, if known.
     public let offset: Int?
     /// A description of what was expected. May be empty.
     public let detail: String
@@ -20,8 +21,8 @@ public struct BodyError: Error, Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - code: The kind of error.
-    ///   - path: The path to the value, such as `body.amount`.
-    ///   - offset: The byte offset in the original message, if known.
+    ///   - path: The path to the value that caused the error, such as `body.amount`.
+    ///   - offset: The byte offset of the error in the original message, if known.
     ///   - detail: A description of what was expected, without any content from the message.
     public init(_ code: Code, path: String = "", offset: Int? = nil, detail: String = "") {
         self.code = code
@@ -32,7 +33,8 @@ public struct BodyError: Error, Sendable, Hashable {
 }
 
 extension BodyError: CustomStringConvertible {
-    /// The code, location and expectation in one line, such as `typeMismatch at body.amount (byte 61): expected Int`.
+    /// The code, the location and the detail in one line, such as `typeMismatch at body.amount (byte 61): expected
+    /// Int`.
     public var description: String {
         var text = code.description
         if !path.isEmpty { text += " at \(path)" }
@@ -58,7 +60,8 @@ extension BodyError {
         /// More arrays and objects are open at once than ``MessageLimits/depth`` allows, or a reply is nested too
         /// deeply.
         public static let tooDeep = Code(name: .tooDeep)
-        /// The text contains a byte that RFC 8259 does not allow at that position. Also used for a byte order mark.
+        /// The text contains a byte that RFC 8259 does not allow at that position, such as the first byte of a byte
+        /// order mark.
         public static let invalidSyntax = Code(name: .invalidSyntax)
         /// The message ends before the JSON text does.
         public static let unexpectedEnd = Code(name: .unexpectedEnd)
@@ -78,7 +81,7 @@ extension BodyError {
         public static let missingMember = Code(name: .missingMember)
         /// A value is required, but it is `null` or the array has ended.
         public static let valueMissing = Code(name: .valueMissing)
-        /// The value has the right JSON type, but the Swift type rejects it.
+        /// The value has the right JSON type, but the Swift type being decoded rejects it.
         public static let invalidValue = Code(name: .invalidValue)
         /// A number has a fraction or an exponent where an integer is required.
         public static let notAnInteger = Code(name: .notAnInteger)
@@ -96,8 +99,8 @@ extension BodyError {
     }
 }
 
-/// An error from the parser before it is converted to a ``BodyError``. The type is trivial, so throwing it allocates
-/// nothing.
+/// A parser error that has not yet been converted to a ``BodyError``. The type is trivial, so throwing such an error
+/// allocates nothing.
 struct BodyParserError: Error {
     let code: BodyError.Code
     /// The position in the parsed buffer.

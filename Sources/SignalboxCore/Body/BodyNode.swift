@@ -1,4 +1,4 @@
-/// An entry in the index that the parser builds for a body. Each value and each member name has one 16-byte entry.
+/// A 16-byte entry in the index that the parser builds for a body. Each value and each member name has one entry.
 ///
 /// A member is a key followed by its value. An object's members begin right after the object's own node. The `next` of
 /// a value is the position after the value and its contents. The `next` of a key is its hash.
@@ -63,7 +63,7 @@ extension BodyNode {
     /// Marks a null that stands for an empty payload of bytes.
     static let emptyBytes: UInt32 = 1 << 9
 
-    /// The count that means "this many or more".
+    /// The largest count that a node can store, which means "this many or more".
     static let countLimit: UInt32 = (1 << 24) - 1
 
     /// The number of members or elements in a container, up to ``countLimit``.

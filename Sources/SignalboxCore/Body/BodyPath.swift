@@ -15,12 +15,12 @@ struct BodyCodingKey: CodingKey {
 }
 
 extension BodyView {
-    /// The maximum number of members or elements that a search skips. A type that tries several forms creates an error
-    /// for each attempt, so without this limit the cost would be quadratic in the size of the message.
+    /// The maximum number of members or elements that the search for a path skips. A type that tries several forms
+    /// creates an error for each attempt, so without this limit the cost would be quadratic in the size of the message.
     private static let maximumSkipped = 1_000
 
     /// The path from the root to this value. Decoding does not track paths, so the path is found by walking the index.
-    /// The last component is `?` if the search reaches its limit.
+    /// If this walk reaches the limit, the last component is `?`.
     var codingPath: [any CodingKey] {
         var path: [any CodingKey] = []
         var current = at(root)

@@ -1,8 +1,8 @@
 /// Reads the members of one object, or a single value. See ``BodyReadable`` for an example.
 ///
-/// Each read by name searches the object once. Integers must be exact. Route text is converted to the requested type,
-/// but a JSON string is not. The `...IfPresent` methods return `nil` if a member is absent or null. A reader is valid
-/// only during the call that receives it.
+/// Each read by name searches the object once. Integers must be exact, and text captured by a route is converted to the
+/// requested type, but a JSON string is not. The `...IfPresent` methods return `nil` if a member is absent or null. A
+/// reader is valid only during the call that receives it.
 public struct BodyReader: ~Copyable {
     let view: BodyView
 
@@ -34,7 +34,8 @@ public struct BodyReader: ~Copyable {
         try member(name).bool()
     }
 
-    /// Returns a member as a number. Throws an error for an integer literal that `Double` cannot represent exactly.
+    /// Returns a member as a number, or throws an error if the member is an integer literal that `Double` cannot
+    /// represent exactly.
     public func double(_ name: StaticString) throws(BodyError) -> Double {
         try member(name).double()
     }
@@ -44,7 +45,7 @@ public struct BodyReader: ~Copyable {
         try member(name).decoded(type)
     }
 
-    /// Reads a member that is an object. Calls `read` with a reader for that object.
+    /// Reads a member that is an object by calling `read` with a reader for that object.
     public func object<Value>(
         _ name: StaticString,
         _ read: (borrowing BodyReader) throws(BodyError) -> Value
@@ -54,7 +55,7 @@ public struct BodyReader: ~Copyable {
         return try read(BodyReader(view: found))
     }
 
-    /// Reads a member that is an array. Calls `read` with a reader for each element.
+    /// Reads a member that is an array by calling `read` with a reader for each element.
     public func array<Element>(
         _ name: StaticString,
         _ read: (borrowing BodyReader) throws(BodyError) -> Element
@@ -62,7 +63,7 @@ public struct BodyReader: ~Copyable {
         try member(name).elements(read)
     }
 
-    /// Returns an error to throw if your type rejects a member's value.
+    /// Returns an error for your type to throw if it rejects a member's value.
     ///
     /// - Parameters:
     ///   - name: The name of the invalid member.
@@ -190,7 +191,7 @@ extension BodyReader {
     /// Decodes the value itself as any decodable type.
     public func value<Value: Decodable>(as type: Value.Type) throws(BodyError) -> Value { try view.decoded(type) }
 
-    /// Reads the value itself as an array. Calls `read` with a reader for each element.
+    /// Reads the value itself as an array by calling `read` with a reader for each element.
     public func array<Element>(
         _ read: (borrowing BodyReader) throws(BodyError) -> Element
     ) throws(BodyError) -> [Element] {
@@ -220,7 +221,7 @@ extension BodyView {
     }
 }
 
-/// An `Info` type that reads its members by hand, which is two to three times as fast as synthesized decoding.
+/// An `Info` type with a handwritten initializer, which decodes two to three times as fast as a synthesized one.
 ///
 /// ```swift
 /// struct Payment: BodyReadable {
@@ -233,8 +234,8 @@ extension BodyView {
 ///     }
 /// }
 /// ```
-/// Use it for messages that arrive frequently. The type works wherever a `Decodable` does, including as part of a type
-/// with synthesized decoding.
+/// Use it for messages that arrive frequently. You can use such a type wherever a `Decodable` type is expected,
+/// including as a property of a type with synthesized decoding.
 public protocol BodyReadable: Decodable {
     /// Creates a value by reading `body`.
     ///

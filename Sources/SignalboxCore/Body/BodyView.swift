@@ -1,4 +1,5 @@
-/// A position in a body: the batch's storage, the body's root, and a node. The view retains the storage.
+/// A position in a body, which consists of the batch's storage, the body's root and a node. The view retains the
+/// storage.
 @usableFromInline
 struct BodyView: Sendable {
     let storage: BatchStorage
@@ -39,17 +40,17 @@ struct BodyView: Sendable {
 }
 
 extension BodyView {
-    /// Returns the position of the value of the member `name`. Two names are the same if they are equal as `String`s.
+    /// Returns the position of the value of the member `name`. Names match if they are equal as `String`s.
     @inline(__always)
     func member(_ name: String) -> UInt32? {
         node.count < BodyView.manyMembers ? memberOfFew(name) : memberOfMany(name)
     }
 
-    /// The number of members from which an object is expected to be read in order.
+    /// The minimum number of members at which an object's members are assumed to be read in order.
     private static let manyMembers: UInt32 = 65
 
     /// Reading every member by name, as a dictionary does, would be quadratic in the number of members. If the members
-    /// are read in order, the expected member is found with a single comparison.
+    /// are instead read in order, a single comparison finds the expected member.
     @inline(never)
     private func memberOfMany(_ name: String) -> UInt32? {
         if let expected = storage.expectedKey(of: position) {
@@ -73,7 +74,7 @@ extension BodyView {
 
     struct Search {
         let position: UInt32?
-        /// Whether comparing bytes was conclusive. If not, the names must be compared as `String`s.
+        /// Whether comparing bytes was conclusive. If it was not, the names must be compared as `String`s.
         let isSettled: Bool
     }
 

@@ -1,7 +1,7 @@
 /// Parses one JSON text (RFC 8259) in a single pass and writes its index to a tape.
 ///
-/// The parser does not recurse. Instead, while a container is open, its node stores the position and count of its
-/// parent.
+/// The parser does not recurse. Instead, the node of each open container stores the position and member count of the
+/// parent container.
 struct BodyParser {
     private let text: ByteScan
     private let tape: NodeTape
@@ -193,12 +193,13 @@ struct BodyParser {
     }
 }
 
-/// Rejects an object in which two names are equal as `String`s. Checked when the object closes; the error reports the
-/// later name.
+/// Rejects an object in which two names are equal as `String`s. The check runs when the object closes, and the error
+/// reports the later name.
 ///
-/// Usually, a 64-bit filter shows that all names differ. If it does not, the fallbacks have bounded costs: a few keys
-/// are compared in pairs, and many keys are entered in a table. If crafted keys crowd the table, or if a name is not
-/// plain ASCII, the names go into a `Set` of `String`s, whose hash seed senders do not know.
+/// Usually, a 64-bit filter shows that all names differ. If the filter does not, the check falls back to methods with
+/// bounded costs: a few keys are compared in pairs, and many keys are entered in a table. If crafted keys crowd the
+/// table, or if a name is not plain ASCII, the names go into a `Set` of `String`s, whose hash seed is unknown to
+/// senders.
 struct KeyCheck {
     let text: ByteScan
     let tape: NodeTape

@@ -1,4 +1,4 @@
-/// A bounds-checked view of a buffer. Reads past the end return zeros, which no JSON token contains.
+/// A bounds-checked view of a buffer. A read past the end returns zeros, which no JSON token contains.
 struct ByteScan {
     let base: UnsafePointer<UInt8>
     let end: Int
@@ -26,7 +26,7 @@ struct ByteScan {
         return UInt64(littleEndian: UnsafeRawPointer(base + index).loadUnaligned(as: UInt64.self))
     }
 
-    /// Returns the remaining bytes if fewer than eight are left, using overlapping loads within the buffer.
+    /// Returns the bytes that remain when fewer than eight are left, using overlapping loads within the buffer.
     @inline(__always)
     private func lastWord(_ index: Int) -> UInt64 {
         let rest = end &- index

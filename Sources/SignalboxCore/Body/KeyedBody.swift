@@ -117,7 +117,7 @@ struct UnkeyedBody: UnkeyedDecodingContainer {
 
     var isAtEnd: Bool { element == end }
 
-    /// Returns the current element. A failed read does not advance to the next element.
+    /// Returns the current element. If reading the element fails, the container does not advance to the next one.
     private func current() throws(BodyError) -> BodyView {
         guard element != end else {
             throw view.error(.valueMissing, "expected another element", key: BodyCodingKey(intValue: currentIndex))

@@ -25,7 +25,8 @@ extension BodyView {
         return text(of: node)
     }
 
-    /// Returns an exact integer, from a number without a fraction or exponent, or from route text that spells one.
+    /// Returns an exact integer from a number without a fraction or exponent, or from route text that has the form of
+    /// such a number.
     @inline(__always)
     func integer<Integer: FixedWidthInteger>(_ type: Integer.Type) throws(BodyError) -> Integer {
         try integer(type, at: position)
@@ -82,7 +83,7 @@ extension BodyView {
         }
     }
 
-    /// Returns the flags of a route text if the whole text is one JSON number, or `nil` otherwise.
+    /// Returns the number flags of this route text if the whole text is one JSON number, or `nil` otherwise.
     func routeNumberFlags() -> UInt32? {
         let node = node
         return storage.bytes.withUnsafeBufferPointer { bytes in
@@ -141,7 +142,7 @@ extension BodyView {
         }
     }
 
-    /// Returns the quotient of two exact numbers. A quotient is rounded only once (W. D. Clinger, "How to Read Floating
+    /// Returns the quotient of two exact numbers, which is rounded only once (W. D. Clinger, "How to Read Floating
     /// Point Numbers Accurately").
     private func fastDouble(_ node: BodyNode, _ flags: UInt32) -> Double? {
         guard flags & BodyNode.exponent == 0, node.length <= 17 else { return nil }
@@ -234,8 +235,8 @@ extension ByteScan {
 
 /// Computes how many bits an integer literal spans, from its highest to its lowest set bit.
 enum IntegerWidth {
-    /// Returns the number of bits. The cost is quadratic in the number of digits, so the caller must first check that
-    /// the literal is in the floating-point type's range, which limits it to 309 digits.
+    /// Returns the number of bits. The cost is quadratic in the number of digits. The caller must therefore first check
+    /// that the literal is in the floating-point type's range, which limits the literal to 309 digits.
     static func significantBits(of text: ByteScan, from start: Int, to end: Int) -> Int {
         var limbs: [UInt32] = []
         for index in start..<end {

@@ -7,12 +7,12 @@
 /// let rule: AccessRule = .any([.source("push"), .source("chat")])
 /// ```
 ///
-/// A rule depends only on the origin. The core has no rules about an adapter's facts. Those belong to the adapter's
-/// module.
+/// A rule's result depends only on the origin. The core itself provides no rules about an adapter's facts, which belong
+/// in the adapter's module.
 ///
 /// A rule allows an ``UntrustedOrigin`` only if it names that origin:
 ///
-/// - ``source(_:)`` names its source.
+/// - ``source(_:)`` names every origin with that source.
 /// - ``init(_:naming:permits:)`` names every origin that it permits.
 /// - ``any(_:)`` and ``all(_:)`` name every origin that one of their parts names.
 /// - ``not(_:)`` names no origin.
@@ -22,8 +22,8 @@ public struct AccessRule: Sendable, CustomStringConvertible {
     private let form: Form
 
     private indirect enum Form: Sendable {
-        /// The closure returns whether the rule permits an origin. The flag says whether the rule names the origins
-        /// that it permits.
+        /// A rule with its own closure, which returns whether the rule permits an origin. The flag indicates whether
+        /// the rule names the origins that it permits.
         case own(@Sendable (Origin) -> Bool, byName: Bool)
         case any([AccessRule])
         case all([AccessRule])
@@ -37,28 +37,29 @@ public struct AccessRule: Sendable, CustomStringConvertible {
 
     /// Creates a rule about origins of any kind.
     ///
-    /// Such a rule names no origin, because a closure may permit an origin or merely exclude others. It therefore never
-    /// allows an ``UntrustedOrigin`` by itself. To narrow a rule that names such an origin, combine both rules with
+    /// Such a rule names no origin, because its closure may merely exclude other origins, so the rule never allows an
+    /// ``UntrustedOrigin`` by itself. To narrow a rule that names an untrusted origin, combine both rules with
     /// ``all(_:)``. To allow untrusted origins, use ``init(_:naming:permits:)`` instead.
     ///
     /// - Parameters:
     ///   - description: A description of the rule, such as `lines of orders.txt`.
-    ///   - permits: Called frequently, on any thread. The result must depend only on the origin.
+    ///   - permits: A closure that returns whether the rule permits an origin. It is called frequently, on any thread,
+    ///     and its result must depend only on the origin.
     public init(_ description: String, permits: @escaping @Sendable (Origin) -> Bool) {
         self.init(description, .own(permits, byName: false))
     }
 
     /// Creates a rule about the facts from one adapter.
     ///
-    /// The rule names what it permits, even an ``UntrustedOrigin``. It never allows origins with a different type of
-    /// facts.
+    /// The rule names every origin that it permits, even an ``UntrustedOrigin``, and never allows an origin with a
+    /// different type of facts.
     ///
     /// - Parameters:
     ///   - description: A description of the rule, such as `link of scheme myapp`.
     ///   - facts: The type of the facts.
-    ///   - permits: Called frequently, on any thread, with an origin's source and facts. The result must depend only on
-    ///     these two. Because the rule can allow an untrusted origin, the closure must check the facts on which the
-    ///     trust is based.
+    ///   - permits: A closure that returns whether the rule permits an origin with a given source and facts. It is
+    ///     called frequently, on any thread, and its result must depend only on these two values. Because the rule can
+    ///     allow an untrusted origin, the closure must check the facts that justify trusting it.
     public init<Facts: OriginFacts>(
         _ description: String,
         naming facts: Facts.Type,
@@ -71,7 +72,7 @@ public struct AccessRule: Sendable, CustomStringConvertible {
         self.init(description, .own(named, byName: true))
     }
 
-    /// Returns a rule about origins of any kind that names what it permits, even an ``UntrustedOrigin``.
+    /// Returns a rule about origins of any kind that names every origin it permits, even an ``UntrustedOrigin``.
     package static func named(
         _ description: String,
         permits: @escaping @Sendable (Origin) -> Bool
@@ -86,7 +87,7 @@ public struct AccessRule: Sendable, CustomStringConvertible {
 
     /// Returns whether the rule allows an origin.
     ///
-    /// - Parameter byName: `true` to allow only what the rule names.
+    /// - Parameter byName: Whether to allow the origin only if the rule names it.
     private func allows(_ origin: Origin, byName: Bool) -> Bool {
         switch form {
         case .own(let permits, let isByName): (isByName || !byName) && permits(origin)
@@ -111,7 +112,8 @@ public struct AccessRule: Sendable, CustomStringConvertible {
 
     /// Returns a rule that allows an origin if all of `rules` allow it. If `rules` is empty, no origin is allowed.
     ///
-    /// The rule allows an ``UntrustedOrigin`` if at least one of the rules names it and no other rule excludes it.
+    /// The combined rule allows an ``UntrustedOrigin`` if at least one of `rules` names it and no other rule excludes
+    /// it.
     public static func all(_ rules: [AccessRule]) -> AccessRule {
         AccessRule("all of (\(list(rules)))", .all(rules))
     }
@@ -119,7 +121,7 @@ public struct AccessRule: Sendable, CustomStringConvertible {
     /// Returns a rule that allows an origin if `rule` does not allow it.
     ///
     /// The returned rule names no origin, so it never allows an ``UntrustedOrigin``. To allow an untrusted origin
-    /// unless `rule` holds, use ``all(_:)`` to combine the returned rule with a rule that names the origin.
+    /// unless `rule` holds for it, use ``all(_:)`` to combine the returned rule with a rule that names the origin.
     public static func not(_ rule: AccessRule) -> AccessRule {
         AccessRule("not (\(rule))", .not(rule))
     }
@@ -132,8 +134,8 @@ public struct AccessRule: Sendable, CustomStringConvertible {
 extension AccessRule {
     /// Creates a rule about the facts from one adapter, optionally limited to one source.
     ///
-    /// The rule names what it permits, as ``init(_:naming:permits:)`` does. If a source is required, the description
-    /// includes it.
+    /// Like a rule created with ``init(_:naming:permits:)``, the rule names every origin that it permits. If a source
+    /// is required, the description includes its name.
     ///
     /// - Parameters:
     ///   - description: A description of the rule, without its source.
@@ -153,17 +155,17 @@ extension AccessRule {
     }
 }
 
-/// An access rule's decision about an origin, with the part of the rule that decided.
+/// An access rule's decision about an origin, and the part of the rule that determined it.
 ///
 /// Use it to explain to an operator why a plugin was or was not called.
 public struct AccessDecision: Sendable, Hashable, Encodable, CustomStringConvertible {
     /// Whether an arrival from the origin may call the plugin.
     public let isAllowed: Bool
-    /// A description of the part of the rule that decided.
+    /// A description of the part of the rule that determined the decision.
     ///
-    /// For `any`, this is the first part that allows the origin. For `all`, it is the first part that denies the
-    /// origin. If no single part decided, for example because no part allows the origin, it is the composed rule
-    /// itself.
+    /// For `any`, this is the first part that allows the origin; for `all`, the first part that denies it. If no single
+    /// part determined the decision, for example because no part of `any` allows the origin, the description is that of
+    /// the composed rule itself.
     public let decidedBy: String
     /// Whether access was denied only because the origin is an ``UntrustedOrigin`` and ``decidedBy`` does not name it.
     public let lacksName: Bool
@@ -177,7 +179,7 @@ public struct AccessDecision: Sendable, Hashable, Encodable, CustomStringConvert
 }
 
 extension AccessRule {
-    /// Returns the same decision as ``allows(_:)``, with its reason. Slower than ``allows(_:)``, so use it only for
+    /// Returns the same decision as ``allows(_:)``, together with its reason. This method is slower, so use it only for
     /// explanations.
     public func decision(for origin: Origin) -> AccessDecision {
         decision(for: origin, byName: origin.mustBeNamed)
@@ -185,7 +187,7 @@ extension AccessRule {
 
     /// Returns the decision about an origin.
     ///
-    /// - Parameter byName: `true` to allow only what the rule names.
+    /// - Parameter byName: Whether to allow the origin only if the rule names it.
     private func decision(for origin: Origin, byName: Bool) -> AccessDecision {
         switch form {
         case .any(let rules) where rules.count == 1, .all(let rules) where rules.count == 1:

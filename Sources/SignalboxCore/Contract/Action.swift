@@ -1,6 +1,7 @@
 /// A message from any source, in a common form: a name to route by, an id, an origin and a body.
 ///
-/// An action is a small immutable value that refers to its batch. Its body is decoded only when a plugin asks for it.
+/// An action is a small immutable value that refers to its batch. Values in its body are decoded only when a plugin
+/// asks for them.
 public struct Action: Sendable {
     let arrival: Arrival
     private var storage: BatchStorage { arrival.storage }
@@ -12,7 +13,7 @@ public struct Action: Sendable {
         return ActionName(unchecked: Bytes(storage: storage, start: record.nameStart, length: record.nameLength))
     }
 
-    /// The id supplied by the sender, or an assigned id if there was none.
+    /// The id supplied by the sender, or an id assigned by Signalbox if the sender supplied none.
     public var id: ActionID {
         let record = record
         guard record.idKey == .assigned else {
@@ -50,7 +51,7 @@ public struct Action: Sendable {
     /// The wall-clock time at which the adapter received the message.
     public var receivedAt: WallTime { record.receivedAt }
 
-    /// The latest time at which the call may begin, or `nil` if the sender set no limit.
+    /// The latest time at which the call to the plugin may begin, or `nil` if the sender set no limit.
     public var deadline: ContinuousClock.Instant? {
         let position = record.deadline
         return position == ArrivalRecord.none ? nil : storage.tables.deadlines[Int(position)]
@@ -103,7 +104,7 @@ public struct IDKey: Sendable, Hashable, CustomStringConvertible {
     public static let assigned = IDKey(code: .assigned)
     /// The sender supplied a member named `id`, or a route captured the id.
     public static let id = IDKey(code: .id)
-    /// The sender supplied a member named `uuid`, an alternative name for `id`.
+    /// The sender supplied a member named `uuid`, which is an alternative name for `id`.
     public static let uuid = IDKey(code: .uuid)
 
     /// `assigned`, `id` or `uuid`.
@@ -112,8 +113,8 @@ public struct IDKey: Sendable, Hashable, CustomStringConvertible {
 
 /// A point in calendar time: seconds and nanoseconds since 1970-01-01T00:00:00Z.
 ///
-/// Use it for records, not for timers, because a system's wall clock can jump. An adapter reads the clock when it
-/// receives a message; the core never reads it.
+/// Use a wall time in records but not for timers, because a system's wall clock can jump. Adapters read the clock when
+/// they receive a message; the core itself never does.
 public struct WallTime: Sendable, Hashable, Comparable {
     /// The number of whole seconds since 1970. Negative for earlier times.
     public let seconds: Int64

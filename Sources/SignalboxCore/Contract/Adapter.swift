@@ -8,23 +8,24 @@ public protocol Adapter: Sendable {
     /// The configured source that the arrivals come from.
     var source: SourceName { get }
 
-    /// What this kind of source can do.
+    /// The capabilities of this kind of source.
     var features: AdapterFeatures { get }
 
     /// Receives messages until the task is cancelled.
     ///
-    /// Cancellation requests a graceful stop. The adapter then stops reading, waits until the sink has received every
-    /// outcome, sends the acknowledgements and returns. The supervisor limits how long it waits for this.
+    /// Cancelling the task requests a graceful stop: the adapter stops reading, waits until the sink has received every
+    /// outcome, sends the acknowledgements and returns. The supervisor waits only a limited time for the adapter to
+    /// return.
     ///
     /// If ``Intake/submit(_:to:)`` accepts only part of a batch, the adapter stops reading until ``Intake/room()``
     /// returns. If `room()` throws an error, the adapter stops gracefully.
     ///
-    /// - Throws: An error if the adapter cannot continue. A lost connection is not such an error: the adapter
-    ///   reconnects instead of throwing.
+    /// - Throws: An error if the adapter cannot continue. If a connection is lost, the adapter reconnects instead of
+    ///   throwing an error.
     func run(into intake: any Intake) async throws
 }
 
-/// The capabilities of a kind of source, as read by the supervisor and the conformance suite.
+/// The capabilities of a kind of source, which the supervisor and the conformance suite read.
 public struct AdapterFeatures: OptionSet, Sendable, Hashable {
     /// The bits of the set, with one bit for each feature.
     public let rawValue: UInt32
@@ -43,7 +44,7 @@ public struct AdapterFeatures: OptionSet, Sendable, Hashable {
     /// The source redelivers messages that are not acknowledged. The ack deadline therefore limits how long an arrival
     /// is held.
     public static let redelivers = AdapterFeatures(rawValue: 1 << 2)
-    /// A navigation chain can decide about the source's navigations.
+    /// A navigation chain can decide on the source's navigations.
     public static let navigates = AdapterFeatures(rawValue: 1 << 3)
     /// A sender's id identifies one message within the whole source, so a repeated id means a redelivery.
     ///
@@ -55,20 +56,21 @@ public struct AdapterFeatures: OptionSet, Sendable, Hashable {
 ///
 /// Within each lane, a source's arrivals are handled first in, first out.
 public protocol Intake: Sendable {
-    /// Accepts arrivals from the front of `batch`, as many as fit in the source's window.
+    /// Accepts as many arrivals from the front of `batch` as fit in the source's window.
     ///
     /// This method never blocks and can be called from any thread. Accepted arrivals wait in the window until the
-    /// supervisor opens. Each accepted arrival is settled exactly once through `sink`. The caller keeps the arrivals
-    /// that were not accepted and submits them again later.
+    /// supervisor opens, and each of them is settled exactly once through `sink`. The caller keeps the arrivals that
+    /// were not accepted and submits them again later.
     ///
-    /// - Returns: The number of arrivals accepted, from 0 to `batch.count`. Always 0 once the supervisor has started to
-    ///   drain.
+    /// - Returns: The number of accepted arrivals, from 0 to `batch.count`. Always 0 once the supervisor has started
+    ///   draining.
     func submit(_ batch: [Arrival], to sink: any SettlementSink) -> Int
 
     /// Suspends until a quarter of the window is free. Call this after ``submit(_:to:)`` has accepted only part of a
     /// batch.
     ///
-    /// Cancelling the task does not end the wait. Instead, the supervisor closes the intake when it stops an adapter.
+    /// Cancelling the task does not end the wait, but closing the intake does, and the supervisor closes the intake
+    /// when it stops an adapter.
     ///
     /// - Throws: ``SourceClosed`` if the supervisor accepts no more arrivals, because it is draining or has stopped.
     func room() async throws(SourceClosed)
@@ -76,14 +78,14 @@ public protocol Intake: Sendable {
 
 /// Thrown by an intake when the supervisor accepts no more arrivals, because it is draining or has stopped.
 public struct SourceClosed: Error, Sendable, Hashable {
-    /// Creates the error. An intake throws it once the intake is closed.
+    /// Creates the error, which an intake throws after it has been closed.
     public init() {}
 }
 
 /// Receives the outcomes of an adapter's arrivals.
 ///
-/// Both methods may be called on any thread, in any order between arrivals, and from inside ``Intake/submit(_:to:)``.
-/// An implementation must not block and must not call `submit`.
+/// Both methods may be called on any thread, for different arrivals in any order, and from inside
+/// ``Intake/submit(_:to:)``. An implementation must not block and must not call `submit`.
 public protocol SettlementSink: AnyObject, Sendable {
     /// Called when Signalbox has taken custody of an arrival, so the adapter may acknowledge the message.
     ///
@@ -91,14 +93,15 @@ public protocol SettlementSink: AnyObject, Sendable {
     /// is called at most once per token, before ``settle(_:_:)``, and never for an abandoned arrival.
     func mayAcknowledge(_ token: UInt64)
 
-    /// Delivers the outcome of an arrival. Called exactly once for each accepted arrival.
+    /// Delivers the outcome of an arrival. This method is called exactly once for each accepted arrival.
     func settle(_ token: UInt64, _ outcome: Outcome)
 }
 
 extension Intake {
-    /// Submits a batch and waits for all outcomes. A convenience for tests and command-line tools.
+    /// Submits a batch and waits for all outcomes. This is a convenience for tests and command-line tools.
     ///
-    /// A plugin must not await a delivery to itself, because its lane would wait for itself until the timeout.
+    /// A plugin must not await a delivery to itself, because its lane would wait for its own call until the timeout
+    /// expires.
     ///
     /// - Precondition: The tokens in the batch are unique.
     /// - Returns: The outcomes, in the order of `batch`. If the intake did not accept an arrival, its outcome is

@@ -108,7 +108,8 @@ extension SourceName: ExpressibleByStringLiteral {
     }
 }
 
-/// Explains why a text is not a valid ``ActionName`` or ``SourceName``. Later versions may add more reasons.
+/// An error that explains why a text is not a valid ``ActionName`` or ``SourceName``. Later versions may add more
+/// reasons.
 public struct NameError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The text is empty.
     public static let empty = NameError(description: "a name cannot be empty")

@@ -18,15 +18,15 @@ public final class Origin: Sendable {
     }
 }
 
-/// Facts that an adapter establishes about where an arrival comes from. Access rules base their decisions on them.
+/// Facts that an adapter establishes about where an arrival comes from, on which access rules base their decisions.
 ///
-/// Each adapter defines its own type of facts. The core does not know any transport. It only carries, displays and
+/// Each adapter defines its own type of facts. The core knows nothing about transports: it only carries, displays and
 /// stores the facts, and identifies their type by `kind`.
 public protocol OriginFacts: Sendable, Hashable, Encodable {
     /// The name that identifies the type when facts are stored and decoded, such as `push`.
     static var kind: String { get }
 
-    /// Whether the source redelivers this arrival if it is abandoned. The default is `true`.
+    /// Whether the source redelivers an arrival with these facts if the arrival is abandoned. The default is `true`.
     ///
     /// This value matters only if the source has the feature ``AdapterFeatures/redelivers``.
     var isRedelivered: Bool { get }
@@ -39,8 +39,8 @@ extension OriginFacts {
 
 /// Facts about an origin from which anyone can send, such as a link that any page or application can open.
 ///
-/// An access rule allows such an origin only if it names the origin, either by its source or with a rule about these
-/// facts. A rule that only excludes other origins, such as ``AccessRule/not(_:)``, does not name it.
+/// An access rule allows such an origin only if the rule names the origin, either by its source or by these facts. A
+/// rule that only excludes other origins, such as ``AccessRule/not(_:)``, does not name it.
 public protocol UntrustedOrigin: OriginFacts {}
 
 /// Facts from a source whose messages can carry trace context, for example in a header or a property.

@@ -45,7 +45,7 @@ extension Outcome {
             }
             private let code: Code
 
-            /// The message is not an action. It is not JSON, exceeds a limit, has no action name, or has an invalid id.
+            /// The message is not an action: it is not JSON, exceeds a limit, has no action name, or has an invalid id.
             public static let malformed = Reason(code: .malformed)
             /// No plugin is registered for the action's name.
             public static let unknownAction = Reason(code: .unknownAction)
@@ -65,13 +65,13 @@ extension Outcome {
             public static let reentrant = Reason(code: .reentrant)
             /// The source exceeded its rate limit.
             public static let overloaded = Reason(code: .overloaded)
-            /// The message was delivered as often as the limit permits, and each time the process died while handling
-            /// it.
+            /// The message has been delivered the maximum number of times, and each time the process died while
+            /// handling it.
             public static let deliveryLimit = Reason(code: .deliveryLimit)
 
             private init(code: Code) { self.code = code }
 
-            /// Returns `nil` if no reason has this name.
+            /// Creates the reason with this name, or returns `nil` if no reason has the name.
             package init?(_ name: String) {
                 guard let code = Code(rawValue: name) else { return nil }
                 self.code = code
@@ -131,7 +131,8 @@ extension Outcome {
 
             /// The plugin threw an error.
             public static let threw = Reason(code: .threw)
-            /// The plugin did not return within its timeout. It may still be running, but its late result is discarded.
+            /// The plugin did not return before its timeout. The call may still be running, but its late result is
+            /// discarded.
             public static let timeout = Reason(code: .timeout)
 
             /// The reason's name in logs, JSON and replies.
@@ -173,12 +174,12 @@ extension Outcome {
 }
 
 extension Outcome {
-    /// The reason why Signalbox released an arrival. The message is not acknowledged, and the source redelivers it if
-    /// it can.
+    /// The reason why Signalbox released an arrival. The message is not acknowledged, and the source redelivers the
+    /// message if it can.
     public struct Abandonment: Error, Sendable, Hashable, CustomStringConvertible {
         private enum Code: String { case drain, stop, ackDeadline, givenBack }
         private let code: Code
-        /// A description of the cause. Empty if the code is sufficient.
+        /// A description of the cause. Empty if the code alone is sufficient.
         public let detail: String
 
         private init(code: Code, detail: String = "") {
@@ -192,12 +193,12 @@ extension Outcome {
         public static let stop = Abandonment(code: .stop)
         /// The source's ack deadline passed before a call, or a further attempt, could start.
         public static let ackDeadline = Abandonment(code: .ackDeadline)
-        /// The plugin currently cannot work and requested a redelivery with ``RetryExhaustion/abandon``.
+        /// The plugin currently cannot handle the action and requested a redelivery with ``RetryExhaustion/abandon``.
         ///
         /// - Parameter detail: A description of the failure.
         public static func givenBack(_ detail: String) -> Abandonment { Abandonment(code: .givenBack, detail: detail) }
 
-        /// Returns `nil` if no abandonment has this name.
+        /// Creates the abandonment with this name, or returns `nil` if no abandonment has the name.
         package init?(_ name: String) {
             guard let code = Code(rawValue: name) else { return nil }
             self.init(code: code)

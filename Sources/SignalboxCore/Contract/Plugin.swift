@@ -1,4 +1,5 @@
-/// Handles one kind of action. The action's body is decoded as the plugin's `Info` type before the call.
+/// Handles the actions that have a particular name. Before each call, the action's body is decoded as the plugin's
+/// `Info` type.
 ///
 /// ```swift
 /// struct Payment: Decodable, Sendable {
@@ -31,7 +32,7 @@ public protocol Plugin<Info>: Sendable {
     func callAsAction(_ info: Info, context: ActionContext) async throws -> Reply
 }
 
-/// A ``Plugin`` that never suspends, which makes its calls faster.
+/// A plugin that never suspends and can therefore be called faster than a ``Plugin``.
 ///
 /// Use it for short work, such as computing a value or updating data in memory. The call must return quickly, because
 /// it occupies its lane's thread.
@@ -53,9 +54,9 @@ public protocol SyncPlugin<Info>: Sendable {
 /// A plugin that can handle many actions for about the cost of one, for example by making them durable with a single
 /// fsync.
 ///
-/// Each call receives, in order, all actions in a submitted batch that are for the plugin.
+/// Each call receives, in order, all actions for this plugin in one submitted batch.
 public protocol BatchPlugin<Info>: Sendable {
-    /// The type to decode from each body. If decoding fails, only that action is rejected, and it is left out of the
+    /// The type to decode from each body. If a body cannot be decoded, only that action is rejected and left out of the
     /// call.
     associatedtype Info: Decodable & Sendable
 
@@ -64,18 +65,18 @@ public protocol BatchPlugin<Info>: Sendable {
 
     /// Handles the actions together. The timeout applies to the whole call.
     ///
-    /// - Parameter batch: The actions. There is always at least one.
+    /// - Parameter batch: The decoded actions with their contexts. The array is never empty.
     /// - Throws: Any error. The outcome of every action in the batch is then `failed`.
     func callAsActions(_ batch: [(info: Info, context: ActionContext)]) async throws
 }
 
-/// Describes a call to a plugin: the action, and everything else about the call except the decoded `Info`.
+/// Information about a call to a plugin: the action, and everything else except the decoded `Info`.
 public struct ActionContext: Sendable {
     package let arrival: Arrival
     /// The object that runs the call. The `Signalbox` module uses it to find the context's logger.
     package let host: (any AnyObject & Sendable)?
 
-    /// The attempt's number: 1 for the first call, and higher for retries.
+    /// The number of the attempt, which is 1 for the first call and higher for retries.
     public let attempt: Int
 
     package init(arrival: Arrival, host: (any AnyObject & Sendable)?, attempt: Int = 1) {
@@ -95,7 +96,7 @@ public struct ActionContext: Sendable {
     /// The source, and the facts about the sender.
     public var origin: Origin { arrival.origin }
 
-    /// The id supplied by the sender, or an assigned id if there was none.
+    /// The id supplied by the sender, or an id assigned by Signalbox if the sender supplied none.
     public var id: ActionID { action.id }
 
     /// The action's deadline, or `nil` if the sender set no limit.
@@ -105,7 +106,7 @@ public struct ActionContext: Sendable {
     public var sender: (any Sender)? { arrival.sender }
 }
 
-/// Throw this from a plugin to control whether the call is retried, and what happens to the action if it is not.
+/// An error that a plugin throws to control whether its call is retried, and what happens to the action if it is not.
 ///
 /// Errors of other types are final: the plugin is not called again, and the message becomes a dead letter.
 public protocol RetryableError: Error {

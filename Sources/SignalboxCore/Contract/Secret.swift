@@ -1,7 +1,7 @@
 /// Where to find a password, token or user name.
 ///
-/// Use it in an adapter's configuration, so that the configuration does not have to contain the value itself. The
-/// adapter reads the value whenever it needs it and keeps no copy.
+/// Use a `Secret` in an adapter's configuration, so that the configuration does not have to contain the value itself.
+/// The adapter reads the value each time it needs the value, and keeps no copy.
 public struct Secret: Sendable, Hashable {
     package enum Source: Sendable, Hashable {
         case environment(String)

@@ -1,7 +1,7 @@
 /// A bounded channel to the sender of an arrival.
 ///
-/// Use it to send actions that are not replies, for example when the program's state changes. In a plugin, use
-/// ``ActionContext/sender``. The methods never block and are safe to call from any thread.
+/// Use this channel to send actions that are not replies, for example when the program's state changes. A plugin finds
+/// it in ``ActionContext/sender``. The methods never block and are safe to call from any thread.
 public protocol Sender: Sendable {
     /// Adds an action to the send queue.
     ///

@@ -1,5 +1,5 @@
 extension EnvelopeReader {
-    /// Parses a CloudEvents 1.0 event. Its attributes are stored separately, and its data becomes the body.
+    /// Parses a CloudEvents 1.0 event, storing its attributes separately and its data as the body.
     func readCloudEvent(
         from buffers: inout BatchBuffers,
         into record: inout ArrivalRecord
@@ -17,7 +17,7 @@ extension EnvelopeReader {
         record.metadata = UInt32(root)
     }
 
-    /// Checks the version first, because other versions have different rules.
+    /// Checks the event's version. This check comes first, because other versions have different rules.
     private func checkVersion(_ position: Int?, in buffers: borrowing BatchBuffers) throws(BodyError) {
         guard let node = position.map({ buffers.nodes[$0] }), !node.is(.null) else {
             throw BodyError(.missingMember, path: "specversion")
@@ -69,7 +69,7 @@ struct CloudEventMembers {
     private(set) var data: Int?
     private(set) var dataBase64: Int?
     private(set) var hasSource = false
-    /// Whether the data is JSON. This is the default for an event without a content type.
+    /// Whether the event's data is JSON, as it is by default if the event has no content type.
     private(set) var dataIsJSON = true
 
     /// Scans the members of the object at `root` once.
@@ -184,14 +184,14 @@ extension CloudEventMembers {
     }
 }
 
-/// A media type given in `datacontenttype` (RFC 2045 section 5.1). Parameters are ignored.
+/// A media type given in `datacontenttype` (RFC 2045 section 5.1), without its parameters.
 struct MediaType {
     /// Whether the subtype is `json` or ends in `+json`. Letter case is ignored.
     let isJSON: Bool
 
     /// Parses a media type.
     ///
-    /// - Returns: `nil` unless the text is two tokens separated by a slash, with optional parameters.
+    /// - Returns: `nil` unless the text consists of two tokens separated by a slash, and optional parameters.
     init?(_ text: String) {
         let type = text.utf8.prefix { $0 != UInt8(ascii: ";") }
         guard let slash = type.firstIndex(of: UInt8(ascii: "/")) else { return nil }
@@ -213,8 +213,8 @@ struct MediaType {
 enum TimestampText {
     /// Returns whether the text is a timestamp with a valid date and time.
     ///
-    /// Second 60 is valid only in the last minute of a UTC day. There is no check that a leap second was announced for
-    /// that day.
+    /// Second 60 is valid only in the last minute of a UTC day. This method does not check whether a leap second was
+    /// announced for that day.
     static func isTimestamp(_ text: String) -> Bool {
         var rest = Array(text.utf8)[...]
         guard let year = number(4, &rest), take("-", &rest), let month = number(2, &rest), take("-", &rest),

@@ -1,4 +1,5 @@
-/// How to find the name, the id and the body in a message, using its bytes and what the adapter knows about it.
+/// Specifies how to find the name, the id and the body in a message, using the message's bytes and what the adapter
+/// knows about the message.
 ///
 /// An adapter passes its source's envelope to ``ArrivalBatch`` with each message.
 public struct Envelope: Sendable {
@@ -10,38 +11,40 @@ public struct Envelope: Sendable {
     }
 
     package let form: Form
-    /// The kind recorded for arrivals. It is stored, so that parsing a message does not need a switch over the form.
+    /// The kind recorded for arrivals. This property is stored, so that parsing a message does not need a switch over
+    /// the form.
     package let kind: EnvelopeKind
 
-    /// A JSON object `{"action", "id" | "uuid", "body"}`.
+    /// A JSON object with the members `action`, `id` or `uuid`, and `body`.
     public static let standard = payload(.standard)
 
     /// A payload from Apple's push service (APNs): a JSON object whose member `action` names the action.
     ///
     /// The member `id` or `uuid` is the id, as in a standard envelope. The required object `aps` is available as
-    /// ``Action/aps``. The body is an object with all other members, in their original order. A member named `body` has
-    /// no special meaning. A payload has at most ``apnsLimit`` bytes, and the ``MessageLimits`` also apply.
+    /// ``Action/aps``. The body is an object with all other members in their original order, among which `body` has no
+    /// special meaning. A payload has at most ``apnsLimit`` bytes, and the ``MessageLimits`` also apply.
     public static let apns = payload(.apns)
 
     /// The maximum size of an APNs payload: 5,120 bytes.
     ///
     /// The service rejects payloads of more than 4,096 bytes, or more than 5,120 bytes for VoIP notifications (Apple,
-    /// "Generating a remote notification"). A payload does not indicate its type, so the larger limit applies to all.
+    /// "Generating a remote notification"). A payload does not indicate its type, so the larger limit applies to all
+    /// payloads.
     public static let apnsLimit = 5_120
 
     /// A CloudEvents 1.0 event in JSON (structured mode).
     ///
     /// The event's `type` is the action, its `id` is the id, and its `data` is the body. The attributes are available
-    /// as ``Action/cloudEventAttributes``. The sender sets the event's `source`, so it is only an attribute and never
-    /// the ``Action/origin``.
+    /// as ``Action/cloudEventAttributes``. Because the sender sets the event's `source`, Signalbox treats it only as an
+    /// attribute, never as the ``Action/origin``.
     ///
     /// - If `data` is a string and `datacontenttype` is not JSON, the body is text.
-    /// - If there is `data_base64`, the body is bytes, whatever the content type.
-    /// - If there is no data, the body is `null`.
+    /// - If the event has a member `data_base64`, the body is bytes, regardless of the content type.
+    /// - If the event has no data, the body is `null`.
     /// - A batch of events, which is a JSON array, is rejected.
     ///
     /// The parser follows the JSON event format and the specification at
-    /// https://github.com/cloudevents/spec/tree/v1.0.2/cloudevents. It validates attribute names and values. It does
+    /// https://github.com/cloudevents/spec/tree/v1.0.2/cloudevents. It validates attribute names and values, but does
     /// not check the syntax of URIs, because Signalbox never dereferences them.
     public static let cloudEvents = payload(.cloudEvents)
 
@@ -55,10 +58,10 @@ public struct Envelope: Sendable {
         route(naming, payload: .standard)
     }
 
-    /// Returns the envelope for a route that may leave it to the payload to name the action.
+    /// Returns the envelope for a route whose payload names the action if the route itself does not.
     ///
-    /// If the route names no action, the payload is parsed with its own envelope. The route's id and captures are then
-    /// added to the payload's content.
+    /// If the route names no action, the payload is parsed with the envelope `payload`, and the route's id and captures
+    /// are then added to the parsed content.
     public static func route(_ naming: RouteNaming, payload: PayloadEnvelope) -> Envelope {
         Envelope(form: .route(naming, payload), kind: naming.action == nil ? payload.kind : .route)
     }
@@ -74,8 +77,8 @@ public struct Envelope: Sendable {
 
     /// Returns the envelope for an address, such as a URL, that contains everything about the action.
     ///
-    /// The message's bytes are kept as the original and are not parsed. The body is an object with the captures, and
-    /// may be empty.
+    /// The message's bytes are kept as the original but are not parsed. The body is an object that contains only the
+    /// captures, so it may be empty.
     package static func address(
         _ action: ActionName,
         id: ActionID?,
@@ -86,9 +89,9 @@ public struct Envelope: Sendable {
     }
 }
 
-/// The envelope used to parse an arrival, which shows where its name, id and body were found.
+/// The kind of envelope used to parse an arrival, which shows where the arrival's name, id and body were found.
 ///
-/// If the message could not be parsed, this is the envelope that was tried.
+/// If the message could not be parsed, this is the kind of the envelope that was tried.
 public struct EnvelopeKind: Sendable, Hashable, CustomStringConvertible {
     private enum Code: UInt8 { case none, standard, handler, route, address, apns, cloudEvents }
     private let code: Code
@@ -100,7 +103,7 @@ public struct EnvelopeKind: Sendable, Hashable, CustomStringConvertible {
     public static let handler = EnvelopeKind(code: .handler)
     /// ``Envelope/route(_:)``: a topic or other route named the action.
     public static let route = EnvelopeKind(code: .route)
-    /// A URL contained everything, and no body was parsed.
+    /// A URL contained everything about the action, and no body was parsed.
     public static let address = EnvelopeKind(code: .address)
     /// ``Envelope/apns``: a payload from Apple's push service.
     public static let apns = EnvelopeKind(code: .apns)

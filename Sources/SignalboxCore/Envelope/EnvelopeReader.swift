@@ -1,4 +1,4 @@
-/// Finds an arrival's name, id and body in the bytes of its message, as its envelope defines.
+/// Finds an arrival's name, id and body in the bytes of its message, as defined by the message's envelope.
 struct EnvelopeReader {
     /// The start of the message. The message extends to the end of the bytes.
     let start: Int
@@ -6,7 +6,7 @@ struct EnvelopeReader {
 
     /// Parses the most recently appended message.
     ///
-    /// - Throws: ``BodyError`` with an offset from the message's first byte.
+    /// - Throws: ``BodyError`` with an offset relative to the message's first byte.
     @inline(__always)
     func read(
         _ envelope: Envelope,
@@ -89,7 +89,7 @@ struct EnvelopeReader {
         record.setName(action.bytes.withUnsafeBytes { buffers.append($0) }, length: action.bytes.count)
     }
 
-    /// Adds the route's id and captures.
+    /// Adds the route's id and captures to an arrival.
     private func join(_ naming: RouteNaming, in buffers: inout BatchBuffers, into record: inout ArrivalRecord) {
         identify(naming, in: &buffers, into: &record)
         guard !naming.captures.isEmpty else { return }
@@ -137,7 +137,7 @@ struct EnvelopeReader {
 extension EnvelopeReader {
     /// Reads the action's name.
     ///
-    /// - Parameter member: The member that contains the name in this envelope.
+    /// - Parameter member: The envelope member that holds the name.
     func readName(
         _ position: Int?,
         _ member: String,
@@ -197,7 +197,7 @@ struct EnvelopeMembers {
     var uuid: Int?
     var body: Int?
 
-    /// Scans the members of the object at `root` once. Members with other names are skipped.
+    /// Scans the members of the object at `root` once, skipping members with other names.
     init(of root: Int, in buffers: borrowing BatchBuffers) {
         let end = Int(buffers.nodes[root].next)
         var key = root + 1
@@ -236,7 +236,7 @@ struct EnvelopeMembers {
 }
 
 extension EnvelopeReader {
-    /// Parses an APNs payload. The object `aps` is stored separately. All other members, except the name and the id,
+    /// Parses an APNs payload, storing the object `aps` separately. All other members, except the name and the id,
     /// become the body.
     func readAPNs(
         from buffers: inout BatchBuffers,

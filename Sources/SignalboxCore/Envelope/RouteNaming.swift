@@ -1,9 +1,9 @@
 /// The result of matching a message against a route, which is a topic pattern or a URL pattern.
 ///
-/// Captures become members of the body object. If the sender supplied a member with the same name, the
-/// capture replaces it. A capture's text is converted to other types in the same way as other text in URLs and topics.
+/// Captures become members of the body object. If the sender supplied a member with the same name, the capture replaces
+/// it. When the body is decoded, a capture's text is converted to the requested type.
 public struct RouteNaming: Sendable, Hashable {
-    /// The action, or `nil` if the payload names it, either in the standard envelope or in the chosen
+    /// The action, or `nil` if the payload names the action, either in the standard envelope or in the chosen
     /// ``PayloadEnvelope``.
     public let action: ActionName?
     /// The id, or `nil` if the route contains none.
@@ -36,8 +36,8 @@ public struct RouteNaming: Sendable, Hashable {
 extension BatchBuffers {
     /// Adds a route's captures to a body.
     ///
-    /// The captures are inserted before the object's members, where a search finds them first. Members with the same
-    /// names are hidden. A null body becomes an object. A body of any other kind is unchanged.
+    /// The captures are inserted before the object's members, where a search finds them first, and members with the
+    /// same names are hidden. A null body becomes an object; a body of any other kind is unchanged.
     ///
     /// - Returns: The position of the new body.
     mutating func join(_ captures: [RouteNaming.Capture], toBodyAt body: Int) -> Int {
@@ -93,7 +93,8 @@ extension BatchBuffers {
         }
     }
 
-    /// Returns whether a key has one of the names. The key is decoded at most once, and only if its length may match.
+    /// Returns whether a key has one of the names. The key is decoded at most once, and only if its length could match
+    /// one of the names.
     private func isName(_ key: BodyNode, among names: [(node: BodyNode, text: String)]) -> Bool {
         var decoded: String?
         for name in names {

@@ -23,8 +23,8 @@ package enum Base64 {
         }
     }
 
-    /// Returns the decoded bytes, or `nil` if the text is not canonical base64. Canonical text is padded, contains no
-    /// line ends or other characters, and has only zero bits after the last byte.
+    /// Returns the decoded bytes, or `nil` if the text is not canonical base64. Canonical text is padded, contains only
+    /// characters of the base64 alphabet, and has only zero bits after the last byte.
     static func decode(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
         guard text.count % 4 == 0 else { return nil }
         var padding = 0

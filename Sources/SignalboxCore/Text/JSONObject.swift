@@ -36,7 +36,7 @@ package struct JSONObject {
         text.append(texts, between: "[", and: "]") { element, text in text.append(string: element) }
     }
 
-    /// Adds an array of objects. The closure writes each object.
+    /// Adds an array of objects, each of which the closure writes.
     package mutating func add<Element>(
         _ name: String,
         objects: [Element],

@@ -1,6 +1,6 @@
 /// Builds compact JSON text that stays on one line and cannot control a terminal.
 package struct JSONText {
-    /// The bytes written.
+    /// The bytes written so far.
     package private(set) var bytes: [UInt8] = []
 
     /// Creates an empty text.
@@ -21,7 +21,8 @@ package struct JSONText {
         bytes.append(contentsOf: json)
     }
 
-    /// Appends a quoted string. Escapes the characters that RFC 8259 requires, and those that are unsafe in a line.
+    /// Appends a quoted string, escaping the characters that RFC 8259 requires to be escaped and those that are unsafe
+    /// in a line.
     package mutating func append(string: String) {
         bytes.append(UInt8(ascii: "\""))
         var text = string
@@ -42,7 +43,7 @@ package struct JSONText {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// Appends an array or an object. The closure writes each element or member.
+    /// Appends an array or an object, each element or member of which the closure writes.
     package mutating func append<Parts: Sequence, Failure: Error>(
         _ parts: Parts,
         between open: Unicode.Scalar,
@@ -64,7 +65,7 @@ package struct JSONText {
         return String(decoding: json.bytes, as: UTF8.self)
     }
 
-    /// Returns the escape for a character within a string, or `nil` if the character needs none.
+    /// Returns the escape for a character within a string, or `nil` if the character needs no escape.
     package static func escape(_ scalar: Unicode.Scalar) -> String? {
         switch scalar {
         case "\u{8}": return "\\b"

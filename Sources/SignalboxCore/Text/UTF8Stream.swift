@@ -17,9 +17,9 @@ package struct UTF8Stream {
         return stream.take(bytes) && stream.isComplete
     }
 
-    /// Validates the next piece of the text.
+    /// Validates the next piece of a text.
     ///
-    /// - Returns: Whether the bytes so far can be the beginning of a text. Do not call this method again after it
+    /// - Returns: Whether the bytes so far can be the beginning of a valid text. Do not call this method again after it
     ///   returns `false`.
     package mutating func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var index = 0

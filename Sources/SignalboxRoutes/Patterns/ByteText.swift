@@ -10,7 +10,8 @@ struct ByteText: Sendable, Hashable {
         left.text.utf8.elementsEqual(right.text.utf8)
     }
 
-    /// Hashes the bytes, followed by 0xFF. No UTF-8 text contains this byte, so it separates adjacent texts in a hash.
+    /// Hashes the bytes, followed by the byte 0xFF, which separates adjacent texts in a hash because no UTF-8 text
+    /// contains it.
     func hash(into hasher: inout Hasher) {
         let isDone: Void? = text.utf8.withContiguousStorageIfAvailable { bytes in
             hasher.combine(bytes: UnsafeRawBufferPointer(bytes))

@@ -9,7 +9,7 @@
 public struct RouteCaptures: Sendable, Hashable, RandomAccessCollection {
     private let captures: [RouteCapture]
 
-    /// Creates an empty collection. A pattern without captures also produces an empty collection.
+    /// Creates an empty collection, which is also the result of matching a pattern without captures.
     public init() {
         captures = []
     }
@@ -33,8 +33,8 @@ public struct RouteCaptures: Sendable, Hashable, RandomAccessCollection {
 
     /// Returns a capture's text as a number.
     ///
-    /// The text must match `-?(0|[1-9][0-9]*)`. It is not trimmed, and `-0` is 0. The capture may be of any kind. On
-    /// 64-bit platforms, a capture of kind ``CaptureKind/int`` always has a value.
+    /// The text, which is not trimmed, must match `-?(0|[1-9][0-9]*)`, where `-0` is 0. The capture may be of any kind.
+    /// On 64-bit platforms, this method always returns a value for a capture of kind ``CaptureKind/int``.
     ///
     /// - Returns: `nil` if there is no such capture, if the text does not match, or if the number does not fit in an
     ///   `Int`.
@@ -44,7 +44,7 @@ public struct RouteCaptures: Sendable, Hashable, RandomAccessCollection {
 
     /// Returns a capture's text as a boolean.
     ///
-    /// The text must be `true` or `false` in lower case. It is not trimmed.
+    /// The text, which is not trimmed, must be `true` or `false` in lower case.
     ///
     /// - Returns: `nil` if there is no such capture, or if its text is anything else.
     public func bool(_ name: String) -> Bool? {
@@ -54,18 +54,18 @@ public struct RouteCaptures: Sendable, Hashable, RandomAccessCollection {
 
 /// A named part of a URL or topic, captured by a ``URLPattern`` or ``TopicPattern``.
 public struct RouteCapture: Sendable, Hashable {
-    /// The name in the pattern's braces.
+    /// The name given in braces in the pattern.
     public let name: String
     /// The matched text. Text from a URL is decoded exactly once.
     ///
-    /// The text is untrusted, because it is controlled by anyone who opens a URL or publishes a message. Do not use it
+    /// The text is untrusted, because anyone who opens a URL or publishes a message can control it. Do not use the text
     /// as a file name.
     ///
     /// - Text from a URL may contain a `/` that was escaped as `%2F`, so it may also contain `../` or begin with `//`.
     /// - In a capture of kind `rest`, every `/` was unescaped in the URL.
     /// - A captured topic level may be empty.
     public var value: String { bytes.text }
-    /// The kind required by the pattern. The value always has the form of this kind.
+    /// The kind that the pattern requires. The value always has the form of this kind.
     public let kind: CaptureKind
     private let bytes: ByteText
 
@@ -76,7 +76,7 @@ public struct RouteCapture: Sendable, Hashable {
     }
 }
 
-/// How much text a capture matches, and what form the text must have.
+/// Specifies how much text a capture matches, and what form the text must have.
 public struct CaptureKind: Sendable, Hashable, CustomStringConvertible {
     private enum Code: String {
         case text, int, uuid, rest
@@ -93,7 +93,8 @@ public struct CaptureKind: Sendable, Hashable, CustomStringConvertible {
     /// `{name...}`: all remaining text, which may be empty.
     public static let rest = CaptureKind(code: .rest)
 
-    /// Creates the kind with this name. The kinds `text` and `rest` have no name in a pattern.
+    /// Creates the kind with this name, or returns `nil` if there is no such kind. The kinds `text` and `rest` have no
+    /// name in a pattern.
     init?(name: some Sequence<UInt8>) {
         guard let kind = [CaptureKind.int, .uuid].first(where: { name.elementsEqual($0.description.utf8) }) else {
             return nil
@@ -108,7 +109,8 @@ public struct CaptureKind: Sendable, Hashable, CustomStringConvertible {
     /// The kind's name in logs and JSON, such as `uuid`.
     public var description: String { code.rawValue }
 
-    /// Returns whether the text has the form of this kind. Reads no more than the maximum length of that form.
+    /// Returns whether the text has the form of this kind, reading no more of the text than the maximum length of that
+    /// form.
     package func accepts(_ text: some Collection<UInt8>) -> Bool {
         switch code {
         case .text, .rest: true
@@ -131,7 +133,7 @@ public struct CaptureKind: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// The content of a capture's braces. The syntax is the same for URLs and topics.
+/// The content of a capture's braces, whose syntax is the same for URLs and topics.
 struct CaptureSyntax {
     enum SyntaxError: Error {
         case notAlone, invalidName, unknownKind
@@ -185,7 +187,7 @@ package enum ScalarText {
     /// The maximum length in bytes of a signed 64-bit integer as text.
     private static let maximumBytes = 20
 
-    /// Returns the value of `-?(0|[1-9][0-9]*)`, where `-0` is 0. Reads at most 21 bytes.
+    /// Returns the value of text of the form `-?(0|[1-9][0-9]*)`, where `-0` is 0. This method reads at most 21 bytes.
     ///
     /// - Returns: `nil` for any other text, and for a value that does not fit in a signed 64-bit integer.
     package static func int64(_ text: some Collection<UInt8>) -> Int64? {
@@ -207,7 +209,7 @@ package enum ScalarText {
         return value
     }
 
-    /// Returns the value of `true` or `false`, or `nil` for any other text.
+    /// Returns the boolean spelled by `true` or `false`, or `nil` for any other text.
     package static func bool(_ text: some Sequence<UInt8>) -> Bool? {
         if text.elementsEqual("true".utf8) { return true }
         if text.elementsEqual("false".utf8) { return false }

@@ -1,6 +1,6 @@
-/// Finds the most specific pattern for a URL in a compiled table of routes.
+/// A compiled table of routes, which finds the most specific pattern that matches a URL.
 ///
-/// Use a table to decide which part of a program a link opens:
+/// Use a table to determine which part of a program a link opens:
 ///
 /// ```swift
 /// let routes = try RouteTable([
@@ -17,11 +17,11 @@
 /// - A literal precedes `{name:int}` and `{name:uuid}`, which precede `{name}`, which precedes `{name...}`.
 /// - A pattern that ends precedes a pattern whose rest is empty.
 ///
-/// If these rules do not order two patterns, both match the same URLs, and the table rejects them.
+/// If these rules do not order two patterns, both patterns match the same URLs, and the table rejects them.
 ///
-/// The cost of a lookup depends on the URL's length and on the candidate paths through the patterns, not on the number
-/// of other routes. A node shared by several patterns is visited once. A segment is read at most once as text and once
-/// for each kind.
+/// The cost of a lookup depends on the URL's length and on the candidate paths through the patterns, but not on the
+/// number of other routes. A node that several patterns share is visited once, and a segment is read at most once as
+/// text and once for each kind.
 public struct RouteTable<Value: Sendable>: Sendable {
     private let routes: [(pattern: URLPattern, value: Value)]
     private let trie: RouteTrie
@@ -31,7 +31,8 @@ public struct RouteTable<Value: Sendable>: Sendable {
     /// Two patterns conflict if they differ only in capture names, the case of the scheme or host, a trailing slash or
     /// the query.
     ///
-    /// - Throws: ``RoutePatternError`` with the reason ``RoutePatternError/Reason/ambiguous`` and both patterns.
+    /// - Throws: ``RoutePatternError`` with the reason ``RoutePatternError/Reason/ambiguous``, which identifies both
+    ///   conflicting patterns.
     public init(_ routes: [(pattern: URLPattern, value: Value)]) throws(RoutePatternError) {
         var trie = RouteTrie()
         for (number, route) in routes.enumerated() {
@@ -54,7 +55,7 @@ public struct RouteTable<Value: Sendable>: Sendable {
         return RouteMatch(pattern: pattern, value: value, captures: pattern.captures(in: walk.pieces))
     }
 
-    /// Returns the number of the route for a URL, along with the walk that found it.
+    /// Returns the number of the route for a URL, together with the walk that searched for the route.
     package func search(_ url: URLText) -> (route: Int?, walk: RouteWalk) {
         let root = RouteRoot(of: url)
         var walk = RouteWalk(trie, URLPieces(url))
@@ -72,11 +73,11 @@ extension RoutePatternError {
     }
 }
 
-/// The result of a lookup in a ``RouteTable``.
+/// The route that a lookup in a ``RouteTable`` found.
 public struct RouteMatch<Value: Sendable>: Sendable {
-    /// The most specific matching pattern.
+    /// The most specific pattern that matches the URL.
     public let pattern: URLPattern
-    /// The value stored in the table for the pattern.
+    /// The value that the table stores for the pattern.
     public let value: Value
     /// The captures in the URL's host and path. To get the captures in the query, call ``URLPattern/queryValues(of:)``.
     public let captures: RouteCaptures

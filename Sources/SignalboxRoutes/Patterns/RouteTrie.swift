@@ -1,4 +1,4 @@
-/// Stores a table's patterns in a trie. Patterns that begin with the same host and segments share nodes.
+/// Stores a table's patterns in a trie, in which patterns that begin with the same host and segments share nodes.
 ///
 /// The literals are numbered, so that each segment has to be looked up only once for all nodes.
 struct RouteTrie: Sendable {
@@ -10,7 +10,8 @@ struct RouteTrie: Sendable {
     private(set) var nodes: [RouteNode] = []
     private var roots: [RouteRoot: UInt32] = [:]
     private var literals: [ByteText: RouteLiteral] = [:]
-    /// The node that follows each literal. The first occurrence of each literal is stored in ``RouteLiteral`` instead.
+    /// The node that follows each occurrence of a literal, except for the literal's first occurrence, which
+    /// ``RouteLiteral`` stores.
     private var children: [Step: UInt32] = [:]
     private var longestLiteral = 0
 
@@ -87,8 +88,8 @@ struct RouteTrie: Sendable {
     }
 }
 
-/// A node in a ``RouteTrie`` and its possible successors. The type is compact, because a table may have many nodes and
-/// each lookup visits different ones.
+/// A node in a ``RouteTrie``, with its possible successors. The type is compact, because a table may have many nodes
+/// and each lookup visits different nodes.
 struct RouteNode: Sendable {
     /// Whether a literal can come next.
     var hasLiterals = false
@@ -105,7 +106,7 @@ struct RouteNode: Sendable {
 /// A literal used by at least one pattern in a ``RouteTrie``.
 struct RouteLiteral: Sendable {
     let number: UInt32
-    /// The first node that this literal follows, and the node after the literal. Most literals occur only there.
+    /// The first node that this literal follows, and the node after the literal. Most literals occur in no other place.
     let node: UInt32
     let child: UInt32
 }
@@ -113,8 +114,8 @@ struct RouteLiteral: Sendable {
 /// Searches from left to right for the most specific route for a URL, and backtracks when an attempt fails.
 ///
 /// Pending attempts are kept on a stack with the most specific one on top, so there is no recursion. Each node has one
-/// parent and is visited at most once. A segment is compared with literals, and with each kind, at most once, when the
-/// result is first needed.
+/// parent and is therefore visited at most once. A segment is compared with the literals, and with each kind, at most
+/// once, when the result of the comparison is first needed.
 package struct RouteWalk {
     private enum Attempt {
         case node(UInt32, position: Int)
@@ -123,7 +124,7 @@ package struct RouteWalk {
 
     private let trie: RouteTrie
     let pieces: URLPieces
-    /// The pieces from the host's position on.
+    /// The pieces of the URL, starting at the host's position.
     private var segments: [RouteSegment] = []
     private var attempts: [Attempt] = []
     /// The number of nodes visited.
@@ -139,7 +140,7 @@ package struct RouteWalk {
 
     /// Searches from the root.
     ///
-    /// - Returns: The number of a route, or `nil` if no pattern with that root matches.
+    /// - Returns: The number of the route, or `nil` if no pattern with the given root matches.
     mutating func route(from root: RouteRoot) -> Int? {
         guard let start = trie.node(of: root) else { return nil }
         attempts.append(.node(start, position: root.firstPosition))
@@ -153,8 +154,8 @@ package struct RouteWalk {
         return nil
     }
 
-    /// Pushes the possible successors. The least specific one is pushed first, because the last one pushed is tried
-    /// first.
+    /// Pushes the possible successors, starting with the least specific one, because the search tries the successor
+    /// pushed last first.
     private mutating func visit(_ number: UInt32, at position: Int) -> UInt32? {
         visits += 1
         let node = trie.nodes[Int(number)]

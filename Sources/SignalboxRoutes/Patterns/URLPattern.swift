@@ -10,11 +10,11 @@
 /// | `myapp:product/{id}` | no host and no slash: an opaque path |
 /// | `/product/{id}` | any scheme and host, but no opaque path |
 ///
-/// A pattern matches only URLs of the same form. Schemes and hosts are compared case-insensitively. Segments are
-/// decoded once and compared byte by byte. `?q={term}` captures a query item, but the query never affects whether the
-/// pattern matches. See <doc:Patterns> for the whole grammar.
+/// A pattern matches only URLs of the same form. Schemes and hosts are compared case-insensitively, whereas segments
+/// are decoded once and compared byte by byte. `?q={term}` captures a query item, but the query never affects whether
+/// the pattern matches. See <doc:Patterns> for the whole grammar.
 ///
-/// Two patterns are equal if they have the same bytes. Different patterns may match the same URLs.
+/// Two patterns are equal only if they have the same bytes, so unequal patterns may match the same URLs.
 public struct URLPattern: Sendable, Hashable {
     /// The maximum length of a pattern in UTF-8 bytes.
     public static let maximumLength = 4_096
@@ -78,7 +78,7 @@ public struct URLPattern: Sendable, Hashable {
         return position == pieces.end
     }
 
-    /// Returns the captures from a URL that matches.
+    /// Returns the captures from a URL, given that the URL matches.
     func captures(in pieces: URLPieces) -> RouteCaptures {
         var found: [RouteCapture] = []
         for (index, element) in elements.enumerated() {
@@ -97,12 +97,12 @@ extension URLPattern: CustomStringConvertible {
 }
 
 extension URLPattern {
-    /// Returns the values of the query items that the pattern captures, in the order of the pattern. Call this after
-    /// ``match(_:)``, because this method does not check the URL's path.
+    /// Returns the values of the query items that the pattern captures, in the order of the pattern. Call this method
+    /// after ``match(_:)``, because it does not check the URL's path.
     ///
     /// Items are parsed as by ``URLText/queryItems()``: they are decoded exactly once, and a plus means a space. If the
-    /// URL lacks an item, it is absent from the result. An item without `=` is empty. Names match if they are equal as
-    /// `String`s, so composed and decomposed letters are the same.
+    /// URL lacks an item, the result lacks the corresponding capture, and the value of an item without `=` is empty.
+    /// Item names match if they are equal as `String`s, so composed and decomposed letters are treated as equal.
     ///
     /// - Returns: The captured values. If the pattern captures no items, the collection is empty and the query is not
     ///   parsed.
@@ -128,7 +128,8 @@ extension URLPattern {
     }
 }
 
-/// A query item that a ``URLPattern`` captures. In `?page={number}`, the item is `page` and the name is `number`.
+/// A query item that a ``URLPattern`` captures. In `?page={number}`, the item is `page` and the capture's name is
+/// `number`.
 public struct QueryCapture: Sendable, Hashable {
     /// The decoded name of the item in the query.
     public let item: String
@@ -138,7 +139,7 @@ public struct QueryCapture: Sendable, Hashable {
 
 /// A host or segment in a pattern.
 enum RouteElement: Sendable, Hashable {
-    /// Decoded text. The text of a host is in lower case.
+    /// Decoded text, which is in lower case for a host.
     case literal(String)
     case capture(name: String, kind: CaptureKind)
 
@@ -148,7 +149,8 @@ enum RouteElement: Sendable, Hashable {
     }
 }
 
-/// Explains why a text is not a URL pattern or cannot be added to a table, and gives the position of the error.
+/// An error that explains why a text is not a URL pattern, or why a pattern cannot be added to a table, with the
+/// position of the error.
 public struct RoutePatternError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error. Later versions may add more.
     public struct Reason: Sendable, Hashable, CustomStringConvertible {
@@ -160,13 +162,14 @@ public struct RoutePatternError: Error, Sendable, Hashable, CustomStringConverti
         public static let invalidCharacter = Reason(description: "invalidCharacter")
         /// The pattern does not begin with a scheme and a colon or with a slash.
         public static let missingScheme = Reason(description: "missingScheme")
-        /// A special scheme, such as `https`, lacks `//` and a host.
+        /// A special scheme, such as `https`, is not followed by `//` and a host.
         public static let missingHost = Reason(description: "missingHost")
         /// The host is not valid in a URL.
         public static let invalidHost = Reason(description: "invalidHost")
         /// The port is not a number up to 65,535.
         public static let invalidPort = Reason(description: "invalidPort")
-        /// A capture takes the place of the host in a special scheme, such as `https`. It would accept any site.
+        /// A capture takes the place of the host in a URL with a special scheme, such as `https`. Such a pattern would
+        /// accept any site.
         public static let anyHost = Reason(description: "anyHost")
         /// Two slashes have no text between them.
         public static let emptySegment = Reason(description: "emptySegment")
@@ -206,10 +209,10 @@ public struct RoutePatternError: Error, Sendable, Hashable, CustomStringConverti
     public let reason: Reason
     /// The position of the error in UTF-8 bytes from the start of the pattern.
     public let offset: Int
-    /// A description of the error and how to fix it. It may quote the patterns, which are written by the program's
-    /// author.
+    /// A description of the error and how to fix it. The description may quote the patterns, which are written by the
+    /// program's author.
     public let detail: String
-    /// The other pattern in the table, as given, if the error is an ambiguity.
+    /// The text of the conflicting pattern in the table, if the reason is ``Reason/ambiguous``.
     public let otherPattern: String?
 
     init(_ reason: Reason, at offset: Int, _ detail: String, otherPattern: String? = nil) {

@@ -1,4 +1,5 @@
-/// Parses a URL pattern: first checks the characters, and then reads the scheme and host, the segments, and the query.
+/// Parses a URL pattern by first checking the characters and then reading the scheme and host, the segments, and the
+/// query.
 struct URLPatternCompiler {
     let bytes: [UInt8]
     var root = RouteRoot.anywhere

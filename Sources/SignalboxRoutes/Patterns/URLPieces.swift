@@ -1,11 +1,11 @@
-/// A URL's host and segments, prepared for matching. They are decoded once, and the empty segment after a trailing
+/// A URL's host and segments, prepared for matching: they are decoded once, and the empty segment after a trailing
 /// slash is left out.
 struct URLPieces {
-    /// The position of the host. The positions of the segments count from 0.
+    /// The position of the host, which precedes the segments' positions; these count from 0.
     static let hostPosition = -1
     static let slash = UInt8(ascii: "/")
 
-    /// The host as in the URL, with its case preserved. Also empty if the URL has no host.
+    /// The host as it appears in the URL, with its case preserved. Empty if the host is empty or the URL has no host.
     let host: String
     let segments: [String]
     /// The position after the last segment that contains an escaped slash.
@@ -31,19 +31,19 @@ struct URLPieces {
         position == URLPieces.hostPosition ? host : segments[position]
     }
 
-    /// Returns the text to compare with a literal. The text of a host is in lower case.
+    /// Returns the text to compare with a literal, in lower case for a host.
     func comparable(at position: Int) -> String {
         position == URLPieces.hostPosition ? host.lowercased() : segments[position]
     }
 
-    /// Returns whether the pieces from `position` may be joined into one text. This requires that none of the segments
-    /// contains an escaped slash. If the host is one of the pieces, it must not be empty.
+    /// Returns whether the pieces from `position` may be joined into one text. The pieces may be joined only if none of
+    /// the segments contains an escaped slash and, if the pieces include the host, the host is not empty.
     func allowsRest(from position: Int) -> Bool {
         position == URLPieces.hostPosition ? plainStart == 0 && !host.isEmpty : position >= plainStart
     }
 
-    /// Returns the pieces from `position`, joined by slashes. This includes the host if `position` is the host's
-    /// position.
+    /// Returns the pieces from `position`, joined by slashes. If `position` is the host's position, the result includes
+    /// the host.
     func rest(from position: Int) -> String {
         guard position == URLPieces.hostPosition else { return segments[position...].joined(separator: "/") }
         return ([host] + segments).joined(separator: "/")

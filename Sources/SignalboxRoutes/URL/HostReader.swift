@@ -3,13 +3,13 @@ struct HostReader {
     let input: [UInt8]
     let range: Range<Int>
 
-    /// Returns the host of a non-special scheme as written. It must be an RFC 3986 name without escapes.
+    /// Returns the host for a non-special scheme exactly as written. The host must be an RFC 3986 name without escapes.
     func registeredName() throws(URLTextError) -> [UInt8] {
         try check(.registeredName)
         return Array(input[range])
     }
 
-    /// Returns the host of a special scheme: a lowercase domain or an IPv4 address.
+    /// Returns the host for a special scheme, which is a lowercase domain or an IPv4 address.
     func domain(isFile: Bool) throws(URLTextError) -> [UInt8] {
         try check(.domain)
         let domain = input[range].map(\.asciiLowercase)
@@ -88,7 +88,7 @@ struct HostReader {
     }
 }
 
-/// An IPv6 address of eight pieces. Parsed according to RFC 4291, section 2.2, and formatted according to RFC 5952,
+/// An IPv6 address of eight pieces, parsed according to RFC 4291, section 2.2, and formatted according to RFC 5952,
 /// section 4.
 struct AddressText: CustomStringConvertible {
     private let pieces: [UInt16]
@@ -131,8 +131,8 @@ struct AddressText: CustomStringConvertible {
         self.pieces = pieces
     }
 
-    /// The address, with its longest run of two or more zeros omitted. If several runs have the same length, the first
-    /// one is omitted.
+    /// The address, with its longest run of two or more zero pieces omitted. If several runs have this length, the
+    /// first one is omitted.
     var description: String {
         let zeros = longestRunOfZeros
         guard let zeros else { return AddressText.text(pieces[...]) }

@@ -1,8 +1,8 @@
 /// Validates domain labels that encode non-ASCII names for the DNS. Such labels consist of `xn--` and Punycode.
 ///
 /// The checks are a subset of [UTS 46](https://www.unicode.org/reports/tr46/), because Swift does not provide that
-/// standard's tables. Labels accepted here are also valid in UTS 46, as far as Unicode properties can show. Doubtful
-/// labels are rejected.
+/// standard's tables. Labels that pass these checks are also valid in UTS 46, as far as Unicode properties can show,
+/// and doubtful labels are rejected.
 enum InternationalLabel {
     private static let prefix = "xn--".utf8
 
@@ -139,7 +139,7 @@ enum Punycode {
 
         /// Decodes one variable-length integer.
         ///
-        /// - Parameter count: The number of characters, including the new one.
+        /// - Parameter count: The number of characters in the name, including the new one.
         /// - Returns: The position at which to insert ``scalar``.
         mutating func next(_ digits: inout ArraySlice<UInt8>, count: Int) -> Int? {
             let old = index

@@ -10,14 +10,15 @@ enum PercentDecoding {
 
     /// Returns the decoded bytes, which are UTF-8 without control characters.
     ///
-    /// - Throws: `invalidEscape` or `notUTF8`, with the position in the whole array.
+    /// - Throws: `invalidEscape` or `notUTF8`, with a position that counts from the start of the whole array.
     static func checked(_ bytes: ArraySlice<UInt8>) throws(URLTextError) -> [UInt8] {
         try decoded(bytes) { $0 < 0x20 || $0 == 0x7F }
     }
 
     /// Decodes a name or value from a form, where a plus means a space.
     ///
-    /// - Throws: `invalidEscape`, or `notUTF8` for invalid UTF-8 and for U+0000, with the position in the whole array.
+    /// - Throws: `invalidEscape`, or `notUTF8` for invalid UTF-8 and for U+0000, with a position that counts from the
+    ///   start of the whole array.
     static func formText(_ bytes: ArraySlice<UInt8>) throws(URLTextError) -> String {
         String(decoding: try decoded(bytes, plusIsSpace: true) { $0 == 0 }, as: UTF8.self)
     }
@@ -87,8 +88,8 @@ extension ByteSet {
     private static let digits = ByteSet("0123456789")
     /// The characters allowed in a scheme after the first one (RFC 3986, section 3.1).
     static let scheme = letters.union(digits).union(ByteSet("+-."))
-    /// The characters allowed in a special scheme's domain: letters, digits, hyphens, and the underscore, which some
-    /// host names contain. The WHATWG allows further characters, but no name in the DNS contains them.
+    /// The characters allowed in a domain if the scheme is special: letters, digits, hyphens, and the underscore, which
+    /// some host names contain. The WHATWG allows further characters, which no name in the DNS contains.
     static let domain = letters.union(digits).union(ByteSet("-_."))
     /// The characters that end an authority.
     static let authorityEnd = ByteSet("/?#")

@@ -29,7 +29,8 @@ struct URLReader {
 
     /// Returns the error for a URL that is too long.
     ///
-    /// - Parameter length: The length of the text as given. The normal form may be longer, because of its escapes.
+    /// - Parameter length: The length of the text as given. The normal form may be longer, because it contains more
+    ///   escapes.
     private static func tooLong(_ length: Int) -> URLTextError {
         let most = URLText.maximumLength
         return URLTextError(.tooLong, at: min(most, length), "expected at most \(most) bytes, escapes included")
@@ -89,7 +90,7 @@ struct URLReader {
         position = input.count
     }
 
-    /// Copies bytes. Bytes in the set and all non-ASCII bytes are escaped.
+    /// Copies bytes to the normal form, escaping all non-ASCII bytes and those in the set.
     mutating func write(_ range: Range<Int>, escaping set: ByteSet) {
         var start = range.lowerBound
         for index in range {
@@ -260,7 +261,8 @@ extension URLReader {
         try checkStart(of: start, at: range.lowerBound)
     }
 
-    /// Rejects a path that begins with two slashes in a URL without an authority. It would be parsed as an authority.
+    /// Rejects a path that begins with two slashes in a URL without an authority, because such a path would be parsed
+    /// as an authority.
     private func checkStart(of start: Int, at index: Int) throws(URLTextError) {
         guard components.host == nil, output.count > start + 1, output[start + 1] == UInt8(ascii: "/") else { return }
         throw URLTextError(.ambiguousURL, at: index, "a path that looks like a host")

@@ -52,8 +52,8 @@ extension URLText {
         return base.prefix(components.path.lowerBound + path.distance(from: path.startIndex, to: slash) + 1)
     }
 
-    /// Rejects a drive letter in the base. When a path is resolved, the WHATWG keeps the letter, but RFC 3986 treats it
-    /// as a segment.
+    /// Rejects a drive letter in the base. When a path is resolved, the WHATWG's rules keep the drive letter, but RFC
+    /// 3986 treats it as an ordinary segment.
     private static func checkDrive(of base: URLText) throws(URLTextError) {
         guard base.scheme == "file", let first = base.segments.first?.utf8, first.count == 2 else { return }
         guard first.first?.isASCIILetter == true, first.last == UInt8(ascii: ":") else { return }

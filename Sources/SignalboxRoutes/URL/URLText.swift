@@ -1,28 +1,28 @@
 /// A parsed URL.
 ///
-/// Create a `URLText` before you make any decision about a URL, and then open its ``text``. All decisions about URLs
-/// use this type, so none of them can interpret a URL differently from the others.
+/// Create a `URLText` before you make any decision about a URL, and then open its ``text``. Because all decisions about
+/// URLs use this type, no two of them can interpret a URL differently.
 ///
 /// ```swift
 /// let url = try URLText("HTTPS://Shop.EXAMPLE:443/A")
 /// print(url.text)  // https://shop.example/A
 /// ```
 ///
-/// The parser follows the [WHATWG](https://url.spec.whatwg.org) rules, as do the engines that open URLs. If RFC 3986
-/// yields a different host or path for a text, the text is rejected as `ambiguousURL`. User names, control characters
-/// and non-ASCII hosts are rejected too. Write a non-ASCII host in its ASCII form (`xn--`). The cost of parsing is
-/// linear in the length of the text.
+/// The parser follows the rules of the [WHATWG](https://url.spec.whatwg.org), as do the engines that open URLs. If RFC
+/// 3986 yields a different host or path for a text, the text is rejected as `ambiguousURL`. User names, control
+/// characters and non-ASCII hosts are rejected too, so write a non-ASCII host in its ASCII form (`xn--`). The cost of
+/// parsing is linear in the length of the text.
 public struct URLText: Sendable {
     /// The maximum length of a URL in bytes, both as given and after normalization.
     public static let maximumLength = 65_536
 
     /// The URL in the WHATWG's normal form.
     ///
-    /// The text is ASCII. The scheme and domain are in lower case, and there is no default port and no dot segment.
-    /// Open this text, so that the URL you load is the URL you checked.
+    /// The text is ASCII, with its scheme and domain in lower case and without a default port or dot segments. Open
+    /// this text, so that the URL that you load is the URL that you checked.
     public let text: String
-    /// Whether the scheme is `http`, `https`, `ws`, `wss`, `ftp` or `file`, so that the host follows the rules of the
-    /// web.
+    /// Whether the scheme is `http`, `https`, `ws`, `wss`, `ftp` or `file`, so that the host follows the WHATWG's rules
+    /// for special schemes.
     public let isSpecial: Bool
     /// The port, or `nil` if the URL has no port or the default port for its scheme.
     public let port: UInt16?
@@ -104,8 +104,8 @@ extension URLText: Hashable {
 extension URLText: CustomStringConvertible {
     /// The URL's normal form, for logs.
     ///
-    /// A query or fragment may contain a secret, so the text is cut off there and ends in `?…` or `#…`. Use ``text`` to
-    /// get the whole URL.
+    /// A query or fragment may contain a secret, so the description omits them and ends in `?…` or `#…` in their place.
+    /// Use ``text`` to get the whole URL.
     public var description: String {
         guard let end = (components.query ?? components.fragment)?.lowerBound else { return text }
         return String(Substring(text.utf8.prefix(end))) + "…"
@@ -121,7 +121,7 @@ extension URLText {
     /// The items are parsed as by a browser's `URLSearchParams` (WHATWG, section 5.1): `&` separates items, a plus
     /// means a space, and empty items are skipped. To include a plus sign, write `%2B`.
     ///
-    /// - Returns: The items. Names may repeat. Empty if there is no query.
+    /// - Returns: The items, whose names may repeat. The array is empty if there is no query.
     /// - Throws: ``URLTextError`` for an invalid escape, escapes that are not UTF-8, an escaped U+0000, or more than
     ///   ``maximumQueryItems`` items. The offset refers to ``text``.
     public func queryItems() throws(URLTextError) -> [URLQueryItem] {
@@ -193,7 +193,7 @@ enum URLScheme: String {
     }
 }
 
-/// Where each part of a URL is in its normal form, in bytes.
+/// The byte range of each part of a URL within the URL's normal form.
 struct URLComponentRanges: Sendable {
     var schemeEnd = 0
     var host: Range<Int>?
@@ -203,7 +203,7 @@ struct URLComponentRanges: Sendable {
     var fragment: Range<Int>?
 }
 
-/// Explains why a text was rejected as a URL, and gives the position of the error.
+/// An error that explains why a text was rejected as a URL, with the position of the error.
 ///
 /// The description never contains the text, which is untrusted and may contain a secret.
 public struct URLTextError: Error, Sendable, Hashable, CustomStringConvertible {
@@ -213,13 +213,13 @@ public struct URLTextError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let empty = Reason(description: "empty")
         /// The URL has more bytes than ``URLText/maximumLength``.
         public static let tooLong = Reason(description: "tooLong")
-        /// The text does not begin with a scheme and a colon, and there is no base to resolve it against.
+        /// The text does not begin with a scheme and a colon, and there is no base URL to resolve it against.
         public static let missingScheme = Reason(description: "missingScheme")
         /// The URL contains a control character. Engines drop tabs and line ends, which would change the URL.
         public static let controlCharacter = Reason(description: "controlCharacter")
-        /// There is a space before or after the URL. Engines would drop it.
+        /// There is a space before or after the URL, which engines would drop.
         public static let surroundingSpace = Reason(description: "surroundingSpace")
-        /// A user name or password precedes the host. It may look like a host, or it may be a secret.
+        /// A user name or password precedes the host. Such text may look like a host or be a secret.
         public static let userinfo = Reason(description: "userinfo")
         /// The host is empty where one is required, or contains an invalid character or label.
         public static let invalidHost = Reason(description: "invalidHost")

@@ -1,13 +1,15 @@
 /// A page's normalized origin: a scheme, a host and a port (RFC 6454, section 4).
 ///
-/// Use it to list the sites whose pages may send messages. Some pages have an opaque origin (`null`), such as a `data:`
-/// page, a sandboxed frame or a file. This type cannot represent an opaque origin, so no rule can allow one.
+/// Use a `WebOrigin` to list the sites whose pages may send messages. Some pages, such as a `data:` page, a sandboxed
+/// frame or a file, have an opaque origin (`null`). This type cannot represent an opaque origin, so no rule can allow
+/// one.
 public struct WebOrigin: Sendable, Hashable {
     /// The scheme in lower case, without the colon.
     public let scheme: String
     /// The host: a lowercase ASCII domain, an IPv4 address, or an IPv6 address in brackets. Never empty.
     public let host: String
-    /// The port, including a default port. `nil` if no port is given and the scheme has no default port.
+    /// The port, even if it is the scheme's default port, or `nil` if no port is given and the scheme has no default
+    /// port.
     public let port: UInt16?
 
     /// The schemes whose pages have an opaque origin.
@@ -24,8 +26,8 @@ extension WebOrigin {
     /// The case of the scheme and host is ignored. The default port may be present or absent.
     ///
     /// - Throws: ``URLTextError``. The reason is `notAnOrigin` for `null`, for a scheme with opaque origins, for a text
-    ///   without a host, and for anything after the port, even a single slash. Otherwise, the reason is the one from
-    ///   ``URLText``.
+    ///   without a host, and for anything after the port, even a single slash. Otherwise, the reason is the one that
+    ///   ``URLText`` reports.
     public init(_ text: String) throws(URLTextError) {
         guard text != "null" else {
             throw URLTextError(.notAnOrigin, at: 0, "null is not an origin; no rule can name it")
@@ -63,7 +65,7 @@ extension WebOrigin: Encodable {
 }
 
 extension URLText {
-    /// The origin of a page at this URL. `nil` if the origin is opaque, as for files and all non-special schemes.
+    /// The origin of a page at this URL, or `nil` if the origin is opaque, as for files and all non-special schemes.
     public var origin: WebOrigin? {
         guard isSpecial, let host, !host.isEmpty, scheme != "file" else { return nil }
         return WebOrigin(scheme: scheme, host: host, port: port ?? URLScheme(scheme.utf8).defaultPort)
