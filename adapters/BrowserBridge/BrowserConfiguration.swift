@@ -31,8 +31,8 @@ public struct BrowserConfiguration: Sendable {
     /// The numeric address to listen on. Write IPv6 addresses without brackets. The default, `127.0.0.1`, is reachable
     /// only from this machine.
     public var address = "127.0.0.1"
-    /// The port to listen on. By default, the port is 0 and the system chooses one. Use ``BrowserEngine/port()`` to
-    /// find out which.
+    /// The port to listen on. By default, the port is 0 and the system chooses one, which ``BrowserEngine/port()``
+    /// returns.
     public var port: UInt16 = 0
     /// The host that browsers use to reach the server, as written in a URL. The default, `nil`, means ``address``.
     ///
@@ -50,53 +50,53 @@ public struct BrowserConfiguration: Sendable {
     public var documents: [String: BrowserDocument] = [:]
     /// Whether inline scripts and styles in a page run. The default is `false`.
     ///
-    /// If they do, an attacker who can insert unescaped text into a page can act as that page.
+    /// If inline code runs, an attacker who can insert unescaped text into a page can act as that page.
     public var allowsInlineCode = false
     /// Additional origins whose pages may connect. There can be at most 1,000. By default, the list is empty.
     ///
     /// The engine cannot determine whether a page from another origin is in a frame.
     public var origins: [WebOrigin] = []
     /// The token that a page must present, from 16 to 73 bytes long. If it is `nil`, which is the default, the engine
-    /// generates 128 random bits.
+    /// generates a token from 128 random bits.
     ///
     /// ``BrowserEngine/url(_:)`` adds the token to the URL.
     public var token: Secret?
     /// The maximum number of connected pages. Must be between 1 and 100,000; the default is 100.
     ///
-    /// Pages beyond the limit retry until there is room.
+    /// Further pages keep retrying until there is room.
     public var connections = 100
     /// The maximum number of unsettled messages from one page. Must be between 1 and 4,000; the default is 64.
     ///
-    /// Messages beyond the limit wait in the page.
+    /// Further messages wait in the page.
     public var messagesInFlight = 64
     /// The maximum number of messages from one page that are unsettled or still waiting in the page. Must be between 1
     /// and 1,000,000; the default is 10,000.
     ///
     /// Beyond the limit, the page rejects calls with `full`.
     public var messagesWaitingInPage = 10_000
-    /// How long a call waits for a connection before the page rejects it with `closed`. Must be between 1 ms and 1 h;
-    /// the default is 10 s.
+    /// How long a call waits for a connection before the page rejects the call with `closed`. Must be between 1 ms and
+    /// 1 h; the default is 10 s.
     public var connectionTimeout: Duration = .seconds(10)
     /// The maximum delay before a page reconnects. Must be between 1 ms and 1 h; the default is 10 s.
     ///
     /// The first delay is at most 250 ms, and every delay has random jitter.
     public var reconnectCap: Duration = .seconds(10)
-    /// The maximum number of calls from the program that one page has not answered yet. Must be between 1 and
-    /// 1,000,000; the default is 1,000.
+    /// The maximum number of the program's calls that one page has not answered yet. Must be between 1 and 1,000,000;
+    /// the default is 1,000.
     ///
-    /// Beyond the limit, a `PageHandle` throws `full`.
+    /// Beyond the limit, the page's `PageHandle` throws `full`.
     public var messagesToPage = 1_000
     /// The maximum number of messages that wait in the page until it adds a listener with `signalbox.on`. Must be
     /// between 1 and 1,000,000; the default is 256.
     ///
-    /// Beyond the limit, the page drops the oldest message and logs this to the browser's console. If the dropped
+    /// Beyond the limit, the page drops the oldest message and logs the loss to the browser's console. If the dropped
     /// message is a call that expects an answer, the call fails with an error.
     public var messagesWithoutListener = 256
     /// The limits for a single message in either direction. The maximum size cannot exceed 1 GiB less 1 MiB.
     public var limits = MessageLimits()
     /// The maximum number of bytes queued for one page. Must be between 1 KiB and 1 GiB; the default is 1 MiB.
     ///
-    /// The engine disconnects a page that reads too slowly to stay below the limit.
+    /// The engine disconnects a page that reads so slowly that its queue exceeds the limit.
     public var waitingBytes = 1_048_576
     /// The maximum number of bytes queued for all pages together. Must be at least ``waitingBytes`` and at most 64 GiB;
     /// the default is 64 MiB.
@@ -184,7 +184,7 @@ extension BrowserConfiguration {
 }
 
 extension BrowserConfiguration {
-    /// The action name of every message from a page. The server does not parse these messages any further.
+    /// The action name of every message from a page. The server does not parse the content of these messages.
     static let frame: ActionName = "frame"
 
     /// Returns the configuration for the underlying WebSocket server.

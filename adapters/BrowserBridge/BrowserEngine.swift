@@ -25,10 +25,10 @@ public final class BrowserEngine: Adapter {
     private let token: Secret
     private let log: AdapterLog
 
-    /// Creates an engine. It starts to serve pages when you run it.
+    /// Creates an engine, which starts serving pages when you run it.
     ///
     /// - Parameters:
-    ///   - configuration: The configuration. The initializer validates it.
+    ///   - configuration: The configuration, which the initializer validates.
     ///   - logger: The logger for refusals and for protocol violations by pages. Messages and the token are never
     ///     logged.
     /// - Throws: ``BrowserBridgeError`` `invalidConfiguration`.
@@ -57,14 +57,14 @@ public final class BrowserEngine: Adapter {
     /// The connections and refusals counted since the engine was created.
     public var counts: WebSocketServerCounts { server.counts }
 
-    /// Returns the URL of a page, with the token in its fragment.
+    /// Returns the URL of a page, with the token in its fragment. This method waits until the engine is listening.
     ///
     /// Browsers never send the fragment, and the page removes it immediately. Anyone with the URL has access, so give
-    /// it only to the user it is meant for, and never log it. This method waits until the engine is listening.
+    /// it only to the user it is meant for, and never log it.
     ///
     /// - Parameter path: The path of the page, including any query. The default is `/`.
-    /// - Returns: The URL. The result is `nil` if the run has ended, possibly before it listened, or if the calling
-    ///   task is cancelled.
+    /// - Returns: The URL, or `nil` if the calling task is cancelled or the run has ended, even if the engine never
+    ///   listened.
     /// - Throws: ``BrowserBridgeError`` `secretUnavailable`, `invalidConfiguration` or `noResources` if the configured
     ///   token cannot be read or has an invalid length.
     public func url(_ path: String = "/") async throws(BrowserBridgeError) -> String? {
@@ -85,17 +85,17 @@ public final class BrowserEngine: Adapter {
     /// Returns the port that the engine listens on, even if the system chose it. This method waits until the engine is
     /// listening.
     ///
-    /// - Returns: The port. The result is `nil` if the run has ended, possibly before it listened, or if the calling
-    ///   task is cancelled.
+    /// - Returns: The port, or `nil` if the calling task is cancelled or the run has ended, even if the engine never
+    ///   listened.
     public func port() async -> UInt16? { await server.port() }
 
     /// Serves pages until the task is cancelled or the intake closes.
     ///
-    /// You can run the engine again after a run has ended, and the token stays the same. Two runs cannot overlap.
+    /// After a run has ended, you can run the engine again with the same token. Two runs cannot overlap.
     ///
-    /// Cancellation stops the engine gracefully. The engine accepts no more pages, stops reading, and sends the outcome
-    /// of every arrival that it has taken. It then notifies the pages, which reject their remaining calls with `drain`
-    /// and try to reconnect.
+    /// Cancellation stops the engine gracefully: the engine accepts no more pages, stops reading, and sends the outcome
+    /// of every arrival that the intake has taken. It then notifies the pages, which reject their remaining calls with
+    /// `drain` and try to reconnect.
     ///
     /// - Throws: ``BrowserBridgeError`` `alreadyRunning`, `secretUnavailable`, `notListening` or `noResources`, and
     ///   `invalidConfiguration` if the token has an invalid length.

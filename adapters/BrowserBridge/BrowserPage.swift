@@ -48,8 +48,8 @@ final class BrowserPage: PagePort {
         }
     }
 
-    /// Closes the page. Waiting callers receive an error. In the page, browser.js rejects pending calls and does not
-    /// reconnect.
+    /// Closes the page, so that waiting callers receive an error. In the browser, browser.js rejects the page's pending
+    /// calls and does not reconnect.
     func close() {
         closed.store(true, ordering: .relaxed)
         chat.close()
@@ -89,7 +89,7 @@ final class BrowserPage: PagePort {
         storedTitle.withLock { $0 = title.isEmpty ? nil : String(title.prefix(BrowserPage.titleLength)) }
     }
 
-    /// Called after the connection has ended. Fails the waiting callers.
+    /// Fails the waiting callers. Called after the connection has ended.
     func disconnected() {
         callers.failAll(isLast: true)
     }

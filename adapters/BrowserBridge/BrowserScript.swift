@@ -32,8 +32,8 @@ enum ScriptTag {
 
     /// Returns the page with the script tag as the first element of its head.
     ///
-    /// Before that point, a parser sees only white space, comments, a document type, and the tags `html` and `head`
-    /// (HTML, 13.2.6.4.1 to 13.2.6.4.4). If the page has no head tag, the inserted tag starts the head.
+    /// Before the insertion point, a parser sees only white space, comments, a document type, and the tags `html` and
+    /// `head` (HTML, 13.2.6.4.1 to 13.2.6.4.4). If the page has no head tag, the inserted tag starts the head.
     static func added(to page: [UInt8]) -> [UInt8] {
         let offset = page.withUnsafeBytes { HTMLPrologue($0).end }
         return Array(page[..<offset]) + tag + page[offset...]
@@ -43,7 +43,7 @@ enum ScriptTag {
 /// Finds where the first element of the head starts. Each byte is read only once.
 struct HTMLPrologue {
     private let page: UnsafeRawBufferPointer
-    /// The offset of the head's first element, or the offset at which to insert one.
+    /// The offset at which the head's first element starts or must be inserted.
     private(set) var end = 0
 
     init(_ page: UnsafeRawBufferPointer) {

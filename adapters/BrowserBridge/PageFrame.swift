@@ -11,7 +11,7 @@ struct PageFrame: Equatable {
         /// An action. If `handler` is present, it is the handler's name as JSON, written by the page. Otherwise, the
         /// JSON that follows is a standard envelope. `timeout` is in milliseconds from receipt; 0 means no timeout.
         case call(number: UInt64, timeout: UInt64, handler: Range<Int>?)
-        /// An action that is too large. Only its beginning follows.
+        /// An action that is too large, of which only the beginning follows.
         case large(number: UInt64)
         /// The page's answer to the program's call with this number.
         case answer(number: UInt64, PageAnswerKind)
@@ -88,7 +88,7 @@ struct PageFrame: Equatable {
 
 /// Encodes messages to browser.js: a header line followed by JSON.
 enum ProgramFrame {
-    /// Returns the message that reports the outcome of a page's call.
+    /// Encodes the outcome of a call made by the page.
     static func outcome(_ number: UInt64, _ outcome: Outcome) -> [UInt8] {
         guard case .handled(let reply) = outcome else {
             return refusal(number, ErrorReply(outcome, to: "page"))
@@ -101,7 +101,7 @@ enum ProgramFrame {
         return frame
     }
 
-    /// Returns the answer to a page's call that was handled, but whose reply cannot be sent.
+    /// Encodes the answer to a page's call that was handled, but whose reply cannot be sent.
     static func unsent(_ number: UInt64, _ refusal: SendRefused) -> [UInt8] {
         let detail = "the reply cannot be sent to the page: \(refusal)"
         return frame("refuse \(number)", list: [.some("threw"), detail, nil, "failed"])
@@ -116,7 +116,7 @@ enum ProgramFrame {
         return Array("\(line)\n[\(items.joined(separator: ","))]".utf8)
     }
 
-    /// Returns a message from the program to the page.
+    /// Encodes a message that the program sends to the page.
     ///
     /// - Parameter number: The number that the page's answer refers to, or 0 if no answer is expected.
     static func message(_ number: UInt64, _ action: ActionName, _ id: ActionID?, _ body: Bytes) -> [UInt8] {

@@ -5,20 +5,21 @@ import SignalboxCore
 import Synchronization
 import WebSocketChat
 
-/// An intake between the server and the supervisor.
+/// An intake that stands between the server and the supervisor.
 ///
-/// It submits the pages' calls as arrivals and handles all other messages itself. Only the server's thread calls it.
+/// The intake submits the pages' calls as arrivals and handles all other messages itself. Only the server's thread
+/// calls it.
 final class PageIntake: Intake {
     private struct State: ~Copyable {
         var batch: PageBatch
         var settlements: PageSettlements?
-        /// The name of the most recent handler, as JSON from the page, and its envelope. This is a cache with a single
-        /// entry.
+        /// The most recent handler's name, as JSON from the page, and the envelope for that name. This is a cache with
+        /// a single entry.
         var handler: (json: [UInt8], envelope: Envelope)?
     }
 
-    /// What to do after reading a message: submit it with the batch, skip it because it is already handled, or end its
-    /// connection.
+    /// The result of reading a message: a call to submit with the batch, a message that has already been handled, or a
+    /// message that ends its connection.
     private enum MessageKind { case call, handled, ended }
 
     private let intake: any Intake
@@ -170,7 +171,7 @@ struct SortedMessages {
     var calls: [Arrival] = []
     /// The position of each call in the batch.
     var indices: [Int] = []
-    /// The positions of the other messages in the batch. A message that ends its connection also names that connection.
+    /// The position of each other message in the batch, with the connection that the message ends, if any.
     var others: [(index: Int, ended: ChatConnection?)] = []
 }
 

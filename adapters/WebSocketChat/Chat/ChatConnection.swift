@@ -10,9 +10,9 @@ import SignalboxRoutes
 ///
 /// This type is safe to use from any thread.
 public final class ChatConnection: Sender {
-    /// The connection's identifier. It is never reused within the process.
+    /// The connection's identifier, which is never reused within the process.
     public let id: String
-    /// The principal identified by the client's token. It is `nil` for feeds, and for servers without principals.
+    /// The principal identified by the client's token, or `nil` for feeds and for servers without principals.
     public let principal: String?
     let number: ConnectionID
     private let hub: ChatHub
@@ -29,7 +29,7 @@ public final class ChatConnection: Sender {
     /// - Throws:
     ///   - `closed` if the connection has ended.
     ///   - `full` if the peer reads too slowly. A server then closes the connection with 1013.
-    ///   - `tooLarge` if the message could never fit.
+    ///   - `tooLarge` if the message could never fit into the connection's queue.
     ///   - `invalid` if the body is not UTF-8.
     public func send(_ action: ActionName, id: ActionID?, body: Bytes) throws(SendRefused) {
         guard body.isUTF8 else { throw .invalid }
@@ -63,10 +63,11 @@ public final class ChatConnection: Sender {
         try hub.send(frame, .text, to: number)
     }
 
-    /// Adds a tag to the connection. The tag must be 1 to 128 bytes long. A connection loses all its tags when it ends.
+    /// Adds a tag, which must be 1 to 128 bytes long, to the connection. The connection loses all its tags when it
+    /// ends.
     ///
-    /// - Returns: `true` if the connection now has the tag, and `false` if it has ended or has reached its limit of
-    ///   tags.
+    /// - Returns: Whether the connection now has the tag. The result is `false` if the connection has ended or has
+    ///   reached its limit of tags.
     @discardableResult
     public func join(_ tag: String) -> Bool { hub.join(tag, number) }
 
@@ -76,10 +77,10 @@ public final class ChatConnection: Sender {
     /// The tags of the connection, in no particular order.
     public var tags: [String] { hub.tags(of: number) }
 
-    /// Sends a standard envelope to all of the source's connections that have the tag. This connection is included if
-    /// it has the tag.
+    /// Sends a standard envelope to all of the source's connections that have the tag, including this connection if it
+    /// has the tag.
     ///
-    /// This method never blocks. If the source is a server, it closes any connection that reads too slowly with 1013.
+    /// This method never blocks. If the source is a server, any connection that reads too slowly is closed with 1013.
     /// All other connections still receive the envelope.
     @discardableResult
     public func broadcast(_ action: ActionName, _ body: Bytes, to tag: String) -> BroadcastReport {
@@ -101,7 +102,7 @@ public struct BroadcastReport: Sendable, Hashable {
     public internal(set) var sent = 0
     /// The number of connections that did not accept the message because they had ended or read too slowly.
     ///
-    /// If the body is too large or is not UTF-8, this is the number of all connections with the tag.
+    /// If the body is too large or is not UTF-8, every connection with the tag is counted here.
     public internal(set) var refused = 0
 }
 
@@ -113,8 +114,8 @@ extension ActionName {
     public static let chatConnected = ActionName.own("connected")
     /// The action that a source submits when a connection ends, after the connection's last message.
     ///
-    /// The body has the same members as ``chatConnected``, plus `reason` and, if there is one, `code` (RFC 6455, 7.4).
-    /// Peers cannot send this action.
+    /// The body has the same members as ``chatConnected``, plus `reason` and, if the close code is known, `code`
+    /// (RFC 6455, 7.4). Peers cannot send this action.
     public static let chatClosed = ActionName.own("closed")
 }
 

@@ -3,7 +3,8 @@ public import SignalboxRoutes
 
 /// What a WebSocket source knows about the origin of a message.
 ///
-/// The encoded form contains every public fact that is present. The origin is encoded the way browsers send it.
+/// The encoded form contains every public fact that is present. The page's origin is encoded in the form in which
+/// browsers send it.
 public struct ChatFacts: OriginFacts {
     /// The kind `chat`.
     public static let kind = "chat"
@@ -26,16 +27,16 @@ public struct ChatFacts: OriginFacts {
     public let peer: String
     /// The origin of the page that opened the connection.
     ///
-    /// It is `nil` for feeds, and if the `Origin` header is absent or names no origin. Programs other than browsers can
-    /// send any origin, so the origin alone proves nothing about them.
+    /// The value is `nil` for feeds, and if the `Origin` header is absent or names no origin. Programs other than
+    /// browsers can send any origin, so the origin alone proves nothing about them.
     public let origin: WebOrigin?
-    /// The principal identified by the client's token. It is `nil` for feeds, and for servers without principals.
+    /// The principal identified by the client's token, or `nil` for feeds and for servers without principals.
     public let principal: String?
     /// The negotiated subprotocol, if any.
     public internal(set) var subprotocol: String?
     /// Whether the connection is encrypted.
     public let tls: Bool
-    /// Whether the origin is that of the server's own pages, which follows from the configured host and the port.
+    /// Whether the origin is that of the server's own pages, as derived from the configured host and the port.
     package let isOwnPage: Bool
 
     package init(

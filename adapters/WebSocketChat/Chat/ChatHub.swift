@@ -10,10 +10,10 @@ final class ChatHub: Sendable {
         /// The tags that each connection starts with.
         var tags: Set<String> = []
         var tagsPerConnection = 32
-        /// The maximum size of a message. A larger message could never fit into a connection's queue.
+        /// The maximum size of a message. A larger one could never fit into a connection's queue.
         var waitingBytes = 1_048_576
-        /// Whether the source closes a peer that reads too slowly with 1013. If not, it only refuses the messages that
-        /// do not fit.
+        /// Whether the source closes the connection of a peer that reads too slowly, using code 1013. If not, the
+        /// source only refuses the messages that do not fit.
         var closesSlowReaders = true
     }
 
@@ -36,8 +36,7 @@ final class ChatHub: Sendable {
 
     // MARK: - Connections
 
-    /// Sets the transport. At the end of a run, the transport is set to `nil`, and attempts to send then fail with
-    /// `closed`.
+    /// Sets the transport, or removes it at the end of a run. Without a transport, attempts to send fail with `closed`.
     func attach(_ transport: (any FrameSender)?) {
         state.withLock { state in
             state.transport = transport

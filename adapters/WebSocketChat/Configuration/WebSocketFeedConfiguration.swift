@@ -13,8 +13,8 @@ public struct WebSocketFeedConfiguration: Sendable, Hashable {
     public var url: WebSocketURL
     /// The subprotocols to offer, most preferred first. The default is to offer none.
     ///
-    /// There can be at most 32, which must be distinct tokens with a total of at most 1,024 bytes. If the server agrees
-    /// to none of them, the feed drops the connection, as browsers do.
+    /// There can be at most 32 distinct tokens, with a total of at most 1,024 bytes. If the server agrees to none of
+    /// them, the feed drops the connection, as browsers do.
     public var subprotocols: [String] = []
     /// The `Origin` header, from 1 to 117 bytes without spaces. The default, `nil`, sends no such header.
     public var origin: String?
@@ -45,16 +45,17 @@ public struct WebSocketFeedConfiguration: Sendable, Hashable {
     public var announcesConnections = false
     /// How long to wait between connections, or `nil` to disable reconnection.
     ///
-    /// Without reconnection, the run ends when the first connection does. It returns normally if either side closed the
-    /// connection with 1000 or 1001. Otherwise it throws `ended`, or `notConnected` if no connection was made.
+    /// Without reconnection, the run ends when the first connection ends. The run returns normally if either side
+    /// closed the connection with 1000 or 1001; otherwise, it throws `ended`, or `notConnected` if no connection was
+    /// made.
     public var reconnect: WebSocketReconnect? = WebSocketReconnect()
     /// Whether a run throws `notConnected` if its first connection fails. The default is `false`, which means that the
     /// feed tries again.
     public var firstConnectionMustSucceed = false
     /// The timeout for each step of connecting. Must be between 1 and 60 s; the default is 10 s.
     ///
-    /// The first step reads the secrets and resolves the name. After that there is one step for each address, which
-    /// lasts until the server has responded.
+    /// In the first step, the feed reads the secrets and resolves the name. Each address that it then tries is another
+    /// step, which lasts until the server has responded.
     public var connectTimeout: Duration = .seconds(10)
     /// How long the connection can be silent before the feed pings the server. Must be between 1 s and 1 h; the default
     /// is 30 s.
@@ -63,10 +64,10 @@ public struct WebSocketFeedConfiguration: Sendable, Hashable {
     public var pingAfter: Duration? = .seconds(30)
     /// How long to wait for the answer to a ping. Must be between 1 s and 1 h; the default is 10 s.
     ///
-    /// The feed checks this about every half second. Any message counts as an answer. Time during which reading is
-    /// paused does not count.
+    /// The feed checks this deadline about every half second, and any message counts as an answer. Time during which
+    /// reading is paused does not count.
     public var pongWithin: Duration = .seconds(10)
-    /// The maximum number of bytes that can wait to be sent. Must be between 1 KiB and 1 GiB; the default is 1 MiB.
+    /// The maximum number of bytes waiting to be sent. Must be between 1 KiB and 1 GiB; the default is 1 MiB.
     ///
     /// Each message counts as its length plus 64 bytes. The feed refuses messages beyond the limit with `full`.
     public var waitingBytes = 1_048_576
@@ -83,7 +84,7 @@ extension WebSocketFeedConfiguration {
     /// first.
     static let connectLimit = 60
 
-    /// Checks all values and how they combine.
+    /// Checks that every value is valid and that the values are consistent.
     ///
     /// - Throws: ``WebSocketChatError`` `invalidConfiguration` for the first invalid value. The error names the source
     ///   and says how to fix the problem.
@@ -178,8 +179,8 @@ extension WebSocketFeedConfiguration {
 /// when their server restarts. The ceiling starts at ``first`` and doubles until it reaches ``cap``. It returns to
 /// ``first`` after a connection that lasted for at least ``holds``.
 ///
-/// Some failures usually mean that the configuration must be changed, so the next delay is chosen from ``slow``
-/// instead:
+/// The following failures usually mean that the configuration must be changed. After such a failure, the delay is
+/// chosen from ``slow`` instead:
 ///
 /// - redirections
 /// - the statuses 400, 401, 403, 404, 405, 407, 410 and 426
@@ -234,7 +235,7 @@ extension WebSocketReconnect {
     }
 }
 
-/// A header of a client's request. Its value is a secret, because it may be a credential.
+/// A header of a client's request. The header's value is a secret, because it may be a credential.
 public struct WebSocketHeader: Sendable, Hashable {
     /// The name, which must be a token (RFC 9110, 5.6.2).
     ///
@@ -250,8 +251,8 @@ public struct WebSocketHeader: Sendable, Hashable {
         self.value = value
     }
 
-    /// Returns why the header cannot be used in a client's request, or `nil` if it can. The text continues a sentence
-    /// that starts with "the header".
+    /// Returns the reason why the header cannot be used in a client's request, or `nil` if it can. The text continues a
+    /// sentence that starts with "the header".
     ///
     /// - Parameter hasBearer: Whether the request also has a bearer token.
     func problem(hasBearer: Bool) -> String? {

@@ -1,7 +1,7 @@
 /// A document that a server serves from memory in response to `GET` and `HEAD`.
 ///
-/// The server sends the document with strict headers. They keep browsers from framing the document, guessing its
-/// content type or caching it, and make them enforce its ``policy``.
+/// The server sends the document with strict headers, which keep browsers from framing the document, guessing its
+/// content type or caching it, and which make them enforce its ``policy``.
 public struct WebSocketPage: Sendable, Hashable {
     /// The content type, such as `text/html; charset=utf-8`. It must be 1 to 128 bytes of printable ASCII.
     public let contentType: String
@@ -15,8 +15,8 @@ public struct WebSocketPage: Sendable, Hashable {
     /// - Parameters:
     ///   - contentType: The content type, such as `text/html; charset=utf-8`.
     ///   - body: The content.
-    ///   - policy: What the browser allows the document to do. By default, it can neither run scripts nor load
-    ///     resources.
+    ///   - policy: What the browser allows the document to do. By default, the document can neither run scripts nor
+    ///     load resources.
     public init(contentType: String, body: [UInt8], policy: WebSocketPagePolicy = .strict) {
         self.contentType = contentType
         self.body = body

@@ -2,7 +2,7 @@ import AdapterSupport
 import SignalboxCore
 
 extension WebSocketServerConfiguration {
-    /// Checks all values and how they combine, without opening a file or a port.
+    /// Checks that every value is valid and that the values are consistent, without opening a file or a port.
     ///
     /// - Throws: ``WebSocketChatError`` `invalidConfiguration` for the first invalid value. The error names the source
     ///   and says how to fix the problem.

@@ -7,9 +7,9 @@ public import SignalboxRoutes
 /// or ``pagesHost``. For clients that send no origin, add ``principals``, or set ``absentOrigin`` to `allowed`.
 /// ``WebSocketServer`` validates the configuration when it is created.
 ///
-/// The server does not check the `Host` header. Through DNS rebinding, a page of another site can reach ``pages`` and
-/// ``healthPath`` by a name of that site, but there is nothing secret to read. Scripts in such a page cannot connect,
-/// because browsers send the page's true origin.
+/// The server does not check the `Host` header. Through DNS rebinding, a page of another site can therefore read
+/// ``pages`` and ``healthPath`` under that site's host name, but they contain nothing secret. Scripts in such a page
+/// cannot connect, because browsers send the page's true origin.
 public struct WebSocketServerConfiguration: Sendable, Hashable {
     /// The source that arrivals from the server belong to.
     public var source: SourceName
@@ -17,12 +17,12 @@ public struct WebSocketServerConfiguration: Sendable, Hashable {
     ///
     /// The default, `127.0.0.1`, is reachable only from this machine. `::` stands for every address of the machine.
     public var address = "127.0.0.1"
-    /// The port to listen on. If it is 0, the system chooses a port. Use ``WebSocketServer/port()`` to find out which.
+    /// The port to listen on. If it is 0, the system chooses a port, which ``WebSocketServer/port()`` returns.
     public var port: UInt16
     /// The path that clients connect to, percent-decoded and at most 1,024 bytes long. The default is `/`.
     ///
-    /// The server refuses upgrades at any other path with 404. A page can have the same path, because it is only served
-    /// to requests that do not upgrade.
+    /// The server refuses upgrades at any other path with 404. A page can have the same path, because pages are served
+    /// only to requests that do not upgrade.
     public var path = "/"
     /// The server's certificate. The default, `nil`, disables TLS.
     public var identity: WebSocketIdentity?
@@ -31,11 +31,12 @@ public struct WebSocketServerConfiguration: Sendable, Hashable {
     /// Scheme, host and port are compared in normal form. The server refuses a request with 403 if its origin is not in
     /// the list, is `null` or is invalid, or if it has two origins.
     public var origins: [WebOrigin] = []
-    /// The host in the URLs of the server's own ``pages``, such as `127.0.0.1`. Set it to let those pages connect too.
+    /// The host in the URLs of the server's own ``pages``, such as `127.0.0.1`. Set this to let those pages connect
+    /// too.
     ///
     /// The pages' origin consists of the scheme (which depends on ``identity``), this host, and the port. If the host
-    /// is `nil`, which is the default, the pages can connect only if ``origins`` contains their origin. That requires a
-    /// port that is known in advance.
+    /// is `nil`, which is the default, the pages can connect only if ``origins`` contains their origin. In that case,
+    /// the port must be known in advance.
     public var pagesHost: String?
     /// How to treat clients that send no `Origin` header. By default, they need a token.
     public var absentOrigin = WebSocketAbsentOrigin.withToken
@@ -45,17 +46,18 @@ public struct WebSocketServerConfiguration: Sendable, Hashable {
     ///
     /// A client sends its token as `Authorization: Bearer TOKEN` (RFC 6750, 2.1). Pages in browsers cannot set that
     /// header. Instead, they offer the subprotocol `signalbox.bearer.TOKEN`, with the token in base64url without
-    /// padding (RFC 4648, 5). The server never agrees to a subprotocol that contains a token. The client must therefore
-    /// offer `signalbox` or one of ``subprotocols`` before it; otherwise the server refuses the request with 400. All
-    /// offers together can be at most 126 bytes long, which leaves 73 for the token.
+    /// padding (RFC 4648, 5). Because the server never agrees to that subprotocol, the client must offer `signalbox` or
+    /// one of ``subprotocols`` before it; otherwise, the server refuses the request with 400. All offers together can
+    /// be at most 126 bytes long, which leaves 73 for the token.
     ///
     /// The server looks for a token in the header, then in the subprotocols and then in the query, and checks only the
-    /// first one that it finds. It refuses requests with a wrong or missing token with 401.
+    /// first token that it finds. It refuses requests with a wrong or missing token with 401.
     public var principals: [WebSocketPrincipal] = []
     /// Whether the server also accepts a token as `?token=` in the URL. The default is `false`, because logs and
     /// proxies may record the URL.
     ///
-    /// If this is enabled, the server logs a warning at the start of each run, and counts the connections that use it.
+    /// If this is enabled, the server logs a warning at the start of each run, and counts the connections whose token
+    /// is in the URL.
     public var queryTokens = false
     /// The subprotocols to support in addition to `signalbox`. The default is to support no others.
     ///
@@ -85,15 +87,14 @@ public struct WebSocketServerConfiguration: Sendable, Hashable {
     /// ``connections``, but at least 32.
     ///
     /// An HTTP connection is one that has not upgraded, such as a connection for ``pages`` or ``healthPath``. At the
-    /// limit, a new request evicts the connection that has been idle the longest. If none is idle, the request can
-    /// evict a connection that is being answered. That connection must belong to an address with at least two more
-    /// connections than the address of the request. If there is no such connection either, the server closes the
-    /// connection of the new request.
+    /// limit, a new request evicts the connection that has been idle the longest. If none is idle, the request evicts a
+    /// connection that is being answered, provided that the address of that connection has at least two more
+    /// connections than the address of the request. Otherwise, the server closes the connection of the new request.
     ///
     /// Connections that have not made a request count only towards the total limit, which is the sum of ``connections``
     /// and this limit. At the total limit, or when descriptors run short, a new connection evicts the oldest one that
-    /// has not made a request, or the oldest idle one if all have. If some address has more than four connections that
-    /// could be evicted, the address with the most of them is the first to lose one.
+    /// has not made a request, or the oldest idle one if all have. However, if some address has more than four
+    /// connections that could be evicted, the address with the most of them is the first to lose one.
     public var httpConnections: Int?
     /// The maximum number of HTTP connections from one address. Must be between 1 and ``httpConnections``. The default,
     /// `nil`, means half of ``httpConnections``.
@@ -105,8 +106,8 @@ public struct WebSocketServerConfiguration: Sendable, Hashable {
     ///
     /// The server closes the connection after the last response.
     public var httpRequests = 100
-    /// The maximum lifetime of an HTTP connection, and the maximum time to send a document. Must be between 1 s and
-    /// 1 h; the default is 30 s.
+    /// The maximum lifetime of an HTTP connection, which is also the maximum time to send a document. Must be between
+    /// 1 s and 1 h; the default is 30 s.
     ///
     /// A client can still request a document when the lifetime is nearly over, so a connection can last up to twice as
     /// long. In the second half of the lifetime, responses include `Connection: close`. The time between two requests
@@ -123,31 +124,31 @@ public struct WebSocketServerConfiguration: Sendable, Hashable {
     /// The maximum time from the first piece of a message to its last. Must be between 1 s and 1 h; the default is
     /// 30 s.
     ///
-    /// If a message takes longer, the server closes the connection with 1008. Time during which reading is paused does
-    /// not count. The check may be up to a second late.
+    /// If a message takes longer, the server closes the connection with 1008, up to a second late. Time during which
+    /// reading is paused does not count.
     public var messageTimeout: Duration = .seconds(30)
     /// The maximum time without a message. Must be between 1 s and 7 days. If it is `nil`, which is the default, a
     /// client only has to answer pings.
     ///
-    /// If a client is silent for longer, the server closes the connection with 1001. Time during which reading is
-    /// paused does not count. The check may be up to a second late.
+    /// If a client is silent for longer, the server closes the connection with 1001, up to a second late. Time during
+    /// which reading is paused does not count.
     public var idleTimeout: Duration?
     /// How long a client can be silent before the server pings it. Must be between 1 s and 1 h, in whole seconds; the
     /// default is 30 s.
     public var pingAfter: Duration = .seconds(30)
-    /// How long a client can be silent, pings included, before it counts as lost. The default is 45 s.
+    /// How long a client can be silent, even when pinged, before it counts as lost. The default is 45 s.
     ///
     /// The value must be in whole seconds, more than ``pingAfter`` and at most 2 h.
     public var silenceLimit: Duration = .seconds(45)
-    /// The maximum number of bytes that can wait to be sent on one connection. Must be between 1 KiB and 1 GiB; the
-    /// default is 1 MiB.
+    /// The maximum number of bytes waiting to be sent on one connection. Must be between 1 KiB and 1 GiB; the default
+    /// is 1 MiB.
     ///
-    /// The server closes a connection that exceeds the limit with 1013.
+    /// If a connection exceeds the limit, the server closes it with 1013.
     public var waitingBytes = 1_048_576
-    /// The maximum number of bytes that can wait to be sent on all connections together. Must be at least
-    /// ``waitingBytes`` and at most 64 GiB; the default is 64 MiB.
+    /// The maximum number of bytes waiting to be sent on all connections together. Must be at least ``waitingBytes``
+    /// and at most 64 GiB; the default is 64 MiB.
     ///
-    /// If a message would exceed the limit, the server closes the connection with the most waiting bytes with 1013.
+    /// If a message would exceed the limit, the connection with the most waiting bytes is closed with 1013.
     public var allWaitingBytes = 67_108_864
     /// The tags that every connection starts with. By default, there are no such tags.
     ///
@@ -174,7 +175,7 @@ public struct WebSocketServerConfiguration: Sendable, Hashable {
     }
 }
 
-/// How a server treats a client without an `Origin` header. Browsers always send one.
+/// How a server treats a client without an `Origin` header. Browsers always send this header.
 public enum WebSocketAbsentOrigin: String, Sendable, Hashable, CaseIterable {
     /// The client needs a valid token. If the server has no principals, the client is refused.
     case withToken

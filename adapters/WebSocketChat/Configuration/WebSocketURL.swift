@@ -5,7 +5,7 @@ import SignalboxRoutes
 public struct WebSocketURL: Sendable, Hashable, CustomStringConvertible {
     /// The host as parsed by `URLText`: a name, an IPv4 address, or an IPv6 address in brackets.
     public let host: String
-    /// The port, which is never 0. If the URL has none, it is 80, or 443 with TLS.
+    /// The port, which is never 0. If the URL does not specify one, the port is 80, or 443 with TLS.
     public let port: UInt16
     /// Whether the scheme is `wss`.
     public let isSecure: Bool
@@ -55,7 +55,7 @@ public struct WebSocketURL: Sendable, Hashable, CustomStringConvertible {
     /// The scheme, host and port, without the path and query.
     public var description: String { "\(isSecure ? "wss" : "ws")://\(host):\(port)" }
 
-    /// The value of the `Host` header. It omits the scheme's default port (RFC 6455, 4.1).
+    /// The value of the `Host` header, without the scheme's default port (RFC 6455, 4.1).
     var hostHeader: String {
         port == (isSecure ? 443 : 80) ? host : "\(host):\(port)"
     }
@@ -90,7 +90,7 @@ extension WebSocketURL {
 /// The certificates that a client trusts over `wss://`.
 ///
 /// Unless you use ``anything``, the certificate must match the host. The host can be a name of at most 119 bytes or an
-/// IPv4 address. It cannot be an IPv6 address, because the certificate could not be checked.
+/// IPv4 address, but not an IPv6 address, because the certificate could not be checked.
 public enum WebSocketTrust: Sendable, Hashable {
     /// Certificates signed by an authority that the system trusts.
     case system
@@ -111,8 +111,8 @@ public struct WebSocketIdentity: Sendable, Hashable {
     /// Creates an identity from the paths of its files.
     ///
     /// A server reads the files at the start of each run. A feed reads them when its thread first uses them for a
-    /// connection. Renewed files therefore take effect with a server's next run, or when a ``WebSocketThread`` starts
-    /// again.
+    /// connection. Renewed files therefore take effect the next time a server runs, or when a feed's
+    /// ``WebSocketThread`` starts again.
     public init(certificateFile: String, keyFile: String) {
         self.certificateFile = certificateFile
         self.keyFile = keyFile

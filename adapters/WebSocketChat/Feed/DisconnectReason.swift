@@ -30,14 +30,14 @@ enum DisconnectReason: Error, Equatable {
     case closedByPeer(CloseCode, reason: String)
     /// This side closed the connection with this code.
     case closedLocally(CloseCode, reason: String)
-    /// The peer violated RFC 6455 (1002) or sent text that is not UTF-8 (1007). Its connection was closed with that
+    /// The peer violated RFC 6455 (1002) or sent text that is not UTF-8 (1007), so its connection was closed with that
     /// code.
     ///
-    /// For clients, the library often does not report this. The connection then ends with ``lost``.
+    /// For clients, the library often does not report this, and the connection then ends with ``lost``.
     case protocolViolation(CloseCode)
     /// The server sent nothing after a ping. Only feeds report this.
     case pongTimeout
-    /// The connection broke or the peer stopped responding. There was no close frame.
+    /// The connection broke or the peer stopped responding, without a close frame.
     case lost
     /// The service was stopped.
     case stopped
@@ -71,7 +71,7 @@ enum DisconnectReason: Error, Equatable {
         }
     }
 
-    /// The close code, if known, and the reason as text. Both are part of the body of ``ActionName/chatClosed``.
+    /// The close code, if known, and the reason as text, for the body of ``ActionName/chatClosed``.
     var closeFacts: (code: CloseCode?, reason: String) {
         switch self {
         case .closedByPeer(.absent, let reason): (nil, reason)
@@ -89,8 +89,8 @@ enum DisconnectReason: Error, Equatable {
 }
 
 extension DisconnectReason {
-    /// The kind used by the log, which reports each kind at most once a minute, and the reason as seen by other
-    /// modules.
+    /// The kind under which the log reports the reason, at most once a minute per kind, and the reason as other modules
+    /// see it.
     var classification: (kind: String, disconnectReason: WebSocketDisconnectReason) {
         switch self {
         case .invalidTarget: ("target", .notPrepared)
@@ -114,9 +114,10 @@ extension DisconnectReason {
         }
     }
 
-    /// Returns a sentence that states what happened, the server and, if there is one, the remedy.
+    /// Returns a sentence that names the server and states what happened and, if there is one, the remedy.
     ///
-    /// The only text from the peer in the sentence is the reason in its close frame, in quotes.
+    /// The only texts from the peer in the sentence are the reason in its close frame and a subprotocol that was not
+    /// offered, both in quotes.
     func sentence(about url: WebSocketURL) -> String {
         switch self {
         case .invalidTarget(let reason): "cannot create a request for \(url): \(reason)"
@@ -178,6 +179,6 @@ package enum WebSocketDisconnectReason: Sendable, Hashable {
     case protocolViolation
     /// The server closed the connection with this code (RFC 6455, 7.4), or with a close frame that had no code (`nil`).
     case closed(code: UInt16?)
-    /// The connection broke or the server stopped responding. There was no close frame.
+    /// The connection broke or the server stopped responding, without a close frame.
     case lost
 }

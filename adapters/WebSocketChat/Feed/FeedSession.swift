@@ -5,7 +5,8 @@ import SignalboxCore
 /// A run of a feed on the service's thread: a series of connections with delays between them.
 final class FeedSession {
     enum Phase {
-        /// Secrets and addresses are being looked up. If a lookup thread does this, there is a ticket for it.
+        /// Secrets and addresses are being looked up. The ticket identifies the job if this happens on a separate
+        /// thread.
         case preparing(until: ContinuousClock.Instant, BlockingThreadPool.Ticket?)
         /// The feed is trying the address with this index.
         case connecting(ConnectionID, until: ContinuousClock.Instant, FeedPreparation, index: Int)
@@ -29,7 +30,7 @@ final class FeedSession {
     var phase = Phase.waiting {
         didSet { if case .open = phase { isReading = true } else { isReading = false } }
     }
-    /// Whether the session processes incoming pieces. This is stored because every piece checks it.
+    /// Whether the session processes incoming pieces. This is a stored property because it is checked for every piece.
     private(set) var isReading = false
     var open: FeedConnection?
     /// The error that the run will end with, if any.
@@ -238,7 +239,7 @@ extension FeedSession {
     // Two ticks take at most 1 s.
     private static let closeTicks = 2
 
-    /// Stops gracefully. The session stops reading, and abandons any messages that the intake does not accept
+    /// Stops gracefully: the session stops reading, and abandons any messages that the intake does not accept
     /// immediately.
     func stop() {
         guard !isFinished else { return }
@@ -266,7 +267,7 @@ extension FeedSession {
         context.halted.set(())
     }
 
-    /// Closes the connection after sending pending messages. The owner calls this once everything that was read is
+    /// Closes the connection after sending pending messages. The owner calls this once all messages that were read are
     /// settled.
     func close() {
         guard !isFinished else { return }
@@ -296,7 +297,7 @@ extension FeedSession {
     }
 }
 
-/// A feed's log. It never contains a message, a path, a query or a secret. Only one thread uses it.
+/// A feed's log, which never contains a message, a path, a query or a secret. Only one thread uses it.
 final class FeedLog {
     private let log: AdapterLog
     private let url: WebSocketURL

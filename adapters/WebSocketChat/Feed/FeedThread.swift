@@ -3,9 +3,9 @@ import Synchronization
 
 /// A thread that serves the connections of one or more feeds.
 ///
-/// By default, each feed creates its own thread. If your program has many feeds, let them share threads. One thread is
-/// suitable for about 100 connections. It starts when the first of its feeds runs, ends with the last, and can start
-/// again.
+/// By default, each feed creates its own thread. If your program has many feeds, let them share threads, each of which
+/// is suitable for about 100 connections. A thread starts when the first of its feeds is run, ends when the last of
+/// them has stopped, and can start again.
 ///
 /// This type is safe to use from any thread.
 public final class WebSocketThread: Sendable {
@@ -19,10 +19,11 @@ public final class WebSocketThread: Sendable {
     // `nil` while no feed is registered.
     private let state = Mutex<State?>(nil)
 
-    /// Creates a thread. The thread starts when a feed runs.
+    /// Creates a thread, which starts when a feed runs.
     public init() {}
 
-    /// Registers a feed and returns the transport of the running thread. The feed must call ``unregister(_:)`` later.
+    /// Registers a feed and returns the transport of the running thread. The feed must later pass the transport to
+    /// ``unregister(_:)``.
     func register() async throws(TransportError) -> LibraryTransport {
         let (start, isFirst) = state.withLock { state in
             var joined = state ?? State()
@@ -44,7 +45,7 @@ public final class WebSocketThread: Sendable {
         }
     }
 
-    /// Unregisters a feed. After unregistering the last feed, this method waits until the thread has ended.
+    /// Unregisters a feed. If it was the last one, this method waits until the thread has ended.
     func unregister(_ transport: LibraryTransport) async {
         let wasLast = state.withLock { state in
             guard state?.transport === transport else { return false }
@@ -104,7 +105,7 @@ final class FeedDispatcher: FrameReceiver {
         return id
     }
 
-    /// Stops routing events of the connection.
+    /// Stops routing the connection's events.
     func unregister(_ id: ConnectionID) {
         owners[id] = nil
         if last?.id == id { last = nil }

@@ -113,7 +113,7 @@ enum AddressLookup {
 
 /// Runs blocking work, such as name lookups and file reads, on a limited number of threads.
 ///
-/// Work that has started cannot be cancelled. It counts towards the limit until it ends.
+/// Work that has started cannot be cancelled, and counts towards the limit until it ends.
 final class BlockingThreadPool: Sendable {
     /// Identifies a job that can be cancelled before it starts.
     struct Ticket: Hashable, Sendable {
@@ -142,17 +142,17 @@ final class BlockingThreadPool: Sendable {
         self.limit = limit
     }
 
-    /// The number of threads.
+    /// The number of running threads.
     var running: Int { state.withLock { $0.running } }
 
-    /// The number of jobs that wait for a thread.
+    /// The number of jobs waiting for a thread.
     var waiting: Int { state.withLock { $0.waiting.count } }
 
     /// Runs the work as soon as a thread is free. This method never blocks.
     ///
-    /// - Parameter work: The work, which receives `nil` and runs on a thread of the pool. If the system cannot create a
-    ///   thread, it receives the error instead. In that case, it runs immediately on the calling thread and must not
-    ///   block.
+    /// - Parameter work: The closure to run, which receives `nil` when it runs on a thread of the pool. If the system
+    ///   cannot create a thread, the closure instead receives the error and runs on a thread that is calling this
+    ///   method, so the closure must not block in that case.
     func perform(_ work: @escaping @Sendable (SystemResourceError?) -> Void) -> Ticket {
         let (job, begins) = state.withLock { state in
             state.last += 1

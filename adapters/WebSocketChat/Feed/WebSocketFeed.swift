@@ -24,11 +24,11 @@ public final class WebSocketFeed: Adapter {
     let logger: Logger
     let status: FeedStatus
 
-    /// Creates a feed. It connects when you run it.
+    /// Creates a feed, which connects when you run it.
     ///
     /// - Parameters:
-    ///   - configuration: The configuration. The initializer validates it.
-    ///   - thread: The thread, which you can share with other feeds. By default, the feed has a new one.
+    ///   - configuration: The configuration, which the initializer validates.
+    ///   - thread: The thread that serves the feed, which other feeds can share. By default, the feed has a new thread.
     ///   - logger: The logger for connections and disconnects. Messages and secrets are never logged.
     /// - Throws: ``WebSocketChatError`` `invalidConfiguration`.
     public convenience init(
@@ -69,10 +69,10 @@ public final class WebSocketFeed: Adapter {
     /// The events counted since the feed was created.
     public var counts: WebSocketFeedCounts { status.counts }
 
-    /// Receives messages until the task is cancelled or the intake closes. If the configuration says so, the feed
-    /// reconnects when a connection ends.
+    /// Receives messages until the task is cancelled or the intake closes. When a connection ends, the feed reconnects
+    /// unless ``WebSocketFeedConfiguration/reconnect`` is `nil`.
     ///
-    /// Cancellation stops the feed gracefully. The feed stops reading, waits until the accepted messages are settled,
+    /// Cancellation stops the feed gracefully: the feed stops reading, waits until the accepted messages are settled,
     /// and sends any pending messages. It then closes the connection with 1001 and waits up to 1 s for the answer.
     /// Messages that were read but not accepted are abandoned, counted and logged.
     ///
@@ -123,7 +123,7 @@ public final class WebSocketFeed: Adapter {
     }
 }
 
-/// Counters for what has happened since a feed was created. Use them to monitor the feed.
+/// Counters for a feed's events since it was created. Use them to monitor the feed.
 public struct WebSocketFeedCounts: Sendable, Hashable, Encodable {
     /// Connections that opened.
     public internal(set) var connections = 0
@@ -131,7 +131,7 @@ public struct WebSocketFeedCounts: Sendable, Hashable, Encodable {
     public internal(set) var failures = 0
     /// Connections that were cut because the server did not answer a ping.
     public internal(set) var unanswered = 0
-    /// Messages that were read, but that the supervisor did not accept because it was stopping.
+    /// Messages that the feed read, but that the supervisor did not accept because it was stopping.
     public internal(set) var notTaken = 0
 }
 

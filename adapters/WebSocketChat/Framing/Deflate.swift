@@ -4,8 +4,8 @@ import CZlib
 ///
 /// After the first message, a deflater uses about 55 KB.
 final class MessageDeflater {
-    /// The size of the smallest message to compress, in bytes. With context takeover, compression saves bytes from this
-    /// size on.
+    /// The size of the smallest message to compress, in bytes. With context takeover, compression saves bytes for
+    /// messages of at least this size.
     static let minimumMessageSize = 16
     // The smallest window that zlib supports for raw deflate.
     private static let minimumWindowBits: Int32 = 9
@@ -42,7 +42,7 @@ final class MessageDeflater {
 
     /// Compresses a message.
     ///
-    /// - Returns: The compressed message, or `nil` if there is not enough memory. In that case, the message must be
+    /// - Returns: The compressed message, or `nil` if there is not enough memory, in which case the message must be
     ///   sent uncompressed.
     func deflate(_ message: [UInt8]) -> [UInt8]? {
         // zlib writes nothing if there is nothing to flush, so the block is written here (RFC 7692, 7.2.3.6).
@@ -142,8 +142,8 @@ final class MessageInflater {
     /// - Parameters:
     ///   - input: The received bytes. After ``Progress/stopped(used:)``, these are the bytes that were not used.
     ///   - endsMessage: Whether the message ends with the input.
-    ///   - deliver: Receives each piece, and whether it is the last one. The last piece may be empty. Returns whether
-    ///     to continue.
+    ///   - deliver: A closure that receives each piece, and whether that piece is the last one. The last piece may be
+    ///     empty. The closure returns whether to continue.
     func inflate(
         _ input: UnsafeRawBufferPointer,
         endsMessage: Bool,

@@ -7,18 +7,18 @@ struct DeflateAgreement: Equatable {
     /// Whether incoming messages may refer to earlier ones.
     var incomingContextTakeover = true
 
-    /// The maximum length of the header, in bytes. The library drops connections with a longer one.
+    /// The maximum length of the header, in bytes. The library drops connections with a longer header.
     static let listLimit = 254
 
     /// Selects which of a client's offers the server accepts.
     ///
     /// The server declines an offer that has an unknown or invalid parameter. It also declines an offer without
-    /// parameters unless that offer is the last one. Otherwise, the library would fail the request on the offer that
-    /// follows.
+    /// parameters unless that offer is the last one, because the library would otherwise fail the request on the offer
+    /// that follows.
     ///
     /// - Parameter offers: The client's header, which lists its preferred offer first.
-    /// - Returns: The agreement, and the position of its offer among the offers for this extension. The result is `nil`
-    ///   if the server accepts no offer.
+    /// - Returns: The agreement and the position of its offer among the offers for this extension, or `nil` if the
+    ///   server accepts no offer.
     static func chosen(from offers: String) -> (index: Int, agreement: DeflateAgreement)? {
         let all = ExtensionList(offers)?.members.filter { $0.name == DeflateParameters.extensionName } ?? []
         for (index, offer) in all.enumerated() {
@@ -62,8 +62,8 @@ struct DeflateParameters: Equatable {
     var clientNoContextTakeover = false
     /// `server_max_window_bits`: the size of the window for the server's messages, as a power of 2.
     var serverWindowBits: Int?
-    /// `client_max_window_bits`: the size of the window for the client's messages, as a power of 2. It is also `nil` if
-    /// a client offers the parameter without a value.
+    /// `client_max_window_bits`: the size of the window for the client's messages, as a power of 2. The value is also
+    /// `nil` if a client offers the parameter without a value.
     var clientWindowBits: Int?
     /// Whether there are no parameters.
     let isBare: Bool

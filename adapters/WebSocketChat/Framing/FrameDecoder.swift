@@ -108,7 +108,7 @@ final class FrameDecoder {
 
 /// The content of a frame, or a part of it, as delivered by the library.
 struct FrameChunk {
-    /// The content. Valid only during the call that delivers it. It may be empty.
+    /// The content, which may be empty. Valid only during the call that delivers it.
     let bytes: UnsafeRawBufferPointer
     /// Whether this is the last chunk of the message.
     let isFinal: Bool

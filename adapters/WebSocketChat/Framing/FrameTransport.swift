@@ -10,7 +10,7 @@ protocol FrameSender: AnyObject, Sendable {
     func perform(_ command: FrameCommand, on connection: ConnectionID)
     /// Interrupts the thread's wait, so that the thread soon calls the receiver's `passEnded`.
     func wake()
-    /// Starts to connect. Only a client's transport supports this.
+    /// Starts connecting. Only a client's transport supports this.
     ///
     /// Unless the transport is stopped, it later calls the receiver's `opened` or `closed` with the returned number.
     func connect(to target: ClientTarget) -> ConnectionID
@@ -20,9 +20,9 @@ protocol FrameSender: AnyObject, Sendable {
 ///
 /// All methods are called in order on the service's thread, and they must not block. For each connection, the transport
 /// calls ``opened(_:_:)`` at most once and then delivers the pieces. It calls ``closed(_:_:)`` exactly once, even if
-/// the connection never opened. After that, the transport makes no more calls for the connection.
+/// the connection never opened, and makes no more calls for the connection after that.
 protocol FrameReceiver: AnyObject {
-    /// Called when the connection is open. Messages sent from now on reach the peer.
+    /// Called when the connection is open, so that messages can be sent to the peer.
     func opened(_ connection: ConnectionID, _ handshake: Handshake)
     /// Called for each piece of a message. The piece's bytes are valid only during the call.
     func received(_ piece: MessagePiece, on connection: ConnectionID) -> PieceVerdict
@@ -73,8 +73,8 @@ enum SendAdmission: Equatable, Sendable {
     case accepted
     /// The message was refused because the connection has reached its limit for waiting bytes.
     case full
-    /// The message was refused because the limit for all waiting bytes has been reached. Most of these bytes wait on
-    /// `slowest`.
+    /// The message was refused because the limit for all waiting bytes has been reached. To within a factor of 2,
+    /// `slowest` is the connection with the most waiting bytes.
     case overloaded(slowest: ConnectionID)
     /// The connection is not open.
     case closed

@@ -1,6 +1,6 @@
 /// A part of a received message. Pieces arrive in order, and each message ends before the next one starts.
 struct MessagePiece {
-    /// The content. Valid only during the call that delivers it. It may be empty.
+    /// The content, which may be empty. Valid only during the call that delivers it.
     let bytes: UnsafeRawBufferPointer
     /// Whether the piece starts a message.
     let isFirst: Bool
@@ -12,7 +12,7 @@ struct MessagePiece {
 
 /// What to do with a connection after a piece of a message.
 enum PieceVerdict: Equatable {
-    /// Continue to read.
+    /// Continue reading.
     case proceed
     /// Stop reading from this connection until a `resume` command. No more pieces are delivered until then.
     case pause
@@ -27,17 +27,17 @@ enum MessageKind: Equatable, Sendable {
     case binary
 }
 
-/// A command for a connection. It has no effect on a connection that has ended.
+/// A command for a connection, which has no effect if the connection has ended.
 enum FrameCommand: Equatable, Sendable {
     /// Sends a ping. The answer is reported to the receiver's `ponged`.
     case ping
-    /// Closes the connection after all earlier messages have been sent. The code must be sendable. A reason that is too
-    /// long is truncated.
+    /// Closes the connection after all earlier messages have been sent. The code must be sendable, and a reason that is
+    /// too long is truncated.
     case close(CloseCode, reason: String)
     /// Closes the connection immediately, discards pending data and refuses further messages.
     ///
     /// A peer that does not read may never receive the code. In that case, the connection ends after
-    /// ``TransportLimits/connectWithin``, but at most after 5 seconds.
+    /// ``TransportLimits/connectWithin`` or 5 seconds, whichever is shorter.
     case cut(CloseCode, reason: String)
     /// Stops reading until a `resume` command.
     case pause
@@ -53,7 +53,7 @@ struct CloseCode: Hashable, Sendable {
     static let goingAway = CloseCode(number: 1001)
     static let protocolError = CloseCode(number: 1002)
     static let unacceptableData = CloseCode(number: 1003)
-    /// Means that the peer's close frame had no code. This code is never sent.
+    /// Stands for a peer's close frame that had no code. This code is never sent.
     static let absent = CloseCode(number: 1005)
     static let invalidPayload = CloseCode(number: 1007)
     static let policyViolation = CloseCode(number: 1008)

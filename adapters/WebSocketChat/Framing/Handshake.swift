@@ -113,7 +113,8 @@ struct ServerEndpoint: Sendable {
     var http = HTTPLimits()
 }
 
-/// A header of a request or a response. It cannot inject further lines (RFC 9110, 5.1 and 5.5).
+/// A header of a request or a response, which is validated so that it cannot inject further lines (RFC 9110, 5.1 and
+/// 5.5).
 struct HeaderField: Hashable, Sendable {
     let name: String
     let value: String

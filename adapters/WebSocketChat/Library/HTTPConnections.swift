@@ -4,7 +4,7 @@ struct HTTPLimits: Equatable, Sendable {
     var sockets = 1_250
     /// The maximum number of HTTP connections that have made a request.
     var connections = 250
-    /// The maximum number of such connections from one address.
+    /// The maximum number of HTTP connections from one address that have made a request.
     var connectionsPerAddress = 125
     /// The maximum number of requests on one connection.
     var requests = 100
@@ -35,9 +35,9 @@ struct HTTPConnections<Handle: Hashable> {
         var busySince: ContinuousClock.Instant?
     }
 
-    /// Addresses with at most this many connections are treated alike, and only age decides. If an address has more,
-    /// its own connections are evicted first. Without this threshold, nearly every address would count as the busiest
-    /// one while many clients are connecting.
+    /// Addresses with at most this many connections are treated alike, so only age decides which connection is evicted.
+    /// If an address has more, its connections are evicted first. Without this threshold, nearly every address would
+    /// count as the busiest one while many clients are connecting.
     private static var fairShare: Int { 4 }
 
     let limits: HTTPLimits
@@ -148,7 +148,7 @@ struct HTTPConnections<Handle: Hashable> {
         busy.remove(handle)
     }
 
-    /// Evicts connections that have exceeded their lifetime, and connections that take too long to read a document.
+    /// Evicts connections that have exceeded their lifetime or are taking too long to read a document.
     mutating func evictOverdue(at now: ContinuousClock.Instant) {
         var overdue: [Handle] = []
         for (handle, entry) in entries where now - (entry.busySince ?? entry.began) >= limits.lifetime {
@@ -244,14 +244,14 @@ struct ConnectionQueue<Handle: Hashable> {
 /// Counts the connections of each address.
 struct AddressCounts {
     private var counts: [String: Int] = [:]
-    /// The addresses that have each count. With this, the highest count is found without a search.
+    /// The addresses by their number of connections, so that the highest number is found without a search.
     private var addresses: [Int: Set<String>] = [:]
     private var highest = 0
     private(set) var total = 0
 
     var isEmpty: Bool { counts.isEmpty && addresses.isEmpty && highest == 0 && total == 0 }
 
-    /// An address with the highest count.
+    /// An address with the highest number of connections.
     var busiest: (address: String, count: Int)? {
         guard let address = addresses[highest]?.first else { return nil }
         return (address, highest)

@@ -27,7 +27,7 @@ final class LibraryConnection {
     var handshake = Handshake()
     /// Why the connection ends, if known.
     var closeReason: DisconnectReason?
-    /// A close that takes effect immediately. It is written before all other output.
+    /// A close that takes effect immediately and is written before all other output.
     var cut: (code: CloseCode, reason: String, closeReason: DisconnectReason)?
     /// The state of the pause, or `nil` if reading is not paused.
     var pause: LibraryPause?
@@ -112,8 +112,7 @@ extension LibraryLoop {
 
     /// Closes the connection before anything else is sent. A connection that is not open is aborted.
     ///
-    /// - Parameter closeReason: The reason to report to the receiver. If it is `nil`, the receiver is notified with
-    ///   `closedLocally`.
+    /// - Parameter closeReason: The reason to report to the receiver, or `nil` to report `closedLocally`.
     func cut(
         _ connection: LibraryConnection,
         _ code: CloseCode,
@@ -155,10 +154,10 @@ extension LibraryLoop {
         receiveRest(of: connection)
     }
 
-    /// Finds out whether paused peers are still there.
+    /// Checks whether the peers of paused connections are still there.
     ///
-    /// While reading is paused, the library notices neither pongs nor the end of a connection. It would cut a healthy
-    /// peer and would not detect a lost one.
+    /// While reading is paused, the library notices neither pongs nor the end of a connection. It would therefore cut a
+    /// healthy peer and would not detect a lost one.
     func watchPaused() {
         guard !paused.isEmpty else { return }
         let now = ContinuousClock.now

@@ -30,9 +30,10 @@ enum ContextFactory {
     }
 }
 
-/// A libev loop for a single context. It scales to many connections.
+/// A libev loop for a single context. The loop scales to many connections.
 ///
-/// Because the library does not own the loop, it does not catch the process's SIGINT. Only one thread uses the loop.
+/// Because the library does not own the loop, the library does not catch the process's SIGINT. Only one thread uses the
+/// loop.
 final class EventLoop {
     // libwebsockets 4.1.6 starts its only libev timer without stopping it first. libev ignores that while the timer is
     // running, so a timeout that is due before the pending one would be late. For this reason, timers are also checked
@@ -75,7 +76,7 @@ final class EventLoop {
     }
 }
 
-/// A timer on the context's thread. It fires up to one tick of the loop late.
+/// A timer on the context's thread, which fires up to one tick of the loop late.
 ///
 /// Stop the timer before you destroy the context.
 final class LibraryTimer {
@@ -113,7 +114,7 @@ final class LibraryTimer {
     }
 }
 
-/// Memory that libwebsockets points to. It must outlive the context. Only one thread uses it.
+/// Memory that libwebsockets points to, which must outlive the context. Only one thread uses it.
 final class LibraryTables {
     /// The name of the table's first entry, which clients are bound to and servers use if no subprotocol is requested.
     /// The name is not a token, so no peer can request it.

@@ -14,7 +14,8 @@ final class LibraryLoop {
     /// The most recent TLS alert from a server. Cleared whenever a connection ends.
     var alert: (descriptor: Int32, text: String)?
     var paused: [ConnectionID: LibraryConnection] = [:]
-    /// The buffer that every message is written from. The library no longer needs its content once the write returns.
+    /// The buffer that every message is written from. Once the write returns, the library no longer needs the buffer's
+    /// content.
     let outgoing: OutgoingBuffer
     /// Whether the message being written is compressed.
     var sendsCompressed = false

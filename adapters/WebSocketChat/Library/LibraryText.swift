@@ -7,7 +7,7 @@ enum LibraryText {
         sanitized(UnsafeMutableRawPointer(mutating: text), count: strnlen(text, limit), limit: limit)
     }
 
-    /// Returns up to `limit` of the given bytes, in the same form.
+    /// Returns up to `limit` of the given bytes, sanitized in the same way.
     static func sanitized(_ input: UnsafeMutableRawPointer?, count: Int, limit: Int) -> String {
         guard let input, count > 0 else { return "" }
         var bytes = UnsafeRawBufferPointer(start: input, count: min(count, limit)).prefix { $0 != 0 }

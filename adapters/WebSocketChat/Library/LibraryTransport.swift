@@ -4,8 +4,8 @@ import Synchronization
 
 /// Runs a libwebsockets context on its own thread, which parses and writes the frames of its connections.
 ///
-/// The transport runs until ``stop()``, even if nothing else refers to it. Its receiver usually does. All methods are
-/// safe to call from any thread.
+/// The transport runs until ``stop()`` is called, even if nothing else refers to it; its receiver usually does. All
+/// methods are safe to call from any thread.
 final class LibraryTransport: FrameSender {
     private let queue: ServiceQueue
     private let limits: TransportLimits
@@ -20,8 +20,8 @@ final class LibraryTransport: FrameSender {
 
     /// Creates a transport that opens connections. It is suitable for about 100 of them.
     ///
-    /// - Parameter receiver: Creates the receiver. Called once, on the transport's thread. The receiver stays on that
-    ///   thread, and may retain the closure's argument until ``stop()``.
+    /// - Parameter receiver: A closure that creates the receiver, called once on the transport's thread. The receiver
+    ///   stays on that thread, and may retain the closure's argument until ``stop()`` is called.
     static func client(
         limits: TransportLimits = TransportLimits(),
         receiver: @escaping @Sendable (any FrameSender) -> any FrameReceiver
@@ -41,7 +41,7 @@ final class LibraryTransport: FrameSender {
     /// Creates a transport that accepts connections and serves documents on the same port. It is suitable for many
     /// thousands of connections.
     ///
-    /// - Parameter receiver: Creates the receiver, as for ``client(limits:receiver:)``.
+    /// - Parameter receiver: A closure that creates the receiver, as for ``client(limits:receiver:)``.
     static func server(
         _ endpoint: ServerEndpoint,
         limits: TransportLimits = TransportLimits(),
@@ -88,7 +88,7 @@ final class LibraryTransport: FrameSender {
 
     /// Queues work for a feed's session.
     ///
-    /// - Returns: Whether the thread will do the work. The result is `false` if the thread has ended.
+    /// - Returns: Whether the thread will do the work, which is `false` if the thread has ended.
     func post(_ command: FeedCommand) -> Bool {
         queue.append(.feed(command))
     }

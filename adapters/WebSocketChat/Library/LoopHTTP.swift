@@ -37,7 +37,7 @@ extension LibraryLoop {
 
     /// Closes the connection that the decision evicts, if any, and updates the counters.
     ///
-    /// - Returns: Whether the connection that the decision is about may continue.
+    /// - Returns: Whether the connection that the decision was made for may continue.
     @discardableResult func apply(_ decision: HTTPConnections<OpaquePointer>.Decision) -> Bool {
         switch decision {
         case .admitted: return true
@@ -54,8 +54,8 @@ extension LibraryLoop {
 
     /// Closes HTTP connections that have exceeded their lifetime.
     ///
-    /// Evicted connections that still exist are discarded again, because the library replaces the timeout that closes
-    /// them at each step of a request.
+    /// Evicted connections that still exist are discarded again, because at each step of a request the library replaces
+    /// the timeout that closes them.
     func closeOverdueHTTP() {
         http.evictOverdue(at: .now)
         destroyEvicted()
@@ -70,7 +70,7 @@ extension LibraryLoop {
     /// Destroys evicted connections right away, because the system may accept many connections before the library next
     /// checks its timers.
     ///
-    /// Call this only while the library is serving the listening socket or a timer. While it delivers buffered
+    /// Call this only while the library is serving the listening socket or a timer. While the library delivers buffered
     /// requests, it holds a pointer to the next connection (`lws_service_do_ripe_rxflow`).
     private func destroyEvicted() {
         // LWS_TO_KILL_SYNC would wait up to 5 s for buffered bytes to be sent.

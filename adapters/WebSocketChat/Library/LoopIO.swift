@@ -3,7 +3,7 @@ import DequeModule
 import SignalboxCore
 
 extension LibraryLoop {
-    /// Delivers received bytes. Always returns 0, because a server's library ignores a request to close here.
+    /// Delivers received bytes. Always returns 0, because on a server the library ignores a request to close here.
     func received(_ handle: OpaquePointer, _ bytes: UnsafeRawBufferPointer) -> Int32 {
         // Ignore input while a close frame is waiting to be written.
         guard let connection = connection(of: handle), connection.phase == .open, connection.cut == nil else {

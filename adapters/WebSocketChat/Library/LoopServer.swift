@@ -8,7 +8,7 @@ struct LibraryServer {
 }
 
 extension LibraryLoop {
-    /// Starts to listen.
+    /// Starts listening.
     ///
     /// - Returns: The port.
     func listen() throws(TransportError) -> UInt16 {
@@ -143,8 +143,8 @@ extension LibraryLoop {
 
     /// Validates an upgrade request without considering who the client is. Returns 0 to accept the request.
     ///
-    /// This method does not read the callback's input, which may already be freed. That happens if the library itself
-    /// refuses the upgrade, after another request on the same connection.
+    /// This method does not read the callback's input, which may already be freed if the library itself refuses the
+    /// upgrade after another request on the same connection.
     func confirmUpgrade(_ handle: OpaquePointer) -> Int32 {
         guard let name = LibraryText.header(WSI_TOKEN_UPGRADE, of: handle)?.lowercased() else { return -1 }
         switch name {
@@ -220,7 +220,7 @@ extension LibraryLoop {
     }
 }
 
-/// An HTTP answer that is neither an upgrade nor a document. The connection closes after it.
+/// An HTTP answer that is neither an upgrade nor a document, and after which the connection closes.
 struct HTTPRefusal: Equatable, Sendable {
     let status: Int
     /// The reason phrase of the status (RFC 9110, 15).

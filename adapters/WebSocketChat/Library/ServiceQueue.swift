@@ -1,7 +1,7 @@
 import CLibwebsockets
 import Synchronization
 
-/// Queues the commands for a service's thread and counts the bytes that wait to be sent.
+/// Queues the commands for a service's thread and counts the bytes waiting to be sent.
 ///
 /// This type is safe to use from any thread.
 final class ServiceQueue: Sendable {
@@ -24,8 +24,8 @@ final class ServiceQueue: Sendable {
         /// The limits of the connections that do not use the transport's limit.
         var waitingLimits: [ConnectionID: Int] = [:]
         var allWaiting = 0
-        /// The connections that had the most waiting bytes at the last scan, in ascending order, with those numbers of
-        /// bytes.
+        /// The connections with the most waiting bytes, in ascending order, and the number of bytes that each had when
+        /// it was added.
         var slowest: [(connection: ConnectionID, bytes: Int)] = []
     }
 
@@ -88,7 +88,7 @@ final class ServiceQueue: Sendable {
 
     /// Appends a command. A cut releases the connection's waiting bytes and refuses further messages.
     ///
-    /// - Returns: Whether the thread will process the command. The result is `false` if the thread has ended.
+    /// - Returns: Whether the thread will process the command, which is `false` if the thread has ended.
     @discardableResult
     func append(_ entry: Entry) -> Bool {
         state.withLock { state in
@@ -136,7 +136,7 @@ final class ServiceQueue: Sendable {
         state.withLock { $0.context = address }
     }
 
-    /// Detaches the context, which is not woken any more, and refuses further entries.
+    /// Detaches the context, which is no longer woken, and refuses further entries.
     ///
     /// - Returns: The entries that were not processed.
     func detach() -> [Entry] {

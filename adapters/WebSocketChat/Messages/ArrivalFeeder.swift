@@ -4,9 +4,9 @@ import SignalboxCore
 
 /// Turns message pieces into arrivals, and submits them after each pass or when a batch is full.
 ///
-/// A connection is paused while too many of its messages are unsettled. All connections are paused while the intake has
-/// no room. Each paused connection may still deliver one more piece, which may complete one message. Only the service's
-/// thread uses the feeder.
+/// A connection is paused while too many of its messages are unsettled, and all connections are paused while the intake
+/// has no room. Each paused connection may still deliver one more piece, which may complete one message. Only the
+/// service's thread uses the feeder.
 final class ArrivalFeeder {
     struct Parts {
         let frames: WebSocketFrames
@@ -33,7 +33,7 @@ final class ArrivalFeeder {
     private(set) var isWaiting = false
     /// Whether the intake or the feeder has closed.
     private(set) var isClosed = false
-    /// The number of messages that had been read, but not accepted by the intake, when it closed.
+    /// The number of messages that had been read, but not accepted, when the intake or the feeder closed.
     private(set) var notTaken = 0
 
     init(_ parts: Parts) {
@@ -191,8 +191,8 @@ final class ArrivalFeeder {
 /// Collects the messages read since the last submission, together with the connection of each. Only the service's
 /// thread uses it.
 ///
-/// The batch is a single value because each message changes all of its fields. This way, a message needs to access the
-/// owner's memory only once.
+/// The batch is a single value so that each message, which changes all of its fields, needs to access the owner's
+/// memory only once.
 struct PassBatch: ~Copyable {
     private static let messages = ArrivalFeeder.batchMessages
     private static let bytes = ArrivalFeeder.batchBytes

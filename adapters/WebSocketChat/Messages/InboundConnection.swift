@@ -55,8 +55,8 @@ final class ConnectionFlow: Sendable {
         }
     }
 
-    /// Counts an internal message. This method queues the command itself, because there is no verdict on a piece that
-    /// could pause the connection.
+    /// Counts an internal message. This method queues the command itself, because an internal message has no piece
+    /// whose verdict could pause the connection.
     func addInternal() {
         state.withLock { state in
             state.unsettled += 1

@@ -5,7 +5,7 @@ import Synchronization
 /// Holds a source's unsettled messages, with their connections and the ids needed to answer them.
 ///
 /// A token consists of an index and a use count, so a late outcome matches no entry. The table is as large as the
-/// source's window plus the messages of one pass of the thread. It is safe to use from any thread.
+/// source's window plus the messages of one pass of the thread. This type is safe to use from any thread.
 final class SettlementTable: SettlementSink {
     private struct Slot {
         var uses: UInt32 = 0

@@ -22,7 +22,7 @@ public struct WebSocketFrames: Sendable, Hashable {
     public var text: Text
     /// The action whose body is the content of a binary message.
     ///
-    /// If it is `nil`, which is the default, the source rejects binary messages and closes their connection with 1003.
+    /// If it is `nil`, which is the default, the source rejects any binary message and closes the connection with 1003.
     public var binary: ActionName?
     /// The maximum number of messages in a batch. Must be between 1 and 10,000; the default is 256.
     ///

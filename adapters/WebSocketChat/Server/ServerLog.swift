@@ -4,8 +4,7 @@ import SignalboxCore
 
 /// A chat server's log. It never contains a message, a query or a token.
 ///
-/// Clients can cause some of the log's lines, so each kind of these is limited to one line per minute. The log is safe
-/// to use from any thread.
+/// Each kind of line that clients can cause is limited to one line per minute. The log is safe to use from any thread.
 final class ServerLog: Sendable {
     private let log: AdapterLog
 

@@ -234,11 +234,13 @@ final class ServerConnection {
         if !inbound.assembler.isInProgress { messages += 1 }
     }
 
-    /// Checks the time here, so that receiving a message does not have to.
+    /// Returns how long the connection has been quiet and how long its incomplete message has taken so far.
     ///
-    /// - Returns: The time since the last message, and the time that the incomplete message has taken so far. A pause
-    ///   restarts both, so neither includes paused time. Neither is ever too long, but both can be too short by up to
-    ///   the interval between two checks.
+    /// The time is compared only here, so that receiving a message does not have to read the clock. Each duration can
+    /// be too short by up to the interval between two checks, but is never too long.
+    ///
+    /// - Returns: The time since the last message, and the time that the incomplete message has taken. A pause restarts
+    ///   both, so neither includes paused time.
     func elapsed(at now: ContinuousClock.Instant) -> (quiet: Duration, unfinished: Duration) {
         let hasProgress = messages != messagesSeen || inbound.flow.isPaused
         messagesSeen = messages

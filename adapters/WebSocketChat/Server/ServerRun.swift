@@ -18,7 +18,7 @@ final class ServerRun: Sendable {
         table = SettlementTable(answers: server.configuration.answers)
     }
 
-    /// Starts to listen.
+    /// Starts listening.
     ///
     /// - Throws: `notListening` or `noResources`.
     func listen() async throws(WebSocketChatError) -> LibraryTransport {

@@ -27,10 +27,10 @@ public final class WebSocketServer: Adapter {
     let log: ServerLog
     private let lifecycle = ServerLifecycle()
 
-    /// Creates a server. It starts to listen when you run it.
+    /// Creates a server, which starts listening when you run it.
     ///
     /// - Parameters:
-    ///   - configuration: The configuration. The initializer validates it.
+    ///   - configuration: The configuration, which the initializer validates.
     ///   - logger: The logger for refusals and rule violations. Messages and secrets are never logged.
     /// - Throws: ``WebSocketChatError`` `invalidConfiguration`.
     public init(_ configuration: WebSocketServerConfiguration, logger: Logger) throws(WebSocketChatError) {
@@ -56,8 +56,8 @@ public final class WebSocketServer: Adapter {
     /// Returns the port that the server listens on, even if the configured port is 0. This method waits until the
     /// server is listening.
     ///
-    /// - Returns: The port. The result is `nil` if the run has ended, possibly before it listened, or if the calling
-    ///   task is cancelled.
+    /// - Returns: The port, or `nil` if the calling task is cancelled or the run has ended, even if the server never
+    ///   listened.
     public func port() async -> UInt16? { await lifecycle.port() }
 
     /// The events counted since the server was created.
@@ -76,8 +76,8 @@ public final class WebSocketServer: Adapter {
     /// Listens until the task is cancelled or the intake closes. You can run the server again after a run has ended,
     /// but two runs cannot overlap.
     ///
-    /// Cancellation stops the server gracefully. It takes effect immediately, even while the server is reading tokens.
-    /// The server refuses new clients with 503 and stops reading. Accepted messages are settled and answered. Messages
+    /// Cancellation stops the server gracefully and takes effect immediately, even while the server is reading tokens.
+    /// The server refuses new clients with 503 and stops reading. Accepted messages are settled and answered; messages
     /// that were read but not accepted are answered with `abandoned`. Each connection is then closed with 1001, either
     /// when its pending data has been sent or after 1 s.
     ///
@@ -109,7 +109,7 @@ public final class WebSocketServer: Adapter {
 
 }
 
-/// Counters for what has happened since a chat server was created. Use them to monitor the server.
+/// Counters for a chat server's events since it was created. Use them to monitor the server.
 ///
 /// Each refused request, and each connection that the server closed, is counted only once.
 public struct WebSocketServerCounts: Sendable, Hashable, Encodable {
@@ -152,8 +152,8 @@ public struct WebSocketServerCounts: Sendable, Hashable, Encodable {
     public internal(set) var protocolViolations = 0
     /// Connections lost without a close frame, because they were reset or silent beyond the silence limit.
     public internal(set) var lost = 0
-    /// Messages that were read, but that the supervisor did not accept because it or the server was stopping. Messages
-    /// with an id were answered with `abandoned`.
+    /// Messages that were read, but that the supervisor did not accept because the supervisor or the server was
+    /// stopping. Messages with an id were answered with `abandoned`.
     public internal(set) var notTaken = 0
 }
 
