@@ -3,8 +3,8 @@ public import SignalboxRoutes
 
 /// The facts that a page's engine reports about the origin of a message.
 ///
-/// A plugin rarely needs to read these facts, because the access rules ``AccessRule/script(source:)`` and
-/// ``AccessRule/script(origin:mainFrameOnly:source:)`` check them.
+/// A plugin rarely needs to read these facts, because the access rules `AccessRule.script(source:)` and
+/// `AccessRule.script(origin:mainFrameOnly:source:)` check them.
 public struct ScriptFacts: OriginFacts {
     /// `script`.
     public static let kind = "script"
