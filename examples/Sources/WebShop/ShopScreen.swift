@@ -5,6 +5,7 @@ import NavigationChain
 import Signalbox
 import SignalboxCore
 import SignalboxRoutes
+import Synchronization
 
 /// One screen of the application: a page, the plugins that it may call, and the printed events.
 struct ShopScreen {
@@ -22,6 +23,7 @@ struct ShopScreen {
     /// Runs the page until it closes.
     ///
     /// - Parameter picture: Takes a picture of the page, when the page requests it.
+    /// - Throws: ``ShopError`` if the page's script failed, for example because of a call.
     @MainActor
     func show(_ engine: some Adapter, picture: @escaping @Sendable () async throws -> Void) async throws {
         let supervisor = Supervisor(logger: logger)
@@ -47,18 +49,32 @@ struct ShopScreen {
         )
         try supervisor.register(Registration("picture", as: Nothing.self, from: rule) { _, _ in try await picture() })
         // Closes both sources, so that the supervisor's run ends.
+        let failure = Mutex<ShopError?>(nil)
         try supervisor.register(
             Registration("page", as: String.self, from: rule) { wish, context in
-                guard wish == "Close" else { return }
-                told("closed")
+                guard wish == "Close" || wish.hasPrefix("Failed: ") else { return }
+                if wish == "Close" {
+                    told("closed")
+                } else {
+                    failure.withLock { $0 = ShopError(page: name, message: wish) }
+                }
                 context.page?.close()
                 links.close()
             }
         )
         try await supervisor.run()
+        if let failure = failure.withLock({ $0 }) { throw failure }
     }
 
     private struct Card: Decodable, Sendable { let card: String }
     private struct Line: Decodable, Sendable { let text: String }
     private struct Nothing: Decodable, Sendable {}
+}
+
+/// The script of a page failed.
+struct ShopError: Error, CustomStringConvertible {
+    let page: SourceName
+    let message: String
+
+    var description: String { "the page \(page) did not finish. \(message)" }
 }

@@ -36,7 +36,12 @@ struct ShopTour: Sendable {
         verdicts.page = engine.page
         try await screen.show(engine) {
             guard let picture, name == "default" else { return }
-            try await Data(engine.snapshot()).write(to: URL(fileURLWithPath: picture))
+            let file = URL(fileURLWithPath: picture)
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(),
+                withIntermediateDirectories: true
+            )
+            try await Data(engine.snapshot()).write(to: file)
         }
     }
 }

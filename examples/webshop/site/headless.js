@@ -1,8 +1,7 @@
 // The shop without pages.
-(async () => {
+shop.run(async () => {
   await shop.begin();
   await shop.pay(1299);
   await shop.pay(0);
   await shop.log('title: ' + await signalbox.call('title', {}));
-  shop.close();
-})();
+});

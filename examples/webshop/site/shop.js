@@ -22,5 +22,9 @@ const shop = {
 
   log: (text) => signalbox.call('log', { text }),
 
-  close: () => webkit.messageHandlers.page.postMessage('Close'),
+  // Runs a page's script. The application closes the page at its end, and ends with an error if a call failed.
+  run: (script) => script().then(
+    () => webkit.messageHandlers.page.postMessage('Close'),
+    (error) => webkit.messageHandlers.page.postMessage('Failed: ' + error.message),
+  ),
 };
