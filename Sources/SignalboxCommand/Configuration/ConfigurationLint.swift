@@ -25,11 +25,10 @@ struct ConfigurationLint {
         for plugin in configuration.plugins { check(plugin) }
         let known = Set(configuration.plugins.map(\.action))
         for (name, value) in locations.actions where !known.contains(name) {
-            let nearest = NameSuggestion.nearest(to: name.text, among: known.map(\.text))
             value.warn(
                 "no plugin has the action '\(name)', so its messages are rejected",
                 .actionWithoutPlugin,
-                suggestion: nearest
+                suggestion: NameSuggestion.nearest(to: name.text, among: known.map(\.text))
             )
         }
     }
@@ -42,7 +41,7 @@ struct ConfigurationLint {
         locations.sources[source.name]?.warn(
             "no plugin's 'from' admits messages of '\(source.name)', so all of them are rejected",
             .sourceWithoutRule,
-            suggestion: "{ source: \(source.name) }"
+            advice: "add { source: \(source.name) } to the 'from' of a plugin"
         )
     }
 

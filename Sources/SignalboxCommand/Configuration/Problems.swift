@@ -15,8 +15,10 @@ struct ConfigurationProblem: Error, Sendable, Hashable, CustomStringConvertible 
     let code: ProblemCode
     /// Says what is wrong and how to correct it. The message never contains a secret.
     let message: String
-    /// The exact text that should replace the faulty text, or `nil` if it is not known.
+    /// The exact text that should replace the faulty key or value, or `nil` if it is not known.
     var suggestion: String?
+    /// What to write, in words, or `nil` if the message says it all.
+    var advice: String?
 
     /// The problem as `line:column: path: message`, with control characters escaped.
     var description: String {
@@ -36,16 +38,59 @@ extension ConfigurationProblem {
     }
 }
 
-/// Collects the problems while a file is read, so that all of them are reported together.
+extension ConfigurationProblem {
+    /// The maximum number of bytes of the path, the suggestion and the advice.
+    private static let (pathLimit, suggestionLimit, adviceLimit) = (200, 100, 160)
+    /// The maximum number of bytes of all texts together. With its position and code, a finding is shorter than 1 KB.
+    private static let textLimit = 850
+
+    /// The problem with its texts cut to their limits, however long the texts that it quotes are. A suggestion that is
+    /// too long is left out, because a part of it cannot replace anything.
+    fileprivate var bounded: ConfigurationProblem {
+        let path = LineEscape.beginning(of: path, bytes: ConfigurationProblem.pathLimit)
+        let advice = advice.map { LineEscape.beginning(of: $0, bytes: ConfigurationProblem.adviceLimit) }
+        let suggestion = suggestion.flatMap { text in
+            LineEscape.beginning(of: text, bytes: ConfigurationProblem.suggestionLimit) == text ? text : nil
+        }
+        let used = [path, advice ?? "", suggestion ?? ""].reduce(0) { $0 + LineEscape.cost(of: $1) }
+        return ConfigurationProblem(
+            line: line,
+            column: column,
+            path: path,
+            severity: severity,
+            code: code,
+            message: LineEscape.beginning(of: message, bytes: ConfigurationProblem.textLimit - used),
+            suggestion: suggestion,
+            advice: advice
+        )
+    }
+}
+
+/// Collects the problems while a file is read, so that they are reported together.
+///
+/// At most ``maximum`` errors and as many warnings are kept. All others are only counted, so that a file with very many
+/// mistakes costs no more than reading it.
 final class ConfigurationProblems {
-    private var found: [ConfigurationProblem] = []
+    /// The maximum number of findings that are reported.
+    static let maximum = 100
+
+    private var kept: [ProblemSeverity: [ConfigurationProblem]] = [:]
+    private var counts: [ProblemSeverity: Int] = [:]
+    /// The number of errors in what the file says. A missing file or variable is not counted, because it says nothing
+    /// about the configuration.
+    private(set) var mistakes = 0
     /// The keys that the reader has looked up, by the name of the mapping that contains them. Only tests read this
     /// property.
     private(set) var known: [String: [String]] = [:]
 
-    /// Adds a problem.
-    func add(_ problem: ConfigurationProblem) {
-        found.append(problem)
+    /// Counts a problem and keeps it if there is room.
+    ///
+    /// - Parameter make: Returns the problem. It is only called if there is room.
+    func add(_ code: ProblemCode, _ severity: ProblemSeverity, _ make: () -> ConfigurationProblem) {
+        counts[severity, default: 0] += 1
+        if severity == .error, code != .missingFile, code != .missingVariable { mistakes += 1 }
+        guard kept[severity, default: []].count < ConfigurationProblems.maximum else { return }
+        kept[severity, default: []].append(make().bounded)
     }
 
     /// Records the keys of a mapping.
@@ -56,22 +101,29 @@ final class ConfigurationProblems {
         return before.map { Set($0) == Set(keys) } ?? true
     }
 
-    /// Returns whether there is an error that is below one of the keys or concerns the whole file. Missing files are
-    /// not counted as errors.
-    func hasErrors(below keys: [String]) -> Bool {
-        found.contains { problem in
-            guard problem.severity == .error, problem.code != .missingFile else { return false }
-            return problem.path.isEmpty || keys.contains { problem.path.hasPrefix($0) }
-        }
-    }
+    /// Returns how many problems there are, whether they are kept or not.
+    func count(_ severity: ProblemSeverity) -> Int { counts[severity, default: 0] }
 
-    /// The errors and warnings, sorted by their positions in the file.
+    /// The kept errors and warnings, sorted by their positions in the file. If there are more than ``maximum``,
+    /// warnings are left out before errors.
     var sorted: [ConfigurationProblem] {
-        found.sorted { ($0.line, $0.column, $0.message) < ($1.line, $1.column, $1.message) }
+        let (errors, warnings) = (kept[.error, default: []], kept[.warning, default: []])
+        return ConfigurationProblems.sorted(
+            errors + warnings.prefix(max(0, ConfigurationProblems.maximum - errors.count))
+        )
     }
 
-    /// The errors, sorted by their positions in the file.
-    var errors: [ConfigurationProblem] { sorted.filter { $0.severity == .error } }
+    /// The kept errors, sorted by their positions in the file.
+    var errors: [ConfigurationProblem] { ConfigurationProblems.sorted(kept[.error, default: []]) }
+
+    /// The kept warnings that `run` logs, sorted by their positions in the file.
+    var logged: [ConfigurationProblem] {
+        ConfigurationProblems.sorted(kept[.warning, default: []].filter { $0.code.logMessage != nil })
+    }
+
+    private static func sorted(_ problems: [ConfigurationProblem]) -> [ConfigurationProblem] {
+        problems.sorted { ($0.line, $0.column, $0.message) < ($1.line, $1.column, $1.message) }
+    }
 }
 
 /// How severe a finding is. This decides whether the configuration can run.
@@ -131,16 +183,42 @@ enum ProblemCode: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// All errors in a configuration file, sorted by line.
+/// The result of checking a configuration file.
+struct ConfigurationFindings {
+    /// The configuration, or `nil` if it has errors.
+    var configuration: RunConfiguration?
+    /// The errors and warnings, sorted by line. There are at most ``ConfigurationProblems/maximum``.
+    let findings: [ConfigurationProblem]
+    /// The number of errors, including those that ``findings`` leaves out.
+    let errors: Int
+    /// The number of warnings, including those that ``findings`` leaves out.
+    let warnings: Int
+
+    /// The number of errors and warnings that ``findings`` leaves out.
+    var omitted: Int { errors + warnings - findings.count }
+}
+
+/// The errors in a configuration file, sorted by line.
 struct ConfigurationError: Error, Sendable, CustomStringConvertible {
     /// The path of the file as the user gave it.
     let file: String
-    /// The errors. There is at least one.
+    /// The errors. There are 1 to ``ConfigurationProblems/maximum``.
     let problems: [ConfigurationProblem]
+    /// The number of errors that ``problems`` leaves out.
+    var omitted = 0
+
+    /// Creates the error for a file from the errors that its reader found.
+    init(file: String, _ problems: ConfigurationProblems) {
+        self.file = file
+        self.problems = problems.errors
+        omitted = problems.count(.error) - self.problems.count
+    }
 
     /// The errors, one per line. Each line starts with `file:line:column:`. Compilers use this format, so editors can
-    /// parse it.
+    /// parse it. If errors are left out, the last line counts them.
     var description: String {
-        problems.map { "\(LineEscape.escaped(file)):\($0)" }.joined(separator: "\n")
+        let name = LineEscape.escaped(file)
+        let rest = omitted > 0 ? ["\(name): \(omitted) more errors are not shown; correct these first"] : []
+        return (problems.map { "\(name):\($0)" } + rest).joined(separator: "\n")
     }
 }

@@ -74,14 +74,22 @@ enum NameSuggestion {
     }
 
     /// Returns the known name that is the fewest edits away from the given name. The number of edits must be one, or at
-    /// most a third of the known name's length.
+    /// most a third of the known name's length. Only the first ``maximumCompared`` names are compared.
     static func nearest(to name: String, among known: [String]) -> String? {
         guard name.count <= 64 else { return nil }
-        let lower = name.lowercased().replacing("-", with: "_")
-        let measured = known.map { (name: $0, edits: edits(Array(lower), Array($0))) }
-        guard let best = measured.min(by: { $0.edits < $1.edits }) else { return nil }
-        return best.edits <= max(1, best.name.count / 3) ? best.name : nil
+        let lower = Array(name.lowercased().replacing("-", with: "_"))
+        let measured = known.prefix(maximumCompared).compactMap { candidate -> (name: String, edits: Int)? in
+            let characters = Array(candidate)
+            let maximum = max(1, characters.count / 3)
+            guard abs(characters.count - lower.count) <= maximum else { return nil }
+            let edits = edits(lower, characters)
+            return edits <= maximum ? (candidate, edits) : nil
+        }
+        return measured.min { $0.edits < $1.edits }?.name
     }
+
+    /// The maximum number of known names that a name is compared with.
+    private static let maximumCompared = 1_000
 
     /// Returns the Levenshtein distance between two texts. Swapping two adjacent characters counts as one edit.
     private static func edits(_ left: [Character], _ right: [Character]) -> Int {

@@ -10,6 +10,9 @@ struct CheckCommand: AsyncParsableCommand {
             The variables, files and folders that a configuration names must exist. One line per finding: \
             FILE:LINE:COLUMN: SEVERITY: KEY: MESSAGE [CODE]. docs/command.md lists the codes.
 
+            At most 100 findings per file are shown; the last line counts all. The member 'suggestion' of a JSON object \
+            is the exact text to write instead of the key or value at that position; 'advice' says in words what to write.
+
             EXAMPLE
               signalbox check examples/links/links.yaml
 
@@ -20,7 +23,7 @@ struct CheckCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("Configuration files (YAML).", valueName: "config"))
     var files: [String]
 
-    @Flag(help: "One JSON object per finding: file, line, column, path, severity, code, message, suggestion.")
+    @Flag(help: "One JSON object per finding: file, line, column, path, severity, code, message, suggestion, advice.")
     var json = false
 
     @Flag(help: "For the exit status, warnings count as errors.")
@@ -28,38 +31,45 @@ struct CheckCommand: AsyncParsableCommand {
 
     func run() async throws {
         let output = StandardOutput()
-        let found = files.map { (file: $0, problems: CheckCommand.findings(in: $0)) }
-        for (file, problems) in found {
-            for problem in problems {
+        let found = files.map { (file: $0, result: CheckCommand.findings(in: $0)) }
+        for (file, result) in found {
+            for problem in result.findings {
                 // If this write fails, the call of `finish()` below reports it.
                 try? await output.write(json ? problem.jsonLine(in: file) : problem.line(in: file))
             }
         }
         let lost = await output.finish()
         if let lost { DiagnosticOutput.shared.report("\(lost)") }
-        let problems = found.flatMap(\.problems)
-        DiagnosticOutput.shared.report(summary(of: problems))
+        for (file, result) in found where result.omitted > 0 {
+            DiagnosticOutput.shared.report(
+                "\(file): \(result.omitted) more findings are not shown; correct these first"
+            )
+        }
+        let (errors, warnings) = (found.map(\.result.errors).reduce(0, +), found.map(\.result.warnings).reduce(0, +))
+        DiagnosticOutput.shared.report(summary(errors: errors, warnings: warnings))
         await DiagnosticOutput.shared.flush()
         if lost != nil { throw CommandStatus.outputFailed.code }
-        if problems.contains(where: { $0.code == .unreadableFile }) { throw CommandStatus.unreadableFile.code }
-        let isBad = problems.contains { strict || $0.severity == .error }
+        if found.flatMap(\.result.findings).contains(where: { $0.code == .unreadableFile }) {
+            throw CommandStatus.unreadableFile.code
+        }
+        let isBad = errors > 0 || strict && warnings > 0
         throw (isBad ? CommandStatus.invalidConfiguration : .done).code
     }
 
-    private static func findings(in file: String) -> [ConfigurationProblem] {
+    private static func findings(in file: String) -> ConfigurationFindings {
         do throws(CommandFailure) {
-            return ConfigurationReader.lint(try ConfigurationFile.content(of: file)).findings
+            return ConfigurationReader.lint(try ConfigurationFile.content(of: file))
         } catch {
             // The description starts with the file's path, which is already on the line.
             let message = String(error.description.dropFirst("\(file): ".count))
             let code: ProblemCode = error.status == .unreadableFile ? .unreadableFile : .notYAML
-            return [ConfigurationProblem(line: 1, column: 1, path: "", code: code, message: message)]
+            let problem = ConfigurationProblem(line: 1, column: 1, path: "", code: code, message: message)
+            return ConfigurationFindings(findings: [problem], errors: 1, warnings: 0)
         }
     }
 
-    private func summary(of problems: [ConfigurationProblem]) -> String {
-        let errors = problems.count { $0.severity == .error }
-        let counts = [(errors, "error"), (problems.count - errors, "warning"), (files.count, "file")].map {
+    private func summary(errors: Int, warnings: Int) -> String {
+        let counts = [(errors, "error"), (warnings, "warning"), (files.count, "file")].map {
             count,
             word in
             "\(count) \(word)\(count == 1 ? "" : "s")"
@@ -80,7 +90,7 @@ extension ConfigurationProblem {
     }
 
     /// Returns one JSON object followed by a newline. The members are `file`, `line`, `column`, `path`, `severity`,
-    /// `code`, `message` and `suggestion`.
+    /// `code` and `message`, and if they are known, `suggestion` and `advice`.
     ///
     /// - Parameter file: The path as the user gave it.
     fileprivate func jsonLine(in file: String) -> [UInt8] {
@@ -93,6 +103,7 @@ extension ConfigurationProblem {
         object.add("code", code.rawValue)
         object.add("message", message)
         object.add("suggestion", suggestion)
+        object.add("advice", advice)
         return object.line
     }
 }

@@ -39,6 +39,27 @@ enum LineEscape {
     static func escape(_ scalar: Unicode.Scalar) -> String {
         named[scalar] ?? scalar.lineEscape
     }
+
+    /// The maximum number of bytes that a scalar takes in a line or in a JSON string, with its escape.
+    private static func cost(of scalar: Unicode.Scalar) -> Int {
+        if scalar.isUnsafeInLine { return max(escape(scalar).utf8.count, JSONText.escape(scalar)?.utf8.count ?? 0) }
+        return scalar == "\"" || scalar == "\\" ? 2 : UTF8.width(scalar)
+    }
+
+    /// Returns the maximum number of bytes that the text takes in a line or in a JSON string.
+    static func cost(of text: String) -> Int { text.unicodeScalars.reduce(0) { $0 + cost(of: $1) } }
+
+    /// Returns the text, or its beginning and `…` if it takes more than `limit` bytes in a line or in a JSON string.
+    static func beginning(of text: String, bytes limit: Int) -> String {
+        let mark = "…"
+        var (used, end) = (0, text.unicodeScalars.startIndex)
+        for index in text.unicodeScalars.indices {
+            used += cost(of: text.unicodeScalars[index])
+            guard used <= limit else { return String(text.unicodeScalars[..<end]) + mark }
+            if used <= limit - mark.utf8.count { end = text.unicodeScalars.index(after: index) }
+        }
+        return text
+    }
 }
 
 /// How `--raw` writes a payload: either verbatim, or escaped so that it cannot control the terminal.

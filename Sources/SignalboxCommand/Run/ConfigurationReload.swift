@@ -85,11 +85,13 @@ final class ConfigurationReload: Sendable {
     }
 
     private func read() throws -> RunConfiguration {
-        let (configuration, findings) = ConfigurationReader.lint(try ConfigurationFile.content(of: file))
-        guard var configuration else {
-            throw ReloadRefusal(problems: findings.filter { $0.severity == .error }.map { $0.metadata(in: file) })
+        let found = ConfigurationReader.lint(try ConfigurationFile.content(of: file))
+        guard var configuration = found.configuration else {
+            let errors = found.findings.filter { $0.severity == .error }.map { $0.metadata(in: file) }
+            let rest: Logger.Metadata = ["at": "\(file)", "problem": "\(found.omitted) more findings are not shown"]
+            throw ReloadRefusal(problems: found.omitted > 0 ? errors + [rest] : errors)
         }
-        configuration.warnings = findings.filter { $0.code.logMessage != nil }
+        configuration.warnings = found.findings.filter { $0.code.logMessage != nil }
         try serving?.apply(to: &configuration, file: file)
         return configuration
     }

@@ -13,7 +13,10 @@ extension ConfigurationReader {
         let example = "from: [ { source: \(name) } ]"
         let advice = "nothing may call a plugin by default; list the origins that may, such as \(example)"
         guard let written = keys.required("from", advice), let list = written.list() else { return [] }
-        if list.isEmpty { written.reportError("'from' is empty: \(advice)", .missingKey, suggestion: example) }
+        if list.isEmpty {
+            let suggestion = sources.configured.first.map { "[ { source: \($0) } ]" }
+            written.reportError("'from' is empty: \(advice)", .missingKey, suggestion: suggestion, advice: example)
+        }
         return list.compactMap { value in rule(value, sources, depth: 1).map { ($0, value) } }
     }
 

@@ -55,7 +55,7 @@ extension ConfigurationReader {
             "receive_maximum \(maximum) is more than a quarter of broker_queue \(queue): the broker may drop waiting "
                 + "messages without notice; write \(max(1, queue / 4)) or less, or let the broker queue more",
             .receiveMaximum,
-            suggestion: "\(max(1, queue / 4))"
+            suggestion: keys.optional("receive_maximum").map { _ in "\(max(1, queue / 4))" }
         )
     }
 
@@ -100,13 +100,14 @@ extension ConfigurationReader {
 
     private func topic(_ value: YAMLValue) -> MQTTTopic? {
         value.mapping("topic") { keys in
+            let before = problems.mistakes
             let written = keys.required("pattern", "such as push/{device}/{action}")
             let pattern = written?.parsed(.badPattern) { try TopicPattern($0) }
             guard var topic = (pattern ?? ConfigurationReader.anyPattern).map({ MQTTTopic($0) }) else { return nil }
             keys.read("payload", &topic.payload) { $0.keyword("a kind of payload") }
             keys.read("action", &topic.action, action(namedBy:))
             keys.read("envelope", &topic.envelope, envelope)
-            let isValid = pattern != nil && !problems.hasErrors(below: [value.path])
+            let isValid = pattern != nil && problems.mistakes == before
             keys.read("qos", &topic.qos, qos)
             keys.read("retained", &topic.retained) { $0.keyword("a way to treat retained messages") }
             return isValid && namesAction(topic, keys) ? topic : nil

@@ -15,7 +15,7 @@ extension ConfigurationReader {
             if isRead == true, let input { claimStandardInput(input) }
             if use.runsSources, listed?.isEmpty == true, file == nil, isRead == false {
                 let advice = "'urls', 'file' or 'standard_input: true'"
-                value.reportError("the source has no links; add \(advice)", .missingKey, suggestion: advice)
+                value.reportError("the source has no links; add \(advice)", .missingKey, advice: advice)
             }
             return routes.map { routes in
                 let isRead = isRead ?? false
@@ -32,7 +32,7 @@ extension ConfigurationReader {
         let action = fallback?.parsed(.badName) { try ActionName($0) }
         guard let written, let list = written.list() else { return nil }
         guard !list.isEmpty else {
-            return written.refused(advice, .missingKey, suggestion: advice)
+            return written.refused(advice, .missingKey, advice: advice)
         }
         // If any route has an error, there is no point in checking the routes as a whole.
         let routes = list.compactMap(route)

@@ -29,7 +29,7 @@ extension ConfigurationReader {
         let written = use.runsSources ? keys.required("files", advice) : keys.optional("files")
         guard let written, let list = written.list() else { return [] }
         if list.isEmpty, use.runsSources {
-            written.reportError("'files' is empty; \(advice)", .missingKey, suggestion: advice)
+            written.reportError("'files' is empty; \(advice)", .missingKey, advice: advice)
         }
         return list.compactMap(namedFile)
     }

@@ -39,7 +39,7 @@ extension ConfigurationReader {
         value.reportError(
             "\(what) must not be written into a configuration; write \(forms)",
             .secretInFile,
-            suggestion: forms
+            advice: forms
         )
     }
 

@@ -13,14 +13,7 @@ extension ConfigurationReader {
             server.port = port.flatMap(UInt16.init(exactly:)) ?? 0
             keys.read("path", &server.path) { $0.text() }
             keys.read("identity", &server.identity) { identity($0, WebSocketIdentity.init) }
-            keys.read("origins", &server.origins) { $0.list()?.compactMap(origin) }
-            keys.read("absent_origin", &server.absentOrigin) {
-                $0.keyword(
-                    ["with_token": .withToken, "allowed": .allowed, "refused": .refused],
-                    "a way to treat clients that send no Origin"
-                )
-            }
-            keys.read("principals", &server.principals, principals)
+            let hasMistakes = !readClients(of: keys, into: &server)
             keys.read("query_tokens", &server.queryTokens) { $0.flag() }
             keys.read("subprotocols", &server.subprotocols, texts)
             keys.read("frames", &server.frames, frames)
@@ -36,12 +29,28 @@ extension ConfigurationReader {
             keys.read("health_path", &chat.server.healthPath) {
                 $0.isKeyword("none") ? .some(nil) : $0.text().map(Optional.some)
             }
-            let isReachable = checkReachability(chat.server, keys)
+            let isReachable = checkReachability(chat.server, keys, hasMistakes: hasMistakes)
             guard port != nil else { return nil }
             // If no client can reach the server, that error was already reported.
             if isReachable { value.check { try chat.server.validate() } }
             return chat
         }
+    }
+
+    /// Reads the settings that decide who can connect.
+    ///
+    /// - Returns: Whether none of them has a mistake.
+    private func readClients(of keys: YAMLMapping, into server: inout WebSocketServerConfiguration) -> Bool {
+        let before = problems.mistakes
+        keys.read("origins", &server.origins) { $0.list()?.compactMap(origin) }
+        keys.read("absent_origin", &server.absentOrigin) {
+            $0.keyword(
+                ["with_token": .withToken, "allowed": .allowed, "refused": .refused],
+                "a way to treat clients that send no Origin"
+            )
+        }
+        keys.read("principals", &server.principals, principals)
+        return problems.mistakes == before
     }
 
     private func readBounds(of keys: YAMLMapping, into server: inout WebSocketServerConfiguration) {
@@ -85,17 +94,20 @@ extension ConfigurationReader {
 
     /// Reports a server that no client can reach, and warns about one that is open to unintended clients.
     ///
+    /// - Parameter hasMistakes: Whether a setting that decides who can connect has an error, which was already
+    ///   reported.
     /// - Returns: Whether a client can reach the server.
-    private func checkReachability(_ server: WebSocketServerConfiguration, _ keys: YAMLMapping) -> Bool {
-        let hasMistakes = ["origins", "absent_origin", "principals"].contains { key in
-            problems.hasErrors(below: ["\(keys.value.path).\(key)"])
-        }
+    private func checkReachability(
+        _ server: WebSocketServerConfiguration,
+        _ keys: YAMLMapping,
+        hasMistakes: Bool
+    ) -> Bool {
         if !hasMistakes, !server.isReachable {
             let advice = "principals: { NAME: { env: VARIABLE } }"
             keys.value.reportError(
                 "no client can connect; add clients, such as \(advice), or the 'origins' whose pages may connect",
                 .nobodyCanConnect,
-                suggestion: advice
+                advice: advice
             )
         }
         if server.queryTokens {
@@ -219,7 +231,7 @@ extension ConfigurationReader {
                     "no certificate is checked: anyone on the network path can read and change all traffic; to trust your own "
                         + "authority, write { authority: FILE }",
                     .uncheckedCertificate,
-                    suggestion: "{ authority: FILE }"
+                    advice: "{ authority: FILE }"
                 )
                 return anything
             default: return nil

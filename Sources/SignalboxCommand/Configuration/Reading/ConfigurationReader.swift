@@ -30,29 +30,34 @@ struct ConfigurationReader {
     ) throws(ConfigurationError) -> RunConfiguration {
         let reader = ConfigurationReader(environment: environment, use: use)
         let found = reader.read(text, needed: use == .navigation ? "navigation" : "sources", reader.configuration)
-        guard var found else { throw ConfigurationError(file: file, problems: reader.problems.errors) }
-        found.warnings = reader.problems.sorted.filter { $0.code.logMessage != nil }
+        guard var found else { throw ConfigurationError(file: file, reader.problems) }
+        found.warnings = reader.problems.logged
         return found
     }
 
     /// Checks a configuration as a whole.
     ///
     /// - Parameter text: The file's content.
-    /// - Returns: The configuration, or `nil` if it has errors. The findings are all errors and warnings, in file
-    ///   order.
+    /// - Returns: The configuration, or `nil` if it has errors, and the findings.
     static func lint(
         _ text: String,
         environment: Environment = .process
-    ) -> (configuration: RunConfiguration?, findings: [ConfigurationProblem]) {
+    ) -> ConfigurationFindings {
         let reader = ConfigurationReader(environment: environment, use: .check)
         let found = reader.read(text, needed: "sources") { root -> RunConfiguration? in
             guard let configuration = reader.configuration(in: root) else { return nil }
-            if !reader.problems.hasErrors(below: ["sources", "plugins"]) {
+            if reader.locations.isComplete {
                 ConfigurationLint(configuration: configuration, locations: reader.locations).run()
             }
             return configuration
         }
-        return (found, reader.problems.sorted)
+        let (errors, warnings) = (reader.problems.count(.error), reader.problems.count(.warning))
+        return ConfigurationFindings(
+            configuration: found,
+            findings: reader.problems.sorted,
+            errors: errors,
+            warnings: warnings
+        )
     }
 
     /// Returns either the routes in a route file or a whole configuration.
@@ -70,7 +75,7 @@ struct ConfigurationReader {
             }
             return root.mapping("routeFile", reader.routes).map(RouteFileContent.routes)
         }
-        guard let found else { throw ConfigurationError(file: file, problems: reader.problems.errors) }
+        guard let found else { throw ConfigurationError(file: file, reader.problems) }
         return found
     }
 
@@ -78,9 +83,9 @@ struct ConfigurationReader {
     func read<Value>(_ text: String, needed: String, _ read: (YAMLValue) -> Value?) -> Value? {
         do throws(ConfigurationProblem) {
             let value = read(try YAMLDocument.root(of: text, needed: needed, problems: problems))
-            return problems.errors.isEmpty ? value : nil
+            return problems.count(.error) == 0 ? value : nil
         } catch {
-            problems.add(error)
+            problems.add(error.code, .error) { error }
             return nil
         }
     }
@@ -108,11 +113,13 @@ struct ConfigurationReader {
     }
 
     private func readSources(of keys: YAMLMapping, into configuration: inout RunConfiguration) {
+        let before = problems.mistakes
         let sources = keys.required("sources", "name at least one source below it")?.anyMapping()
         configuration.sources = sources.map { self.sources($0, configuration.limits) } ?? []
         if let list = keys.required("plugins", "name at least one plugin below it")?.list() {
             let names = SourceNames(sources, configuration.sources)
             configuration.plugins = plugins(list, sources: names, bounds: configuration.supervisor)
+            locations.isComplete = sources != nil && problems.mistakes == before
         }
     }
 
@@ -141,6 +148,8 @@ final class ConfigurationLocations {
     var rules: [ActionName: [YAMLValue]] = [:]
     /// The fixed actions of topics, routes and frames, and where they are named.
     var actions: [(name: ActionName, value: YAMLValue)] = []
+    /// Whether the sources and plugins were read without a mistake, so that they can be compared with each other.
+    var isComplete = false
     /// The setting that makes a source read stdin. Only one source per configuration can do so.
     var standardInput: YAMLValue?
 }

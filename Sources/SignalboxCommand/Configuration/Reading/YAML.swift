@@ -4,53 +4,6 @@ import Signalbox
 import WebSocketChat
 import Yams
 
-/// Parses the YAML document in a configuration file. It must be the only document in the file.
-enum YAMLDocument {
-    /// Returns the document's root node.
-    ///
-    /// - Parameter needed: The required key, for the message about an empty file.
-    /// - Throws: ``ConfigurationProblem`` if the text is not a single YAML document with a root, or if it has a
-    ///   duplicate key.
-    static func root(of text: String, needed: String, problems: ConfigurationProblems) throws(ConfigurationProblem)
-        -> YAMLValue
-    {
-        do {
-            guard let node = try compose(yaml: text) else {
-                throw at(1, 1, "the file is empty; it needs '\(needed)'", .missingKey)
-            }
-            return YAMLValue(node: node, path: "", problems: problems)
-        } catch let problem as ConfigurationProblem {
-            throw problem
-        } catch let error as YamlError {
-            throw problem(error, in: text)
-        } catch {
-            throw at(1, 1, "not YAML")
-        }
-    }
-
-    private static func problem(_ error: YamlError, in text: String) -> ConfigurationProblem {
-        switch error {
-        case .duplicatedKeysInMapping(let keys, let context):
-            let message = "'\((keys.first ?? "").prefix(64))' occurs twice in one mapping, first here; keep one"
-            return at(context.mark.line, context.mark.column, message, .duplicateKey)
-        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
-            .composer(_, let problem, let mark, _):
-            return at(mark.line, mark.column, "not YAML: \(problem)")
-        case .reader(let problem, let offset, _, _):
-            let lines = text.prefix(offset ?? 0).split(separator: "\n", omittingEmptySubsequences: false)
-            return at(lines.count, (lines.last?.unicodeScalars.count ?? 0) + 1, "not YAML: \(problem)")
-        default:
-            return at(1, 1, "not YAML")
-        }
-    }
-
-    private static func at(_ line: Int, _ column: Int, _ message: String, _ code: ProblemCode = .notYAML)
-        -> ConfigurationProblem
-    {
-        ConfigurationProblem(line: line, column: column, path: "", code: code, message: message)
-    }
-}
-
 /// A YAML node with its key path. Use its methods to read typed values.
 ///
 /// Methods that return an optional report a problem before they return `nil`.
@@ -62,15 +15,27 @@ struct YAMLValue {
 
     /// Reports an error at this value.
     ///
-    /// - Parameter suggestion: The exact text that should replace the faulty text, if it is known.
-    func reportError(_ message: String, _ code: ProblemCode = .invalidValue, suggestion: String? = nil) {
-        report(message, code, .error, suggestion)
+    /// - Parameters:
+    ///   - suggestion: The exact text that should replace this key or value, if it is known.
+    ///   - advice: What to write, in words.
+    func reportError(
+        _ message: @autoclosure () -> String,
+        _ code: ProblemCode = .invalidValue,
+        suggestion: @autoclosure () -> String? = nil,
+        advice: String? = nil
+    ) {
+        report(code, .error, message, suggestion, advice)
     }
 
     /// Reports an error at this value and returns `nil`, so that a reader without a value can return the result of this
     /// call.
-    func refused<Value>(_ message: String, _ code: ProblemCode = .invalidValue, suggestion: String? = nil) -> Value? {
-        reportError(message, code, suggestion: suggestion)
+    func refused<Value>(
+        _ message: @autoclosure () -> String,
+        _ code: ProblemCode = .invalidValue,
+        suggestion: @autoclosure () -> String? = nil,
+        advice: String? = nil
+    ) -> Value? {
+        report(code, .error, message, suggestion, advice)
         return nil
     }
 
@@ -83,28 +48,47 @@ struct YAMLValue {
         _ code: ProblemCode = .invalidValue,
         _ message: (_ advice: String) -> String
     ) -> Value? {
-        let advice = NameSuggestion.advice(for: name, among: known)
-        return refused(message(advice), code, suggestion: NameSuggestion.nearest(to: name, among: known))
+        refused(
+            message(NameSuggestion.advice(for: name, among: known)),
+            code,
+            suggestion: NameSuggestion.nearest(to: name, among: known)
+        )
     }
 
     /// Reports a warning about a value that is valid but probably does not do what its author intended.
-    func warn(_ message: String, _ code: ProblemCode, suggestion: String? = nil) {
-        report(message, code, .warning, suggestion)
+    ///
+    /// - Parameters:
+    ///   - suggestion: The exact text that should replace this key or value, if it is known.
+    ///   - advice: What to write, in words.
+    func warn(
+        _ message: @autoclosure () -> String,
+        _ code: ProblemCode,
+        suggestion: @autoclosure () -> String? = nil,
+        advice: String? = nil
+    ) {
+        report(code, .warning, message, suggestion, advice)
     }
 
     /// Reports a problem. The path and message may quote the file, so any text that looks like a secret is redacted.
-    private func report(_ message: String, _ code: ProblemCode, _ severity: ProblemSeverity, _ suggestion: String?) {
-        problems.add(
+    private func report(
+        _ code: ProblemCode,
+        _ severity: ProblemSeverity,
+        _ message: () -> String,
+        _ suggestion: () -> String?,
+        _ advice: String?
+    ) {
+        problems.add(code, severity) {
             ConfigurationProblem(
                 line: line,
                 column: node.mark?.column ?? 1,
                 path: Redaction.redacted(path),
                 severity: severity,
                 code: code,
-                message: Redaction.redacted(message),
-                suggestion: suggestion
+                message: Redaction.redacted(message()),
+                suggestion: suggestion(),
+                advice: advice
             )
-        )
+        }
     }
 
     /// Reads a mapping. The keys that `read` looks up are valid, and all others are refused.

@@ -90,20 +90,25 @@ final class YAMLMapping {
 
     /// Reports each key that the reader has not looked up, and each missing key.
     ///
-    /// A missing key is not reported if a misspelling of it was already reported.
+    /// A missing key is not reported if a misspelling of it is reported.
     func finish(_ name: String) {
         let isComplete = value.problems.note(known, of: name)
         assert(isComplete, "the reader must ask for the same keys of each '\(name)'")
         let unknown = entries.filter { !known.contains($0.name) && !renamed.contains($0.name) }
+        let mistyped =
+            missing.isEmpty
+            ? []
+            : unknown.prefix(ConfigurationProblems.maximum).compactMap {
+                NameSuggestion.nearest(to: $0.name, among: known)
+            }
+        for (keys, advice) in missing where !keys.contains(where: mistyped.contains) {
+            let message = "\(YAMLMapping.list(keys, "or")) is missing; \(advice)"
+            value.reportError(message, .missingKey, advice: advice)
+        }
         for entry in unknown {
             let _: Never? = entry.key.refused(entry.name, among: known, .unknownKey) {
                 "unknown key '\(entry.name.prefix(64))'\($0); known here: \(known.joined(separator: ", "))"
             }
-        }
-        let mistyped = unknown.compactMap { NameSuggestion.nearest(to: $0.name, among: known) }
-        for (keys, advice) in missing where !keys.contains(where: mistyped.contains) {
-            let message = "\(YAMLMapping.list(keys, "or")) is missing; \(advice)"
-            value.reportError(message, .missingKey, suggestion: advice)
         }
     }
 }

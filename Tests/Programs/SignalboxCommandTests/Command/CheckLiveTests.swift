@@ -70,9 +70,11 @@ import Testing
         /// The part of the file that `other` replaces.
         let part: String
         let other: String
-        /// The expected `LINE:COLUMN SEVERITY CODE`, followed by the expected suggestion.
+        /// The expected `LINE:COLUMN SEVERITY CODE`, followed by the expected suggestion and advice.
         let finding: String
+        /// The text that corrects the mistake if it replaces the key or value at the position of the finding.
         var suggestion: String?
+        var advice: String?
     }
 
     private static let rule = "    from: [ { source: push } ]"
@@ -103,7 +105,7 @@ import Testing
             part: "plugins:",
             other: "  page: { script: { files: [0.yaml] } }\nplugins:",
             finding: "8:3 warning sourceWithoutRule",
-            suggestion: "{ source: page }"
+            advice: "add { source: page } to the 'from' of a plugin"
         ),
         Mistake(
             description: "an unreachable plugin",
@@ -137,6 +139,28 @@ import Testing
             suggestion: "ack_deadline"
         ),
         Mistake(
+            description: "a password in the file",
+            part: "      topics:",
+            other: "      username: kiosk\n      password: canary-4711\n      topics:",
+            finding: "7:17 error secretInFile",
+            advice: "{ env: NAME } or { file: PATH }"
+        ),
+        Mistake(
+            description: "a missing key",
+            part: topic,
+            other: "        - { payload: json }",
+            finding: "7:11 error missingKey",
+            advice: "such as push/{device}/{action}"
+        ),
+        Mistake(
+            description: "an empty 'from'",
+            part: rule,
+            other: "    from: []",
+            finding: "11:11 error missingKey",
+            suggestion: "[ { source: push } ]",
+            advice: "from: [ { source: push } ]"
+        ),
+        Mistake(
             description: "more in flight than a quarter of the broker's queue",
             part: "      topics:",
             other: "      receive_maximum: 251\n      topics:",
@@ -160,6 +184,7 @@ import Testing
             #expect(words.contains(mistake.finding), "\(words)")
             let own = objects.first { mistake.finding.hasSuffix(" \($0["code"] ?? "")") }
             #expect(own?["suggestion"] as? String == mistake.suggestion)
+            #expect(own?["advice"] as? String == mistake.advice)
             #expect(finished.status == (isError || isStrict ? 65 : 0))
         }
         let words = mistake.finding.split(separator: " ")
@@ -169,6 +194,56 @@ import Testing
                 line.hasPrefix("0.yaml:\(words[0]): \(words[1]): ") && line.hasSuffix(" [\(words[2])]")
             }
         )
+    }
+
+    @Test(arguments: mistakes.filter { $0.suggestion != nil })
+    func aSuggestionReplacesTheKeyOrValueAtItsPosition(_ mistake: Mistake) async throws {
+        let suggestion = try #require(mistake.suggestion)
+        let position = try mistake.finding.split(separator: " ")[0].split(separator: ":").map { try #require(Int($0)) }
+        var lines = CheckLiveTests.good.replacing(mistake.part, with: mistake.other).components(separatedBy: "\n")
+        let line = lines[position[0] - 1]
+        let start = line.index(line.startIndex, offsetBy: position[1] - 1)
+        let faulty = line[start...].prefix { $0 != ":" }
+        lines[position[0] - 1] = line[..<start] + suggestion + line[start...].dropFirst(faulty.count)
+        let finished = try await CheckLiveTests.check([lines.joined(separator: "\n")], ["--strict"])
+        #expect(finished.status == 0, "\(finished.output)")
+    }
+
+    private static let trap: [(String, Int, String)] = [
+        ("limits:\n" + (0..<60_000).map { "  k\($0): 1\n" }.joined(), 60_000, " [unknownKey]"),
+        ("limits:\n" + (0..<60_000).map { "  k\($0 / 2): 1\n" }.joined(), 1, " [duplicateKey]"),
+        ("limits:\n  depth: &a [1, 1]\n" + nested(60), 1, " [notYAML]"),
+    ]
+
+    /// Returns keys whose aliases stand for 2^count values.
+    private static func nested(_ count: Int) -> String {
+        let names = ["a"] + (1...count).map { "a\($0)" }
+        return zip(names, names.dropFirst()).map { "  \($1): &\($1) [*\($0), *\($0)]\n" }.joined()
+    }
+
+    @Test(arguments: trap)
+    func aFileWithManyMistakesYieldsAHundredFindingsAndTheirCount(_ text: String, _ errors: Int, _ end: String)
+        async throws
+    {
+        let finished = try await CheckLiveTests.check(["\(CheckLiveTests.good)\n\(text)"])
+        #expect(finished.status == 65)
+        #expect(finished.output.count == min(errors, 100))
+        #expect(finished.output.allSatisfy { $0.hasSuffix(end) })
+        let rest = "signalbox: 0.yaml: \(errors - 100) more findings are not shown; correct these first"
+        let count = "signalbox: \(errors) error\(errors == 1 ? "" : "s"), 0 warnings in 1 file"
+        #expect(finished.errors == (errors > 100 ? [rest, count] : [count]))
+    }
+
+    @Test(arguments: [[], ["--json"]]) func noFindingIsLongerThanAKilobyte(_ options: [String]) async throws {
+        let long = String(repeating: "\\u0007\\\"é", count: 100)
+        let sources = (0..<500).map { "  source\($0): { script: { ? \"\(long)\" : 1 } }\n" }.joined()
+        let text = CheckLiveTests.good.replacing("plugins:", with: "\(sources)plugins:")
+            .replacing("timeout: 3s", with: "? \"\(long)\"\n: 1")
+            .replacing("broker: mqtt://127.0.0.1:1883", with: "broker: \"\(long)\"")
+        let finished = try await CheckLiveTests.check([text], options)
+        #expect(finished.output.count == 100)
+        #expect(finished.output.allSatisfy { $0.utf8.count < 1_000 })
+        #expect(finished.output.contains { $0.contains("…") })
     }
 
     @Test func everyCodeIsDocumented() throws {

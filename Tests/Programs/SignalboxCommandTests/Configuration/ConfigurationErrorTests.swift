@@ -136,6 +136,30 @@ import Testing
         #expect(found.map { $0.prefix { $0 != ":" } } == ["4", "10", "12"])
     }
 
+    @Test func textsAreMadeForTheKeptFindingsAloneAndErrorsComeBeforeWarnings() {
+        let problems = ConfigurationProblems()
+        var made = 0
+        for line in 1...1_000 {
+            for severity in [ProblemSeverity.warning, .error] {
+                problems.add(.emptyRule, severity) {
+                    made += 1
+                    return ConfigurationProblem(
+                        line: line,
+                        column: 1,
+                        path: "",
+                        severity: severity,
+                        code: .emptyRule,
+                        message: "m"
+                    )
+                }
+            }
+        }
+        #expect(made == 200)
+        #expect(problems.sorted.count == 100)
+        #expect(problems.sorted.allSatisfy { $0.severity == .error })
+        #expect([problems.count(.error), problems.count(.warning)] == [1_000, 1_000])
+    }
+
     @Test func aDuplicateActionNamesTheOtherPlugin() {
         let second = "timeout: 3s\n"
         let text = ConfigurationFixture.lines.dropLast().joined(separator: "\n")
