@@ -134,7 +134,7 @@ enum ProblemSeverity: String, Sendable, Hashable {
     case warning
 }
 
-/// The kind of a finding. Programs can rely on these codes, because they do not change. docs/command.md lists all
+/// The kind of a finding. Programs can rely on these codes, because they do not change. docs/commands/check.md lists all
 /// codes.
 enum ProblemCode: String, Sendable, Hashable, CaseIterable {
     // Errors of the file.

@@ -8,7 +8,7 @@ struct CheckCommand: AsyncParsableCommand {
         abstract: "Checks configuration files for errors and likely mistakes. Starts nothing.",
         discussion: """
             The variables, files and folders that a configuration names must exist. One line per finding: \
-            FILE:LINE:COLUMN: SEVERITY: KEY: MESSAGE [CODE]. docs/command.md lists the codes.
+            FILE:LINE:COLUMN: SEVERITY: KEY: MESSAGE [CODE]. docs/commands/check.md lists the codes.
 
             At most 100 findings per file are shown; the last line counts all. The member 'suggestion' of a JSON object \
             is the exact text to write instead of the key or value at that position; 'advice' says in words what to write.

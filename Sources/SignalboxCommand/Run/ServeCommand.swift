@@ -11,8 +11,8 @@ struct ServeCommand: ReportingCommand {
         discussion: """
             Works like 'run', and writes a line to stderr when a source of kind 'chat' starts to listen: source chat: \
             listening on ws://127.0.0.1:8080/. The configuration must have such a source, and the program ends if one \
-            cannot listen at startup. By default only this machine can reach a chat; docs/configuration.md describes who \
-            may connect.
+            cannot listen at startup. By default only this machine can reach a chat; docs/configuration/chat.md \
+            describes who may connect.
 
             EXAMPLE
               signalbox serve --config examples/tour/chat.yaml --port 8080

@@ -248,7 +248,7 @@ import Testing
 
     @Test func everyCodeIsDocumented() throws {
         let root = "/" + #filePath.split(separator: "/").dropLast(5).joined(separator: "/")
-        let bytes = try FileContent.read("\(root)/docs/command.md", limit: 1 << 20).get()
+        let bytes = try FileContent.read("\(root)/docs/commands/check.md", limit: 1 << 20).get()
         let text = String(decoding: bytes, as: UTF8.self)
         let rows = text.split(separator: "\n").filter {
             $0.hasPrefix("| `")

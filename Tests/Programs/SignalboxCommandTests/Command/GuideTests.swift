@@ -90,20 +90,18 @@ import Testing
     }
 
     @Test func eachOptionIsDocumented() throws {
-        let text = try Self.text("command.md")
-        let sections = text.split(separator: "\n## ")
-        let shared = try #require(sections.first { $0.hasPrefix("`signalbox subscribe ") })
-        let publish = try #require(sections.first { $0.hasPrefix("`signalbox publish ") })
-        let request = try #require(sections.first { $0.hasPrefix("`signalbox request ") })
-        for (help, section) in [
-            (SubscribeCommand.helpMessage(), String(shared)), (PublishCommand.helpMessage(), "\(shared)\(publish)"),
+        let shared = try Self.text("commands/subscribe.md")
+        let publish = try Self.text("commands/publish.md")
+        let request = try Self.text("commands/request.md")
+        for (help, page) in [
+            (SubscribeCommand.helpMessage(), shared), (PublishCommand.helpMessage(), "\(shared)\(publish)"),
             (RequestCommand.helpMessage(), "\(shared)\(publish)\(request)"),
         ] {
             let options = help.split(separator: "\n").filter { $0.hasPrefix("  -") }.flatMap { line in
                 line.split(separator: " ").prefix(3).filter { $0.hasPrefix("--") }
             }
             for option in Set(options.map { $0.filter { $0 != "," } }).subtracting(["--version", "--help"]) {
-                #expect(section.contains("`\(option)"), "\(option)")
+                #expect(page.contains("`\(option)"), "\(option)")
             }
             #expect(options.count > 12)
         }
@@ -163,16 +161,15 @@ import Testing
         #expect(found > 9)
     }
 
-    @Test func eachOptionIsInItsCommandsSection() async throws {
+    @Test func eachOptionIsOnItsCommandsPage() async throws {
         let root = "/" + #filePath.split(separator: "/").dropLast(5).joined(separator: "/")
-        let bytes = try FileContent.read("\(root)/docs/command.md", limit: 1 << 20).get()
-        let text = String(decoding: bytes, as: UTF8.self)
-        for (command, title) in [("connect", "## `signalbox connect [URL]`"), ("serve", "## `signalbox serve ")] {
-            let section = try #require(text.split(separator: "\n## ").first { "## \($0)".hasPrefix(title) })
+        for command in ["connect", "serve"] {
+            let bytes = try FileContent.read("\(root)/docs/commands/\(command).md", limit: 1 << 20).get()
+            let page = String(decoding: bytes, as: UTF8.self)
             let help = try await CommandProcess.run([command, "--help"]).output
             let options = help.filter { $0.hasPrefix("  --") }.compactMap { $0.split { $0 == " " || $0 == "," }.first }
             for option in Set(options).subtracting(["--version", "--help"]) {
-                #expect(section.contains("`\(option)"), "\(option)")
+                #expect(page.contains("`\(option)"), "\(option)")
             }
             #expect(options.count > 4)
         }

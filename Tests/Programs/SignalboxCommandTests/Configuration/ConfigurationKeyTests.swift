@@ -100,10 +100,10 @@ enum KnownKeys {
         _ = WebSocketIdentity(certificateFile: "a", keyFile: "b")
     }
 
-    /// Returns the rows of the table of exceptions in docs/configuration.md, each as a key with its mapping.
+    /// Returns the rows of the table of exceptions in docs/configuration/swift.md, each as a key with its mapping.
     private static func exceptions() throws -> [String] {
         let root = "/" + #filePath.split(separator: "/").dropLast(5).joined(separator: "/")
-        let bytes = try FileContent.read("\(root)/docs/configuration.md", limit: 1 << 20).get()
+        let bytes = try FileContent.read("\(root)/docs/configuration/swift.md", limit: 1 << 20).get()
         let text = String(decoding: bytes, as: UTF8.self)
         let table = try #require(text.split(separator: "| key | in Swift | because |").last)
         return table.split(separator: "\n").filter { $0.hasPrefix("| `") }.compactMap { row in

@@ -97,7 +97,7 @@ import Testing
         let explainer = try ExplainFixture.explainer(try text("examples/links/links.yaml"))
         let line = try await explainer.line(about: "myapp://cart/empty", of: nil)
         let example = line.shown.map { "    \($0)" }.joined(separator: "\n")
-        #expect(try text("docs/command.md").contains(example))
+        #expect(try text("docs/commands/explain.md").contains(example))
     }
 
     @Test func withoutALinksSourceNoLinkMatches() async throws {
