@@ -140,7 +140,7 @@ struct DamagedBrokerTests {
     }
 
     /// Omits the SUBACK that would then have properties and no reason code: libmosquitto 2.0.11 never frees those
-    /// properties, and LeakSanitizer reports them (docs/delivery.md).
+    /// properties, and LeakSanitizer reports them (docs/brokers.md).
     @Test(arguments: packets)
     func theSourceSurvivesAWrongPacketLength(_ packet: [UInt8]) async throws {
         let shorter: [UInt8] = packet[0] == 0x90 ? [] : [packet[1] &- 1]
@@ -152,7 +152,7 @@ struct DamagedBrokerTests {
     }
 
     /// Packets without properties, and the indices of the bytes that stay intact. Damage there would make libmosquitto
-    /// read unrelated bytes as an invalid property, on which it ends the process (docs/delivery.md).
+    /// read unrelated bytes as an invalid property, on which it ends the process (docs/brokers.md).
     static let bare: [(packet: [UInt8], without: Set<Int>)] = [
         (HostilePacket.connack([]), []),
         (FakeAnswers.granted, [0]),

@@ -97,7 +97,7 @@ extension Logger {
     func write(_ kind: LogKind, _ detail: String? = nil, _ fields: LogFields = LogFields()) {
         assert(
             Set(fields.metadata.keys).isSubset(of: (kind.fields + [.source]).map(\.rawValue)),
-            "a line of the kind \(kind) has a field that docs/observability.md does not list"
+            "a line of the kind \(kind) has a field that docs/log-lines.md does not list"
         )
         guard logLevel <= kind.level else { return }
         let detail = detail.map { ": \(Redaction.line($0))" } ?? ""

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Signalbox
 
-/// The log lines that a supervisor writes match the table in docs/observability.md.
+/// The log lines that a supervisor writes match the table in docs/log-lines.md.
 @Suite(.timeLimit(.minutes(10))) struct LogLinesTests {
     private struct FailingAdapter: Adapter {
         let source: SourceName = "broken"
@@ -156,7 +156,7 @@ import Testing
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
     /// The files that write log lines. Each ensures that a line has one event and no secret, and is not written too
-    /// often. The lines are listed in docs/observability.md.
+    /// often. The lines are listed in docs/log-lines.md.
     private static let files: Set<String> = [
         "Sources/Signalbox/Log/Log.swift",
         "Sources/SignalboxCommand/Bridge/BridgeRun.swift",

@@ -1,6 +1,6 @@
 @testable import Signalbox
 
-// The texts of the tables in docs/observability.md, which DocumentedTablesTests compares with the file.
+// The texts of the tables in docs/observability.md and docs/log-lines.md, which DocumentedTablesTests compares with them.
 
 extension MetricName {
     /// The kind of metric, in the terms of swift-metrics.
@@ -74,7 +74,7 @@ extension SpanField {
 }
 
 extension LogKind {
-    /// The maximum frequency of the line, for docs/observability.md.
+    /// The maximum frequency of the line, for docs/log-lines.md.
     var frequency: String {
         switch self {
         case .deadLetter:
@@ -96,7 +96,7 @@ extension LogKind {
 }
 
 extension LogField {
-    /// The meaning of the field, for docs/observability.md.
+    /// The meaning of the field, for docs/log-lines.md.
     var meaning: String {
         switch self {
         case .source: "the source's name in the configuration"

@@ -4,25 +4,27 @@ import Testing
 @testable import Signalbox
 
 @Suite struct DocumentedTablesTests {
-    private static let file = URL(fileURLWithPath: #filePath)
+    private static let folder = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .appendingPathComponent("docs/observability.md")
+        .appendingPathComponent("docs")
 
     /// With `SIGNALBOX_WRITE_DOCS` set, the test writes the tables before it compares them.
-    @Test func documentedTablesMatchTheCode() throws {
-        var lines = try String(contentsOf: Self.file, encoding: .utf8).components(separatedBy: "\n")
+    @Test(arguments: ObservabilityTables.pages)
+    func documentedTablesMatchTheCode(_ page: ObservabilityTables.Page) throws {
+        let file = Self.folder.appendingPathComponent(page.name)
+        var lines = try String(contentsOf: file, encoding: .utf8).components(separatedBy: "\n")
         if ProcessInfo.processInfo.environment["SIGNALBOX_WRITE_DOCS"] != nil {
-            for (heading, table) in ObservabilityTables.all {
+            for (heading, table) in page.tables {
                 lines.replaceSubrange(try tableRange(heading, lines), with: table)
             }
-            try lines.joined(separator: "\n").write(to: Self.file, atomically: true, encoding: .utf8)
+            try lines.joined(separator: "\n").write(to: file, atomically: true, encoding: .utf8)
         }
-        for (heading, table) in ObservabilityTables.all {
+        for (heading, table) in page.tables {
             let documented = Array(lines[try tableRange(heading, lines)])
             #expect(
                 documented == table,
                 """
-                The table under "\(heading)" in docs/observability.md differs from the code. SIGNALBOX_WRITE_DOCS=1 writes:
+                The table under "\(heading)" in docs/\(page.name) differs from the code. SIGNALBOX_WRITE_DOCS=1 writes:
                 \(table.joined(separator: "\n"))
                 """
             )
@@ -37,12 +39,21 @@ import Testing
     }
 }
 
-/// The tables of docs/observability.md with their headings, generated from the code.
+/// The tables of the pages about observability with their headings, generated from the code.
 enum ObservabilityTables {
-    static var all: [(heading: String, lines: [String])] {
+    struct Page: Sendable {
+        /// The file's name in `docs/`.
+        let name: String
+        let tables: [(heading: String, lines: [String])]
+    }
+
+    static var pages: [Page] {
         [
-            ("Metrics", metrics), ("Labels", labels), ("Span attributes", attributes), ("Lines", lines),
-            ("Fields", fields),
+            Page(
+                name: "observability.md",
+                tables: [("Metrics", metrics), ("Labels", labels), ("Span attributes", attributes)]
+            ),
+            Page(name: "log-lines.md", tables: [("Lines", lines), ("Fields", fields)]),
         ]
     }
 

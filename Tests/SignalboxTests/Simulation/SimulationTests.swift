@@ -3,7 +3,7 @@ import SignalboxTesting
 import Synchronization
 import Testing
 
-/// Runs the supervisor under thousands of small random scenarios, each reproducible from its seed. See docs/testing.md.
+/// Runs the supervisor under thousands of small random scenarios, each reproducible from its seed. See docs/simulation.md.
 @Suite struct SimulationTests {
     @Test(.timeLimit(.minutes(15))) func everyInvariantHoldsForEverySeed() async {
         let seeds = SimulationSeeds.fromEnvironment
