@@ -1,5 +1,6 @@
 import ArgumentParser
 import BrokerKit
+import Foundation
 import Testing
 
 @testable import SignalboxCommand
@@ -173,5 +174,154 @@ import Testing
             }
             #expect(options.count > 4)
         }
+    }
+}
+
+/// A page of the documentation.
+private struct GuidePage {
+    static let root = "/" + #filePath.split(separator: "/").dropLast(5).joined(separator: "/")
+
+    /// The path from the root of the repository.
+    let path: String
+    let text: String
+
+    init(_ path: String) throws {
+        self.path = path
+        text = String(decoding: try FileContent.read("\(Self.root)/\(path)", limit: 1 << 20).get(), as: UTF8.self)
+    }
+
+    /// Returns README.md and all pages in docs.
+    static func all() throws -> [GuidePage] {
+        let names = try #require(FileManager.default.enumerator(atPath: "\(root)/docs")).compactMap { $0 as? String }
+        let pages = names.filter { $0.hasSuffix(".md") }.sorted()
+        #expect(pages.count > 50)
+        return try ["README.md"].map(GuidePage.init) + pages.map { try GuidePage("docs/\($0)") }
+    }
+
+    /// The lines outside fenced code.
+    var lines: [Substring] {
+        var isCode = false
+        return text.split(separator: "\n", omittingEmptySubsequences: false).filter { line in
+            if line.hasPrefix("```") { isCode.toggle() }
+            return !isCode && !line.hasPrefix("```")
+        }
+    }
+
+    /// The targets of links to files of the repository.
+    var links: [Substring] {
+        lines.joined(separator: "\n").matches(of: /\]\(([^)\s]+)\)/).map(\.1).filter { !$0.contains(":") }
+    }
+
+    /// The anchors of the headings, as GitHub names them.
+    var anchors: Set<String> {
+        Set(
+            lines.filter { $0.hasPrefix("#") }.map { line in
+                let title = line.drop { $0 == "#" }.dropFirst().replacing(/\]\([^)]*\)/, with: "").lowercased()
+                return title.filter { $0.isLetter || $0.isNumber || " -_".contains($0) }.replacing(" ", with: "-")
+            }
+        )
+    }
+
+    /// The sentences: no headings, no code.
+    var prose: String {
+        lines.filter { !$0.hasPrefix("#") && !$0.hasPrefix("    ") }.joined(separator: "\n").replacing(
+            /`[^`]*`/,
+            with: "`"
+        )
+    }
+
+    /// Resolves a link of this page to a path from the root of the repository.
+    func target(_ link: Substring) -> String {
+        let folder = path.split(separator: "/").dropLast()
+        return link.split(separator: "/").reduce(into: Array(folder)) { parts, part in
+            if part == ".." { _ = parts.popLast() } else { parts.append(part) }
+        }.joined(separator: "/")
+    }
+}
+
+/// The pages are short, begin with examples, use no term before it is explained, and their links lead somewhere.
+@Suite struct GuidePageTests {
+    /// The words of docs/glossary.md that readers cannot know, each with its anchor.
+    private static let terms: [(anchor: String, words: String)] = [
+        ("abandoned", "abandon(?:s|ed|ing|ment)?"), ("arrival", "arrivals?"), ("custody", "custody"),
+        ("facts", "facts?"),
+        ("intake", "intakes?"), ("lane", "lanes?"), ("settle", "(?:un)?settle(?:s|d|ments?)?|settling"),
+    ]
+
+    @Test func noPageIsLong() throws {
+        for page in try GuidePage.all() where page.path != "docs/CHANGELOG.md" {
+            let words = page.text.split { $0 == " " || $0 == "\n" }.count
+            #expect(words <= 2_000, "\(page.path)")
+        }
+    }
+
+    @Test func eachLinkLeadsToAFileAndAHeading() throws {
+        var found = 0
+        for page in try GuidePage.all() {
+            for link in page.links {
+                let parts = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+                let target = parts[0].isEmpty ? page.path : page.target(parts[0])
+                #expect(FileManager.default.fileExists(atPath: "\(GuidePage.root)/\(target)"), "\(page.path): \(link)")
+                if parts.count > 1, target.hasSuffix(".md") {
+                    #expect(try GuidePage(target).anchors.contains(String(parts[1])), "\(page.path): \(link)")
+                }
+                found += 1
+            }
+        }
+        #expect(found > 200)
+    }
+
+    @Test func theIndexHasEachPage() throws {
+        let index = try GuidePage("docs/README.md")
+        let listed = index.links.map(index.target)
+        for page in try GuidePage.all() where page.path != index.path {
+            #expect(listed.count { $0 == page.path } == 1, "\(page.path)")
+        }
+    }
+
+    @Test func pagesOfCommandsAndKeysBeginWithAnExample() throws {
+        let pages = try GuidePage.all().filter {
+            $0.path.hasPrefix("docs/command") || $0.path.hasPrefix("docs/configuration")
+        }
+        for page in pages {
+            let lines = page.text.split(separator: "\n")
+            let code = try #require(lines.firstIndex { $0.hasPrefix("```") || $0.hasPrefix("    ") }, "\(page.path)")
+            #expect(code < lines.firstIndex { $0.hasPrefix("|") } ?? lines.endIndex, "\(page.path)")
+        }
+        #expect(pages.count > 24)
+    }
+
+    @Test func theFirstUseOfATermIsALinkToTheGlossary() throws {
+        let glossary = try GuidePage("docs/glossary.md")
+        for (number, term) in Self.terms.enumerated() {
+            #expect(glossary.anchors.contains(term.anchor))
+            let use = try Regex("(?i)\\b(?:\(term.words))\\b")
+            let link = try Regex("\\[[^\\]]*\\]\\([^)]*glossary\\.md#\(term.anchor)\\)")
+            for page in try GuidePage.all() where ![glossary.path, "docs/CHANGELOG.md"].contains(page.path) {
+                let marked = page.prose.replacing(link, with: "<\(number)>").replacing(/\]\([^)]*\)/, with: "]")
+                guard let first = marked.firstRange(of: use) else { continue }
+                let linked = marked.firstRange(of: "<\(number)>")?.lowerBound
+                #expect(linked.map { $0 < first.lowerBound } == true, "\(page.path): \(marked[first])")
+            }
+        }
+    }
+
+    @Test func eachExampleNamesTheSchema() throws {
+        let schema = try GuidePage("docs/configuration.schema.json")
+        let object = try JSONSerialization.jsonObject(with: Data(schema.text.utf8)) as? [String: Any]
+        let id = try #require(object?["$id"] as? String)
+        #expect(id.hasSuffix("/\(schema.path)"))
+        #expect(
+            try GuidePage("docs/configuration.md").text.contains("```yaml\n# yaml-language-server: $schema=\(id)\n")
+        )
+        let names = try #require(FileManager.default.enumerator(atPath: "\(GuidePage.root)/examples"))
+        let files = names.compactMap { $0 as? String }.filter { $0.hasSuffix(".yaml") && !$0.contains(".build/") }
+        for file in files {
+            let page = try GuidePage("examples/\(file)")
+            let line = try #require(page.text.split(separator: "\n").first)
+            let link = try #require(line.split(separator: "# yaml-language-server: $schema=").first, "\(file)")
+            #expect(page.target(link) == schema.path, "\(file)")
+        }
+        #expect(files.count > 4)
     }
 }
