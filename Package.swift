@@ -183,7 +183,13 @@ let package = Package(
             ],
             swiftSettings: stayOnCaller
         ),
-        .executableTarget(name: "SignalboxProgram", dependencies: ["SignalboxCommand"], swiftSettings: stayOnCaller),
+        // A check that runs before the constructors of the libraries that the program is linked with.
+        .target(name: "CProgramStart"),
+        .executableTarget(
+            name: "SignalboxProgram",
+            dependencies: ["SignalboxCommand", "CProgramStart"],
+            swiftSettings: stayOnCaller
+        ),
         .testTarget(
             name: "SignalboxTests",
             dependencies: [

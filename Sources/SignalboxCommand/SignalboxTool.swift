@@ -46,7 +46,11 @@ struct SignalboxTool: AsyncParsableCommand {
         disableCoreFiles()
         do {
             var command = try parseAsRoot()
-            if var command = command as? any AsyncParsableCommand {
+            if var command = command as? any AsyncParsableCommand, !(command is SignalboxTool) {
+                if let problem = SystemResources.missing() {
+                    try? OutputDescriptor.standardError.write(Array("\(problem)\n".utf8))
+                    terminate(with: CommandStatus.cannotListen.rawValue)
+                }
                 try await command.run()
             } else {
                 try command.run()

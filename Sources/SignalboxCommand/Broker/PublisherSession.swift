@@ -36,7 +36,7 @@ extension MQTTPublisher {
         timeout: Duration?,
         _ work: @escaping @Sendable () async throws(MQTTPublishError) -> Value
     ) async -> PublisherEnd<Value> {
-        let signals = await SignalWatch.begin()
+        let signals = SignalWatch.begin()
         return await withTaskGroup(of: (@Sendable (inout PublisherEnd<Value>) -> Void).self) { group in
             group.addTask {
                 do throws(MQTTPublishError) {

@@ -28,8 +28,12 @@ enum CommandStatus: Int32, CaseIterable {
     /// A source or plugin could not start, or a source gave up (EX_UNAVAILABLE). In `publish`, `request` and `connect`,
     /// the server cannot be reached or the connection was lost.
     case unavailable = 69
-    /// A chat cannot listen (EX_OSERR). Its port is taken, its address does not belong to this machine, or its
-    /// certificate is unusable.
+    /// The system does not provide what the command needs (EX_OSERR):
+    ///
+    /// - `run`, `serve`: A chat cannot listen. Its port is taken, its address does not belong to this machine, or its
+    ///   certificate is unusable.
+    /// - All commands: At the start, the limits of threads, file descriptors or memory are too low
+    ///   (``SystemResources``).
     case cannotListen = 71
     /// Output could not be written (EX_IOERR).
     case outputFailed = 74
@@ -62,15 +66,19 @@ enum CommandStatus: Int32, CaseIterable {
     /// can also mean that the first SIGINT arrived before the command was done.
     case interrupted = 130
     /// A second SIGTERM ended the program. In `subscribe`, `publish`, `request`, `connect`, `bridge` and `send`, this
-    /// can also mean that the first SIGTERM arrived before the command was done.
+    /// can also mean that the first SIGTERM arrived before the command was done. In any command, the program may have been
+    /// unable to react to the first one (``SignalWatch``).
     case terminated = 143
 
     /// The exit status as an error that argument-parser understands.
     var code: ExitCode { ExitCode(rawValue) }
 
-    /// Returns the lines in `--help` that describe these statuses.
+    /// Returns the lines in `--help` that describe these statuses, and the one that every command has if the system's
+    /// limits are too low.
     static func help(_ statuses: [CommandStatus]) -> String {
-        let lines = statuses.map { "  " + TerminalText.column("\($0.rawValue)", width: 5) + $0.meaning }
+        let lines = allCases.filter { $0 == .cannotListen || statuses.contains($0) }.map {
+            "  " + TerminalText.column("\($0.rawValue)", width: 5) + $0.meaning
+        }
         return (["EXIT STATUS"] + lines).joined(separator: "\n")
     }
 
@@ -87,7 +95,9 @@ enum CommandStatus: Int32, CaseIterable {
         case .unavailable:
             "a source or plugin could not start, or a source gave up; publish, request, connect: the server cannot be "
                 + "reached, or the connection broke"
-        case .cannotListen: "a chat cannot listen: the port is in use, or the address or certificate is unusable"
+        case .cannotListen:
+            "the system has too few threads, file descriptors or memory; run, serve: a chat cannot listen: the port is in "
+                + "use, or the address or certificate is unusable"
         case .outputFailed: "output could not be written"
         case .timeout: "--timeout expired first"
         case .protocolBroken:

@@ -48,7 +48,7 @@ struct RunArguments: ParsableArguments {
     func run(_ file: String, serving: ServeRequest? = nil) async throws -> CommandStatus {
         let logger = Logger(level: logLevel)
         // SIGHUP is handled before anything else, because an unhandled SIGHUP ends the program.
-        let hangups = await SignalWatch.hangups()
+        let hangups = SignalWatch.hangups()
         var configuration = try ConfigurationFile.read(file, for: .run)
         logger.warn(of: configuration.warnings, in: file)
         try serving?.apply(to: &configuration, file: file)

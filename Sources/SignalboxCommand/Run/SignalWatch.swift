@@ -1,25 +1,27 @@
 import AdapterSupport
-import Dispatch
 import Foundation
+import Synchronization
 
 /// Handles SIGTERM and SIGINT. The first signal requests a graceful end, and the second one ends the process
 /// immediately.
 ///
-/// Signals are handled on a dispatch queue, so this works even if every thread in the cooperative pool is busy. The
-/// handler stays in place until the process ends, so a second signal works no matter what the program is waiting for.
+/// The handler needs neither Dispatch nor a free thread of the cooperative pool, and it stays in place until the process
+/// ends. So a second signal works no matter what the program is waiting for. If the program's tasks do not react to the
+/// first signal within ``reactionLimit`` seconds, the signal ends the process: this happens if no thread is left to run
+/// them.
 struct SignalWatch: Sendable {
-    private let first = Promise<CommandStatus>()
+    /// How long the tasks have to react to the first signal, in seconds.
+    static let reactionLimit: UInt32 = 10
 
-    /// Starts handling both signals. Returns once the handler is in place; until then, either signal ends the process.
-    static func begin() async -> SignalWatch {
-        let watch = SignalWatch()
-        let queue = DispatchQueue(label: "signalbox.signals")
-        for (number, status) in [(SIGTERM, CommandStatus.terminated), (SIGINT, .interrupted)] {
-            await handle(number, on: queue) {
-                if !watch.first.set(status) { _exit(status.rawValue) }
-            }
+    /// Starts handling both signals. Until this method returns, either signal ends the process.
+    static func begin() -> SignalWatch {
+        // If there is no thread, the signals keep their default action, which ends the process.
+        guard SignalThread.isRunning else { return SignalWatch() }
+        signal(SIGALRM) { _ in SignalState.shared.end() }
+        for number in [SIGTERM, SIGINT] {
+            signal(number) { SignalState.shared.endRequested(by: $0) }
         }
-        return watch
+        return SignalWatch()
     }
 
     /// Waits for the first signal or until the timeout expires. Call this method only once.
@@ -27,7 +29,7 @@ struct SignalWatch: Sendable {
     /// - Returns: The exit status for whichever came first, or `nil` if the task is cancelled.
     func interruption(timeout: Duration?) async -> CommandStatus? {
         await withTaskGroup(of: CommandStatus?.self) { group in
-            group.addTask { await first.valueUnlessCancelled() }
+            group.addTask { await SignalThread.first.valueUnlessCancelled() }
             if let timeout {
                 group.addTask { (try? await Task.sleep(for: timeout)).map { .timeout } }
             }
@@ -37,40 +39,77 @@ struct SignalWatch: Sendable {
     }
 
     /// Returns a stream that yields for each SIGHUP. Signals that arrive before the previous one is handled are
-    /// combined into one.
-    ///
-    /// This method returns once the handler is in place. Until then, the signal is ignored, because the configuration
-    /// has not been read yet.
-    static func hangups() async -> AsyncStream<Void> {
-        let (requests, signals) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        // The default action would end the process.
-        signal(SIGHUP, SIG_IGN)
-        await handle(SIGHUP, on: DispatchQueue(label: "signalbox.hangup")) { signals.yield() }
-        return requests
+    /// combined into one. Until this method returns, SIGHUP ends the process. Call this method only once.
+    static func hangups() -> AsyncStream<Void> {
+        guard SignalThread.isRunning else { return AsyncStream { _ in } }
+        signal(SIGHUP) { _ in SignalState.shared.hangup() }
+        return SignalThread.hangups.stream
+    }
+}
+
+/// What the signal handlers have seen. The methods are called in a signal handler, so they call only functions that
+/// signal-safety(7) lists.
+private final class SignalState: Sendable {
+    static let shared = SignalState()
+
+    /// The first SIGTERM or SIGINT, or 0.
+    let first = Atomic<Int32>(0)
+    let hasHangup = Atomic<Bool>(false)
+    /// `nil` if there is no descriptor for it.
+    let wake = try? WakeSignal()
+
+    /// Ends the process if this is the second signal.
+    func endRequested(by number: Int32) {
+        guard first.compareExchange(expected: 0, desired: number, ordering: .relaxed).exchanged else {
+            _exit(128 + number)
+        }
+        alarm(SignalWatch.reactionLimit)
+        wakeThread()
     }
 
-    /// Handles a signal until the process ends, and returns once the handler is in place. Dispatch registers the
-    /// handler on its internal thread, which may take a while. Until then, the previous disposition applies. If that
-    /// disposition ignores the signal, a signal that arrives is lost.
-    ///
-    /// - Parameter perform: Called on the queue. Pending signals are combined into at least one call.
-    private static func handle(
-        _ number: Int32,
-        on queue: DispatchQueue,
-        _ perform: @escaping @Sendable () -> Void
-    ) async {
-        let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-        // The handler retains the source for as long as the process runs.
-        source.setEventHandler { withExtendedLifetime(source) { perform() } }
-        await withCheckedContinuation { continuation in
-            source.setRegistrationHandler {
-                #if canImport(Darwin)
-                // On Darwin, Dispatch leaves the default action in place. On Linux, Dispatch replaces it.
-                signal(number, SIG_IGN)
-                #endif
-                continuation.resume()
-            }
-            source.resume()
+    func hangup() {
+        hasHangup.store(true, ordering: .relaxed)
+        wakeThread()
+    }
+
+    /// Ends the process with the status of the first signal.
+    func end() {
+        let text: StaticString = "signalbox: the program did not react to the signal in time, and ended\n"
+        _ = write(STDERR_FILENO, text.utf8Start, text.utf8CodeUnitCount)
+        _exit(128 + first.load(ordering: .relaxed))
+    }
+
+    private func wakeThread() {
+        let number = errno
+        wake?.wake()
+        errno = number
+    }
+}
+
+/// The thread that passes signals on to tasks, because a signal handler may not.
+private enum SignalThread {
+    /// The status for the first SIGTERM or SIGINT.
+    static let first = Promise<CommandStatus>()
+    static let hangups = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+
+    /// Starts the thread when it is first read. `false` if the system has no thread or descriptor for it.
+    static let isRunning: Bool = {
+        guard let wake = SignalState.shared.wake, let thread = try? OwnedThread({ serve(wake) }) else { return false }
+        thread.detach()
+        return true
+    }()
+
+    private static func serve(_ wake: WakeSignal) {
+        var isPassedOn = false
+        while true {
+            wake.wait(for: nil)
+            if SignalState.shared.hasHangup.exchange(false, ordering: .relaxed) { hangups.continuation.yield() }
+            let number = SignalState.shared.first.load(ordering: .relaxed)
+            guard number != 0, !isPassedOn else { continue }
+            isPassedOn = true
+            first.set(number == SIGINT ? .interrupted : .terminated)
+            // Once a task runs, the others will react too.
+            Task.detached { _ = alarm(0) }
         }
     }
 }

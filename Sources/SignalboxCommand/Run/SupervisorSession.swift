@@ -33,7 +33,7 @@ struct SupervisorSession {
         stop: AsyncStream<Void> = AsyncStream { _ in },
         meanwhile: @escaping @Sendable () async -> Void = {}
     ) async -> End {
-        let signals = await SignalWatch.begin()
+        let signals = SignalWatch.begin()
         let interruption = Promise<CommandStatus>()
         let failure = await withTaskGroup(of: Void.self) { group -> (any Error)? in
             group.addTask {

@@ -3,6 +3,8 @@ import BrokerKit
 import Foundation
 import Testing
 
+@testable import SignalboxCommand
+
 @Suite(.timeLimit(.minutes(10))) struct FullDiskTests {
     private static let configuration = """
         sources:
@@ -198,6 +200,92 @@ import Testing
         let found = try await Self.limits(ofCommandWith: ["SIGNALBOX_CORE_FILES": "1"])
         let own = try Self.limits(of: "self")
         #expect(found.first != "0" && found.last == own.last, "\(found)")
+    }
+}
+
+/// Without threads, descriptors or memory, Swift's runtime and the libraries wait without end or trap. The command must
+/// end by itself before that.
+@Suite(.timeLimit(.minutes(10))) struct ResourceLimitTests {
+    private static let commands = [
+        ["run", "c.yaml"], ["serve", "--config", "c.yaml"], ["check", "c.yaml"],
+        ["subscribe", "mqtt://127.0.0.1:1", "-t", "a"],
+        ["publish", "mqtt://127.0.0.1:1", "-t", "a", "--payload", "b"],
+        ["request", "mqtt://127.0.0.1:1", "-t", "a", "--payload", "b"], ["connect", "ws://127.0.0.1:1/"],
+        ["bridge", "page.js"], ["send", "say", "--config", "c.yaml"], ["parse", "a://b"],
+        ["navigate", "a://b", "--config", "c.yaml"], ["explain", "--payload", "1", "--config", "c.yaml"],
+    ]
+
+    private static let configuration = """
+        sources:
+          chat: { chat: { port: 0 } }
+        plugins:
+          - { action: say, use: log, from: [ { source: chat } ] }
+        """
+
+    /// A user without other processes, as the limit of threads counts those of the whole user and not those of root.
+    private static let otherUser = ["setpriv", "--reuid", "61234", "--regid", "61234", "--clear-groups"]
+
+    private static let canRunAsOtherUser = canRun(otherUser + ["test", "-x", BuiltProgram.path("signalbox")])
+
+    private static func canRun(_ command: [String]) -> Bool {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = command
+        process.standardError = FileHandle.nullDevice
+        guard (try? process.run()) != nil else { return false }
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }
+
+    /// Runs each command with a limit to its end.
+    private static func expectAnError(_ limit: String, as user: [String] = [], about problem: String) async throws {
+        try await TemporaryFolder.with { folder in
+            let file = folder.appendingPathComponent("c.yaml")
+            try configuration.write(to: file, atomically: true, encoding: .utf8)
+            for command in commands {
+                let process = try CommandProcess(
+                    command,
+                    startedBy: ["/usr/bin/env"] + user + ["bash", "-c", "ulimit \(limit) && exec \"$0\" \"$@\""],
+                    environment: ["SWIFT_BACKTRACE": "enable=no"],
+                    folder: folder
+                )
+                let errors = await process.errors.rest()
+                #expect(errors.count == 1 && errors[0].contains(problem), "\(command): \(errors)")
+                #expect(await process.output.rest() == [])
+                await process.ends(with: CommandStatus.cannotListen.rawValue)
+            }
+        }
+    }
+
+    @Test(.enabled(if: canRunAsOtherUser, "only root can run the program as a user without processes"))
+    func withoutThreadsEveryCommandEnds() async throws {
+        try await Self.expectAnError("-u 5", as: Self.otherUser, about: "the system cannot create")
+    }
+
+    @Test(arguments: ["-n 4", "-n 20"])
+    func withoutDescriptorsEveryCommandEnds(_ limit: String) async throws {
+        try await Self.expectAnError(limit, about: "file descriptors are left; raise the limit (ulimit -n)")
+    }
+
+    @Test func withoutMemoryEveryCommandEnds() async throws {
+        try await Self.expectAnError("-v 400000", about: "raise the limit (ulimit -v)")
+    }
+
+    /// The threads may be gone when the signal comes, and it must end the program all the same.
+    @Test(.enabled(if: canRunAsOtherUser, "only root can run the program as a user without processes"))
+    func aSignalEndsAProgramThatGetsNoMoreThreads() async throws {
+        let process = try CommandProcess(
+            ["parse", "--stdin"],
+            startedBy: ["/usr/bin/env"] + Self.otherUser,
+            isTyped: true
+        )
+        try process.type("a://b")
+        try #require(await process.output.line() != nil)
+        let limit = Self.otherUser + ["prlimit", "--pid", "\(process.id)", "--nproc=1"]
+        try #require(Self.canRun(limit))
+        process.signal(SIGTERM)
+        let status = await process.status()
+        #expect([0, CommandStatus.terminated.rawValue, -SIGTERM].contains(status))
     }
 }
 #endif
