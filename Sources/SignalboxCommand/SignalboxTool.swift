@@ -44,11 +44,12 @@ struct SignalboxTool: AsyncParsableCommand {
         // In the same way, writing to a file that has reached its size limit must fail instead of ending the process.
         signal(SIGXFSZ, SIG_IGN)
         disableCoreFiles()
+        let arguments = RawArguments.process
         do {
-            var command = try parseAsRoot()
+            var command = try parse(arguments)
             if var command = command as? any AsyncParsableCommand, !(command is SignalboxTool) {
                 if let problem = SystemResources.missing() {
-                    try? OutputDescriptor.standardError.write(Array("\(problem)\n".utf8))
+                    write(problem, to: .standardError)
                     terminate(with: CommandStatus.cannotListen.rawValue)
                 }
                 try await command.run()
@@ -59,7 +60,43 @@ struct SignalboxTool: AsyncParsableCommand {
         } catch let status as ExitCode {
             terminate(with: status.rawValue)
         } catch {
-            exit(withError: error)
+            terminate(with: report(error, of: arguments))
+        }
+    }
+
+    private static func parse(_ arguments: [String]) throws -> any ParsableCommand {
+        let isSpecial = arguments.contains { RawArguments.isEscaped($0) || $0.hasPrefix("-h") || $0 == "help" }
+        if isSpecial, let refusal = CommandTable().refusal(of: arguments) { throw ValidationError(refusal) }
+        return try parseAsRoot(arguments)
+    }
+
+    /// Writes the help, the version or an error about the arguments, and returns the exit status.
+    private static func report(_ error: any Error, of arguments: [String]) -> Int32 {
+        let status = exitCode(for: error).rawValue
+        let text = fullMessage(for: error)
+        guard status != CommandStatus.done.rawValue else {
+            guard let failure = write(text, to: .standardOutput), failure.code != EPIPE else { return status }
+            write("signalbox: \(OutputFailure.system(failure.description))", to: .standardError)
+            return CommandStatus.outputFailed.rawValue
+        }
+        var shown = text
+        if !(error is ValidationError), let sentence = CommandTable().unknownName(in: arguments) {
+            // The parser's own message may be about a consequence, such as a missing argument.
+            let usage = text.range(of: "Usage: ").map { text[$0.lowerBound...] } ?? ""
+            shown = "Error: \(sentence)\n\(usage)"
+        }
+        write(RawArguments.shown(shown), to: .standardError)
+        return status
+    }
+
+    /// Writes text and a newline directly, because the libraries' own functions report no error.
+    @discardableResult
+    private static func write(_ text: String, to output: OutputDescriptor) -> SystemError? {
+        do throws(SystemError) {
+            try output.write(Array((text.hasSuffix("\n") ? text : "\(text)\n").utf8))
+            return nil
+        } catch {
+            return error
         }
     }
 

@@ -23,6 +23,11 @@ struct OutgoingArguments: ParsableArguments {
 
     @Flag(help: "Close the connection after the last line of stdin is sent.")
     var exitAfterInput = false
+
+    func validate() throws {
+        let isText = message.allSatisfy { String(validating: RawArguments.bytes(of: $0), as: UTF8.self) != nil }
+        guard binary || isText else { throw ValidationError("--message: the message is not UTF-8; add --binary") }
+    }
 }
 
 /// Sends the user's input on a feed's connection: first the messages on the command line, then the lines of stdin. If
@@ -50,7 +55,7 @@ final class OutgoingLines: Sendable {
 
     /// Sends all messages and lines, unless the task is cancelled first.
     func run() async {
-        for message in options.message { await send(InputLine(Array(message.utf8))) }
+        for message in options.message { await send(InputLine(RawArguments.bytes(of: message))) }
         if !options.noInput { await sendInput() }
         let closes = options.exitAfterInput || OutgoingArguments.isInteractive && !options.noInput
         guard closes, let connection = await watch.connection() else { return }

@@ -95,7 +95,7 @@ extension ConfigurationProblem {
     /// - Parameter file: The path as the user gave it.
     fileprivate func jsonLine(in file: String) -> [UInt8] {
         var object = JSONObject()
-        object.add("file", file)
+        object.add("file", RawArguments.shown(file))
         object.add("line", line)
         object.add("column", column)
         object.add("path", path)

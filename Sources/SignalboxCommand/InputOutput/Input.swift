@@ -70,9 +70,9 @@ final class InputDescriptor: Sendable {
     /// Opens a file. If the file is a FIFO, this initializer blocks until a writer opens it, so it must not be called
     /// on the cooperative pool.
     ///
-    /// - Parameter path: The file's path, relative to the working directory.
+    /// - Parameter path: The file's path, relative to the working directory, in the form of ``RawArguments``.
     convenience init(path: String) throws(SystemError) {
-        let number = open(path, O_RDONLY | O_CLOEXEC)
+        let number = open(RawArguments.path(path), O_RDONLY | O_CLOEXEC)
         guard number >= 0 else { throw SystemError.last }
         self.init(number: number, ownsNumber: true)
     }
@@ -82,7 +82,8 @@ final class InputDescriptor: Sendable {
     /// - Throws: ``NamedFileError`` if the file does not exist, is not readable, or is a folder.
     static func checkReadable(_ path: String) throws(NamedFileError) {
         var status = stat()
-        guard stat(path, &status) == 0, access(path, R_OK) == 0 else {
+        let name = RawArguments.path(path)
+        guard stat(name, &status) == 0, access(name, R_OK) == 0 else {
             throw NamedFileError(path: path, reason: "cannot be read: \(SystemError.last)")
         }
         guard status.st_mode & S_IFMT != S_IFDIR else {

@@ -1,6 +1,6 @@
 /// Where a command reads its input from.
 enum InputSource: Sendable, Hashable {
-    /// The text of a command-line argument.
+    /// A command-line argument, in the form of ``RawArguments``.
     case text(String)
     /// A file path, relative to the working directory.
     case file(String)
@@ -32,7 +32,7 @@ enum InputSource: Sendable, Hashable {
         what: String? = nil,
         otherwise status: CommandStatus = .unreadableFile
     ) async throws(CommandFailure) -> [UInt8] {
-        if case .text(let text) = self { return Array(text.utf8) }
+        if case .text(let text) = self { return RawArguments.bytes(of: text) }
         let content = await FileContent.waiting {
             if case .file(let path) = self {
                 FileContent.read(path, limit: limit)

@@ -29,10 +29,11 @@ enum TerminalText {
 enum LineEscape {
     private static let named: [Unicode.Scalar: String] = ["\n": "\\n", "\r": "\\r", "\t": "\\t", "\u{1B}": "\\e"]
 
-    /// Returns the text with control and direction characters replaced by `\n`, `\r`, `\t`, `\e` and `\u{…}`.
+    /// Returns the text with control and direction characters replaced by `\n`, `\r`, `\t`, `\e` and `\u{…}`, and
+    /// bytes of an argument that are not UTF-8 by `\xHH` (see ``RawArguments``).
     /// Backslashes are not escaped, so the result cannot be parsed back.
     static func escaped(_ text: String) -> String {
-        LineText.escaped(text, escape)
+        LineText.escaped(RawArguments.areEscaped ? RawArguments.shown(text) : text, escape)
     }
 
     /// Returns the escape for a control or direction character.

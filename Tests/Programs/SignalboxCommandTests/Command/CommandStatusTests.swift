@@ -69,6 +69,60 @@ import Testing
         #expect(!finished.errors.isEmpty)
     }
 
+    @Test(arguments: [
+        (["subscrbe"], "Unknown command 'subscrbe'. Did you mean 'subscribe'?"),
+        (["pub", "mqtt://h"], "Unknown command 'pub'. Did you mean 'publish'?"),
+        (["help", "chekc"], "Unknown command 'chekc'. Did you mean 'check'?"),
+        (["xyzzy"], "Unknown command 'xyzzy'. The commands are: run, serve, check, "),
+        (["publish", "mqtt://h", "-t", "a", "-m", "b"], "Unknown option '-m'. Did you mean '--payload'?"),
+        (["publish", "-m", "b"], "Unknown option '-m'. Did you mean '--payload'?"),
+        (["subscribe", "mqtt://h", "-m", "b"], "Unknown option '-m'. Did you mean 'publish --payload'?"),
+        (["subscribe", "mqtt://h", "-P", "b", "-t", "a"], "Unknown option '-P'. Did you mean '--password-env'?"),
+        (["subscribe", "mqtt://h", "--topik", "a"], "Unknown option '--topik'. Did you mean '--topic'?"),
+        (["subscribe", "-topic", "a"], "Unknown option '-topic'. Did you mean '--topic'?"),
+        (["check", "--josn", "c"], "Unknown option '--josn'. Did you mean '--json'?"),
+        (["publish", "mqtt://h", "-ta"], "The value of '-t' must be a separate argument, such as -t VALUE."),
+        (["--payload", "a"], "Unknown option '--payload'. Did you mean 'publish --payload'?"),
+    ])
+    func anUnknownNameHasASuggestion(_ arguments: [String], _ sentence: String) async throws {
+        let finished = try await CommandProcess.run(arguments)
+        #expect(finished.status == CommandStatus.usage.rawValue)
+        #expect(finished.output.isEmpty)
+        #expect(finished.errors.first?.hasPrefix("Error: \(sentence)") == true, "\(finished.errors)")
+    }
+
+    @Test(arguments: [
+        ["subscribe", "-h", "localhost"], ["subscribe", "-t", "a", "-h", "localhost", "--count", "1"],
+        ["publish", "-hlocalhost", "-t", "a"], ["request", "-h", "mqtt://h", "-t", "a"],
+        ["subscribe", "--host", "h", "-t", "a"], ["subscribe", "mqtt://h", "-p", "1884", "-t", "a"],
+    ])
+    func aHostOptionIsRefusedWithTheURLToWrite(_ arguments: [String]) async throws {
+        let finished = try await CommandProcess.run(arguments)
+        #expect(finished.status == CommandStatus.usage.rawValue)
+        #expect(finished.output.isEmpty)
+        let advice = "Write the broker as a URL: signalbox \(arguments[0]) mqtt://HOST:PORT"
+        #expect(finished.errors.first?.contains(advice) == true, "\(finished.errors)")
+    }
+
+    @Test(arguments: [["-h"], ["subscribe", "-h"], ["subscribe", "mqtt://h", "-h"], ["connect", "-h"]])
+    func aSingleHShowsTheHelp(_ arguments: [String]) async throws {
+        let finished = try await CommandProcess.run(arguments)
+        #expect(finished.status == 0)
+        #expect(finished.output.contains { $0.contains("EXIT STATUS") })
+    }
+
+    #if os(Linux)
+    @Test(arguments: [["--help"], ["--version"], ["help", "run"], ["check", "-h"], []])
+    func helpOnAFullDiskIsAnError(_ arguments: [String]) async throws {
+        let process = try CommandProcess(
+            arguments,
+            startedBy: ["/bin/sh", "-c", "exec \"$0\" \"$@\" > /dev/full"]
+        )
+        #expect(await process.errors.rest() == ["signalbox: cannot write: No space left on device"])
+        await process.ends(with: CommandStatus.outputFailed.rawValue)
+    }
+    #endif
+
     @Test func aBrokerURLWithAPasswordIsRefusedWithoutRepeatingIt() async throws {
         let finished = try await CommandProcess.run(["subscribe", "mqtt://u:canary-4711@127.0.0.1", "--topic", "a"])
         #expect(finished.status == CommandStatus.usage.rawValue)
@@ -84,6 +138,8 @@ import Testing
         ["connect", "ws://h/", "--bearer-env", "canary-4711"],
         ["connect", "ws://h/", "--header-env", "Authorization: Bearer canary-4711"],
         ["subscribe", "mqtt://h", "--topic", "a", "--password-env", "canary-4711"],
+        ["subscribe", "mqtt://h", "--topic", "a", "-Pcanary-4711"], ["mqtt://u:canary-4711@h", "--topic", "a"],
+        ["subscribe", "mqtt://h", "--topic", "a", "--pasword=canary-4711"],
         ["publish", "mqtt://u:canary-4711@h", "-t", "a", "--payload", "b"],
         ["request", "mqtts://h", "-t", "a", "--payload", "b", "--psk-identity", "c", "--psk-env", "canary-4711"],
     ])

@@ -1,0 +1,222 @@
+import ArgumentParser
+import Foundation
+
+/// The commands and options of the program, for errors about arguments. The argument parser describes them.
+struct CommandTable {
+    /// One command with its options.
+    struct Command: Decodable {
+        fileprivate let commandName: String
+        fileprivate let arguments: [Argument]?
+        fileprivate let subcommands: [Command]?
+    }
+
+    fileprivate struct Argument: Decodable {
+        struct Name: Decodable {
+            let kind: String
+            let name: String
+            var text: String { kind == "long" ? "--\(name)" : "-\(name)" }
+        }
+
+        let kind: String
+        let names: [Name]?
+    }
+
+    /// The options whose value is bytes or a file name. Every other option takes text.
+    private static let rawOptions: Set<String> = [
+        "--payload", "--file", "--body", "--message", "--config", "--routes", "--expect",
+    ]
+    /// The commands whose arguments are file names.
+    private static let fileCommands: Set<String> = ["run", "check", "bridge"]
+    /// The commands whose broker is a URL. Users of other clients write `-h HOST` instead.
+    private static let brokerCommands: Set<String> = ["subscribe", "publish", "request"]
+    private static let notText = "bytes that are not UTF-8, or a noncharacter"
+    /// The long options for the short ones that other MQTT clients have.
+    private static let habits: [Character: String] = [
+        "m": "--payload", "u": "--user", "P": "--password-env", "q": "--qos", "C": "--count", "W": "--timeout",
+        "r": "--retain", "f": "--file", "l": "--lines", "V": "--v311", "c": "--config", "t": "--topic",
+    ]
+
+    private let commands: [Command]
+    /// The options that every command takes.
+    private let common: Set<String> = ["--help", "--version", "-h"]
+
+    /// Reads the table from the argument parser.
+    init() {
+        struct Dump: Decodable { let command: Command }
+        let dump = try? JSONDecoder().decode(Dump.self, from: Data(SignalboxTool._dumpHelp().utf8))
+        commands = dump?.command.subcommands ?? []
+    }
+
+    /// Returns why the arguments cannot be used although the parser may accept them, or `nil`.
+    func refusal(of arguments: [String]) -> String? {
+        let line = Line(arguments, in: self)
+        if let problem = hostHabit(in: line) { return problem }
+        // The parser shows the general help for a command that does not exist.
+        if line.command == "help", let problem = unknownName(in: arguments) { return problem }
+        for item in line.items where RawArguments.isEscaped(item.value) {
+            switch item.role {
+            case .value(let option):
+                guard !CommandTable.rawOptions.contains(option) else { continue }
+                return "\(option): the value is not text: it has \(CommandTable.notText)"
+            case .positional:
+                guard !CommandTable.fileCommands.contains(line.command ?? "") else { continue }
+                return "an argument of '\(line.command ?? "signalbox")' is not text: it has \(CommandTable.notText)"
+            case .option: return "Unknown option '\(RawArguments.shown(item.value))'"
+            }
+        }
+        return nil
+    }
+
+    /// Returns a sentence about the first unknown command or option, or `nil` if there is none.
+    func unknownName(in arguments: [String]) -> String? {
+        let line = Line(arguments, in: self)
+        if let name = line.command, name != "help" || line.items.count > 1 {
+            let wanted = name == "help" ? line.items[1].value : name
+            guard commands.contains(where: { $0.commandName == wanted }) || name == "help" && wanted.hasPrefix("-")
+            else { return unknownCommand(wanted) }
+        }
+        for item in line.items {
+            guard case .option = item.role, !line.options.contains(item.value), !common.contains(item.value) else {
+                continue
+            }
+            // The parser itself has options that it does not list.
+            guard !item.value.hasPrefix("--generate"), !item.value.hasPrefix("--experimental") else { continue }
+            return unknownOption(item.value, of: line)
+        }
+        return nil
+    }
+
+    private func unknownCommand(_ name: String) -> String {
+        let names = commands.map(\.commandName)
+        let nearest =
+            name.count > 1 ? names.first { $0.hasPrefix(name) } ?? NameSuggestion.nearest(to: name, among: names) : nil
+        let advice = nearest.map { "Did you mean '\($0)'?" } ?? "The commands are: \(names.joined(separator: ", "))."
+        // Anything else may be a URL with a password.
+        let isName = name.count <= 32 && name.allSatisfy { $0.isLetter || $0.isNumber || $0 == "-" || $0 == "_" }
+        return isName ? "Unknown command '\(name)'. \(advice)" : "Expected a command first. \(advice)"
+    }
+
+    private func unknownOption(_ name: String, of line: Line) -> String {
+        if ["--host", "--port", "-p"].contains(name), CommandTable.brokerCommands.contains(line.command ?? "") {
+            return "Unknown option '\(name)'. \(CommandTable.urlAdvice(line))"
+        }
+        let isShort = !name.hasPrefix("--") && !line.options.contains("-\(name)")
+        // The rest of a short option may be its value, and a secret.
+        let shown = isShort ? String(name.prefix(2)) : RawArguments.shown(name)
+        guard !line.valued.contains(shown) else {
+            return "The value of '\(shown)' must be a separate argument, such as \(shown) VALUE."
+        }
+        let nearest = nearestOption(to: name, among: line.options.sorted()) ?? nearestOwner(of: shown)
+        let advice = nearest.map { " Did you mean '\($0)'?" } ?? ""
+        return "Unknown option '\(shown)'.\(advice)"
+    }
+
+    /// Returns the first command that has the option, with the option's name there.
+    private func nearestOwner(of name: String) -> String? {
+        let names =
+            [name] + (name.hasPrefix("--") ? [] : name.last.flatMap { CommandTable.habits[$0] }.map { [$0] } ?? [])
+        for command in commands {
+            for known in names where command.options.contains(where: { $0.name == known }) {
+                return "\(command.commandName) \(known)"
+            }
+        }
+        return nil
+    }
+
+    private func nearestOption(to name: String, among options: [String]) -> String? {
+        let long = options.filter { $0.hasPrefix("--") }
+        guard !name.hasPrefix("--"), let letter = name.dropFirst().first else {
+            let names = long.map { String($0.dropFirst(2)) }
+            let written = String(name.dropFirst(2))
+            let nearest = names.first { written.count > 1 && $0.hasPrefix(written) }
+            return (nearest ?? nearestName(to: written, among: names)).map { "--\($0)" }
+        }
+        if name.count > 2, long.contains("-\(name)") { return "-\(name)" }
+        if let habit = CommandTable.habits[letter], long.contains(habit) { return habit }
+        return long.first { $0.dropFirst(2).first == letter }
+    }
+
+    /// Returns the nearest name. Options have hyphens where keys of a configuration have underscores.
+    private func nearestName(to name: String, among names: [String]) -> String? {
+        let keys = names.map { $0.replacing("-", with: "_") }
+        return NameSuggestion.nearest(to: name, among: keys).map { $0.replacing("_", with: "-") }
+    }
+
+    /// `-h HOST` is another client's option. Here, `-h` alone shows the help.
+    private func hostHabit(in line: Line) -> String? {
+        guard CommandTable.brokerCommands.contains(line.command ?? "") else { return nil }
+        for (index, item) in line.items.enumerated() {
+            guard case .option = item.role, item.value.hasPrefix("-h") else { continue }
+            let isFollowed = index + 1 < line.items.count && line.items[index + 1].role == .positional
+            guard item.value != "-h" || isFollowed else { continue }
+            return "-h does not name a host; it shows the help. \(CommandTable.urlAdvice(line))"
+        }
+        return nil
+    }
+
+    private static func urlAdvice(_ line: Line) -> String {
+        "Write the broker as a URL: signalbox \(line.command ?? "subscribe") mqtt://HOST:PORT"
+    }
+}
+
+extension CommandTable.Command {
+    /// The names of the options, each with whether it takes a value.
+    fileprivate var options: [(name: String, takesValue: Bool)] {
+        (arguments ?? []).flatMap { argument in
+            (argument.names ?? []).map { ($0.text, argument.kind == "option") }
+        }
+    }
+}
+
+extension CommandTable {
+    /// A command line whose parts are classified as far as possible without the parser.
+    private struct Line {
+        enum Role: Equatable {
+            case positional
+            case option
+            /// The value of this option.
+            case value(String)
+        }
+
+        /// The command, or `nil` if there is only an option.
+        let command: String?
+        /// The options of the command.
+        let options: Set<String>
+        /// Those of the options that take a value.
+        let valued: Set<String>
+        /// The arguments; an option and its value are separate, and `--` is left out.
+        var items: [(value: String, role: Role)] = []
+
+        init(_ arguments: [String], in table: CommandTable) {
+            command = arguments.first.flatMap { $0.hasPrefix("-") ? nil : $0 }
+            let known = table.commands.first { [command] in $0.commandName == command }?.options ?? []
+            options = Set(known.map(\.name))
+            valued = Set(known.filter(\.takesValue).map(\.name))
+            var rest = arguments[...]
+            while let next = rest.popFirst() {
+                guard next != "--" else {
+                    items += rest.map { ($0, .positional) }
+                    return
+                }
+                guard next.hasPrefix("-"), next.count > 1 else {
+                    items.append((next, .positional))
+                    continue
+                }
+                let (name, value) = Line.split(next)
+                items.append((name, .option))
+                if let value {
+                    items.append((value, .value(name)))
+                } else if valued.contains(name), let value = rest.first, name != "--raw" || !value.hasPrefix("-") {
+                    items.append((value, .value(name)))
+                    rest = rest.dropFirst()
+                }
+            }
+        }
+
+        /// Splits `--name=value`.
+        private static func split(_ text: String) -> (name: String, value: String?) {
+            guard text.hasPrefix("--"), let equals = text.firstIndex(of: "=") else { return (text, nil) }
+            return (String(text[..<equals]), String(text[text.index(after: equals)...]))
+        }
+    }
+}
