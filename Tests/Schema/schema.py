@@ -35,7 +35,7 @@ FAULTS = {
     ("log_lines_per_second",): [0, 1000001],
     ("sources", "push", "rate_limit", "per_second"): [0, 10000001],
     ("sources", "push", "deduplication"): ["always", True],
-    ("sources", "push", "mqtt", "password"): ["canary-4711"],
+    ("sources", "push", "mqtt", "password"): ["canary-4711", {"env": "canary 4711"}, {"env": "4711"}],
     ("sources", "push", "mqtt", "client_id"): [12, True, ""],
     ("sources", "push", "mqtt", "broker"): [{"env": "A", "file": "B"}, {}],
     ("sources", "push", "mqtt", "receive_maximum"): [0, 65536],

@@ -33,6 +33,16 @@ enum ConfigurationFile {
         }
     }
 
+    /// Returns the folder that the paths in a configuration are relative to, with a slash at the end. Empty for the
+    /// working directory, which is also the folder of a configuration that comes from stdin or a descriptor.
+    ///
+    /// - Parameter path: The configuration's path, relative to the working directory.
+    static func folder(of path: String) -> String {
+        let isDescriptor = path == "/dev/stdin" || path.hasPrefix("/dev/fd/") || path.hasPrefix("/proc/")
+        guard !isDescriptor, let slash = path.lastIndex(of: "/") else { return "" }
+        return String(path[...slash])
+    }
+
     /// Returns the text of a configuration file.
     ///
     /// - Throws: ``CommandFailure`` with a description that begins with the path.
@@ -57,11 +67,16 @@ enum ConfigurationUse: Sendable {
     case check
     /// The command uses the plugins and routes, but does not run the sources.
     case plugins
+    /// The command shows what the configuration does with a message. It works without the configuration's secrets.
+    case explain
     /// The command uses the navigation chain. Sources and plugins are optional.
     case navigation
 
     /// Whether each source must have its scripts or links.
     var runsSources: Bool { self == .run || self == .check }
+
+    /// Whether the command needs the variables and files that the configuration refers to.
+    var readsSecrets: Bool { self == .run || self == .plugins }
 }
 
 /// Selects the source that a command uses from all sources of one kind.

@@ -99,7 +99,8 @@ struct InboundRoute {
         /// Links that match a route or go to the fallback.
         case links(LinkFacts)
         case page
-        case feed(isSecure: Bool)
+        /// Whether the feed uses TLS, or `nil` if its URL is not read.
+        case feed(isSecure: Bool?)
         case chat(WebSocketServerConfiguration)
         /// Events about the connection to a broker, such as a lost session, or messages from the program itself.
         case other
@@ -144,7 +145,7 @@ struct InboundRoute {
         case .links(let links): return routes(of: links.routes, from: name)
         case .feed(let feed):
             return actions(of: feed.frames, announcesConnections: feed.announcesConnections).map {
-                InboundRoute(source: name, kind: .feed(isSecure: feed.url.isSecure), action: $0)
+                InboundRoute(source: name, kind: .feed(isSecure: feed.isURLRead ? feed.url.isSecure : nil), action: $0)
             }
         case .chat(let chat):
             return actions(of: chat.server.frames, announcesConnections: chat.server.announcesConnections).map {
@@ -232,7 +233,9 @@ extension AccessSection.Condition {
         case (.scheme(let scheme), .links(let facts)):
             return facts.universalHost == nil && facts.scheme == scheme ? .always : .never
         case (.host(let host), .links(let facts)): return facts.universalHost == host ? .always : .never
-        case (.tls(let tls), .feed(let isSecure)): return tls == isSecure ? .always : .never
+        case (.tls(let tls), .feed(let isSecure)):
+            guard let isSecure else { return .sometimes }
+            return tls == isSecure ? .always : .never
         // If the server has principals, every client that it accepts is one of them.
         case (.authenticated(let authenticated), .chat(let server)):
             return authenticated == server.principals.isEmpty ? .never : .always

@@ -125,20 +125,25 @@ enum TimeoutOption {
     }
 }
 
-/// The name of an environment variable, as given for an option.
+/// The name of an environment variable, as given for an option or in a configuration.
 enum VariableName {
     /// Returns a secret that is read from the variable with this name.
     ///
     /// - Throws: `ValidationError` if the text is not a valid name. The error does not repeat the text, because the
     ///   text may be the secret itself.
     static func secret(in text: String, option: String) throws(ValidationError) -> Secret {
-        let first = text.utf8.first.map { isLetter($0) } ?? false
-        guard first, text.utf8.allSatisfy({ isLetter($0) || $0.isASCIIDigit }) else {
+        guard isName(text) else {
             throw ValidationError(
                 "\(option): expected the name of an environment variable, such as CHAT_TOKEN, not a secret"
             )
         }
         return .environment(text)
+    }
+
+    /// Returns whether the text consists of ASCII letters, digits and `_`, and does not begin with a digit.
+    static func isName(_ text: String) -> Bool {
+        let first = text.utf8.first.map { isLetter($0) } ?? false
+        return first && text.utf8.allSatisfy { isLetter($0) || $0.isASCIIDigit }
     }
 
     private static func isLetter(_ byte: UInt8) -> Bool {

@@ -7,7 +7,8 @@ struct CheckCommand: AsyncParsableCommand {
         commandName: "check",
         abstract: "Checks configuration files for errors and likely mistakes. Starts nothing.",
         discussion: """
-            The variables, files and folders that a configuration names must exist. One line per finding: \
+            The files and folders that a configuration names must exist. Variables and files of secrets are only read \
+            with --with-secrets. Paths are relative to the folder of the configuration. One line per finding: \
             FILE:LINE:COLUMN: SEVERITY: KEY: MESSAGE [CODE]. docs/commands/check.md lists the codes.
 
             At most 100 findings per file are shown; the last line counts all. The member 'suggestion' of a JSON object \
@@ -26,12 +27,15 @@ struct CheckCommand: AsyncParsableCommand {
     @Flag(help: "One JSON object per finding: file, line, column, path, severity, code, message, suggestion, advice.")
     var json = false
 
+    @Flag(help: "Also read the variables and files that hold secrets; what is missing is an error.")
+    var withSecrets = false
+
     @Flag(help: "For the exit status, warnings count as errors.")
     var strict = false
 
     func run() async throws {
         let output = StandardOutput()
-        let found = files.map { (file: $0, result: CheckCommand.findings(in: $0)) }
+        let found = files.map { (file: $0, result: findings(in: $0)) }
         for (file, result) in found {
             for problem in result.findings {
                 // If this write fails, the call of `finish()` below reports it.
@@ -56,9 +60,10 @@ struct CheckCommand: AsyncParsableCommand {
         throw (isBad ? CommandStatus.invalidConfiguration : .done).code
     }
 
-    private static func findings(in file: String) -> ConfigurationFindings {
+    private func findings(in file: String) -> ConfigurationFindings {
         do throws(CommandFailure) {
-            return ConfigurationReader.lint(try ConfigurationFile.content(of: file))
+            let text = try ConfigurationFile.content(of: file)
+            return ConfigurationReader.lint(text, file: file, readsSecrets: withSecrets)
         } catch {
             // The description starts with the file's path, which is already on the line.
             let message = String(error.description.dropFirst("\(file): ".count))

@@ -10,7 +10,7 @@ struct ExplainCommand: ReportingCommand {
         abstract: "Shows how one message or link would be handled, stage by stage. Runs nothing.",
         discussion: """
             One JSON object: source, envelope, action, id, route, body, verdict, steps; for a URL also navigation. The \
-            command calls no plugin, opens no plugin's file, connects to no broker and runs no script.
+            command calls no plugin, opens no plugin's file, connects to no broker, runs no script and reads no secret.
 
             EXAMPLE
               signalbox explain --url myapp://product/42 --config examples/links/links.yaml
@@ -34,6 +34,9 @@ struct ExplainCommand: ReportingCommand {
     @Option(help: ArgumentHelp("The configuration.", valueName: "file"))
     var config: String
 
+    @Flag(help: "Also read the variables and files that hold secrets; what is missing is an error.")
+    var withSecrets = false
+
     @OptionGroup var facts: MessageFacts
 
     func validate() throws {
@@ -46,11 +49,16 @@ struct ExplainCommand: ReportingCommand {
     }
 
     func perform() async throws -> CommandStatus {
-        let configuration = try ConfigurationFile.read(config, for: .plugins)
+        let configuration = try ConfigurationFile.read(config, for: withSecrets ? .plugins : .explain)
         let explainer = ConfigurationExplainer(configuration: configuration, file: config)
         let line: ExplanationLine
         if let payload {
             let section = try explainer.source(source)
+            if case .feed(let feed) = section.kind, !feed.isURLRead {
+                DiagnosticOutput.shared.report(
+                    "the URL of '\(section.name)' is not read; add --with-secrets to read it"
+                )
+            }
             let bytes = try await InputSource(payload: payload).bytes(limit: FileContent.payloadLimit)
             line = try explainer.line(about: bytes, facts, of: section)
         } else {

@@ -85,7 +85,7 @@ final class ConfigurationReload: Sendable {
     }
 
     private func read() throws -> RunConfiguration {
-        let found = ConfigurationReader.lint(try ConfigurationFile.content(of: file))
+        let found = ConfigurationReader.lint(try ConfigurationFile.content(of: file), file: file, readsSecrets: true)
         guard var configuration = found.configuration else {
             let errors = found.findings.filter { $0.severity == .error }.map { $0.metadata(in: file) }
             let rest: Logger.Metadata = ["at": "\(file)", "problem": "\(found.omitted) more findings are not shown"]

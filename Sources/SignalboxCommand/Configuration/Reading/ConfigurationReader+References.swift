@@ -2,16 +2,44 @@ import MQTTPush
 import SignalboxCore
 import WebSocketChat
 
+/// Text as a configuration gives it.
+private enum GivenText {
+    case text(String)
+    /// The text is in a variable or file that is not read, or that is missing, which was already reported.
+    case unread
+    /// The value has an error, which was already reported.
+    case invalid
+}
+
 extension ConfigurationReader {
+    /// The host that stands in for that of a URL that is not read. RFC 2606 reserves its domain.
+    static let unreadHost = "unread.invalid"
+
     /// Returns literal text, or the content that `{ env: NAME }` or `{ file: PATH }` refers to.
-    func text(_ value: YAMLValue) -> String? {
-        guard value.isMapping else { return value.text() }
-        return reference(value).flatMap { content(of: $0, at: value) }
+    func text(_ value: YAMLValue) -> String? { text(value, unread: "unread") }
+
+    /// Returns literal text, or the content that `{ env: NAME }` or `{ file: PATH }` refers to.
+    ///
+    /// - Parameter standIn: Valid text that stands in for content that is not read, so that nothing else is reported
+    ///   because of it.
+    func text(_ value: YAMLValue, unread standIn: String) -> String? {
+        switch given(value) {
+        case .text(let text): text
+        case .unread: standIn
+        case .invalid: nil
+        }
+    }
+
+    private func given(_ value: YAMLValue) -> GivenText {
+        guard value.isMapping else { return value.text().map(GivenText.text) ?? .invalid }
+        guard let reference = reference(value) else { return .invalid }
+        return readsSecrets ? content(of: reference, at: value).map(GivenText.text) ?? .unread : .unread
     }
 
     /// Returns a broker's address. Messages never repeat the address, because it may contain a password.
     func broker(_ value: YAMLValue) -> MQTTBroker? {
-        text(value).flatMap { text in value.checked { try MQTTBroker(url: text) } }
+        text(value, unread: "mqtts://\(ConfigurationReader.unreadHost)")
+            .flatMap { text in value.checked { try MQTTBroker(url: text) } }
     }
 
     /// Returns the client id that the broker uses to keep the session.
@@ -19,7 +47,8 @@ extension ConfigurationReader {
         text(value).flatMap { text in value.checked { try MQTTClientID.fixed(text) } }
     }
 
-    /// Checks that a secret exists, and returns a reference to it. The secret itself is not kept.
+    /// Checks the form of a reference to a secret and, if secrets are read, that the secret exists. Returns the
+    /// reference. The secret itself is not kept.
     ///
     /// - Parameter what: What to call the secret in messages.
     func secret(_ value: YAMLValue, _ what: String) -> Secret? {
@@ -28,7 +57,9 @@ extension ConfigurationReader {
             reportSecret(what, at: value)
             return nil
         }
-        guard let reference = reference(value), content(of: reference, at: value) != nil else { return nil }
+        guard let reference = reference(value) else { return nil }
+        // A missing secret is reported here, and nothing else should be reported because of it.
+        if readsSecrets { _ = content(of: reference, at: value) }
         if case .file(let path) = reference.source { checkFilePermissions(path, at: value) }
         return reference
     }
@@ -46,12 +77,23 @@ extension ConfigurationReader {
     private func reference(_ value: YAMLValue) -> Secret? {
         value.mapping("reference") { keys in
             switch (keys.optional("env"), keys.optional("file")) {
-            case (let name?, nil): return name.text().map(Secret.environment)
-            case (nil, let path?): return path.text().map(Secret.file)
+            case (let name?, nil): return variable(name).map(Secret.environment)
+            case (nil, let path?): return path.text().flatMap { resolved($0, at: path) }.map(Secret.file)
             default:
                 return value.refused("expected either { env: NAME } or { file: PATH }", .conflictingKeys)
             }
         }
+    }
+
+    /// Returns the name of an environment variable. Messages do not repeat it, because it may be the secret itself.
+    private func variable(_ value: YAMLValue) -> String? {
+        guard let name = value.characters, VariableName.isName(name) else {
+            return value.refused(
+                "expected the name of an environment variable, of letters, digits and _, such as CHAT_TOKEN",
+                .badName
+            )
+        }
+        return name
     }
 
     private func content(of reference: Secret, at value: YAMLValue) -> String? {
@@ -73,40 +115,66 @@ extension ConfigurationReader {
     }
 }
 
+/// Reads the paths of files. A path is relative to the folder of the configuration.
 extension ConfigurationReader {
+    /// Returns a path that can be opened from the working directory.
+    private func resolved(_ path: String, at value: YAMLValue) -> String? {
+        guard !path.unicodeScalars.contains("\0") else {
+            return value.refused("a path cannot contain a NUL character; the system would end it there")
+        }
+        return path.hasPrefix("/") ? path : folder + path
+    }
+
     /// Returns the path of a file that a source reads. If the file is missing or unreadable, `check` reports it here.
     /// In a run, the source reports it.
-    func namedFile(_ value: YAMLValue) -> String? {
-        let path = text(value)
-        guard let path, use == .check else { return path }
-        switch environment.presence(path) {
-        case .readable: break
-        case .nothing:
-            value.reportError(
-                "the file \(path) does not exist; paths are relative to the working directory",
-                .missingFile
-            )
-        case .folder: value.reportError("\(path) is a folder; name a file", .missingFile)
-        case .unreadable: value.reportError("the file \(path) is not readable", .missingFile)
+    func namedFile(_ value: YAMLValue) -> String? { namedFile(value, isSecret: false) }
+
+    /// Returns the path of a file that a source reads.
+    ///
+    /// - Parameter isSecret: Whether the file holds a secret. `check` then only reports that it is missing if secrets
+    ///   are read.
+    func namedFile(_ value: YAMLValue, isSecret: Bool) -> String? {
+        givenPath(value) { path in
+            guard use == .check, readsSecrets || !isSecret else { return }
+            switch environment.presence(path) {
+            case .readable: break
+            case .nothing:
+                value.reportError("the file \(path) does not exist; \(ConfigurationReader.pathAdvice)", .missingFile)
+            case .folder: value.reportError("\(path) is a folder; name a file", .missingFile)
+            case .unreadable: value.reportError("the file \(path) is not readable", .missingFile)
+            }
         }
-        return path
     }
 
     /// Returns the path of a file that is created on demand. If its folder is missing, `check` reports it.
     func createdFile(_ value: YAMLValue) -> String? {
-        let path = text(value)
-        guard let path, use == .check else { return path }
-        let slash = path.lastIndex(of: "/")
-        let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-        if environment.presence(path) == .folder {
-            value.reportError("\(path) is a folder; name a file", .missingFile)
-        } else if environment.presence(folder) != .folder {
-            value.reportError(
-                "the folder \(folder) of the file does not exist; paths are relative to the working directory",
-                .missingFile
-            )
+        givenPath(value) { path in
+            guard use == .check else { return }
+            let slash = path.lastIndex(of: "/")
+            let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+            if environment.presence(path) == .folder {
+                value.reportError("\(path) is a folder; name a file", .missingFile)
+            } else if environment.presence(folder) != .folder {
+                value.reportError(
+                    "the folder \(folder) of the file does not exist; \(ConfigurationReader.pathAdvice)",
+                    .missingFile
+                )
+            }
         }
-        return path
+    }
+
+    private static let pathAdvice = "paths are relative to the configuration's folder"
+
+    /// - Parameter check: Checks the path. It is not called if the path is not read.
+    private func givenPath(_ value: YAMLValue, _ check: (String) -> Void) -> String? {
+        switch given(value) {
+        case .text(let text):
+            guard let path = resolved(text, at: value) else { return nil }
+            check(path)
+            return path
+        case .unread: return "unread"
+        case .invalid: return nil
+        }
     }
 }
 

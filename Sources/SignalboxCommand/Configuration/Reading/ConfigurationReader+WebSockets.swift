@@ -8,7 +8,7 @@ extension ConfigurationReader {
         value.mapping("chat") { keys in
             var server = WebSocketServerConfiguration(source: name, port: 0)
             server.limits = limits
-            keys.read("address", &server.address, text)
+            keys.read("address", &server.address) { text($0, unread: "127.0.0.1") }
             let port = keys.required("port", "0 lets the system choose")?.integer(0...Int(UInt16.max))
             server.port = port.flatMap(UInt16.init(exactly:)) ?? 0
             keys.read("path", &server.path) { $0.text() }
@@ -183,7 +183,9 @@ extension ConfigurationReader {
 
     /// Returns a feed's URL. Messages never repeat the URL, because it may contain a token.
     private func feedURL(_ value: YAMLValue) -> WebSocketURL? {
-        guard let text = text(value), isWithoutSecret(text, "a URL with a secret", at: value) else { return nil }
+        guard let text = text(value, unread: "wss://\(ConfigurationReader.unreadHost)/"),
+            isWithoutSecret(text, "a URL with a secret", at: value)
+        else { return nil }
         return value.checked { try WebSocketURL(text) }
     }
 
@@ -267,6 +269,11 @@ extension ConfigurationReader {
     private static let waits: ClosedRange<Duration> = .milliseconds(1)...(.seconds(3_600))
 }
 
+extension WebSocketFeedConfiguration {
+    /// Whether the URL is that of the server, and not a stand-in for one that is not read.
+    var isURLRead: Bool { url.host != ConfigurationReader.unreadHost }
+}
+
 /// Reads the settings that feeds and chats share.
 extension ConfigurationReader {
     /// The valid range for timeouts on a WebSocket connection.
@@ -308,7 +315,7 @@ extension ConfigurationReader {
         value.mapping("identity") { keys in
             let certificate = keys.required("certificate", "name the file of the certificate (PEM)").flatMap(namedFile)
             let keyValue = keys.required("key", "name the file of its private key (PEM)")
-            let key = keyValue.flatMap(namedFile)
+            let key = keyValue.flatMap { namedFile($0, isSecret: true) }
             if let key, let keyValue { checkFilePermissions(key, at: keyValue) }
             guard let certificate, let key else { return nil }
             return make(certificate, key)

@@ -10,6 +10,11 @@ struct ConfigurationReader {
     let environment: Environment
     /// What the configuration is used for. This decides what the file must contain.
     let use: ConfigurationUse
+    /// The folder of the configuration, with a slash at the end. Empty for the working directory.
+    var folder = ""
+    /// Whether the variables and files that the configuration refers to are read. If not, only the form of the
+    /// references is checked.
+    var readsSecrets = true
     let problems = ConfigurationProblems()
     let locations = ConfigurationLocations()
 
@@ -28,7 +33,12 @@ struct ConfigurationReader {
         for use: ConfigurationUse = .run,
         environment: Environment = .process
     ) throws(ConfigurationError) -> RunConfiguration {
-        let reader = ConfigurationReader(environment: environment, use: use)
+        let reader = ConfigurationReader(
+            environment: environment,
+            use: use,
+            folder: ConfigurationFile.folder(of: file),
+            readsSecrets: use.readsSecrets
+        )
         let found = reader.read(text, needed: use == .navigation ? "navigation" : "sources", reader.configuration)
         guard var found else { throw ConfigurationError(file: file, reader.problems) }
         found.warnings = reader.problems.logged
@@ -37,13 +47,24 @@ struct ConfigurationReader {
 
     /// Checks a configuration as a whole.
     ///
-    /// - Parameter text: The file's content.
+    /// - Parameters:
+    ///   - text: The file's content.
+    ///   - file: The file's path. The paths in the configuration are relative to its folder.
+    ///   - readsSecrets: Whether to read the variables and files that the configuration refers to, and to report those
+    ///     that are missing.
     /// - Returns: The configuration, or `nil` if it has errors, and the findings.
     static func lint(
         _ text: String,
+        file: String,
+        readsSecrets: Bool,
         environment: Environment = .process
     ) -> ConfigurationFindings {
-        let reader = ConfigurationReader(environment: environment, use: .check)
+        let reader = ConfigurationReader(
+            environment: environment,
+            use: .check,
+            folder: ConfigurationFile.folder(of: file),
+            readsSecrets: readsSecrets
+        )
         let found = reader.read(text, needed: "sources") { root -> RunConfiguration? in
             guard let configuration = reader.configuration(in: root) else { return nil }
             if reader.locations.isComplete {
@@ -68,7 +89,12 @@ struct ConfigurationReader {
         file: String,
         environment: Environment = .process
     ) throws(ConfigurationError) -> RouteFileContent {
-        let reader = ConfigurationReader(environment: environment, use: .plugins)
+        let reader = ConfigurationReader(
+            environment: environment,
+            use: .explain,
+            folder: ConfigurationFile.folder(of: file),
+            readsSecrets: false
+        )
         let found = reader.read(text, needed: "routes") { root -> RouteFileContent? in
             if root.keys?.contains("sources") == true {
                 return reader.configuration(in: root).map(RouteFileContent.configuration)

@@ -41,9 +41,16 @@ enum ConfigurationFixture {
         return problems(changed.joined(separator: "\n"))
     }
 
+    /// Checks a configuration.
+    ///
+    /// - Parameter file: The path of the configuration.
+    static func lint(_ text: String, file: String = "f.yaml", readsSecrets: Bool = true) -> ConfigurationFindings {
+        ConfigurationReader.lint(text, file: file, readsSecrets: readsSecrets, environment: environment)
+    }
+
     /// Returns the findings of a check, each as severity, code and path.
-    static func findings(_ text: String) -> [String] {
-        ConfigurationReader.lint(text, environment: environment).findings.map { problem in
+    static func findings(_ text: String, readsSecrets: Bool = true) -> [String] {
+        lint(text, readsSecrets: readsSecrets).findings.map { problem in
             "\(problem.severity.rawValue) \(problem.code.rawValue) \(problem.path)"
         }
     }

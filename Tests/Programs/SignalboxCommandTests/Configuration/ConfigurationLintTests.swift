@@ -197,10 +197,8 @@ import Testing
 
     @Test func aSuggestionIsABareName() throws {
         let text = ConfigurationFixture.lines.map { $0.replacing("    use: print", with: "    use: prnt") }
-        let problems = ConfigurationReader.lint(
-            text.joined(separator: "\n").replacing("timeout", with: "timout"),
-            environment: ConfigurationFixture.environment
-        ).findings
+        let lines = text.joined(separator: "\n").replacing("timeout", with: "timout")
+        let problems = ConfigurationFixture.lint(lines).findings
         #expect(problems.map(\.suggestion) == ["print", "timeout"])
         #expect(problems.map(\.code) == [.invalidValue, .unknownKey])
     }
@@ -211,20 +209,20 @@ import Testing
             "timeout": 2s
             timout: 1s
             """
-        let found = ConfigurationReader.lint(text, environment: ConfigurationFixture.environment).findings
+        let found = ConfigurationFixture.lint(text).findings
         #expect(found.map(\.code) == [.duplicateKey])
         #expect(found.first?.description.hasPrefix("1:1: 'timeout' occurs twice in one mapping, first here") == true)
     }
 
     @Test func aDuplicateKeyOfAnInnerMappingIsReportedFirst() {
         let text = "timeout: 1s\ntimeout: 2s\nlimits: { depth: 1, 'depth': 0 }"
-        let found = ConfigurationReader.lint(text, environment: ConfigurationFixture.environment).findings
+        let found = ConfigurationFixture.lint(text).findings
         #expect(found.map(\.description) == ["3:11: 'depth' occurs twice in one mapping, first here; keep one"])
     }
 
     @Test func oneOfManyDuplicateKeysIsReported() {
         let text = (0..<1_000).map { "a\($0): 1\na\($0): 2\n" }.joined()
-        let found = ConfigurationReader.lint(text, environment: ConfigurationFixture.environment).findings
+        let found = ConfigurationFixture.lint(text).findings
         #expect(found.map(\.code) == [.duplicateKey])
     }
 }

@@ -22,9 +22,10 @@ import Testing
         -> [String]
     {
         let configuration = try ConfigurationReader.read(text, file: "c.yaml", environment: environment)
-        let warnings = ConfigurationReader.lint(text, environment: environment).findings.filter {
-            $0.code.logMessage != nil
-        }
+        let warnings = ConfigurationReader.lint(text, file: "f.yaml", readsSecrets: true, environment: environment)
+            .findings.filter {
+                $0.code.logMessage != nil
+            }
         #expect(warnings == configuration.warnings)
         return configuration.warnings.map { "\($0.code) \($0.path)" }
     }
