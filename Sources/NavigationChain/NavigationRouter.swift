@@ -38,6 +38,11 @@ public struct NavigationRouter: Sendable {
     public let fallback: NavigationDecision
     /// The deadline for handlers whose ``NavigationHandler/deadline`` is `nil`.
     public let handlerDeadline: Duration
+    /// Which paths a page's URL may have. By default, each escape in the path must be readable.
+    ///
+    /// With `lenient`, a page whose path has a stray `%` or Latin-1 escapes (`%E9`) may load if scheme and host decide.
+    /// No pattern matches such a URL.
+    public let paths: URLPathRules
     let clock: any Clock<Duration>
     let links: [ChainLink]
 
@@ -48,36 +53,40 @@ public struct NavigationRouter: Sendable {
     ///   - fallback: The decision that applies if no handler decides. There is no default.
     ///   - handlerDeadline: The deadline for handlers that have no deadline themselves. It must be more than zero and
     ///     at most ``maximumDeadline``.
+    ///   - paths: Which paths a page's URL may have, see ``paths``.
     ///   - clock: The clock that measures deadlines.
     /// - Throws: ``NavigationChainError`` for an invalid or duplicate name, an invalid deadline, or too many handlers.
     public init(
         _ handlers: [any NavigationHandler],
         fallback: NavigationDecision,
         handlerDeadline: Duration = .seconds(2),
+        paths: URLPathRules = .strict,
         clock: any Clock<Duration> = ContinuousClock()
     ) throws(NavigationChainError) {
         try ChainLink.check(handlerDeadline)
         var links: [ChainLink] = []
         for handler in handlers { links.append(try ChainLink(handler)) }
-        try self.init(links, fallback: fallback, handlerDeadline: handlerDeadline, clock: clock)
+        try self.init(links, fallback: fallback, handlerDeadline: handlerDeadline, paths: paths, clock: clock)
     }
 
     /// Creates a chain with the handlers listed in the closure, in order.
     ///
-    /// - Throws: An error from the closure or from ``init(_:fallback:handlerDeadline:clock:)``.
+    /// - Throws: An error from the closure or from ``init(_:fallback:handlerDeadline:paths:clock:)``.
     public init(
         fallback: NavigationDecision,
         handlerDeadline: Duration = .seconds(2),
+        paths: URLPathRules = .strict,
         clock: any Clock<Duration> = ContinuousClock(),
         @NavigationChainBuilder handlers: () throws -> [any NavigationHandler]
     ) throws {
-        try self.init(handlers(), fallback: fallback, handlerDeadline: handlerDeadline, clock: clock)
+        try self.init(handlers(), fallback: fallback, handlerDeadline: handlerDeadline, paths: paths, clock: clock)
     }
 
     init(
         _ links: [ChainLink],
         fallback: NavigationDecision,
         handlerDeadline: Duration,
+        paths: URLPathRules,
         clock: any Clock<Duration>
     ) throws(NavigationChainError) {
         guard links.count <= NavigationRouter.maximumHandlers else {
@@ -91,6 +100,7 @@ public struct NavigationRouter: Sendable {
         self.links = links
         self.fallback = fallback
         self.handlerDeadline = handlerDeadline
+        self.paths = paths
         self.clock = clock
     }
 
@@ -131,7 +141,7 @@ extension NavigationRouter {
         page: URLText? = nil
     ) async -> NavigationVerdict {
         do throws(URLTextError) {
-            let url = try URLText(text)
+            let url = try URLText(text, paths: paths)
             return await decide(NavigationRequest(url: url, kind: kind, frame: frame, page: page))
         } catch {
             return NavigationVerdict(refused: text, because: error)
@@ -239,7 +249,7 @@ extension NavigationRouter {
     }
 
     private func with(_ links: [ChainLink]) throws(NavigationChainError) -> NavigationRouter {
-        try NavigationRouter(links, fallback: fallback, handlerDeadline: handlerDeadline, clock: clock)
+        try NavigationRouter(links, fallback: fallback, handlerDeadline: handlerDeadline, paths: paths, clock: clock)
     }
 }
 

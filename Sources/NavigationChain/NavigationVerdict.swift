@@ -47,11 +47,19 @@ public struct NavigationVerdict: Sendable, Hashable {
     }
 
     package init(refused text: String, because error: URLTextError) {
-        decision = .cancel(error.description)
+        decision = .cancel(error.description + NavigationVerdict.advice(on: text, error))
         decider = NavigationVerdict.byURL
         trace = [NavigationStep(name: NavigationVerdict.byURL, answer: .decided(decision))]
         url = nil
         self.text = text
+    }
+
+    /// Returns what to add to the chain if only the path's escapes are the problem.
+    private static func advice(on text: String, _ error: URLTextError) -> String {
+        guard error.reason == .invalidEscape || error.reason == .notUTF8,
+            (try? URLText(text, paths: .lenient)) != nil
+        else { return "" }
+        return "; to let scheme and host alone decide about such a path, add `paths: lenient` to `navigation`"
     }
 }
 

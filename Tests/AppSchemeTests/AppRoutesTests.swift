@@ -83,7 +83,7 @@ import Testing
 
     @Test func anUnreadableLinkIsMalformedWithItsPosition() throws {
         let routes = try AppRoutes("myapp://do/{id}", "do", once: false)
-        for link in ["", "do", "//do/1", "myapp://a@do/1", "my app://do/1", "myapp://do/\u{1}", " myapp://do/1"] {
+        for link in ["", "do", "//do/1", "https://a@do/1", "my app://do/1", "myapp://do/\u{1}", " myapp://do/1"] {
             let match = routes.match(link)
             #expect(match.facts == LinkFacts(scheme: "", universalHost: nil))
             #expect(routes.rejection(link)?.reason == .malformed)
@@ -103,10 +103,36 @@ import Testing
     @Test func aRejectionNamesOnlyTheSchemeAndHostOfALink() throws {
         let routes = try AppRoutes("myapp://do/{id}", "do")
         let rejection = try Missing.unwrap(routes.rejection("myapp://secret-host/secret-path?secret=1#secret"))
-        #expect(rejection.detail == #"no route matches this link of scheme myapp and host "secret-host""#)
+        #expect(
+            rejection.detail
+                == #"no route matches this link of scheme myapp and host "secret-host"; the nearest route is "myapp://do/{id}""#
+        )
         let long = try Missing.unwrap(routes.rejection("myapp://" + String(repeating: "h", count: 5_000)))
         #expect(long.detail.utf8.count < 200)
-        #expect(routes.rejection("myapp:x")?.detail == "no route matches this link of scheme myapp and no host")
+        #expect(
+            routes.rejection("myapp:x")?.detail
+                == #"no route matches this link of scheme myapp and no host; the nearest route is "myapp://do/{id}""#
+        )
+    }
+
+    @Test(arguments: [
+        ("myapp://prodct/42", "myapp://product/{number:int}"), ("myapp://product/lamp", "myapp://product/{number:int}"),
+        ("myapp:///product/42", "myapp://product/{number:int}"), ("myap://cart", "myapp://cart"),
+        ("myapp://cart/1/2", "myapp://cart"), ("https://shop.exmple/product/1", "https://shop.example/product/{n}"),
+        ("https://shop.example/", "https://shop.example/product/{n}"),
+    ])
+    func aLinkWithoutARouteNamesTheNearest(_ link: String, _ nearest: String) throws {
+        let patterns = ["myapp://cart", "myapp://product/{number:int}", "https://shop.example/product/{n}"]
+        let routes = try AppRoutes(patterns.map { AppRoute(try URLPattern($0), action: "open") })
+        let detail = try Missing.unwrap(routes.rejection(link)).detail
+        #expect(detail.hasSuffix("; the nearest route is \(nearest.debugDescription)"), "\(detail)")
+    }
+
+    @Test func aUserNameIsNamedAsTheReason() throws {
+        let rejection = try Missing.unwrap(try AppRoutes("myapp://do/{id}", "do").rejection("myapp://me:secret@do/1"))
+        #expect(rejection.reason == .unknownAction)
+        #expect(rejection.detail.contains("with a user name, which no route reads"))
+        #expect(!rejection.detail.contains("secret"))
     }
 }
 
@@ -214,7 +240,8 @@ import Testing
 
     @Test func aMalformedMatchDoesNotFallBack() throws {
         #expect(try Self.routes().rejection("myapp://do/not%20a%20name")?.reason == .malformed)
-        #expect(try Self.routes().rejection("myapp://do/name?a=1&a=2")?.reason == .malformed)
+        let items = (0...AppRoutes.maximumItems).map { "a\($0)=1" }.joined(separator: "&")
+        #expect(try Self.routes().rejection("myapp://do/name?\(items)")?.reason == .malformed)
     }
 
     @Test func theFallbackBodyIsTheNormalizedLink() async throws {

@@ -137,7 +137,7 @@ extension AppRoutes {
 
 extension LinkAction {
     /// The members of the body, in order.
-    var members: [String] { captures.map { "\($0.name)=\($0.value)" } }
+    var members: [String] { captures.map { "\($0.name)=\(([$0.value] + $0.moreValues).joined(separator: ","))" } }
 }
 
 /// An intake with which a test can wait until an adapter has submitted links, calls `room()`, or finds the intake

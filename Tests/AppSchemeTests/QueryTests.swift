@@ -56,14 +56,49 @@ import Testing
 
     @Test(
         arguments: [
-            ("myapp://find", "a=1&a=1"), ("myapp://find", "a=1&b=2&a"), ("myapp://find", "%61=1&a=2"),
-            ("myapp://find", "e%CC%81=1&%C3%A9=2"), ("myapp://find?q={term}", "q=1&q=1"),
+            ("myapp://find?q={term}", "q=1&q=1"), ("myapp://find?q={term}", "q=1&b=2&q"),
+            ("myapp://find?q={term}", "%71=1&q=2"),
             ("myapp://find?%C3%A9={term}", "%C3%A9=1&e%CC%81=2"), ("myapp://find?e%CC%81={term}", "e%CC%81=1&%C3%A9=2"),
         ])
     func aDuplicateItemIsMalformed(_ pattern: String, query: String) throws {
         let rejection = try Missing.unwrap(try AppRoutes(pattern, "find").rejection("myapp://find?\(query)"))
         #expect(rejection.reason == .malformed)
         #expect(rejection.detail.contains("twice"))
+    }
+
+    @Test func aRepeatedItemIsAListWhereAllAreTaken() throws {
+        let routes = try AppRoutes("myapp://find", "find")
+        #expect(try routes.action("myapp://find?a=1&b=2&a&%61=3").members == ["a=1,,3", "b=2"])
+        #expect(try routes.action("myapp://find?a[]=1&a[]=2").members == ["a[]=1,2"])
+        #expect(try routes.action("myapp://find?e%CC%81=1&%C3%A9=2").members == ["e\u{301}=1,2"])
+    }
+
+    @Test func aListDecodesAsOne() async throws {
+        struct Info: Decodable, Sendable {
+            let tag: [Int]
+            let term: String
+        }
+        let trial = LinkTrial(try AppRoutes("myapp://find", "find"))
+        let seen = CallList<[Int]>()
+        let links = ["tag=1&term=x&tag=2", "tag=1&term=x", "tag=1&tag=2&term=x&term=y"].map { "myapp://find?\($0)" }
+        let settled = try await trial.deliver(links) { supervisor in
+            try supervisor.register(
+                Registration("find", as: Info.self, from: .link(scheme: "myapp")) { info, _ in
+                    seen.add(info.tag)
+                }
+            )
+        }
+        #expect(settled.map(\.outcome.code) == ["handled", "invalidBody", "invalidBody"])
+        #expect(seen.all == [[1, 2]])
+    }
+
+    @Test(arguments: ["x=50%of", "%E9=1", "x=%E9", "%=", "x=%00"])
+    func anItemThatCannotBeReadIsLeftOutAndCounted(_ item: String) throws {
+        for pattern in ["myapp://find", "myapp://find?q={q}"] {
+            let match = try AppRoutes(pattern, "find").match("myapp://find?\(item)&q=red")
+            #expect(try match.reading.get().members == ["q=red"])
+            #expect(match.unreadableItems == 1)
+        }
     }
 
     @Test func equivalentItemNamesAreTheSameItem() throws {
@@ -99,13 +134,13 @@ import Testing
         #expect(routes.rejection(link(300))?.reason == .malformed)
     }
 
-    @Test(arguments: ["q=%", "q=%4", "q=%zz", "q=%FF", "%C3=1", "q=%00"])
-    func anUnreadableQueryIsMalformed(_ query: String) throws {
-        for pattern in ["myapp://find", "myapp://find?x={term}"] {
-            let rejection = try Missing.unwrap(try AppRoutes(pattern, "find").rejection("myapp://find?\(query)"))
-            #expect(rejection.reason == .malformed)
-            #expect(rejection.detail.contains("the link's query cannot be read"))
-        }
+    @Test(arguments: ["q=%", "q=%4", "q=%zz", "q=%FF", "q=%00", "%71=%"])
+    func anUnreadableItemOfTheRouteIsMalformed(_ query: String) throws {
+        let rejection = try Missing.unwrap(
+            try AppRoutes("myapp://find?q={term}", "find").rejection("myapp://find?\(query)")
+        )
+        #expect(rejection.reason == .malformed)
+        #expect(rejection.detail.contains("the link's query cannot be read"))
     }
 
     @Test func aLinkWithoutMembersDecodesIfAllMembersAreOptional() async throws {

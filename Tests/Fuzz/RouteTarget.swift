@@ -46,7 +46,7 @@ enum RouteTarget {
     private static func check(_ captures: RouteCaptures, of pattern: URLPattern, _ url: URLText) {
         let queryNames = pattern.queryCaptures.map(\.name)
         require(captures.map(\.name) + queryNames == pattern.captureNames, "each name of \(pattern) has a value")
-        let pieces = [url.host ?? ""] + url.segments
+        let pieces = [url.decodedHost ?? ""] + url.segments
         for capture in captures {
             let value = capture.value.utf8
             switch capture.kind {
@@ -71,7 +71,7 @@ enum RouteTarget {
 
     private static func checkQuery(_ pattern: URLPattern, _ url: URLText) {
         guard let values = try? pattern.queryValues(of: url), !pattern.queryCaptures.isEmpty else { return }
-        let items = (try? url.queryItems()) ?? []
+        let items = (try? url.readableQueryItems().items) ?? []
         for capture in pattern.queryCaptures {
             let found = items.filter { $0.name.utf8.elementsEqual(capture.item.utf8) }
             require(found.count <= 1, "\(capture.item) occurs once in \(url)")
@@ -103,9 +103,13 @@ enum URLTarget {
             require(url.text.utf8.allSatisfy { $0 > 0x1F && $0 < 0x7F }, "the normal form of \(text) is ASCII")
             require(url.text.utf8.starts(with: "\(url.scheme):".utf8), "\(text) begins with its scheme")
             let other = RFC3986Reading(text)
-            require(isSameHost(url.host, other.host), "the host of \(text)")
+            require(isSameHost(url.decodedHost, other.host), "the host of \(text)")
             require(isSamePath(url.segments, other.segments), "the path of \(text)")
-            _ = try? url.queryItems()
+            if let items = try? url.queryItems() {
+                let readable = try? url.readableQueryItems()
+                require(readable?.items == items && readable?.unreadable == 0, "the items of \(text)")
+            }
+            require((try? URLText(text, paths: .lenient)) == url, "a strict path is a lenient one in \(text)")
             if let origin = url.origin { require((try? WebOrigin(origin.description)) == origin, "\(origin)") }
             return url
         } catch {

@@ -27,7 +27,8 @@ public import SignalboxRoutes
 public struct AppRoutes: Sendable {
     /// The maximum number of routes: 10,000.
     public static let maximumRoutes = 10_000
-    /// The maximum number of query items that can become members when the pattern does not list any: 64.
+    /// The maximum number of query items that can become members when the pattern does not list any: 64. Repeated items
+    /// count each.
     public static let maximumItems = 64
     /// The maximum length of the name of a query item that the pattern does not list: 256 bytes.
     public static let maximumItemName = 256
@@ -90,10 +91,15 @@ public struct AppRoutes: Sendable {
         }
         let facts = LinkFacts(url)
         if let found = table.match(url) {
-            return LinkMatch(facts: facts, pattern: found.pattern, reading: found.reading(of: url))
+            return LinkMatch(
+                facts: facts,
+                pattern: found.pattern,
+                reading: found.reading(of: url),
+                unreadableItems: (try? url.readableQueryItems().unreadable) ?? 0
+            )
         }
         guard let fallback, targets.contains(facts) else {
-            return LinkMatch(facts: facts, reading: .failure(.noRoute(for: url)))
+            return LinkMatch(facts: facts, reading: .failure(.noRoute(for: url, nearest: table.nearest(to: url))))
         }
         let text = RouteNaming.Capture(name: "url", value: url.text)
         return LinkMatch(facts: facts, reading: .success(LinkAction(name: fallback, captures: [text])))

@@ -13,13 +13,13 @@ struct LinkIdentity {
     /// - Parameter members: The captures and query items, with unique names, that form the action and the body.
     init(_ url: URLText, members: [RouteNaming.Capture]) {
         add(url.scheme)
-        add(url.host.map { [$0.lowercasedASCII] } ?? [])
+        add(url.decodedHost.map { [$0.lowercased()] } ?? [])
         add(url.port.map { ["\($0)"] } ?? [])
         add(url.hasOpaquePath ? "opaque" : "")
         let segments = url.segments
         add(segments.last == "" ? segments.dropLast() : segments)
         let sorted = members.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
-        add(sorted.flatMap { [$0.name, $0.value] })
+        add(sorted.flatMap { item in ([item.value] + item.moreValues).flatMap { [item.name, $0] } })
     }
 
     var id: ActionID {

@@ -11,10 +11,18 @@ public struct LinkMatch: Sendable, Hashable {
     /// The link's action, or the reason why the link is rejected. The rejection is `malformed` if the link is unusable,
     /// and `unknownAction` if no route matches and there is no fallback.
     public let reading: Result<LinkAction, Outcome.Rejection>
+    /// The number of query items that were left out, because they cannot be read and the route does not name them.
+    public let unreadableItems: Int
 
-    init(facts: LinkFacts, pattern: URLPattern? = nil, reading: Result<LinkAction, Outcome.Rejection>) {
+    init(
+        facts: LinkFacts,
+        pattern: URLPattern? = nil,
+        reading: Result<LinkAction, Outcome.Rejection>,
+        unreadableItems: Int = 0
+    ) {
         self.facts = facts
         self.pattern = pattern
+        self.unreadableItems = unreadableItems
         self.reading = reading
     }
 }
@@ -67,26 +75,32 @@ extension RouteMatch<AppRoute> {
     private func items(of url: URLText) throws(Outcome.Rejection) -> [RouteNaming.Capture] {
         let items: [URLQueryItem]
         do throws(URLTextError) {
-            items = try url.queryItems()
+            items = try url.readableQueryItems().items
         } catch {
             throw .unreadableQuery(error)
         }
         let captured = Set(captures.map(\.name))
-        var names: Set<String> = []
-        var members: [RouteNaming.Capture] = []
+        var names: [String] = []
+        var values: [String: [String]] = [:]
+        var count = 0
         for item in items where !captured.contains(item.name) {
-            guard names.insert(item.name).inserted else {
-                throw .malformed("an item occurs twice in the link's query")
-            }
-            guard names.count <= AppRoutes.maximumItems else {
+            if values[item.name] == nil { names.append(item.name) }
+            count += 1
+            guard count <= AppRoutes.maximumItems else {
                 throw .malformed("the link's query has more than \(AppRoutes.maximumItems) items")
             }
             guard item.name.utf8.count <= AppRoutes.maximumItemName else {
                 throw .malformed("a name in the link's query has more than \(AppRoutes.maximumItemName) bytes")
             }
-            members.append(RouteNaming.Capture(name: item.name, value: item.value))
+            values[item.name, default: []].append(item.value)
         }
-        return members
+        return names.compactMap { name in
+            values[name].flatMap { values in
+                values.first.map {
+                    RouteNaming.Capture(name: name, value: $0, moreValues: Array(values.dropFirst()))
+                }
+            }
+        }
     }
 }
 
@@ -109,9 +123,11 @@ extension Outcome.Rejection {
         malformed("the link's query cannot be read: \(error)")
     }
 
-    static func noRoute(for url: URLText) -> Outcome.Rejection {
+    static func noRoute(for url: URLText, nearest: URLPattern?) -> Outcome.Rejection {
         let host = url.host.map { "host \(shown($0).debugDescription)" } ?? "no host"
-        let detail = "no route matches this link of scheme \(shown(url.scheme)) and \(host)"
+        let name = url.userInfo == nil ? "" : " with a user name, which no route reads"
+        let route = nearest.map { "; the nearest route is \($0.text.debugDescription)" } ?? ""
+        let detail = "no route matches this link of scheme \(shown(url.scheme)) and \(host)\(name)\(route)"
         return Outcome.Rejection(.unknownAction, detail: detail)
     }
 

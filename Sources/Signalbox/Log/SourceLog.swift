@@ -84,14 +84,17 @@ final class SourceLog: Sendable {
         let now = Duration.seconds(core.elapsedSeconds)
         guard let withheld = limiter.withLock({ $0.admit(at: now) }) else { return }
         var fields = LogFields()
+        fields[.advice] = outcome?.advice
         if case .success(let action) = arrival.reading {
             fields[.action] = action.name.text
             fields[.id] = action.id.text
+        } else if case .rejected(let rejection)? = outcome, rejection.reason == .unknownAction {
+            // No action was named, so no plugin is missing.
+            fields[.advice] = "add a route for it, or find out who sends it"
         }
         fields[.plugin] = plugin?.action.text
         fields[.outcome] = outcome?.name
         fields[.code] = outcome?.code
-        fields[.advice] = outcome?.advice
         if attempts > 0 { fields[.attempts] = "\(attempts)" }
         if withheld > 0 { fields[.linesWithheld] = "\(withheld)" }
         logger.write(kind, outcome?.text, fields)

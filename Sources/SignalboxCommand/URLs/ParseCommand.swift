@@ -61,6 +61,8 @@ struct ParsedURL {
     private let input: InputLine
     private let url: URLText?
     private let items: [URLQueryItem]?
+    /// The number of query items that cannot be read and are left out.
+    private let unreadableItems: Int
     /// The error in the URL or its query, if there is one.
     private let error: URLTextError?
     /// The route that matches the URL, or `nil` if no route matches.
@@ -81,14 +83,15 @@ struct ParsedURL {
             let match = routes?.match(url.text)
             (route, reading) = (match?.pattern, match?.reading)
         } catch {
-            (url, items, self.error) = (nil, nil, error)
+            (url, items, unreadableItems, self.error) = (nil, nil, 0, error)
             (route, reading) = (nil, routes.map { _ in .failure(.unreadableLink(error)) })
             return
         }
         do throws(URLTextError) {
-            (items, error) = (url?.query == nil ? nil : try url?.queryItems(), nil)
+            let query = try url?.readableQueryItems()
+            (items, unreadableItems, error) = (url?.query == nil ? nil : query?.items, query?.unreadable ?? 0, nil)
         } catch let problem {
-            (items, error) = (nil, problem)
+            (items, unreadableItems, error) = (nil, 0, problem)
         }
     }
 
@@ -103,6 +106,7 @@ struct ParsedURL {
     var jsonLine: [UInt8] {
         var object = JSONObject()
         if let url { object.add(url, items: items) } else { object.add(input) }
+        if unreadableItems > 0 { object.add("unreadableItems", unreadableItems) }
         if let error { object.add(error) }
         object.add("route", route?.text)
         switch reading {
@@ -130,6 +134,7 @@ struct ParsedURL {
         let location = ([url.host].compactMap { $0 } + url.segments).joined(separator: "  ")
         var columns = [TerminalText.column(url.text, width: 48), TerminalText.column(location, width: 32)]
         if let error { columns.append(LineEscape.escaped("query: \(error)")) }
+        if unreadableItems > 0 { columns.append("\(unreadableItems) unreadable query items left out") }
         switch reading {
         case .success(let action)?:
             let body = String(decoding: body(of: action), as: UTF8.self)
@@ -143,7 +148,13 @@ struct ParsedURL {
     /// Returns the body that the plugin would receive. It consists of the captures.
     private func body(of action: LinkAction) -> [UInt8] {
         var body = JSONObject()
-        for capture in action.captures { body.add(capture.name, capture.value) }
+        for capture in action.captures {
+            if capture.moreValues.isEmpty {
+                body.add(capture.name, capture.value)
+            } else {
+                body.add(capture.name, texts: [capture.value] + capture.moreValues)
+            }
+        }
         return body.bytes
     }
 }

@@ -150,16 +150,23 @@ extension Arrival {
         var sum: UInt64 = 0
         var key = object + 1
         guard nodes[object].is(.object), end != key else { return 0 }
-        while nodes[key + 1].is(.routeText) {
+        while let length = captureLength(at: key + 1, nodes) {
             let name = hash.value(of: bytes[nodes[key].extent])
             sum &+= hash.value(of: bytes[nodes[key + 1].extent], after: name)
             // After the last capture, `next` leads to the sender's members, which are stored elsewhere, or to the end
             // of the object.
             let next = Int(nodes[key + 1].next)
-            guard next == key + 2, next != end else { break }
+            guard next == key + 1 + length, next != end else { break }
             key = next
         }
         return sum
+    }
+
+    /// Returns the number of nodes of a capture's text or list of texts, or `nil` if the value is not a capture's.
+    private static func captureLength(at value: Int, _ nodes: UnsafeBufferPointer<BodyNode>) -> Int? {
+        if nodes[value].is(.routeText) { return 1 }
+        let count = Int(nodes[value].count)
+        return nodes[value].is(.array) && count > 0 && nodes[value + 1].is(.routeText) ? count + 1 : nil
     }
 }
 

@@ -15,13 +15,18 @@ public struct RouteNaming: Sendable, Hashable {
     public struct Capture: Sendable, Hashable {
         /// The capture's name in the pattern.
         public let name: String
-        /// The matched text.
+        /// The matched text. If there are several, this is the first one.
         public let value: String
+        /// The texts after ``value``, if the message repeats the item. The member of the body is then a list.
+        public let moreValues: [String]
 
         /// Creates a capture.
-        public init(name: String, value: String) {
+        ///
+        /// - Parameter moreValues: Further texts of the same name, which contain no U+0000.
+        public init(name: String, value: String, moreValues: [String] = []) {
             self.name = name
             self.value = value
+            self.moreValues = moreValues
         }
     }
 
@@ -45,17 +50,17 @@ extension BatchBuffers {
         guard original.kind == .object || original.kind == .null else { return body }
         let isObject = original.kind == .object
         let joined = push(original)
-        let count = pushMembers(captures)
+        let keys = pushMembers(captures)
         let ownEnd = nodeCount
         if isObject {
-            hideMembers(of: body, namedIn: joined + 1..<ownEnd)
+            hideMembers(of: body, namedAt: keys)
             let visible = nodes[body].count
-            update(ownEnd - 1) { $0.next = UInt32(body + 1) }
-            update(joined) { $0.bits = BodyNode.container(.object, count: visible + UInt32(count)) }
+            if let last = keys.last { update(last + 1) { $0.next = UInt32(body + 1) } }
+            update(joined) { $0.bits = BodyNode.container(.object, count: visible + UInt32(keys.count)) }
         } else {
             update(joined) {
                 $0.next = UInt32(ownEnd)
-                $0.bits = BodyNode.container(.object, count: UInt32(count))
+                $0.bits = BodyNode.container(.object, count: UInt32(keys.count))
             }
         }
         return joined
@@ -63,16 +68,38 @@ extension BatchBuffers {
 
     /// Pushes the captures as members. If several captures have the same name, the first one wins.
     ///
-    /// - Returns: The number of members pushed.
-    private mutating func pushMembers(_ captures: [RouteNaming.Capture]) -> Int {
-        var count = 0
+    /// - Returns: The positions of the keys pushed.
+    private mutating func pushMembers(_ captures: [RouteNaming.Capture]) -> [Int] {
+        var keys: [Int] = []
         for (index, capture) in captures.enumerated() {
             guard !captures[..<index].contains(where: { $0.name == capture.name }) else { continue }
+            keys.append(nodeCount)
             push(capture.name, kind: .key)
-            push(capture.value, kind: .routeText)
-            count += 1
+            if capture.moreValues.isEmpty {
+                push(capture.value, kind: .routeText)
+            } else {
+                pushList([capture.value] + capture.moreValues)
+            }
         }
-        return count
+        return keys
+    }
+
+    /// Pushes a list of texts. Its bytes are the texts, each with a U+0000 after it, so that a hash of the bytes tells
+    /// different lists apart.
+    private mutating func pushList(_ texts: [String]) {
+        let list = push(.array, 0..<0)
+        var end = 0
+        for (index, text) in texts.enumerated() {
+            push(text, kind: .routeText)
+            end = append("\0").upperBound
+            if index == 0 { update(list) { $0.start = UInt32(end - 1 - text.utf8.count) } }
+        }
+        let next = UInt32(nodeCount)
+        update(list) {
+            $0.length = UInt32(end) - $0.start
+            $0.next = next
+            $0.bits = BodyNode.container(.array, count: UInt32(texts.count))
+        }
     }
 
     private mutating func push(_ text: String, kind: BodyNode.Kind) {
@@ -81,10 +108,8 @@ extension BatchBuffers {
         _ = push(kind, range, flags: isASCII ? 0 : BodyNode.beyondASCII)
     }
 
-    private mutating func hideMembers(of object: Int, namedIn captures: Range<Int>) {
-        let names = stride(from: captures.lowerBound, to: captures.upperBound, by: 2).map { key in
-            (node: nodes[key], text: text(of: nodes[key]))
-        }
+    private mutating func hideMembers(of object: Int, namedAt keys: [Int]) {
+        let names = keys.map { (node: nodes[$0], text: text(of: nodes[$0])) }
         let end = Int(nodes[object].next)
         var key = object + 1
         while key < end {

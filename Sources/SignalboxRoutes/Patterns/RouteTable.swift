@@ -55,10 +55,14 @@ public struct RouteTable<Value: Sendable>: Sendable {
         return RouteMatch(pattern: pattern, value: value, captures: pattern.captures(in: walk.pieces))
     }
 
+    /// Returns the first patterns, at most `count`.
+    func patterns(_ count: Int) -> [URLPattern] { routes.prefix(count).map(\.pattern) }
+
     /// Returns the number of the route for a URL, together with the walk that searched for the route.
     package func search(_ url: URLText) -> (route: Int?, walk: RouteWalk) {
         let root = RouteRoot(of: url)
         var walk = RouteWalk(trie, URLPieces(url))
+        guard url.isRoutable else { return (nil, walk) }
         let found = walk.route(from: root)
         guard found == nil, RouteRoot.anywhere.covers(root) else { return (found, walk) }
         return (walk.route(from: .anywhere), walk)

@@ -56,7 +56,7 @@ public struct URLPattern: Sendable, Hashable {
     /// - Returns: `nil` if the URL does not match. If the pattern has no captures before its `?`, the collection is
     ///   empty.
     public func match(_ url: URLText) -> RouteCaptures? {
-        guard root.covers(RouteRoot(of: url)) else { return nil }
+        guard url.isRoutable, root.covers(RouteRoot(of: url)) else { return nil }
         let pieces = URLPieces(url)
         return matches(pieces) ? captures(in: pieces) : nil
     }
@@ -107,18 +107,20 @@ extension URLPattern {
     /// - Returns: The captured values. If the pattern captures no items, the collection is empty and the query is not
     ///   parsed.
     /// - Throws: ``URLTextError`` with an offset in ``URLText/text``. The reason is `duplicateItem` if the URL contains
-    ///   a captured item twice. Errors from ``URLText/queryItems()`` are thrown too, even for items that are not
-    ///   captured.
+    ///   a captured item twice, and that of ``URLText/queryItems()`` if a captured item cannot be read, or if the query
+    ///   has too many items. An item that is not captured may be unreadable.
     public func queryValues(of url: URLText) throws(URLTextError) -> RouteCaptures {
         guard !queryCaptures.isEmpty else { return RouteCaptures() }
         var values: [String: String] = [:]
         var wanted = Set(queryCaptures.map(\.item))
-        for (offset, item) in try url.locatedQueryItems() {
-            if wanted.remove(item.name) != nil {
-                values[item.name] = item.value
-            } else if values[item.name] != nil {
+        for item in try url.rawQueryItems() {
+            // No route names an item whose name is unreadable.
+            guard let name = try? item.name() else { continue }
+            if wanted.remove(name) != nil {
+                values[name] = try item.value()
+            } else if values[name] != nil {
                 let detail = "a query item named in the route occurs twice"
-                throw URLTextError(.duplicateItem, at: offset, detail)
+                throw URLTextError(.duplicateItem, at: item.offset, detail)
             }
         }
         let found = queryCaptures.compactMap { capture in

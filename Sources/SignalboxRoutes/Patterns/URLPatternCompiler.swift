@@ -97,7 +97,10 @@ extension URLPatternCompiler {
             throw RoutePatternError(.missingHost, at: authority.lowerBound, "expected a host after \(scheme)://")
         }
         let url = try readURL(authority, behind: scheme + "://")
-        elements.append(.literal((url.host ?? "").lowercased()))
+        guard url.userInfo == nil else {
+            throw RoutePatternError(.invalidHost, at: authority.lowerBound, "a user name before the host; leave it out")
+        }
+        elements.append(.literal((url.decodedHost ?? "").lowercased()))
         return url.port
     }
 

@@ -5,7 +5,7 @@ struct URLPieces {
     static let hostPosition = -1
     static let slash = UInt8(ascii: "/")
 
-    /// The host as it appears in the URL, with its case preserved. Empty if the host is empty or the URL has no host.
+    /// The decoded host, with its case preserved. Empty if the host is empty or the URL has no host.
     let host: String
     let segments: [String]
     /// The position after the last segment that contains an escaped slash.
@@ -15,7 +15,7 @@ struct URLPieces {
         var segments = url.segments
         if segments.last?.isEmpty == true { segments.removeLast() }
         self.segments = segments
-        host = url.host ?? ""
+        host = url.decodedHost ?? ""
         // A segment contains a slash only if the URL has an escape.
         let hasEscapes = url.text.utf8.contains(UInt8(ascii: "%"))
         plainStart = hasEscapes ? (segments.lastIndex { $0.utf8.contains(URLPieces.slash) } ?? -1) + 1 : 0
@@ -48,6 +48,12 @@ struct URLPieces {
         guard position == URLPieces.hostPosition else { return segments[position...].joined(separator: "/") }
         return ([host] + segments).joined(separator: "/")
     }
+}
+
+extension URLText {
+    /// Whether a pattern may match the URL. A user name is read by no route, so a route that ignored it could mean another
+    /// person; and a path that cannot be read is no list of segments.
+    var isRoutable: Bool { userInfo == nil && !hasUnreadablePath }
 }
 
 /// The part of a pattern or URL before its first host or segment.

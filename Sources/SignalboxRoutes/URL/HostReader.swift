@@ -3,10 +3,37 @@ struct HostReader {
     let input: [UInt8]
     let range: Range<Int>
 
-    /// Returns the host for a non-special scheme exactly as written. The host must be an RFC 3986 name without escapes.
+    /// Returns the host for a non-special scheme: an RFC 3986 name as written, with non-ASCII letters escaped.
     func registeredName() throws(URLTextError) -> [UInt8] {
-        try check(.registeredName)
-        return Array(input[range])
+        guard input[range].contains(where: { $0 >= 0x80 || $0 == UInt8(ascii: "%") }) else {
+            try check(.registeredName)
+            return Array(input[range])
+        }
+        let decoded = try PercentDecoding.checked(input[range])
+        guard decoded.allSatisfy({ $0 >= 0x80 || ByteSet.registeredName.contains($0) }) else {
+            throw URLTextError(
+                .invalidHost,
+                at: range.lowerBound,
+                "a character, perhaps escaped, that is not allowed in a host"
+            )
+        }
+        let name = HostName.normalized(String(decoding: decoded, as: UTF8.self))
+        guard InternationalLabel.isText(Array(name.lowercased().unicodeScalars)) else {
+            throw URLTextError(
+                .invalidHost,
+                at: range.lowerBound,
+                "a host with characters other than letters, marks and digits in composed form"
+            )
+        }
+        var written: [UInt8] = []
+        for byte in input[range] {
+            guard byte >= 0x80 else {
+                written.append(byte)
+                continue
+            }
+            written += [UInt8(ascii: "%"), UInt8.upperHexDigits[Int(byte >> 4)], UInt8.upperHexDigits[Int(byte & 15)]]
+        }
+        return written
     }
 
     /// Returns the host for a special scheme, which is a lowercase domain or an IPv4 address.

@@ -31,6 +31,14 @@ enum InternationalLabel {
             && !zip(name, name.dropFirst()).contains { compose($0, $1) }
     }
 
+    /// Returns whether the non-ASCII scalars of a lowercase text are letters, marks and digits that look like no others,
+    /// in composed form.
+    static func isText(_ text: [Unicode.Scalar]) -> Bool {
+        guard let first = text.first else { return true }
+        return !isMark(first) && text.allSatisfy { $0.isASCII || isNamePart($0) } && isInCanonicalOrder(text)
+            && !zip(text, text.dropFirst()).contains { compose($0, $1) }
+    }
+
     /// Returns whether the marks on a letter are ordered by their combining classes, as in a composed name.
     private static func isInCanonicalOrder(_ name: [Unicode.Scalar]) -> Bool {
         let classes = name.map(\.properties.canonicalCombiningClass)

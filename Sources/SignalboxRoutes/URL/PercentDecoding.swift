@@ -23,6 +23,14 @@ enum PercentDecoding {
         String(decoding: try decoded(bytes, plusIsSpace: true) { $0 == 0 }, as: UTF8.self)
     }
 
+    /// Returns whether an escape stands for an ASCII control character.
+    static func hasEscapedControl(_ bytes: ArraySlice<UInt8>) -> Bool {
+        bytes.indices.contains { index in
+            guard bytes[index] == UInt8(ascii: "%"), let value = escape(bytes[(index + 1)...]) else { return false }
+            return value < 0x20 || value == 0x7F
+        }
+    }
+
     private static func decoded(
         _ bytes: ArraySlice<UInt8>,
         plusIsSpace: Bool = false,
@@ -102,6 +110,7 @@ extension ByteSet {
     static let escapedInQuery = ByteSet(" \"#<>")
     static let escapedInSpecialQuery = escapedInQuery.union(ByteSet("'"))
     static let escapedInPath = escapedInQuery.union(ByteSet("?^`{}"))
+    static let escapedInUserInfo = escapedInPath.union(ByteSet("/:;=@[\\]|"))
     static let escapedInOpaquePath = ByteSet("")
 }
 

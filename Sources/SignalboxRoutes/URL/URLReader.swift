@@ -5,12 +5,16 @@ struct URLReader {
     var output: [UInt8] = []
     var components = URLComponentRanges()
     var hasOpaquePath = false
+    var hasUnreadablePath = false
     var port: UInt16?
     var scheme: URLScheme = .other
     var isSpecial: Bool { scheme != .other }
 
-    init(_ text: String) {
+    private let paths: URLPathRules
+
+    init(_ text: String, paths: URLPathRules = .strict) {
         input = Array(text.utf8)
+        self.paths = paths
     }
 
     mutating func read() throws(URLTextError) {
@@ -122,29 +126,55 @@ extension URLReader {
         output.append(contentsOf: "//".utf8)
         let end = input[position...].firstIndex(where: ByteSet.authorityEnd.contains) ?? input.count
         try checkAuthority(position..<end)
-        let hostEnd = try hostEnd(in: position..<end)
+        let authority = try readUserInfo(position..<end)
+        let hostEnd = try hostEnd(in: authority)
         let start = output.count
-        try writeHost(position..<hostEnd)
+        try writeHost(authority.lowerBound..<hostEnd)
         components.host = start..<output.count
         try readPort(hostEnd..<end)
         position = end
     }
 
     private func checkAuthority(_ authority: Range<Int>) throws(URLTextError) {
-        for index in authority {
-            switch input[index] {
-            case UInt8(ascii: "@"):
-                throw URLTextError(.userinfo, at: index, "a user name before the host; leave it out")
-            case UInt8(ascii: "\\") where isSpecial:
-                throw URLTextError(.ambiguousURL, at: index, "a backslash, which engines read as a slash")
-            default: continue
-            }
+        if isSpecial, let index = input[authority].firstIndex(of: UInt8(ascii: "\\")) {
+            throw URLTextError(.ambiguousURL, at: index, "a backslash, which engines read as a slash")
         }
         guard authority.isEmpty, scheme != .file, isSpecial else { return }
         if byte(authority.lowerBound) == UInt8(ascii: "/") {
             throw URLTextError(.ambiguousURL, at: authority.lowerBound, "more than two slashes after the scheme")
         }
         throw URLTextError(.invalidHost, at: authority.lowerBound, "expected a host")
+    }
+
+    /// Reads and writes a user name with an optional password, and returns the rest of the authority.
+    ///
+    /// The WHATWG's rules end the user name at the last `@`, and RFC 3986 allows only one, so a second one is rejected.
+    private mutating func readUserInfo(_ authority: Range<Int>) throws(URLTextError) -> Range<Int> {
+        guard let at = input[authority].firstIndex(of: UInt8(ascii: "@")) else { return authority }
+        guard scheme == .other || scheme == .ftp else {
+            throw URLTextError(.userinfo, at: at, "a user name before the host; leave it out")
+        }
+        let rest = at + 1..<authority.upperBound
+        let info = authority.lowerBound..<at
+        let name = info.lowerBound..<(input[info].firstIndex(of: UInt8(ascii: ":")) ?? at)
+        if name.isEmpty { throw URLTextError(.userinfo, at: at, "an empty user name before the host; leave out the @") }
+        if let other = input[rest].firstIndex(of: UInt8(ascii: "@")) {
+            throw URLTextError(.ambiguousURL, at: other, "a second @ before the path")
+        }
+        if let index = input[info].firstIndex(of: UInt8(ascii: "\\")) {
+            throw URLTextError(.ambiguousURL, at: index, "a backslash in the user name")
+        }
+        if rest.isEmpty { throw URLTextError(.invalidHost, at: at, "expected a host after the user name") }
+        _ = try PercentDecoding.checked(input[info])
+        let start = output.count
+        write(name, escaping: .escapedInUserInfo)
+        if name.upperBound + 1 < at {
+            output.append(UInt8(ascii: ":"))
+            write(name.upperBound + 1..<at, escaping: .escapedInUserInfo)
+        }
+        components.userInfo = start..<output.count
+        output.append(UInt8(ascii: "@"))
+        return rest
     }
 
     /// Returns the end of the host: the colon before the port, or the end of the authority.
@@ -275,7 +305,7 @@ extension URLReader {
     /// Validates a segment.
     ///
     /// - Returns: The number of dots if the segment is `.` or `..`, and `nil` otherwise.
-    private func dots(in segment: Range<Int>) throws(URLTextError) -> Int? {
+    private mutating func dots(in segment: Range<Int>) throws(URLTextError) -> Int? {
         var hasEscapes = false
         for index in segment {
             switch input[index] {
@@ -288,7 +318,17 @@ extension URLReader {
             }
         }
         guard hasEscapes else { return plainDots(in: segment) }
-        let decoded = try PercentDecoding.checked(input[segment])
+        let decoded: [UInt8]
+        do throws(URLTextError) {
+            decoded = try PercentDecoding.checked(input[segment])
+        } catch {
+            // An escaped control character is never accepted, because a server may end a name at it.
+            guard paths == .lenient, scheme == .http || scheme == .https,
+                !PercentDecoding.hasEscapedControl(input[segment])
+            else { throw error }
+            hasUnreadablePath = true
+            return nil
+        }
         guard decoded != [UInt8(ascii: ".")], decoded != Array("..".utf8) else {
             throw URLTextError(.ambiguousURL, at: segment.lowerBound, "escaped dots, which engines read as dots")
         }

@@ -26,18 +26,25 @@ public struct URLText: Sendable {
     public let isSpecial: Bool
     /// The port, or `nil` if the URL has no port or the default port for its scheme.
     public let port: UInt16?
+    /// Whether the path has an escape that cannot be read, which only ``URLPathRules/lenient`` accepts. No pattern
+    /// matches such a URL.
+    public let hasUnreadablePath: Bool
     let components: URLComponentRanges
 
     /// Parses an absolute URL.
     ///
+    /// - Parameters:
+    ///   - text: The URL.
+    ///   - paths: Whether an `http` or `https` URL may have escapes in its path that cannot be read.
     /// - Throws: ``URLTextError`` with the reason and the byte offset of the error.
-    public init(_ text: String) throws(URLTextError) {
-        var reader = URLReader(text)
+    public init(_ text: String, paths: URLPathRules = .strict) throws(URLTextError) {
+        var reader = URLReader(text, paths: paths)
         try reader.read()
         self.text = String(decoding: reader.output, as: UTF8.self)
         isSpecial = reader.isSpecial
         port = reader.port
         hasOpaquePath = reader.hasOpaquePath
+        hasUnreadablePath = reader.hasUnreadablePath
         components = reader.components
         // The scheme is stored, because every handler and pattern reads it.
         scheme = String(decoding: reader.output[..<components.schemeEnd], as: UTF8.self)
@@ -51,8 +58,22 @@ public struct URLText: Sendable {
     ///
     /// - For a special scheme, the host is a lowercase ASCII domain, an IPv4 address, or an IPv6 address in brackets.
     /// - For `file`, the host is usually empty.
-    /// - For any other scheme, the host is ASCII, exactly as written. It may be empty, as in `myapp:///product/42`.
+    /// - For any other scheme, the host is as written, with non-ASCII letters escaped. It may be empty, as in
+    ///   `myapp:///product/42`. Compare ``decodedHost`` instead.
     public let host: String?
+
+    /// The host as text: percent-decoded once, with letters and their marks in composed form. Its letter case is that of
+    /// ``host``. `nil` if the URL has no host.
+    public var decodedHost: String? {
+        guard let host, !isSpecial, host.utf8.contains(UInt8(ascii: "%")) else { return host }
+        return HostName.normalized(PercentDecoding.text(Array(host.utf8)[...]))
+    }
+
+    /// The escaped user name before the host, with a colon and the password if there is one, or `nil` if the URL has
+    /// none, as is always the case for `http`, `https`, `ws`, `wss` and `file`.
+    ///
+    /// The text is untrusted and may be a secret. No pattern matches a URL with a user name.
+    public var userInfo: String? { components.userInfo.map { piece($0) } }
 
     /// The escaped path, which is either empty or begins with a slash. If ``hasOpaquePath`` is `true`, the path can be
     /// any text.
@@ -105,10 +126,15 @@ extension URLText: CustomStringConvertible {
     /// The URL's normal form, for logs.
     ///
     /// A query or fragment may contain a secret, so the description omits them and ends in `?…` or `#…` in their place.
+    /// A user name is shown as `…`.
     /// Use ``text`` to get the whole URL.
     public var description: String {
-        guard let end = (components.query ?? components.fragment)?.lowerBound else { return text }
-        return String(Substring(text.utf8.prefix(end))) + "…"
+        var shown = text[...]
+        if let end = (components.query ?? components.fragment)?.lowerBound {
+            shown = Substring(text.utf8.prefix(end)) + "…"
+        }
+        guard let info = components.userInfo else { return String(shown) }
+        return "\(Substring(text.utf8.prefix(info.lowerBound)))…\(Substring(shown.utf8.dropFirst(info.upperBound)))"
     }
 }
 
@@ -125,14 +151,31 @@ extension URLText {
     /// - Throws: ``URLTextError`` for an invalid escape, escapes that are not UTF-8, an escaped U+0000, or more than
     ///   ``maximumQueryItems`` items. The offset refers to ``text``.
     public func queryItems() throws(URLTextError) -> [URLQueryItem] {
-        try locatedQueryItems().map(\.item)
+        var items: [URLQueryItem] = []
+        for item in try rawQueryItems() { items.append(try item.decoded()) }
+        return items
     }
 
-    /// Returns the same items as ``queryItems()``, with their offsets in ``text``.
-    func locatedQueryItems() throws(URLTextError) -> [(offset: Int, item: URLQueryItem)] {
+    /// Returns the items of the query that can be read, and the number of those that cannot.
+    ///
+    /// The items that can be read are those of ``queryItems()``. Never let an item decide that another parser may read: a
+    /// browser reads an invalid escape as it stands.
+    ///
+    /// - Throws: ``URLTextError`` for more than ``maximumQueryItems`` items.
+    public func readableQueryItems() throws(URLTextError) -> (items: [URLQueryItem], unreadable: Int) {
+        var items: [URLQueryItem] = []
+        let raw = try rawQueryItems()
+        for item in raw {
+            if let item = try? item.decoded() { items.append(item) }
+        }
+        return (items, raw.count - items.count)
+    }
+
+    /// Returns the items of the query, still escaped.
+    func rawQueryItems() throws(URLTextError) -> [RawQueryItem] {
         guard let range = components.query else { return [] }
         let bytes = Array(text.utf8)
-        var items: [(offset: Int, item: URLQueryItem)] = []
+        var items: [RawQueryItem] = []
         var start = range.lowerBound
         while start < range.upperBound {
             let end = bytes[start..<range.upperBound].firstIndex(of: UInt8(ascii: "&")) ?? range.upperBound
@@ -141,21 +184,40 @@ extension URLText {
                     let detail = "expected at most \(URLText.maximumQueryItems) items in the query"
                     throw URLTextError(.tooManyItems, at: start, detail)
                 }
-                items.append((start, try URLText.item(bytes, start..<end)))
+                items.append(RawQueryItem(bytes[start..<end]))
             }
             start = end + 1
         }
         return items
     }
+}
 
-    private static func item(_ bytes: [UInt8], _ range: Range<Int>) throws(URLTextError) -> URLQueryItem {
-        let equals = bytes[range].firstIndex(of: UInt8(ascii: "=")) ?? range.upperBound
-        let value = min(equals + 1, range.upperBound)..<range.upperBound
-        return URLQueryItem(
-            name: try PercentDecoding.formText(bytes[range.lowerBound..<equals]),
-            value: try PercentDecoding.formText(bytes[value])
-        )
+/// An item of a query as written. Its indices are offsets in the URL.
+struct RawQueryItem {
+    private let bytes: ArraySlice<UInt8>
+    private let equals: Int
+
+    init(_ bytes: ArraySlice<UInt8>) {
+        self.bytes = bytes
+        equals = bytes.firstIndex(of: UInt8(ascii: "=")) ?? bytes.endIndex
     }
+
+    var offset: Int { bytes.startIndex }
+
+    func name() throws(URLTextError) -> String { try PercentDecoding.formText(bytes[..<equals]) }
+
+    func value() throws(URLTextError) -> String { try PercentDecoding.formText(bytes[equals...].dropFirst()) }
+
+    func decoded() throws(URLTextError) -> URLQueryItem { URLQueryItem(name: try name(), value: try value()) }
+}
+
+/// Which paths of `http` and `https` URLs are accepted.
+public enum URLPathRules: Sendable, Hashable {
+    /// Each escape in a path must be readable as UTF-8. The default, because routes compare the decoded path.
+    case strict
+    /// A `%` without two digits, and escapes that are not UTF-8, such as `%E9`, may stand in a path. Use this only where
+    /// scheme and host decide alone.
+    case lenient
 }
 
 /// A decoded name and value from a query.
@@ -196,6 +258,7 @@ enum URLScheme: String {
 /// The byte range of each part of a URL within the URL's normal form.
 struct URLComponentRanges: Sendable {
     var schemeEnd = 0
+    var userInfo: Range<Int>?
     var host: Range<Int>?
     /// The path, which comes after the scheme and the authority.
     var path = 0..<0
@@ -219,11 +282,12 @@ public struct URLTextError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let controlCharacter = Reason(description: "controlCharacter")
         /// There is a space before or after the URL, which engines would drop.
         public static let surroundingSpace = Reason(description: "surroundingSpace")
-        /// A user name or password precedes the host. Such text may look like a host or be a secret.
+        /// A user name precedes the host of an `http`, `https`, `ws`, `wss` or `file` URL, or is empty. Such text may look
+        /// like a host or be a secret.
         public static let userinfo = Reason(description: "userinfo")
         /// The host is empty where one is required, or contains an invalid character or label.
         public static let invalidHost = Reason(description: "invalidHost")
-        /// The host contains non-ASCII characters. Write the host in its ASCII form, which begins with `xn--`.
+        /// The host of a special scheme contains non-ASCII characters. Write the host in its ASCII form, which begins with `xn--`.
         public static let internationalHost = Reason(description: "internationalHost")
         /// The port is not a number up to 65,535.
         public static let invalidPort = Reason(description: "invalidPort")

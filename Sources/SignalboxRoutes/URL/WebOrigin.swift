@@ -38,6 +38,12 @@ extension WebOrigin {
             let offset = text.utf8.distance(from: text.utf8.startIndex, to: end)
             throw URLTextError(.notAnOrigin, at: offset, "an origin ends after the host and port")
         }
+        guard url.userInfo == nil else {
+            throw URLTextError(.userinfo, at: 0, "an origin has no user name; leave it out")
+        }
+        guard url.host?.utf8.contains(UInt8(ascii: "%")) != true else {
+            throw URLTextError(.notAnOrigin, at: 0, "an origin has an ASCII host without escapes")
+        }
         guard !WebOrigin.opaque.contains(url.scheme), let host = url.host, !host.isEmpty else {
             throw URLTextError(.notAnOrigin, at: 0, "expected a scheme and a host, such as https://app.example")
         }

@@ -63,6 +63,12 @@ import Testing
         Read(text: "myapp://Product", host: "Product", path: ""),
         Read(text: "myapp://product?q", host: "product", path: "", query: "q"),
         Read(text: "myapp://product:7/", host: "product", port: 7, path: "/"),
+        Read(text: "ssh://git@host/x", host: "host", path: "/x"),
+        Read(text: "facetime://a@b.example", host: "b.example", path: ""),
+        Read(text: "x://a:b:c;@h:7/", normal: "x://a:b%3Ac%3B@h:7/", host: "h", port: 7, path: "/"),
+        Read(text: "ssh://git:@host", normal: "ssh://git@host", host: "host", path: ""),
+        Read(text: "myapp://caf\u{E9}/", normal: "myapp://caf%C3%A9/", host: "caf%C3%A9", path: "/"),
+        Read(text: "myapp://%63af%c3%a9/", host: "%63af%c3%a9", path: "/"),
         Read(text: "myapp:///product/42", host: "", path: "/product/42"),
         Read(text: "myapp:/product/42", host: nil, path: "/product/42"),
         Read(text: "myapp:product/42", host: nil, path: "product/42"),
@@ -85,6 +91,41 @@ import Testing
         #expect(try URLText(url.text) == url, "normalization is idempotent")
     }
 
+    @Test func theHostOfAnOwnSchemeIsComparedAsText() throws {
+        let spellings = ["caf\u{E9}", "cafe\u{301}", "caf%C3%A9", "%63afe%cc%81", "CAF\u{C9}"]
+        let pattern = try URLPattern("myapp://caf\u{E9}/{id}")
+        for spelling in spellings {
+            let url = try URLText("myapp://\(spelling)/7")
+            #expect(url.decodedHost?.lowercased().utf8.elementsEqual("caf\u{E9}".utf8) == true, "\(spelling)")
+            #expect(pattern.match(url)?["id"] == "7", "\(spelling)")
+            #expect(try RouteTable([(pattern, 1)]).match(url)?.value == 1, "\(spelling)")
+        }
+        #expect(try pattern.match(URLText("myapp://cafe/7")) == nil)
+    }
+
+    @Test func aUserNameIsKeptHiddenAndMatchesNoRoute() throws {
+        let url = try URLText("myapp://me:secret@host/7?q")
+        #expect(url.userInfo == "me:secret")
+        #expect(url.description == "myapp://…@host/7?…")
+        #expect(try URLPattern("myapp://host/{id}").match(url) == nil)
+        #expect(try RouteTable([(URLPattern("myapp://host/{id}"), 1)]).match(url)?.value == nil)
+    }
+
+    @Test(arguments: ["/50%25%", "/100%", "/caf%E9", "/%ff/b", "/%e9%zz?q=1"])
+    func aLenientPathKeepsUnreadableEscapes(_ path: String) throws {
+        #expect(throws: URLTextError.self) { try URLText("https://a.example\(path)") }
+        #expect(throws: URLTextError.self) { try URLText("myapp://a\(path)", paths: .lenient) }
+        let url = try URLText("https://a.example\(path)", paths: .lenient)
+        #expect(url.text == "https://a.example\(path)")
+        #expect(url.hasUnreadablePath)
+        #expect(try URLPattern("/{all...}").match(url) == nil)
+    }
+
+    @Test(arguments: ["/%00%", "/%0a%E9", "/%2e%2e/", "/a\\%", "/%2e"])
+    func aLenientPathIsStillSafe(_ path: String) {
+        #expect(throws: URLTextError.self) { try URLText("https://a.example\(path)", paths: .lenient) }
+    }
+
     static let refused: [(text: String, reason: URLTextError.Reason, offset: Int)] = [
         ("", .empty, 0),
         ("product/42", .missingScheme, 0),
@@ -97,7 +138,22 @@ import Testing
         ("https://a/ ", .surroundingSpace, 10),
         ("https://good.example@evil.example", .userinfo, 20),
         ("https://@evil.example", .userinfo, 8),
-        ("myapp://user:secret@host/", .userinfo, 19),
+        ("wss://user@a/", .userinfo, 10),
+        ("file://user@a/", .userinfo, 11),
+        ("myapp://@host/", .userinfo, 8),
+        ("myapp://a@b@host/", .ambiguousURL, 11),
+        ("myapp://a\\b@host/", .ambiguousURL, 9),
+        ("myapp://user@/", .invalidHost, 12),
+        ("myapp://user@:8/", .invalidHost, 13),
+        ("myapp://%zz@host/", .invalidEscape, 8),
+        ("myapp://a%2Fb/", .invalidHost, 8),
+        ("myapp://a%40b/", .invalidHost, 8),
+        ("myapp://a%00b/", .notUTF8, 9),
+        ("myapp://a%FFb/", .notUTF8, 8),
+        ("myapp://a%zzb/", .invalidEscape, 9),
+        ("myapp://good\u{AD}/", .invalidHost, 8),
+        ("myapp://\u{FF41}/", .invalidHost, 8),
+        ("myapp://a\u{202E}b/", .invalidHost, 8),
         ("https:\\\\evil.example", .ambiguousURL, 6),
         ("https:/evil.example", .ambiguousURL, 6),
         ("https:evil.example", .ambiguousURL, 6),
@@ -110,7 +166,7 @@ import Testing
         ("myapp:a/../b", .ambiguousURL, 8),
         ("myapp:/.//evil.example", .ambiguousURL, 6),
         ("https://ex%61mple.com/", .ambiguousURL, 10),
-        ("myapp://pro%64uct/", .ambiguousURL, 11),
+        ("ftp://pro%64uct/", .ambiguousURL, 9),
         ("https://127.1/", .ambiguousURL, 8),
         ("https://2130706433/", .ambiguousURL, 8),
         ("https://0x7f.0.0.1/", .ambiguousURL, 8),
@@ -267,6 +323,12 @@ import Testing
         let error = #expect(throws: URLTextError.self) { try url.queryItems() }
         #expect(error?.reason == reason)
         #expect(error?.offset == offset + 1)
+    }
+
+    @Test func unreadableItemsAreLeftOutAndCounted() throws {
+        let (items, unreadable) = try URLText("myapp://a?a=1&b=50%of&%E9=1&c=%E9&a=2").readableQueryItems()
+        #expect(items.map { "\($0.name)=\($0.value)" } == ["a=1", "a=2"])
+        #expect(unreadable == 3)
     }
 
     @Test func theNumberOfItemsIsLimited() throws {

@@ -29,6 +29,8 @@ import Testing
         ("https://app.example?", false),
         ("https://app.example#", false),
         ("https://user@app.example", false),
+        ("capacitor://user@localhost", false),
+        ("capacitor://caf%C3%A9", false),
         ("https://app.example@evil.example", false),
         ("https://evil.example#app.example", false),
         ("https:app.example", false),

@@ -46,6 +46,10 @@ extension ConfigurationReader {
             keys.read("handler_deadline", &deadline) {
                 $0.duration(.milliseconds(1)...NavigationRouter.maximumDeadline)
             }
+            var paths = URLPathRules.strict
+            keys.read("paths", &paths) {
+                $0.keyword(["strict": .strict, "lenient": .lenient], "which paths a URL may have")
+            }
             var names: [String: YAMLValue] = [:]
             guard let handlers = chain?.all({ handler($0, &names) }), let fallback else { return nil }
             return value.checked {
@@ -53,6 +57,7 @@ extension ConfigurationReader {
                     handlers,
                     fallback: NavigationDecision(fallback, reason: "no handler decided"),
                     handlerDeadline: deadline,
+                    paths: paths,
                     clock: UntimedClock()
                 )
             }

@@ -39,7 +39,8 @@ import Testing
         let object = try line.object()
         #expect(object["source"] == nil && object["envelope"] == nil && object["action"] == nil)
         let detail =
-            "none of the sources shop, other accepts it: no route matches this link of scheme https and host \"shop.example\""
+            "none of the sources shop, other accepts it: no route matches this link of scheme https and host "
+            + "\"shop.example\"; the nearest route is \"myapp://product/{number:int}\""
         #expect(try line.verdict() == ["code": "unknownAction", "detail": detail])
         #expect(try line.stopping() == ["envelope"])
         #expect((object["navigation"] as? [String: Any])?["policy"] as? String == "allow")

@@ -84,6 +84,22 @@ import Testing
         }
     }
 
+    @Test func aPathThatCannotBeReadLoadsOnlyWhereTheConfigurationSaysSo() async throws {
+        let strict = "navigation:\n  chain: [{ hosts: [shop.example] }]\n  fallback: cancel\n"
+        let url = "https://shop.example/caf%E9/100%"
+        let files = ["strict.yaml": strict, "lenient.yaml": strict + "  paths: lenient\n"]
+        try await LinkTrial.with(files) { trial in
+            let refused = try await trial.run(["navigate", "--config", "strict.yaml", url])
+            #expect(refused.status == CommandStatus.notAsExpected.rawValue)
+            #expect(refused.output.first?.contains("add `paths: lenient` to `navigation`") == true, "\(refused.output)")
+            let loaded = try await trial.run(["navigate", "--config", "lenient.yaml", url])
+            #expect(loaded.status == 0)
+            #expect(loaded.output.first?.contains(#""policy":"allow","decider":"host""#) == true, "\(loaded.output)")
+            let other = try await trial.run(["navigate", "--config", "lenient.yaml", "https://evil.example/100%"])
+            #expect(other.status == CommandStatus.notAsExpected.rawValue)
+        }
+    }
+
     @Test func kindAndFrameArePassedToTheChain() async throws {
         let product = "https://shop.example/product/7"
         #expect(try await NavigateLiveTests.navigate(product, "--kind", "form").status == 0)

@@ -69,8 +69,8 @@ import Testing
         ("myapp://nowhere", #""scheme":"myapp","outcome":"rejected","reason":"unknownAction""#),
         ("other://product/1", #""scheme":"other","outcome":"rejected","reason":"unknownAction""#),
         ("https://evil.example/product/1", #""host":"evil.example","outcome":"rejected","reason":"unknownAction""#),
-        ("myapp://u@product/1", #"{"source":"links","outcome":"rejected","reason":"malformed""#),
-        ("myapp://product/1?a=%zz", #""scheme":"myapp","outcome":"rejected","reason":"malformed""#),
+        ("https://u@product/1", #"{"source":"links","outcome":"rejected","reason":"malformed""#),
+        ("myapp://u@product/1", #""scheme":"myapp","outcome":"rejected","reason":"unknownAction""#),
     ])
     func linksWithoutAnActionAreRejected(_ link: String, _ words: String) async throws {
         let finished = try await RunLinksTests.run(RunLinksTests.configuration("urls: ['\(link)']"))
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test func unwrittenDeadLettersAreCountedAndSetTheStatus() async throws {
-        let configuration = RunLinksTests.configuration("urls: ['myapp://nowhere', 'myapp://u@x', 'myapp://product/1']")
+        let configuration = RunLinksTests.configuration("urls: ['myapp://nowhere', 'https://u@x', 'myapp://product/1']")
         try await LinkTrial.with(["c.yaml": configuration]) { trial in
             let finished = try await trial.run(["run", "c.yaml"])
             #expect(finished.status == CommandStatus.deadLettersLost.rawValue)
@@ -113,9 +113,26 @@ import Testing
     }
 
     @Test func aRejectedLinkIsLoggedWithoutItsText() async throws {
-        let finished = try await RunLinksTests.run(RunLinksTests.configuration("urls: ['myapp://u@login/canary-4711']"))
+        let finished = try await RunLinksTests.run(RunLinksTests.configuration("urls: ['https://u@login/canary-4711']"))
         #expect(finished.errors.contains { $0.contains("malformed") })
         #expect(!finished.errors.joined().contains("canary-4711"))
+    }
+
+    @Test func aLinkWithoutARouteIsLoggedWithTheNearestOne() async throws {
+        let finished = try await RunLinksTests.run(
+            RunLinksTests.configuration("urls: ['myapp://prodct/1?t=canary-4711']")
+        )
+        let lines = finished.errors.filter { $0.contains("no route matches") }
+        #expect(lines.contains { $0.contains("the nearest route is") && $0.contains("myapp://product/") }, "\(lines)")
+        #expect(lines.contains { $0.contains("add a route") }, "\(lines)")
+        #expect(!finished.errors.joined().contains("register a plugin"))
+        #expect(!finished.errors.joined().contains("canary-4711"))
+    }
+
+    @Test(arguments: ["utm_campaign=50%off", "%E9=1", "utm_source=a&utm_source=b", "a[]=1&a[]=2"])
+    func aTrackerDoesNotKillALink(_ query: String) async throws {
+        let finished = try await RunLinksTests.run(RunLinksTests.configuration("urls: ['myapp://product/1?\(query)']"))
+        #expect(finished.errors.last == "signalbox: handled 1, rejected 0, failed 0, abandoned 0, dead letters 0")
     }
 
     @Test func onlyNonUTF8AndOverlongLinesAreRejected() async throws {

@@ -181,7 +181,7 @@ import AppKit
 
     func committed() {
         guard isOpen else { return }
-        url = view.url.flatMap { try? URLText($0.absoluteString) }
+        url = view.url.flatMap { try? URLText($0.absoluteString, paths: .lenient) }
         replacement = nil
         reloadPolicy.loadCommitted(at: .now)
         run.committed()

@@ -286,7 +286,7 @@ extension WebKitPage {
         await settle(request, verdict)
     }
 
-    private var currentURL: URLText? { current.flatMap { try? URLText($0) } }
+    private var currentURL: URLText? { current.flatMap { try? URLText($0, paths: .lenient) } }
 
     private func settle(_ request: PolicyRequest, _ verdict: NavigationVerdict) {
         switch (verdict.policy, request.kind) {

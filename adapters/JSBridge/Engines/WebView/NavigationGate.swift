@@ -43,7 +43,7 @@ final class NavigationGate: Sendable {
     func decide(_ text: String, kind: NavigationKind, frame: FrameRole, page: URLText?) async -> NavigationVerdict {
         let url: URLText
         do throws(URLTextError) {
-            url = try URLText(text)
+            url = try URLText(text, paths: router.paths)
         } catch {
             let verdict = NavigationVerdict(refused: text, because: error)
             observer?(nil, verdict)
