@@ -4,7 +4,7 @@
 
 help:
 	@echo "make deps   install the system packages (JavaScriptCore, libmosquitto, mosquitto, its clients, pkg-config, python3-venv)"
-	@echo "make demo   build, start a broker on a free port, publish messages and show each outcome; run a page and a chat"
+	@echo "make demo   build, start a broker on a free port, publish messages and show each outcome; run a page, a chat and a dispatcher"
 	@echo "make demo-web  build and run a shop whose pages send messages to the application, in off-screen web views; take a picture"
 	@echo "make quick  format, arrows, build, and the tests that a change affects, since origin/main or BASE=commit"
 	@echo "make test   every check and test except the heavy ones; the last line counts passed and failed"

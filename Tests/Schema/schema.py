@@ -186,6 +186,9 @@ def is_required(content, path):
     # The name of a source, the fallback of links, and parts of a rule may be the same words.
     if path[:-1] == ("sources",) or (path[-1] == "fallback" and "routes" in holder) or path[-2:-1] == ("publishing",):
         return False
+    # A broadcast needs `to` only for some kinds of source, which the schema does not know.
+    if path[-1] == "to" and holder.get("use") == "broadcast":
+        return False
     return not (path == ("sources",) and "navigation" in content)
 
 

@@ -56,6 +56,35 @@ import Testing
         gate.open()
     }
 
+    /// A plugin can send through its target until its call returns.
+    @Test func aDrainStopsTargetsLast() async throws {
+        let supervisor = Supervisor.make()
+        let gate = Gate()
+        let events = Watched<[String]>([])
+        try supervisor.add(WaitingAdapter(source: "chat", events: events))
+        supervisor.stopLast(["chat", "later"])
+        try supervisor.register(
+            Registration("work", as: Empty.self, from: .source("push")) { _, _ in
+                await gate.pass()
+                events.change { $0.append("sent") }
+            }
+        )
+        let intake = try supervisor.intake(for: "push")
+        let sink = RecordingSink()
+        let group = ServiceGroup(services: [supervisor], logger: Supervisor.quiet)
+        async let run: Void = group.run()
+        await events.untilUncancelled { $0 == ["started"] }
+        #expect(intake.submit(arrivals([message("work")]), to: sink) == 1)
+        await gate.untilArrived(1)
+        await group.triggerGracefulShutdown()
+        while !supervisor.isEnding { await Task.yield() }
+        gate.open()
+        try await run
+        #expect(events.value.prefix(2) == ["started", "sent"])
+        #expect(Set(events.value.dropFirst(2)) == ["closed", "cancelled"])
+        #expect(sink.outcomes[0] == [.handled(reply: nil)])
+    }
+
     @Test func cancellingTheRunAbandonsImmediately() async throws {
         let supervisor = Supervisor.make()
         let gate = Gate()
@@ -247,5 +276,22 @@ final class OneShotAdapter: Adapter {
         let (released, continuation) = AsyncStream.makeStream(of: Never.self)
         try await apply(change, retaining: Witness(continuation))
         for await _ in released {}
+    }
+}
+
+/// An adapter that waits for its intake to close.
+private struct WaitingAdapter: Adapter {
+    let source: SourceName
+    let events: Watched<[String]>
+    var features: AdapterFeatures { [] }
+
+    func run(into intake: any Intake) async {
+        events.change { $0.append("started") }
+        await withTaskCancellationHandler {
+            while (try? await intake.room()) != nil { await Task.yield() }
+            events.change { $0.append("closed") }
+        } onCancel: {
+            events.change { $0.append("cancelled") }
+        }
     }
 }

@@ -38,6 +38,8 @@ final class Settler: Sendable {
         var waiters: [(wait: Wait, continuation: UnsafeContinuation<Bool, Never>)] = []
         /// The kinds of wait that have been stopped. New waits of these kinds return immediately.
         var stopped: Set<Wait> = []
+        /// Whether waits for room last until they are stopped, because the intake takes no more arrivals.
+        var isRoomWithheld = false
 
         mutating func take(where isMeant: (Wait) -> Bool) -> [UnsafeContinuation<Bool, Never>] {
             let taken = waiters.filter { isMeant($0.wait) }
@@ -154,7 +156,7 @@ extension Settler {
             let answer = waits.withLock { waits -> Bool? in
                 guard !waits.stopped.contains(wait) else { return false }
                 hasWaiters.store(true, ordering: .sequentiallyConsistent)
-                if isOver(wait) { return true }
+                if isOver(wait, isRoomWithheld: waits.isRoomWithheld) { return true }
                 waits.waiters.append((wait, continuation))
                 return nil
             }
@@ -174,15 +176,22 @@ extension Settler {
     /// Resumes the tasks that no longer have to wait.
     func wake() {
         let over = waits.withLock { waits in
-            let over = waits.take(where: isOver)
+            let isRoomWithheld = waits.isRoomWithheld
+            let over = waits.take { isOver($0, isRoomWithheld: isRoomWithheld) }
             hasWaiters.store(!waits.waiters.isEmpty, ordering: .sequentiallyConsistent)
             return over
         }
         for continuation in over { continuation.resume(returning: true) }
     }
 
-    private func isOver(_ wait: Wait) -> Bool {
+    /// Makes waits for room last until ``stop(_:)``. The adapter then keeps its connections, but reads nothing more.
+    func withholdRoom() {
+        waits.withLock { $0.isRoomWithheld = true }
+    }
+
+    private func isOver(_ wait: Wait, isRoomWithheld: Bool) -> Bool {
         switch wait {
+        case .room where isRoomWithheld: false
         case .room: window.hasRoom && admission.slowingRate?.hasRoom(at: core.now) ?? true
         case .drain, .removal: window.isEmpty
         case .adapterEnd: false

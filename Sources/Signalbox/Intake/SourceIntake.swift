@@ -119,14 +119,22 @@ extension SourceIntake {
 
 extension SourceIntake {
     /// Stops accepting arrivals, and abandons those that have not reached a lane.
-    func close() {
+    ///
+    /// - Parameter stopsAdapter: Whether the adapter learns that the intake has closed. If not, the intake appears full
+    ///   to the adapter until ``stopAdapter()``.
+    func close(stopsAdapter: Bool = true) {
         let held = state.withLock { state in
             state.phase = .closed
             defer { state.held = [] }
             return state.held
         }
-        settler.stop(.room)
+        if stopsAdapter { stopAdapter() } else { settler.withholdRoom() }
         for slice in held { Verdict(slice: slice, outcome: .abandoned(.drain)).settle() }
+    }
+
+    /// Ends the adapter's waits for room with an error, so that the adapter stops gracefully.
+    func stopAdapter() {
+        settler.stop(.room)
     }
 
     /// Whether the intake refuses arrivals, which it does if the supervisor is draining or has stopped, or if the

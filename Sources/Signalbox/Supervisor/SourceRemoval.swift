@@ -169,6 +169,14 @@ final class SourceLifecycle: Sendable {
         return isFirst
     }
 
+    /// Cancels the adapter's task without removing the source.
+    func stopAdapter() {
+        stopContinuation.finish()
+    }
+
+    /// Whether the adapter has started and no stop is requested.
+    var isRunning: Bool { state.withLock { $0.hasBegun && !$0.isStopRequested } }
+
     /// Waits until a stop is requested or the task is cancelled.
     func waitForStopRequest() async {
         for await _ in stopRequests {}

@@ -43,6 +43,8 @@ public final class Supervisor: Service, Sendable {
         /// call that returns after its source has been removed is still counted.
         var counters: [SourceName: OutcomeCounters] = [:]
         var firstFailure: (any Error)?
+        /// The sources whose adapters a drain stops last.
+        var stopsLast: Set<SourceName> = []
         /// The tick at which a drain abandons the remaining arrivals.
         var drainEnd: UInt64?
     }
@@ -129,6 +131,17 @@ extension Supervisor {
             return (intake, state.phase)
         }
         if phase == .running { intake.open() }
+    }
+
+    /// Sets the sources whose adapters a drain stops last, because plugins send through them.
+    ///
+    /// Use this method if a plugin forwards messages from one source to another. During a drain, the adapters of these
+    /// sources take no more arrivals, but keep their connections until every arrival of every source is settled. A call
+    /// that is still waiting can therefore send its message. ``SupervisorConfiguration/drainLimit`` limits this time.
+    ///
+    /// - Parameter sources: The names, which replace those of an earlier call. The sources can be added later.
+    public func stopLast(_ sources: Set<SourceName>) {
+        state.withLock { $0.stopsLast = sources }
     }
 
     /// Returns an intake for a source that you run yourself, without an adapter.

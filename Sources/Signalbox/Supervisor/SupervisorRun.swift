@@ -33,9 +33,11 @@ extension Supervisor {
                 for await start in starts {
                     group.addTask { await self.run(start) }
                 }
-                beginDrain()
-                group.cancelAll()
+                let targets = beginDrain()
+                if targets.isEmpty { group.cancelAll() }
                 await untilSettled()
+                for target in targets { target.stopAdapter() }
+                group.cancelAll()
             }
         } onGracefulShutdown: {
             self.shutDown()
@@ -98,15 +100,24 @@ extension Supervisor {
 // MARK: - Draining
 
 extension Supervisor {
-    private func beginDrain() {
+    /// Closes every intake, and stops the adapters of all sources but those that stop last.
+    ///
+    /// - Returns: The sources that stop last. The caller must stop their adapters once everything is settled.
+    private func beginDrain() -> [SourceIntake] {
         let limit = TickCount.ticks(in: core.configuration.drainLimit, of: core.configuration.tick)
-        let intakes = state.withLock { state in
+        let (intakes, last) = state.withLock { state in
             state.phase = .draining
             state.drainEnd = core.now + limit
-            return state.intakesByName
+            return (state.intakesByName, state.stopsLast)
         }
-        for intake in intakes { intake.close() }
+        let targets = intakes.filter { last.contains($0.source) && $0.lifecycle.isRunning }
+        for intake in intakes {
+            let isTarget = targets.contains { $0 === intake }
+            intake.close(stopsAdapter: !isTarget)
+            if !isTarget { intake.lifecycle.stopAdapter() }
+        }
         core.logger.write(.draining, nil, [.limit: "\(core.configuration.drainLimit)"])
+        return targets
     }
 
     private func untilSettled() async {

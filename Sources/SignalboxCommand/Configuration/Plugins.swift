@@ -40,31 +40,53 @@ enum PluginUse: Sendable, Hashable {
 
     /// Sends the body back to the sender. Text and bytes are sent as a message, and JSON is sent as the reply.
     case echo
-    /// Sends the action to every connection with the tag. If the tag is `nil`, the body names it.
-    case broadcast(tag: String?)
+    /// Sends the action to every connection with the tag. If the tag is `nil`, the body names it. The connections are
+    /// those of the source that the action came from, or of the chat `to`.
+    case broadcast(to: SourceName? = nil, tag: String?)
     /// Adds the tag to the connection. If the tag is `nil`, the body names it.
     case join(tag: String?)
     /// Removes the tag from the connection. If the tag is `nil`, the body names it.
     case leave(tag: String?)
+    /// Sends the action to the server of a feed, or calls a page with it.
+    case send(to: SourceName)
     /// Publishes the action's body through a broker source, and returns once the broker has accepted the message.
     case publish(PublishSection)
 
-    /// What happens to an action while the plugin is unavailable. With `file` and `publish`, the action is abandoned so
-    /// that its message is delivered again.
+    /// What happens to an action while the plugin is unavailable. If the plugin writes to a file or sends to another
+    /// source, the action is abandoned so that its message is delivered again.
     var whenUnavailable: RetryExhaustion {
+        if case .file = self { return .abandon }
+        return target == nil ? .deadLetter : .abandon
+    }
+
+    /// The source that the plugin sends to, or `nil` if the plugin sends only to the source of the action, or nothing.
+    var target: SourceName? {
         switch self {
-        case .file, .publish: .abandon
-        default: .deadLetter
+        case .broadcast(let target, _): target
+        case .send(let target): target
+        case .publish(let section): section.source
+        default: nil
+        }
+    }
+
+    /// A text that says where the plugin sends actions, or `nil` if ``target`` is.
+    var targetDescription: String? {
+        switch self {
+        case .broadcast(let target?, let tag?): "sends to the tag '\(tag)' of '\(target)'"
+        case .broadcast(let target?, nil): "sends to the tag in the body, of '\(target)'"
+        case .send(let target): "sends to '\(target)'"
+        case .publish(let section): "publishes to '\(section.topic.text)' of '\(section.source)'"
+        default: nil
         }
     }
 
     /// The possible values of `use`, in the order in which messages list them.
     static let keywords = [
-        "log", "print", "file", "fail", "suspend", "reply", "echo", "broadcast", "join", "leave", "publish",
+        "log", "print", "file", "fail", "suspend", "reply", "echo", "broadcast", "send", "join", "leave", "publish",
     ]
 }
 
-/// The settings of a `publish` plugin.
+/// The settings of a plugin that publishes.
 struct PublishSection: Sendable, Hashable {
     /// The source whose connection the plugin uses to publish.
     let source: SourceName

@@ -20,6 +20,9 @@ struct RunConfiguration: Sendable {
 }
 
 extension RunConfiguration {
+    /// The sources that plugins send to.
+    var targets: Set<SourceName> { Set(plugins.compactMap(\.use.target)) }
+
     /// The path of the first `file` plugin's append log, or `nil` if there is no such plugin.
     var firstAppendLog: String? {
         plugins.lazy.compactMap { if case .file(let path) = $0.use { path } else { nil } }.first

@@ -22,10 +22,12 @@ struct ExplanationLine {
     init(_ message: ExplainedMessage, _ explanation: Explanation, plugins: [PluginSection]) {
         self.message = message
         verdict = explanation.verdict
-        let key = message.orderKey(plugins: plugins)
+        let action = message.action?.name
+        let target = plugins.first { $0.action == action }?.use.targetDescription
+        let notes = [message.orderKey(plugins: plugins), target].compactMap { $0 }
         steps = explanation.steps.map { step in
-            guard let key, step.stage == .lane else { return step }
-            return ExplanationStep(.lane, passes: step.passes, "\(step.detail); \(key)")
+            guard !notes.isEmpty, step.stage == .lane else { return step }
+            return ExplanationStep(.lane, passes: step.passes, ([step.detail] + notes).joined(separator: "; "))
         }
     }
 

@@ -33,6 +33,7 @@ struct SingleSourceRun {
         }
         let source = OrderedSource(adapter, outcomes: outcomes)
         let builder = SupervisorBuilder(configuration: configuration, printing: nil, logger: logger)
+        builder.targets.store(adapter)
         let supervisor = try builder.supervisor { outcomes.record($0) }
         try supervisor.add(source, window: window)
         let session = SupervisorSession(supervisor: supervisor, output: output, timeout: timeout)

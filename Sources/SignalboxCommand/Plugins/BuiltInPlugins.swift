@@ -3,7 +3,6 @@ import Logging
 import MQTTPush
 import Signalbox
 import SignalboxCore
-import Synchronization
 
 /// Writes each action as one log line. This is the plugin `log`.
 struct LogPlugin: SyncPlugin {
@@ -68,67 +67,6 @@ struct SuspendPlugin: Plugin {
         // This continuation is deliberately never resumed. A checked continuation would report a leak when the process
         // exits.
         await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
-    }
-}
-
-/// Publishes each action's body through a source, and returns when the broker has accepted the message.
-struct PublishPlugin: Plugin {
-    let action: ActionName
-    let section: PublishSection
-    let publishers: PublisherTable
-
-    func callAsAction(_ info: RawBody, context: ActionContext) async throws {
-        let topic: String
-        do throws(TopicTemplateError) {
-            topic = try section.topic.topic(for: context.action.name, id: context.id)
-        } catch {
-            throw PluginDeclined(error.description)
-        }
-        guard let publisher = publishers.publisher(of: section.source) else {
-            throw PublishFailure(
-                description: "the source \(section.source) does not run in this command",
-                isRetryable: false
-            )
-        }
-        let payload = info.kind == .json ? Array(context.action.body.json) : Array(info.bytes)
-        var message = MQTTMessage(payload, to: topic, qos: section.qos, retain: section.retain)
-        if info.kind == .json, publisher.configuration.version == .v5 { message.contentType = "application/json" }
-        do throws(MQTTPublishError) {
-            _ = try await publisher.publish(message)
-        } catch {
-            let mayPass = [.queueFull, .timeout, .notConnected].contains(error.code)
-            throw PublishFailure(
-                description: "not published to \(topic.debugDescription): \(error)",
-                isRetryable: mayPass,
-                whenExhausted: mayPass || [.stopped, .cancelled].contains(error.code) ? .abandon : .deadLetter
-            )
-        }
-    }
-}
-
-/// The reason why an action's body was not published.
-struct PublishFailure: RetryableError, CustomStringConvertible {
-    /// The error, and the topic for which it occurred.
-    let description: String
-    /// Whether another attempt may succeed.
-    let isRetryable: Bool
-    /// What happens to the action after the last attempt. This is `abandon` if the message may still be published
-    /// later.
-    var whenExhausted = RetryExhaustion.deadLetter
-}
-
-/// Holds the publishers of the running sources, for plugins that publish through them. Safe to use from any thread.
-final class PublisherTable: Sendable {
-    private let publishers = Mutex<[SourceName: MQTTPublisher]>([:])
-
-    /// Returns the source's publisher, or `nil` if no such source is running.
-    func publisher(of source: SourceName) -> MQTTPublisher? {
-        publishers.withLock { $0[source] }
-    }
-
-    /// Stores the publisher of a source that is starting. This replaces any earlier publisher of the source.
-    func store(_ publisher: MQTTPublisher, of source: SourceName) {
-        publishers.withLock { $0[source] = publisher }
     }
 }
 

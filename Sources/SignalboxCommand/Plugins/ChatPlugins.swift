@@ -17,8 +17,7 @@ struct BroadcastPlugin: SyncPlugin {
 
     func callAsAction(_ info: RawBody, context: ActionContext) throws -> Answer {
         let connection = try context.connection
-        guard info.kind != .bytes else { throw PluginDeclined("an envelope cannot have bytes as its body") }
-        let report = connection.broadcast(action, context.action.body.json, to: try tag ?? context.tagInBody)
+        let report = connection.broadcast(action, try context.envelopeBody(info), to: try tag ?? context.tagInBody)
         return Answer(sent: report.sent, refused: report.refused)
     }
 }
@@ -69,7 +68,7 @@ extension ActionContext {
     /// The tag that the body names.
     ///
     /// - Throws: `PluginDeclined` if the body does not name a tag.
-    fileprivate var tagInBody: String {
+    var tagInBody: String {
         get throws(PluginDeclined) {
             do throws(BodyError) {
                 return try body.decode(NamedTag.self).tag

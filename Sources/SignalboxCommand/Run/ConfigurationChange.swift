@@ -1,4 +1,5 @@
 import Signalbox
+import SignalboxCore
 
 /// The steps that move a running program to a new configuration.
 struct ConfigurationChange: Sendable {
@@ -10,6 +11,8 @@ struct ConfigurationChange: Sendable {
     let sources: SectionChanges<SourceSection>
     /// The changes to the plugins, which are compared by action.
     let plugins: SectionChanges<PluginSection>
+    /// The sources that plugins of the old configuration send to.
+    let targets: Set<SourceName>
     /// Changes that only take effect after the program is restarted.
     let deferred: [Deferred]
     /// The warnings about the new configuration that did not apply to the old one. The reload logs them.
@@ -30,6 +33,7 @@ struct ConfigurationChange: Sendable {
         ConfigurationChange.keepBounds(of: old, in: &next, &deferred)
         sources = SectionChanges(from: old.sources, to: next.sources, by: \.name)
         plugins = SectionChanges(from: old.plugins, to: next.plugins, by: \.action)
+        targets = old.targets
         self.deferred = deferred
         warnings = new.warnings.filter { warning in
             !old.warnings.contains { $0.path == warning.path && $0.code == warning.code }

@@ -179,20 +179,33 @@ struct PreparedChange {
 
     /// Applies the change in three steps:
     ///
-    /// 1. The removed and changed sources drain. Their messages still go to the old plugins.
+    /// 1. The removed and changed sources drain. Their messages still go to the old plugins. The sources that these
+    ///    plugins send to drain after the others.
     /// 2. All plugins change at once.
     /// 3. The new and changed sources start.
     ///
     /// - Throws: `RegistrationError` `closed` if the supervisor has started to drain.
     func apply(to supervisor: Supervisor) async throws {
         try await supervisor.whileSourcesChange {
-            await withTaskGroup(of: Void.self) { group in
-                for source in change.sources.removed + change.sources.changed {
-                    group.addTask { await supervisor.remove(source: source.name) }
+            let leaving = (change.sources.removed + change.sources.changed).map(\.name)
+            await remove(leaving.filter { !change.targets.contains($0) }, from: supervisor)
+            await remove(leaving.filter(change.targets.contains), from: supervisor)
+            try supervisor.apply(plugins)
+            supervisor.stopLast(change.next.targets)
+            for (source, adapter) in adapters { try builder.add(adapter, of: source, to: supervisor) }
+        }
+    }
+}
+
+extension PreparedChange {
+    private func remove(_ sources: [SourceName], from supervisor: Supervisor) async {
+        await withTaskGroup(of: Void.self) { group in
+            for source in sources {
+                group.addTask {
+                    await supervisor.remove(source: source)
+                    builder.targets.remove(source)
                 }
             }
-            try supervisor.apply(plugins)
-            for (source, adapter) in adapters { try builder.add(adapter, of: source, to: supervisor) }
         }
     }
 }

@@ -8,7 +8,7 @@ import WebSocketChat
 /// Creates a supervisor with the plugins and sources of a configuration.
 ///
 /// To apply a different configuration, copy the builder and change its configuration. The copy shares the original's
-/// files, thread and publishers.
+/// files, thread and targets.
 struct SupervisorBuilder {
     var configuration: RunConfiguration
     /// Where the plugin `print` writes. If `nil`, it writes to standard error.
@@ -18,8 +18,8 @@ struct SupervisorBuilder {
     var appendLogs = AppendLogTable()
     /// The thread that serves all feeds. It is kept when the configuration changes.
     let thread = WebSocketThread()
-    /// The publishers for the `publish` plugins, which are kept when the configuration changes.
-    let publishers = PublisherTable()
+    /// The sources that plugins send to. The table is kept when the configuration changes.
+    let targets = TargetTable()
     /// Called for each chat that starts.
     var onChat: @Sendable (WebSocketServer) -> Void = { _ in }
 
@@ -39,6 +39,7 @@ struct SupervisorBuilder {
     ///
     /// - Throws: ``NamedFileError``, `JSBridgeError`, `MQTTPushError`, `WebSocketChatError` or `RegistrationError`.
     func addSources(to supervisor: Supervisor) throws {
+        supervisor.stopLast(configuration.targets)
         for source in configuration.sources { try add(try adapter(of: source), of: source, to: supervisor) }
     }
 
@@ -46,7 +47,7 @@ struct SupervisorBuilder {
     ///
     /// - Throws: `RegistrationError` if the supervisor already has the source or is closing.
     func add(_ adapter: any Adapter, of source: SourceSection, to supervisor: Supervisor) throws {
-        if let publisher = (adapter as? MQTTPushAdapter)?.publisher { publishers.store(publisher, of: source.name) }
+        targets.store(adapter)
         try supervisor.add(
             adapter,
             window: source.window,
@@ -98,14 +99,20 @@ struct SupervisorBuilder {
         case .reply(let value):
             return Registration(ReplyPlugin(action: action, value: value), from: rule, options: options)
         case .echo: return Registration(EchoPlugin(action: action), from: rule, options: options)
-        case .broadcast(let tag):
+        case .broadcast(let target?, let tag):
+            let plugin = BroadcastToPlugin(action: action, source: target, tag: tag, targets: targets)
+            return Registration(plugin, from: rule, options: options)
+        case .send(let target):
+            let plugin = SendPlugin(action: action, source: target, timeout: section.timeout, targets: targets)
+            return Registration(plugin, from: rule, options: options)
+        case .broadcast(nil, let tag):
             return Registration(BroadcastPlugin(action: action, tag: tag), from: rule, options: options)
         case .join(let tag):
             return Registration(TagPlugin(action: action, tag: tag, joins: true), from: rule, options: options)
         case .leave(let tag):
             return Registration(TagPlugin(action: action, tag: tag, joins: false), from: rule, options: options)
         case .publish(let publishing):
-            let plugin = PublishPlugin(action: action, section: publishing, publishers: publishers)
+            let plugin = PublishPlugin(action: action, section: publishing, targets: targets)
             return Registration(plugin, from: rule, options: options)
         case .file(let path):
             let plugin = FilePlugin(action: action, log: try appendLogs.log(at: path))

@@ -81,6 +81,20 @@ public final class PageHandle: Sender {
         _ = try await answer(of: action, body, timeout)
     }
 
+    /// Calls one of the page's listeners with a body that is already JSON, as when a message is forwarded, and returns
+    /// its answer as JSON.
+    ///
+    /// - Parameter json: The listener's argument as JSON.
+    /// - Returns: The listener's return value as JSON, or `null` if it returns nothing.
+    /// - Throws: ``PageCallError``, as for ``call(_:_:returning:timeout:)``.
+    public func call(
+        _ action: ActionName,
+        json: Bytes,
+        timeout: Duration = .seconds(3)
+    ) async throws(PageCallError) -> Bytes {
+        try await answer(of: action, json: json, timeout) ?? Bytes("null")
+    }
+
     /// Ends the page. This method returns immediately.
     ///
     /// Calls in flight fail with an error, and the source's run returns. A later run begins a new page. Calling this
@@ -100,6 +114,14 @@ public final class PageHandle: Sender {
         } catch {
             throw PageCallError(.invalidArgument, "action \(action): \(error)")
         }
+        return try await answer(of: action, json: json, timeout)
+    }
+
+    private func answer(
+        of action: ActionName,
+        json: Bytes,
+        _ timeout: Duration
+    ) async throws(PageCallError) -> Bytes? {
         guard timeout > .zero else { throw PageCallError(.invalidArgument, "a timeout must be above zero") }
         let limit = port.limits.bytes
         guard json.count <= limit else {

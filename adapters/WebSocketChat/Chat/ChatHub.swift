@@ -36,6 +36,9 @@ final class ChatHub: Sendable {
 
     // MARK: - Connections
 
+    /// Whether there is a transport, so that messages can be sent.
+    var isAttached: Bool { state.withLock { $0.transport != nil } }
+
     /// Sets the transport, or removes it at the end of a run. Without a transport, attempts to send fail with `closed`.
     func attach(_ transport: (any FrameSender)?) {
         state.withLock { state in

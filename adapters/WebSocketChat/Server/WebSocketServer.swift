@@ -60,6 +60,9 @@ public final class WebSocketServer: Adapter {
     ///   listened.
     public func port() async -> UInt16? { await lifecycle.port() }
 
+    /// Whether the server is running. Before and after a run, a broadcast reaches no connection.
+    public var isRunning: Bool { hub.isAttached }
+
     /// The events counted since the server was created.
     public var counts: WebSocketServerCounts {
         var counts = counters.value

@@ -152,7 +152,7 @@ extension ConfigurationReader {
 
 /// Reads the security settings, the will and the additional connections of a broker source, and the `publish` plugin.
 extension ConfigurationReader {
-    private func qos(_ value: YAMLValue) -> MQTTQoS? { value.integer(0...1).flatMap(MQTTQoS.init(rawValue:)) }
+    func qos(_ value: YAMLValue) -> MQTTQoS? { value.integer(0...1).flatMap(MQTTQoS.init(rawValue:)) }
 
     private func security(_ keys: YAMLMapping, of broker: MQTTBroker?) -> MQTTSecurity {
         let (trust, identity) = (keys.optional("trust"), keys.optional("identity"))
@@ -224,35 +224,5 @@ extension ConfigurationReader {
             }
             keys.read("stop_timeout", &publishing.stopTimeout) { $0.duration(.zero...(.seconds(3_600))) }
         }
-    }
-
-    /// Returns the settings for a `publish` plugin.
-    func publish(_ keys: YAMLMapping, sources: SourceNames) -> PublishSection? {
-        let source = keys.required("source", "name the source that publishes").flatMap { publisher($0, sources) }
-        let topic = keys.required("topic", "name the topic, such as topic: out/{action}/{id}")?
-            .parsed(.badPattern) { try TopicTemplate($0) }
-        let qos = keys.optional("qos").flatMap(qos) ?? .atLeastOnce
-        let retain = keys.optional("retain")?.flag() ?? false
-        guard let source, let topic else { return nil }
-        return PublishSection(source: source, topic: topic, qos: qos, retain: retain)
-    }
-
-    /// Returns the name of a source that can publish.
-    private func publisher(_ value: YAMLValue, _ sources: SourceNames) -> SourceName? {
-        guard let name = value.text() else { return nil }
-        guard sources.configured.contains(name) else {
-            return value.refused(name, among: sources.configured, .unknownSource) {
-                "there is no source '\(name.prefix(64))'\($0)"
-            }
-        }
-        var canPublish = sources.mayBe(name, "mqtt")
-        if let source = sources.sources[name]?.mqtt { canPublish = source.push.publishing != nil }
-        guard canPublish else {
-            return value.refused(
-                "the source '\(name)' does not publish; add 'publishing: {}' below its 'mqtt'",
-                .missingKey
-            )
-        }
-        return try? SourceName(name)
     }
 }

@@ -26,6 +26,7 @@ extension ConfigurationReader {
                 keys.read("retry", &section.retry, retry)
                 keys.read("circuit_breaker", &section.circuitBreaker, circuitBreaker)
                 guard let action, use != nil else { return nil }
+                checkConnections(section.use, from, keys, sources)
                 checkAckDeadline(section, keys, sources: sources, bounds: bounds)
                 locations.rules[action] = from.map(\.value)
                 return section
@@ -103,8 +104,9 @@ extension ConfigurationReader {
 
     /// The keys that only some plugins may have, and the plugins that may have them.
     private static let owners = [
-        ("path", ["file"]), ("value", ["reply"]), ("tag", ["broadcast", "join", "leave"]), ("source", ["publish"]),
-        ("topic", ["publish"]), ("qos", ["publish"]), ("retain", ["publish"]), ("retryable", ["fail"]),
+        ("path", ["file"]), ("value", ["reply"]), ("tag", ["broadcast", "join", "leave"]),
+        ("to", ["broadcast", "send"]), ("source", ["publish"]), ("topic", ["send", "publish"]),
+        ("qos", ["send", "publish"]), ("retain", ["send", "publish"]), ("retryable", ["fail"]),
     ]
 
     private func use(_ keys: YAMLMapping, sources: SourceNames) -> PluginUse? {
@@ -123,26 +125,14 @@ extension ConfigurationReader {
         case "reply":
             keys.required("value", "write the reply, such as value: { ok: true }").flatMap(reply).map(PluginUse.reply)
         case "echo": .echo
-        case "broadcast": tag(keys).map { .broadcast(tag: $0) }
+        case "broadcast": broadcast(keys, sources)
+        case "send": send(keys, sources)
         case "join": tag(keys).map { .join(tag: $0) }
         case "leave": tag(keys).map { .leave(tag: $0) }
-        case "publish": publish(keys, sources: sources).map(PluginUse.publish)
+        case "publish": publish(keys, through: "source", sources).map(PluginUse.publish)
         default: nil
         }
     }
-
-    /// - Returns: The tag, `.some(nil)` if the action's body names the tag, or `nil` if there is an error.
-    private func tag(_ keys: YAMLMapping) -> String?? {
-        guard let value = keys.optional("tag") else { return .some(nil) }
-        guard let tag = value.text() else { return nil }
-        guard tag.utf8.count <= ConfigurationReader.maximumTagLength else {
-            return value.refused("a tag has at most \(ConfigurationReader.maximumTagLength) bytes")
-        }
-        return tag
-    }
-
-    /// The maximum length of a tag, in bytes.
-    private static let maximumTagLength = 128
 }
 
 extension ConfigurationReader {

@@ -1,0 +1,144 @@
+import AppScheme
+import JSBridge
+import MQTTPush
+import Signalbox
+import SignalboxCore
+import WebSocketChat
+
+/// Publishes each action's body through an MQTT source, and returns when the broker has accepted the message. This is
+/// the plugin `send` with the name of an MQTT source, and the plugin `publish`.
+struct PublishPlugin: Plugin {
+    let action: ActionName
+    let section: PublishSection
+    let targets: TargetTable
+
+    func callAsAction(_ info: RawBody, context: ActionContext) async throws {
+        let topic: String
+        do throws(TopicTemplateError) {
+            topic = try section.topic.topic(for: context.action.name, id: context.id)
+        } catch {
+            throw PluginDeclined(error.description)
+        }
+        guard case .broker(let publisher) = try targets.target(section.source) else {
+            throw ForwardingFailure(wrongKind: section.source)
+        }
+        let payload = context.isJSON(info) ? Array(context.action.body.json) : Array(info.bytes)
+        var message = MQTTMessage(payload, to: topic, qos: section.qos, retain: section.retain)
+        if context.isJSON(info), publisher.configuration.version == .v5 { message.contentType = "application/json" }
+        do throws(MQTTPublishError) {
+            _ = try await publisher.publish(message)
+        } catch {
+            let mayPass = [.queueFull, .timeout, .notConnected].contains(error.code)
+            throw ForwardingFailure(
+                description: "not published to \(topic.debugDescription): \(error)",
+                isRetryable: mayPass,
+                whenExhausted: mayPass || [.stopped, .cancelled].contains(error.code) ? .abandon : .deadLetter
+            )
+        }
+    }
+}
+
+/// Sends each action to the server of a feed, or to a page. This is the plugin `send`.
+///
+/// A page's listener is called, and the value that it returns is the reply. A message to a feed's server is sent once
+/// the connection has queued it, and has no reply.
+struct SendPlugin: Plugin {
+    let action: ActionName
+    let source: SourceName
+    /// How long a page may take to answer.
+    let timeout: Duration
+    let targets: TargetTable
+
+    func callAsAction(_ info: RawBody, context: ActionContext) async throws -> ReplyValue {
+        let body = try context.envelopeBody(info)
+        switch try targets.target(source) {
+        case .feed(let feed):
+            try send(body, to: feed)
+            return .null
+        case .page(let page): return try await call(page, body)
+        case .chat, .broker: throw ForwardingFailure(wrongKind: source)
+        }
+    }
+
+    private func send(_ body: Bytes, to feed: WebSocketFeed) throws(ForwardingFailure) {
+        guard let connection = feed.connection else {
+            throw .temporary("not sent: the feed \(source) is not connected")
+        }
+        do throws(SendRefused) {
+            // Without an id, the server does not answer. An answer would be an arrival of the feed that has no action.
+            try connection.send(action, id: nil, body: body)
+        } catch {
+            switch error {
+            case .closed: throw .temporary("not sent: the connection of the feed \(source) has closed")
+            case .full: throw .temporary("not sent: the server of the feed \(source) reads too slowly")
+            default:
+                let reason = "not sent: the feed \(source) refuses the message: \(error)"
+                throw ForwardingFailure(description: reason, isRetryable: false)
+            }
+        }
+    }
+
+    private func call(_ page: PageHandle, _ body: Bytes) async throws -> ReplyValue {
+        let answer: Bytes
+        do throws(PageCallError) {
+            answer = try await page.call(action, json: body, timeout: timeout)
+        } catch {
+            let reason = "not taken by the page \(source): \(error)"
+            switch error.code {
+            case .closed, .full: throw ForwardingFailure.temporary(reason)
+            default: throw ForwardingFailure(description: reason, isRetryable: error.code == .timeout)
+            }
+        }
+        return try Body(json: answer, limits: MessageLimits(bytes: max(1, answer.count))).decode(ReplyValue.self)
+    }
+}
+
+/// Sends each action and its body to the connections of another source, a chat, that have a tag. This is the plugin
+/// `broadcast` with the key `to`.
+struct BroadcastToPlugin: Plugin {
+    let action: ActionName
+    let source: SourceName
+    /// The tag, or `nil` if the body names it.
+    let tag: String?
+    let targets: TargetTable
+
+    func callAsAction(_ info: RawBody, context: ActionContext) async throws -> BroadcastPlugin.Answer {
+        let body = try context.envelopeBody(info)
+        let tag = try tag ?? context.tagInBody
+        guard case .chat(let server) = try targets.target(source) else { throw ForwardingFailure(wrongKind: source) }
+        // A message may arrive before the chat listens, when the program starts.
+        if !server.isRunning { _ = await server.port() }
+        guard server.isRunning else {
+            throw ForwardingFailure.temporary("not sent: the chat \(source) is not running")
+        }
+        let report = server.broadcast(action, body, to: tag)
+        guard report.sent > 0 || report.refused == 0 else {
+            let connections = report.refused == 1 ? "connection" : "connections"
+            throw ForwardingFailure(
+                description: "not sent: \(report.refused) \(connections) of the chat \(source) refused the message",
+                isRetryable: true
+            )
+        }
+        return BroadcastPlugin.Answer(sent: report.sent, refused: report.refused)
+    }
+}
+
+extension ForwardingFailure {
+    /// The source has a different kind than the configuration says. The command that runs replaced it.
+    fileprivate init(wrongKind source: SourceName) {
+        self.init(description: "nothing can be sent to the source \(source) in this command", isRetryable: false)
+    }
+}
+
+extension ActionContext {
+    /// Whether the action is forwarded as JSON. A link has no body, so the captures of its route are forwarded.
+    fileprivate func isJSON(_ info: RawBody) -> Bool { info.kind == .json || origin.facts is LinkFacts }
+
+    /// Returns the body to forward in an envelope. It includes the captures of the route.
+    ///
+    /// - Throws: `PluginDeclined` if the body is bytes.
+    func envelopeBody(_ info: RawBody) throws(PluginDeclined) -> Bytes {
+        guard info.kind != .bytes else { throw PluginDeclined("an envelope cannot have bytes as its body") }
+        return action.body.json
+    }
+}

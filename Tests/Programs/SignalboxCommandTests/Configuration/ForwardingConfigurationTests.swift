@@ -1,0 +1,79 @@
+import SignalboxCore
+import Testing
+
+@testable import SignalboxCommand
+
+/// The plugins `broadcast` and `send` with the key `to`.
+@Suite struct ForwardingConfigurationTests {
+    private static func text(_ plugin: String, from: String = "push") -> String {
+        """
+        sources:
+          push: { mqtt: { broker: mqtt://h, client_id: a, topics: [ { pattern: 'push/{action}' } ], publishing: {} } }
+          mute: { mqtt: { broker: mqtt://h, client_id: b, topics: [ { pattern: 'mute/{action}' } ] } }
+          chat: { chat: { port: 0, absent_origin: allowed } }
+          feed: { feed: { url: 'wss://feed.example' } }
+          page: { script: { files: [here.js] } }
+          links: { links: { routes: [ { pattern: 'myapp://{action}' } ], urls: ['myapp://a'] } }
+        plugins:
+          - { action: rest, use: log, from: [ { source: push }, { source: mute }, { source: chat }, { source: feed },
+              { source: page }, { source: links } ] }
+          - { action: order, \(plugin), from: [ { source: \(from) } ] }
+        """
+    }
+
+    @Test(arguments: [
+        ("use: broadcast, to: chat, tag: lobby", PluginUse.broadcast(to: "chat", tag: "lobby")),
+        ("use: broadcast, to: chat", .broadcast(to: "chat", tag: nil)),
+        ("use: send, to: feed", .send(to: "feed")), ("use: send, to: page", .send(to: "page")),
+    ])
+    func aPluginSendsToAnotherSource(_ plugin: String, _ expected: PluginUse) throws {
+        for source in ["push", "links", "page", "feed", "chat", "internal"] {
+            let text = Self.text(plugin, from: source)
+            #expect(ConfigurationFixture.findings(text).isEmpty)
+            #expect(try ConfigurationFixture.read(text).plugins.last?.use == expected)
+        }
+    }
+
+    @Test func sendingToAnMQTTSourcePublishes() throws {
+        let sent = try ConfigurationFixture.read(Self.text("use: send, to: push, topic: out/a, qos: 0", from: "chat"))
+        let published = try ConfigurationFixture.read(
+            Self.text("use: publish, source: push, topic: out/a, qos: 0", from: "chat")
+        )
+        #expect(sent.plugins.last?.use == published.plugins.last?.use)
+        #expect(sent.targets == ["push"])
+    }
+
+    @Test(arguments: [
+        ("use: broadcast, to: chap, tag: a", "unknownSource", ".to", "did you mean 'chat'?"),
+        ("use: broadcast, to: feed, tag: a", "conflictingKeys", ".to", "'feed' is not a chat"),
+        ("use: broadcast, to: internal", "unknownSource", ".to", "there is no source 'internal'"),
+        ("use: send", "missingKey", "", "name the source to send to"),
+        ("use: send, to: pag", "unknownSource", ".to", "did you mean 'page'?"),
+        ("use: send, to: chat", "conflictingKeys", ".to", "with 'use: broadcast' and a tag"),
+        ("use: send, to: links", "conflictingKeys", ".to", "nothing can be sent to the source 'links'"),
+        ("use: send, to: push", "missingKey", "", "name the topic"),
+        ("use: send, to: mute, topic: a", "missingKey", ".to", "add 'publishing: {}' below its 'mqtt'"),
+        ("use: send, to: feed, topic: a", "conflictingKeys", ".topic", "'feed' is not an MQTT source"),
+        ("use: send, to: page, tag: a", "conflictingKeys", ".tag", "only 'use: broadcast, join, leave'"),
+        ("use: log, to: chat", "conflictingKeys", ".to", "only 'use: broadcast, send' can have 'to'"),
+    ])
+    func whatCannotWorkIsAnError(_ plugin: String, _ code: String, _ key: String, _ words: String) {
+        let text = Self.text(plugin)
+        #expect(ConfigurationFixture.findings(text) == ["error \(code) plugins[1]\(key)"])
+        let problems = ConfigurationFixture.problems(text)
+        #expect(problems.count == 1 && problems[0].contains(words), "\(problems)")
+    }
+
+    @Test(arguments: ["push", "links", "page", "internal"], ["broadcast, tag: a", "join, tag: a", "leave"])
+    func aPluginForConnectionsNeedsASourceThatHasThem(_ source: String, _ plugin: String) {
+        let text = Self.text("use: \(plugin)", from: source)
+        #expect(ConfigurationFixture.findings(text).first == "error conflictingKeys plugins[1].from[0]")
+        let advice = plugin.hasPrefix("broadcast") ? "such as to: chat" : "remove this rule"
+        #expect(ConfigurationFixture.problems(text).contains { $0.contains(advice) })
+    }
+
+    @Test func aLoopThroughSendCausesAWarning() {
+        let text = Self.text("use: send, to: push, topic: 'push/{action}'")
+        #expect(ConfigurationFixture.findings(text) == ["warning publishLoop plugins[1].action"])
+    }
+}
