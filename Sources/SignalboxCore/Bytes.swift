@@ -72,6 +72,19 @@ extension Bytes: RandomAccessCollection {
     }
 }
 
+extension Bytes: CustomStringConvertible {
+    /// The bytes as text if they are valid UTF-8. Otherwise, the first 32 bytes in hexadecimal.
+    public var description: String { text ?? hexadecimal(first: 32) }
+
+    /// Returns the first `count` bytes in hexadecimal. If there are more, the text ends in `…` and the total number.
+    package func hexadecimal(first count: Int) -> String {
+        let digits = prefix(count).map { byte in
+            (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }
+        return digits.joined(separator: " ") + (self.count > count ? " … (\(self.count) bytes)" : "")
+    }
+}
+
 extension Bytes: Hashable {
     /// Returns whether both values hold the same bytes.
     public static func == (left: Bytes, right: Bytes) -> Bool {

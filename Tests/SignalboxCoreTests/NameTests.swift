@@ -34,6 +34,33 @@ import Testing
     }
 }
 
+@Suite struct DescriptionTests {
+    private static let outcomes: [(Outcome, String)] = [
+        (.handled(reply: nil), "handled"), (.handled(reply: Bytes(#"{"a":1}"#)), #"handled: {"a":1}"#),
+        (.rejected(.init(.unknownAction, detail: "no plugin")), "rejected: unknownAction: no plugin"),
+        (.failed(.init(.timeout, detail: "after 1 s")), "failed: timeout: after 1 s"),
+        (.abandoned(.drain), "abandoned: drain"), (.abandoned(.givenBack("later")), "abandoned: givenBack: later"),
+    ]
+
+    @Test(arguments: outcomes) func anOutcomeIsShownAsText(_ outcome: Outcome, _ expected: String) {
+        #expect("\(outcome)" == expected)
+    }
+
+    @Test func aBodyIsShownAsJSON() throws {
+        let body = try Body(json: Bytes(#" { "a" : [1.50, "b"] } "#))
+        #expect(body.description == #"{"a":[1.50,"b"]}"#)
+        let name: ActionName = "payment"
+        #expect(name.description == "payment")
+    }
+
+    @Test func bytesAreShownAsTextOrInHexadecimal() {
+        #expect("\(Bytes("caf\u{E9}"))" == "caf\u{E9}")
+        #expect("\(Bytes([0xFF, 0x00, 0x0A]))" == "ff 00 0a")
+        let long = Bytes([UInt8](repeating: 0xFE, count: 33))
+        #expect("\(long)" == [String](repeating: "fe", count: 32).joined(separator: " ") + " \u{2026} (33 bytes)")
+    }
+}
+
 @Suite struct UnsafeScalarTests {
     @Test(
         arguments: [

@@ -63,6 +63,11 @@ extension Body {
     }
 }
 
+extension Body: CustomStringConvertible {
+    /// ``jsonText``.
+    public var description: String { jsonText }
+}
+
 extension BodyView {
     /// Writes the value recursively. The parser's depth limit bounds the recursion.
     fileprivate func write(to text: inout JSONText) {

@@ -34,6 +34,19 @@ public enum Outcome: Sendable, Hashable {
     }
 }
 
+extension Outcome: CustomStringConvertible {
+    /// The outcome's name, followed by the reply as JSON text, or by the reason and its detail.
+    public var description: String {
+        switch self {
+        case .handled(nil): name
+        case .handled(let reply?): "\(name): \(reply)"
+        case .rejected(let rejection): "\(name): \(rejection)"
+        case .failed(let failure): "\(name): \(failure)"
+        case .abandoned(let abandonment): "\(name): \(abandonment.text)"
+        }
+    }
+}
+
 extension Outcome {
     /// The reason why a plugin was not called.
     public struct Rejection: Error, Sendable, Hashable, CustomStringConvertible {
