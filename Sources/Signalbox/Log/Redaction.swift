@@ -15,6 +15,9 @@ import SignalboxCore
 ///
 /// Secrets in any other form are not found. For example, if a password consists of several words without quotes, all
 /// words after the first stay visible. Redaction takes time proportional to the length of the text.
+///
+/// The error texts of the operating system are never removed, so that `cannot read staff.token: Permission denied` stays
+/// readable.
 public enum Redaction {
     /// The text that replaces a secret: `[redacted]`.
     public static let mark = "[redacted]"
@@ -134,6 +137,8 @@ extension RedactionScan {
             return
         }
         let start = text.skippingBlanks(from: next + separator.length)
+        // The key is the end of a path, such as `staff.token: No such file or directory`.
+        if separator.isColon, SystemErrorText.starts(text, at: start) { return }
         if let inside = text.quotedValue(from: start) {
             redact(inside)
         } else if key.isHeader, separator.isColon {
@@ -143,12 +148,11 @@ extension RedactionScan {
         }
     }
 
-    /// Redacts an unquoted value, unless it is a word that cannot be a secret, such as `null` or `true`.
+    /// Redacts an unquoted value, unless it is a word that cannot be a secret, such as `null` or, in an error text, `cannot`.
     private mutating func redactPlain(_ start: Int, isMember: Bool = false) {
         let range = start..<text.endOfValue(from: start, isMember: isMember)
-        guard !["null", "nil", "none", "true", "false"].contains(where: { text[range].elementsEqual($0.utf8) }) else {
-            return
-        }
+        let plainWords = ["null", "nil", "none", "true", "false", "cannot"]
+        guard !plainWords.contains(where: { text[range].elementsEqual($0.utf8) }) else { return }
         redact(range)
     }
 }

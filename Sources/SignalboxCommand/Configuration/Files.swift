@@ -137,7 +137,12 @@ struct NamedFileError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The reason why the file cannot be used.
     let reason: String
 
-    /// The path and the reason on one line. The path is redacted, because the user may have given a URL by mistake, and
-    /// a URL may contain a secret.
-    var description: String { "\(Redaction.redacted(path)): \(reason)" }
+    /// The path and the reason on one line.
+    var description: String { "\(NamedFileError.shown(path)): \(reason)" }
+
+    /// Returns text with a path for a diagnostic. The name of a file is no secret, even if it is `staff.token`. Only text
+    /// with a URL, which the user may have given by mistake, is searched for secrets.
+    static func shown(_ text: String) -> String {
+        text.contains("://") ? Redaction.redacted(text) : text
+    }
 }

@@ -24,6 +24,7 @@ import Tracing
         ("mqtt.password: Canary7Q\nbroker: b", "mqtt.password: [redacted]\nbroker: b"),
         ("accessToken: Canary7Q", "accessToken: [redacted]"),
         ("X-Api-Key: Canary7Q", "X-Api-Key: [redacted]"),
+        ("password: PermissionCanary7Q", "password: [redacted]"),
         ("AWS_SECRET_ACCESS_KEY=Canary7Q/abc+def==", "AWS_SECRET_ACCESS_KEY=[redacted]"),
         ("pwd=Canary7Q;server=db", "pwd=[redacted]"),
         ("password => Canary7Q", "password => [redacted]"),
@@ -92,6 +93,8 @@ import Tracing
         "https://[::1]:80/x@y", "wss://a.example/@anna/status", "http://host:port/ is expected",
         "1:2 a=b c:d {\"e\":\"f\"}", "日本 = é, 🙂: 👨‍👩‍👧", "a://b://c", "://", "secret://x", "--token --verbose", "--token",
         "key=value; keyboard: de", "passport: D123", "secretary: anna", "cookiecutter=1",
+        "cannot read the file staff.token: No such file or directory", "run/secrets/api-key: Permission denied (13)",
+        "password: Is a directory", "shop.token: cannot be read: Permission denied",
     ])
     func textWithoutSecretsIsUnchanged(_ text: String) {
         #expect(Redaction.redacted(text) == text)

@@ -69,7 +69,8 @@ struct YAMLValue {
         report(code, .warning, message, suggestion, advice)
     }
 
-    /// Reports a problem. The path and message may quote the file, so any text that looks like a secret is redacted.
+    /// Reports a problem. The path and message may quote the file, so any text that looks like a secret is redacted. A
+    /// message about a missing file quotes only the file's name and an error of the system.
     private func report(
         _ code: ProblemCode,
         _ severity: ProblemSeverity,
@@ -84,7 +85,8 @@ struct YAMLValue {
                 path: Redaction.redacted(path),
                 severity: severity,
                 code: code,
-                message: Redaction.redacted(message()),
+                message: code == .missingFile
+                    ? NamedFileError.shown(message()) : Redaction.redacted(message()),
                 suggestion: suggestion(),
                 advice: advice
             )
