@@ -219,16 +219,35 @@ struct ConnectingTests {
     }
 
     @Test func aDisconnectReasonHasAMessageWithAdvice() throws {
-        let broker = try MQTTBroker(host: "b", port: 1)
+        var settings = MQTTPublisherConfiguration(source: "push", broker: try MQTTBroker(host: "b", port: 1))
         #expect(
-            BrokerDisconnectReason.refused(ReasonCode(rawValue: 134)).message(for: broker)
+            BrokerDisconnectReason.refused(ReasonCode(rawValue: 134)).message(for: settings)
                 == "broker b:1 refused the connection: bad user name or password (134). Check username and password in "
                 + "the configuration, and the broker's access rules"
         )
         #expect(
-            BrokerDisconnectReason.connectFailed("connection refused").message(for: broker)
+            BrokerDisconnectReason.connectFailed("connection refused").message(for: settings)
                 == "cannot reach broker b:1: connection refused"
         )
+        settings.remedies = [.credentials: "Check --user"]
+        #expect(
+            BrokerDisconnectReason.refused(ReasonCode(rawValue: 135)).message(for: settings)
+                == "broker b:1 refused the connection: not authorized (135). Check --user"
+        )
+    }
+
+    @Test func threeShortConnectionsInARowAreReportedOnce() {
+        let lost = BrokerDisconnectReason.lost("closed")
+        func reports(_ connections: [(BrokerDisconnectReason, Duration?)]) -> [Bool] {
+            var connected = ShortConnections()
+            return connections.map { connected.add($0, openFor: $1) }
+        }
+        let short = (lost, Duration?.some(.seconds(1)))
+        #expect(reports([short, short, short, short]) == [false, false, true, false])
+        // An attempt that fails in between changes nothing, as the other client does not end it.
+        #expect(reports([short, short, (.connectFailed("refused"), nil), short]) == [false, false, false, true])
+        #expect(reports([short, short, (lost, .seconds(10)), short]) == [false, false, false, false])
+        #expect(reports([short, short, (.protocolError, .seconds(1)), short]) == [false, false, false, false])
     }
 
     @Test func theLogThrottleAdmitsOneLineOfAKindPerMinute() {

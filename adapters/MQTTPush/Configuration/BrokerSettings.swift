@@ -15,6 +15,8 @@ protocol BrokerSettings: Sendable {
     var answerTimeout: Duration { get }
     var reconnect: MQTTReconnect { get }
     var firstConnectionMustSucceed: Bool { get }
+    /// Texts that replace those of the remedies in errors and log lines.
+    var remedies: [BrokerRemedy: String] { get }
     /// The prefix of this client's log lines, which distinguishes them from those of the source's other clients.
     var logPrefix: String { get }
 }

@@ -77,6 +77,8 @@ public struct MQTTPushConfiguration: Sendable, Hashable {
     /// attempt, which the operating system ends on its own (on Linux, after about two minutes). Stopping the source
     /// does not wait for a TCP connection attempt.
     public var answerTimeout: Duration = .seconds(10)
+    /// Texts that replace those of the remedies in errors and log lines, for a program without a configuration.
+    package var remedies: [BrokerRemedy: String] = [:]
     /// How long a stop waits for the broker to read the last acknowledgements. Must be between 0 and 1 h; the default
     /// is 1 s. If the broker has not read the acknowledgements by then, it may redeliver messages that were already
     /// handled.

@@ -35,8 +35,10 @@ final class BrokerConnection {
     let bridge: ThreadBridge<MQTTPushError>
     private let settings: any BrokerSettings
     private let role: any BrokerRole
+    /// When the broker accepted the connection, or `nil` if it has not.
+    private(set) var openedAt: ContinuousClock.Instant?
     /// Whether the broker has accepted the connection.
-    private(set) var isOpen = false
+    var isOpen: Bool { openedAt != nil }
     /// Whether the connection has been open for more than a minute while it was served. The time for which an unsettled
     /// batch is held before the connection ends does not count, because otherwise the back-off would never grow between
     /// redeliveries.
@@ -86,7 +88,7 @@ final class BrokerConnection {
     func open() -> BrokerDisconnectReason? {
         guard !isOpen else { return nil }
         guard let connack else { return .now - startedAt > settings.answerTimeout ? .timedOut : nil }
-        isOpen = true
+        openedAt = .now
         return role.opened(self, sessionPresent: connack.sessionPresent)
     }
 

@@ -76,27 +76,34 @@ enum BrokerDisconnectReason: Equatable {
     }
 
     /// Returns a sentence that states what happened and, where possible, how to fix it.
-    func message(for broker: MQTTBroker) -> String {
-        switch self {
+    func message(for settings: some BrokerSettings) -> String {
+        let broker = settings.broker
+        let advice = remedy.map { ". \(settings.text(of: $0))" } ?? ""
+        return switch self {
         case .stopped: "disconnected from broker \(broker)"
         case .setupFailed(let error): "cannot connect to broker \(broker): \(error.detail)"
         case .connectFailed(let reason): "cannot reach broker \(broker): \(reason)"
-        case .tlsFailed(let failure): "broker \(broker) \(failure.detail)"
-        case .refused(let code): "broker \(broker) refused the connection: \(code.text)" + advice(code)
+        case .tlsFailed(let failure): "broker \(broker) \(failure.detail)" + advice
+        case .refused(let code): "broker \(broker) refused the connection: \(code.text)" + advice
         case .timedOut: "broker \(broker) did not answer in time"
         case .allSubscriptionsRefused(let filters):
-            "broker \(broker) refused every subscription, so no message would arrive: \(filters). Change the topics "
-                + "or the broker's access rules"
+            "broker \(broker) refused every subscription, so no message would arrive: \(filters)" + advice
         case .lost(let reason): "connection to broker \(broker) lost (\(reason))"
-        case .closed(let code): "broker \(broker) closed the connection: \(code.text)" + advice(code)
+        case .closed(let code): "broker \(broker) closed the connection: \(code.text)" + advice
         case .protocolError: "broker \(broker) violated the MQTT protocol; the connection was dropped"
         case .abandoned(let count):
-            "\(count) messages were abandoned; the connection to broker \(broker) was dropped without acknowledging "
+            "\(count) \(count == 1 ? "message was" : "messages were") abandoned; the connection to broker \(broker) was dropped without acknowledging "
                 + "their batch: QoS 1 messages are redelivered, QoS 0 messages are lost"
         }
     }
 
-    private func advice(_ code: ReasonCode) -> String {
-        code.advice.map { ". \($0)" } ?? ""
+    /// What the operator can do, if the reason suggests how to fix the problem.
+    private var remedy: BrokerRemedy? {
+        switch self {
+        case .tlsFailed(let failure): failure.remedy
+        case .refused(let code), .closed(let code): code.remedy
+        case .allSubscriptionsRefused: .topics
+        default: nil
+        }
     }
 }

@@ -8,13 +8,15 @@ import Synchronization
 /// one line is logged per kind of event per minute. A log is safe to use from any thread.
 final class BrokerLog: Sendable {
     private let log: AdapterLog
-    private let broker: MQTTBroker
+    private let settings: any BrokerSettings
     private let hasLoggedDisconnect = Atomic(true)
 
     init(_ logger: Logger, configuration: some BrokerSettings) {
         log = AdapterLog(logger, source: configuration.source, prefix: configuration.logPrefix)
-        broker = configuration.broker
+        settings = configuration
     }
+
+    private var broker: MQTTBroker { settings.broker }
 
     // MARK: - Connections
 
@@ -32,14 +34,24 @@ final class BrokerLog: Sendable {
         log.write(
             .warning,
             "the certificate of broker \(broker) is not verified: anyone on the network path can read and change all "
-                + "traffic. Name the file of its authority instead"
+                + "traffic. \(settings.text(of: .authority)) instead"
         )
     }
 
     func disconnected(_ reason: BrokerDisconnectReason, retryDelay: Duration) {
         let level: Logger.Level = reason.isConfigurationError ? .error : .warning
-        let text = "\(reason.message(for: broker)); retrying in \(retryDelay.secondsDescription)"
+        let text = "\(reason.message(for: settings)); retrying in \(retryDelay.secondsDescription)"
         if log.writeLimited(level, reason.kind, text) { hasLoggedDisconnect.store(true, ordering: .relaxed) }
+    }
+
+    /// Logs that connections keep ending soon after they opened, with the most likely cause.
+    func lostRepeatedly(_ count: Int, within limit: Duration) {
+        log.writeLimited(
+            .error,
+            "lostRepeatedly",
+            "the last \(count) connections to broker \(broker) were lost within \(limit.secondsDescription) of connecting: "
+                + "another client may use the client id \(settings.clientID.text.debugDescription). Give each client its own id"
+        )
     }
 
     // MARK: - Receiving
@@ -47,7 +59,7 @@ final class BrokerLog: Sendable {
     /// Logs a connection's subscriptions. This line is never withheld, because programs wait for it. It cannot become
     /// too frequent, because the back-off limits the number of connections.
     func subscribed(_ count: Int) {
-        log.write(.info, "subscribed to \(count) topic filters")
+        log.write(.info, "subscribed to \(count) topic \(count == 1 ? "filter" : "filters")")
     }
 
     func sessionLost() {
@@ -74,17 +86,25 @@ final class BrokerLog: Sendable {
     }
 
     func unexpected(_ count: Int) {
-        log.writeLimited(.warning, "unexpected", "broker \(broker) sent \(count) messages without a subscription")
+        log.writeLimited(
+            .warning,
+            "unexpected",
+            "broker \(broker) sent \(BrokerLog.messages(count)) without a subscription"
+        )
     }
 
     func ignored(_ count: Int) {
-        log.writeLimited(.info, "ignored", "\(count) retained messages were dropped, as configured")
+        log.writeLimited(
+            .info,
+            "ignored",
+            "\(count) retained \(count == 1 ? "message was" : "messages were") dropped, as configured"
+        )
     }
 
     func leftUnacknowledged(_ count: Int) {
         log.write(
             .info,
-            "\(count) messages were not acknowledged: QoS 1 messages are redelivered, QoS 0 messages are lost"
+            "\(BrokerLog.messages(count)) \(count == 1 ? "was" : "were") not acknowledged: QoS 1 messages are redelivered, QoS 0 messages are lost"
         )
     }
 
@@ -98,7 +118,7 @@ final class BrokerLog: Sendable {
     }
 
     func stopped() {
-        log.write(.info, BrokerDisconnectReason.stopped.message(for: broker))
+        log.write(.info, BrokerDisconnectReason.stopped.message(for: settings))
     }
 
     // MARK: - Publishing
@@ -132,7 +152,9 @@ final class BrokerLog: Sendable {
     ///
     /// - Parameter left: The number of messages that were not published.
     func stopped(_ left: Int) {
-        let rest = left == 0 ? "" : "; \(left) messages were not published"
+        let rest = left == 0 ? "" : "; \(BrokerLog.messages(left)) \(left == 1 ? "was" : "were") not published"
         log.write(left == 0 ? .info : .warning, "stopped" + rest)
     }
+
+    private static func messages(_ count: Int) -> String { count == 1 ? "1 message" : "\(count) messages" }
 }

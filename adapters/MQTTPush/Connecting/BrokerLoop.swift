@@ -18,14 +18,15 @@ struct BrokerLoop {
         if case .tls(.insecure, _) = settings.security { log.insecure() }
         var backoff = settings.reconnect.backoff
         var wasConnected = false
+        var shortConnections = ShortConnections()
         while !bridge.isStopping {
             let (role, cleanStart) = makeRole(wasConnected)
-            let (reason, wasOpen, isStable) = try connect(role, cleanStart)
-            if wasOpen { wasConnected = true }
+            let (reason, openFor, isStable) = try connect(role, cleanStart)
+            if openFor != nil { wasConnected = true }
             if role.ended(reason) || isStable { backoff.succeeded() }
             guard reason != .stopped else { break }
             if reason.isFinal || settings.firstConnectionMustSucceed && !wasConnected {
-                throw MQTTPushError(reason.error, reason.message(for: settings.broker), source: settings.source)
+                throw MQTTPushError(reason.error, reason.message(for: settings), source: settings.source)
             }
             let wait = backoff.next(
                 isConfigurationError: reason.isConfigurationError,
@@ -33,6 +34,9 @@ struct BrokerLoop {
                 jitter: .random(in: 0...1)
             )
             log.disconnected(reason, retryDelay: wait)
+            if !settings.clientID.isRandom, shortConnections.add(reason, openFor: openFor) {
+                log.lostRepeatedly(ShortConnections.limit, within: ShortConnections.duration)
+            }
             pause(wait)
         }
         return wasConnected
@@ -43,7 +47,7 @@ struct BrokerLoop {
     private func connect(
         _ role: any BrokerRole,
         _ cleanStart: Bool
-    ) throws(MQTTPushError) -> (BrokerDisconnectReason, wasOpen: Bool, isStable: Bool) {
+    ) throws(MQTTPushError) -> (BrokerDisconnectReason, openFor: Duration?, isStable: Bool) {
         let connection = try BrokerConnection(
             settings,
             limits: limits,
@@ -52,11 +56,38 @@ struct BrokerLoop {
             role: role
         )
         let reason = connection.run()
-        return (reason, connection.isOpen, connection.isStable)
+        return (reason, connection.openedAt.map { .now - $0 }, connection.isStable)
     }
 
     private func pause(_ wait: Duration) {
         let deadline = ContinuousClock.now + wait
         while !bridge.isStopping && .now < deadline { bridge.wake.wait(for: deadline - .now) }
+    }
+}
+
+/// Counts connections in a row that were lost soon after they opened. A broker ends the older connection when a second
+/// client connects with the same id (MQTT 5.0, 3.1.4-3), so two such clients end each other's connections in turn. With
+/// MQTT 3.1.1, and with some brokers, the connection ends without a reason.
+struct ShortConnections {
+    /// The number of connections in a row after which the cause is reported.
+    static let limit = 3
+    /// The time within which the connection must be lost.
+    static let duration: Duration = .seconds(10)
+
+    private var count = 0
+
+    /// Adds a connection, or an attempt to connect if it did not open.
+    ///
+    /// - Returns: Whether this is the last of ``limit`` short connections in a row.
+    mutating func add(_ reason: BrokerDisconnectReason, openFor: Duration?) -> Bool {
+        guard let openFor else { return false }
+        guard case .lost = reason, openFor < ShortConnections.duration else {
+            count = 0
+            return false
+        }
+        count += 1
+        guard count == ShortConnections.limit else { return false }
+        count = 0
+        return true
     }
 }

@@ -134,8 +134,10 @@ final class TLSClient {
 /// The reason why a connection could not be secured, or why the broker refused it immediately afterwards.
 struct TLSFailure: Equatable {
     let code: MQTTPushError.Code
-    /// The rest of a log sentence whose subject is the broker, followed by advice.
+    /// The rest of a log sentence whose subject is the broker.
     let detail: String
+    /// What the operator can do, unless the detail says it.
+    let remedy: BrokerRemedy?
 
     /// Whether it is pointless to retry soon, because a configuration or a certificate must change first.
     var needsReconfiguration: Bool { code != .tlsFailed }
@@ -167,7 +169,8 @@ struct TLSFailure: Equatable {
         default:
             self.init(
                 .untrustedCertificate,
-                "presents a certificate that no trusted authority has signed (\(text)). Name the file of its authority"
+                "presents a certificate that no trusted authority has signed (\(text))",
+                .authority
             )
         }
     }
@@ -179,10 +182,9 @@ struct TLSFailure: Equatable {
         let text = "\(String(cString: SSL_alert_desc_string_long(alert))), alert \(alert)"
         switch security {
         case .preSharedKey:
-            self.init(.preSharedKeyRefused, "refused the pre-shared key (\(text)). Check its identity and the key")
+            self.init(.preSharedKeyRefused, "refused the pre-shared key (\(text))", .preSharedKey)
         case .tls(_, nil) where certificateRequested && TLSFailure.certificateAlerts.contains(alert):
-            let advice = "Name the files of a certificate and its key"
-            self.init(.certificateRefused, "requests a client certificate (\(text)). \(advice)")
+            self.init(.certificateRefused, "requests a client certificate (\(text))", .identity)
         case .tls where certificateRequested && TLSFailure.certificateAlerts.contains(alert):
             let advice = "Check that it is valid and that the broker trusts its authority"
             self.init(.certificateRefused, "refused the client certificate (\(text)). \(advice)")
@@ -197,7 +199,8 @@ struct TLSFailure: Equatable {
         "closed the connection during the TLS handshake. Check that it speaks TLS on this port"
     )
 
-    private init(_ code: MQTTPushError.Code, _ detail: String) {
+    private init(_ code: MQTTPushError.Code, _ detail: String, _ remedy: BrokerRemedy? = nil) {
+        self.remedy = remedy
         self.code = code
         self.detail = detail
     }

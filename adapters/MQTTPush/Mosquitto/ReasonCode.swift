@@ -27,24 +27,24 @@ struct ReasonCode: Hashable {
     var isFailure: Bool { rawValue >= 128 }
 
     /// Whether it is pointless to retry soon, because a configuration must change first. This is true if there is
-    /// ``advice``, or if the broker refuses the authentication method (140) or a topic name (144).
-    var needsReconfiguration: Bool { advice != nil || rawValue == 140 || rawValue == 144 }
+    /// ``remedy``, or if the broker refuses the authentication method (140) or a topic name (144).
+    var needsReconfiguration: Bool { remedy != nil || rawValue == 140 || rawValue == 144 }
 
     /// A description such as `bad user name or password (134)`. It never includes the reason string sent by the broker.
     var text: String {
         "\(String(cString: mosquitto_reason_string(rawValue)).lowercased()) (\(rawValue))"
     }
 
-    /// Advice for the operator, if the code suggests how to fix the problem.
-    var advice: String? {
+    /// What the operator can do, if the code suggests how to fix the problem.
+    var remedy: BrokerRemedy? {
         switch rawValue {
-        case 132: "The broker does not support this version of MQTT: configure the other one"
-        case 133: "Check the client id in the configuration"
-        case 134, 135: "Check username and password in the configuration, and the broker's access rules"
-        case 138: "The broker has banned this client: ask its operator"
-        case 142: "Another client uses the same client id: give each replica its own"
-        case 149, 154, 155: "The configuration exceeds the broker's limits"
-        case 157: "The broker has moved: change its address in the configuration"
+        case 132: .version
+        case 133: .clientID
+        case 134, 135: .credentials
+        case 138: .banned
+        case 142: .clientIDInUse
+        case 149, 154, 155: .limits
+        case 157: .address
         default: nil
         }
     }

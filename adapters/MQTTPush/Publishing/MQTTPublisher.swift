@@ -299,8 +299,8 @@ extension MQTTPublishError {
 
     static func waitEnded(_ end: WaitEnd, wasSent: Bool) -> MQTTPublishError {
         switch end {
-        case .timeout: MQTTPublishError(.timeout, "the time limit passed" + tail(wasSent))
-        case .cancelled: MQTTPublishError(.cancelled, "the task was cancelled" + tail(wasSent))
+        case .timeout: MQTTPublishError(.timeout, "timed out" + tail(wasSent))
+        case .cancelled: MQTTPublishError(.cancelled, "cancelled" + tail(wasSent))
         }
     }
 
@@ -311,6 +311,6 @@ extension MQTTPublishError {
     private static func tail(_ wasSent: Bool) -> String {
         wasSent
             ? " after the message was sent and before it was answered: it may have been published"
-            : " before the message was sent: it was not published"
+            : " before the message was sent"
     }
 }

@@ -62,6 +62,8 @@ public struct MQTTPublisherConfiguration: Sendable {
     /// subscription to the reply topic. Must be between 100 ms and 1 h; the default is 10 s. After this time, the
     /// publisher drops the connection.
     public var answerTimeout: Duration = .seconds(10)
+    /// Texts that replace those of the remedies in errors and log lines, for a program without a configuration.
+    package var remedies: [BrokerRemedy: String] = [:]
     /// How long a stop waits for queued messages to be acknowledged. Must be between 0 and 1 h; the default is 5 s.
     /// Messages that are not acknowledged by then fail with `stopped`.
     public var stopTimeout: Duration = .seconds(5)
@@ -186,6 +188,7 @@ extension MQTTPushConfiguration {
         publisher.keepalive = keepalive
         publisher.answerTimeout = answerTimeout
         publisher.reconnect = reconnect
+        publisher.remedies = remedies
         publisher.firstConnectionMustSucceed = firstConnectionMustSucceed
         publisher.queuedMessages = publishing.queuedMessages
         publisher.queuedBytes = publishing.queuedBytes

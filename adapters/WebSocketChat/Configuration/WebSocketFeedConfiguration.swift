@@ -71,6 +71,8 @@ public struct WebSocketFeedConfiguration: Sendable, Hashable {
     ///
     /// Each message counts as its length plus 64 bytes. The feed refuses messages beyond the limit with `full`.
     public var waitingBytes = 1_048_576
+    /// Texts that replace those of the remedies in errors and log lines, for a program without a configuration.
+    package var remedies: [FeedRemedy: String] = [:]
 
     /// Creates a configuration for a feed that reconnects indefinitely.
     public init(source: SourceName, url: WebSocketURL) {

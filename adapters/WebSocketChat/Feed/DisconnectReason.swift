@@ -118,8 +118,10 @@ extension DisconnectReason {
     ///
     /// The only texts from the peer in the sentence are the reason in its close frame and a subprotocol that was not
     /// offered, both in quotes.
-    func sentence(about url: WebSocketURL) -> String {
-        switch self {
+    func sentence(about configuration: WebSocketFeedConfiguration) -> String {
+        let url = configuration.url
+        let text = { (remedy: FeedRemedy) in configuration.remedies[remedy] ?? remedy.text }
+        return switch self {
         case .invalidTarget(let reason): "cannot create a request for \(url): \(reason)"
         case .secretUnavailable(let reason): "cannot connect to \(url): \(reason)"
         case .notResolved(let reason): "cannot resolve the host of \(url): \(reason)"
@@ -129,9 +131,10 @@ extension DisconnectReason {
         case .unreachable(let reason): "cannot reach \(url): \(reason)"
         case .connectTimeout(let limit): "\(url) did not open the connection within \(limit.secondsDescription)"
         case .tlsFailed(let reason):
-            "cannot secure the connection to \(url): \(reason). Check the trusted authorities, and that the server's "
+            "cannot secure the connection to \(url): \(reason). \(text(.authority)), and that the server's "
                 + "certificate is for this host"
-        case .refused(let status): "\(url) refused the connection: status \(status)" + advice(status)
+        case .refused(let status):
+            "\(url) refused the connection: status \(status)" + DisconnectReason.advice(status, text)
         case .upgradeFailed(let reason): "\(url) did not accept the WebSocket upgrade: \(reason)"
         case .subprotocolMismatch(let answered?):
             "\(url) selected the subprotocol \(answered.debugDescription), which was not offered"
@@ -151,15 +154,31 @@ extension DisconnectReason {
         reason.isEmpty ? "" : " \(UntrustedText.quoted(reason))"
     }
 
-    private func advice(_ status: Int) -> String {
+    private static func advice(_ status: Int, _ text: (FeedRemedy) -> String) -> String {
         switch status {
         case 300..<400: ". Redirects are not followed: use the target URL"
-        case 401: ". Check the bearer token"
-        case 403: ". Check the origin, and what the token allows"
+        case 401: ". \(text(.token))"
+        case 403: ". \(text(.origin)), and what the token allows"
         case 404, 410: ". Check the path"
-        case 400, 405, 426: ". Check path and headers, and that the server supports WebSocket version 13"
+        case 400, 405, 426: ". \(text(.headers)), and that the server supports WebSocket version 13"
         case 407: ". A proxy requires authentication, which is not supported"
         default: ""
+        }
+    }
+}
+
+/// What an operator can do about a connection that failed. A program can replace the texts, so that they name its
+/// options.
+package enum FeedRemedy: Sendable, Hashable {
+    case authority, token, origin, headers
+
+    /// The beginning of a sentence, for a feed whose settings are in a configuration.
+    var text: String {
+        switch self {
+        case .authority: "Check the trusted authorities"
+        case .token: "Check the bearer token"
+        case .origin: "Check the origin"
+        case .headers: "Check path and headers"
         }
     }
 }

@@ -221,7 +221,7 @@ extension FeedSession {
 
     private func halt(_ code: WebSocketChatError.Code?, _ reason: DisconnectReason) {
         if let code {
-            let sentence = reason.sentence(about: configuration.url)
+            let sentence = reason.sentence(about: configuration)
             error = WebSocketChatError(code, sentence, source: configuration.source).with(
                 reason.classification.disconnectReason
             )
@@ -300,13 +300,15 @@ extension FeedSession {
 /// A feed's log, which never contains a message, a path, a query or a secret. Only one thread uses it.
 final class FeedLog {
     private let log: AdapterLog
-    private let url: WebSocketURL
+    private let configuration: WebSocketFeedConfiguration
     private var hasLoggedDisconnect = true
 
     init(_ logger: Logger, configuration: WebSocketFeedConfiguration) {
         log = AdapterLog(logger, source: configuration.source)
-        url = configuration.url
+        self.configuration = configuration
     }
+
+    private var url: WebSocketURL { configuration.url }
 
     /// Logs the first connection, and every connection that follows a logged disconnect.
     func connected(_ handshake: Handshake) {
@@ -324,7 +326,7 @@ final class FeedLog {
     }
 
     func disconnected(_ reason: DisconnectReason, nextAttempt: Duration) {
-        let text = "\(reason.sentence(about: url)); retrying in \(nextAttempt.secondsDescription)"
+        let text = "\(reason.sentence(about: configuration)); retrying in \(nextAttempt.secondsDescription)"
         hasLoggedDisconnect =
             log.writeLimited(reason.isConfigurationError ? .error : .warning, reason.classification.kind, text)
             || hasLoggedDisconnect
@@ -335,6 +337,9 @@ final class FeedLog {
     }
 
     func messagesAbandoned(_ count: Int) {
-        log.write(.warning, "\(count) received messages were not handled because the program stops")
+        log.write(
+            .warning,
+            "\(count) received \(count == 1 ? "message was" : "messages were") not handled because the program stops"
+        )
     }
 }

@@ -126,7 +126,7 @@ extension LibraryLoop {
         _ handle: OpaquePointer
     ) -> DisconnectReason {
         if let alert, alert.descriptor == lws_get_socket_fd(handle) {
-            return .tlsFailed("TLS failed: the server sent the alert \(alert.text)")
+            return .tlsFailed("the server sent the alert \(alert.text)")
         }
         if connection.hasSentRequest {
             let status = Int(lws_http_client_http_response(handle))
@@ -136,13 +136,13 @@ extension LibraryLoop {
         guard connection.target?.trust != nil else { return .unreachable(text) }
         // The library's own error texts are only numbers.
         if text.hasPrefix("connect SSL") {
-            return .tlsFailed("TLS failed: the server does not speak TLS, or its data is damaged")
+            return .tlsFailed("the server does not speak TLS, or its data is damaged")
         }
         if text.hasPrefix("connect SYSCALL") {
-            return .tlsFailed("TLS failed: the connection ended during the handshake")
+            return .tlsFailed("the connection ended during the handshake")
         }
         let lowercase = text.lowercased()
         let mentionsTLS = ["tls", "ssl", "cert"].contains { lowercase.contains($0) }
-        return mentionsTLS ? .tlsFailed("TLS failed: \(text)") : .unreachable(text)
+        return mentionsTLS ? .tlsFailed("\(text)") : .unreachable(text)
     }
 }
