@@ -50,6 +50,7 @@ struct BrokerArguments: ParsableArguments {
         push.username = user.map(Secret.text)
         push.password = try password()
         push.firstConnectionMustSucceed = !retry
+        push.remedies = remedies
         return push
     }
 
@@ -61,12 +62,28 @@ struct BrokerArguments: ParsableArguments {
         publisher.username = user.map(Secret.text)
         publisher.password = try password()
         publisher.firstConnectionMustSucceed = !retry
+        publisher.remedies = remedies
         return publisher
     }
 
     /// Parses the broker's URL. Error messages never contain the URL, because it may include a password.
     private func broker() throws(ValidationError) -> MQTTBroker {
         try ValidationError.checked { try MQTTBroker(url: url) }
+    }
+
+    /// What to do about a connection that failed, in terms of these options.
+    private var remedies: [BrokerRemedy: String] {
+        [
+            .version: v311 ? "The broker does not support MQTT 3.1.1: remove --v311" : "Add --v311 for MQTT 3.1.1",
+            .credentials: user == nil
+                ? "Add --user with --password-env or --password-file, or change the broker's access rules"
+                : "Check --user and the password of --password-env or --password-file, and the broker's access rules",
+            .address: "The broker has moved: use its new URL",
+            .authority: "Name the file of its authority with --ca",
+            .identity: "Name a certificate with --cert and its key with --key",
+            .preSharedKey: "Check --psk-identity and the key of --psk-env or --psk-file",
+            .topics: "Change --topic or the broker's access rules",
+        ]
     }
 
     private func password() throws(ValidationError) -> Secret? {

@@ -34,13 +34,13 @@ struct MessageRecord {
         raw?.line(Array(payload.bytes), isTerminal: isTerminal) ?? (isTerminal ? terminalLine : jsonLine)
     }
 
-    /// The message as one JSON object followed by a newline. The members are `topic`, `payload`, `retained`, `qos`,
-    /// `binary`, `receivedAt` and `captures`.
+    /// The message as one JSON object followed by a newline. The members are `topic`, `payload`, `payloadKind`,
+    /// `encoding`, `retained`, `qos`, `binary`, `receivedAt` and `captures`.
     private var jsonLine: [UInt8] {
         let push = context.origin.facts as? PushFacts
         var object = JSONObject()
         object.add("topic", push?.topic)
-        object.add("payload", payload: payload)
+        object.add(payload: payload)
         if let push {
             object.add("retained", push.retained)
             object.add("qos", push.qos)
@@ -53,12 +53,15 @@ struct MessageRecord {
         return object.line
     }
 
-    /// The message as columns for a terminal: the time of day, the topic or `<`, and the payload.
+    /// The message as columns for a terminal: the time of day, the topic or `<`, `(retained)` if the broker had stored
+    /// the message, and the payload.
     private var terminalLine: [UInt8] {
-        let topic = (context.origin.facts as? PushFacts).map { TerminalText.column($0.topic, width: 32) } ?? "<"
-        let shown = isBinary ? "(\(payload.bytes.count) bytes)" : TerminalText.body(payload)
-        return TerminalText.line([
-            TerminalText.column(WallTimeText.time(context.action.receivedAt), width: 13), topic, shown,
-        ])
+        let push = context.origin.facts as? PushFacts
+        let topic = push.map { TerminalText.column($0.topic, width: 32) } ?? "<"
+        let retained = push?.retained == true ? ["(retained)"] : []
+        let shown = isBinary ? TerminalText.binary(payload.bytes) : TerminalText.body(payload)
+        return TerminalText.line(
+            [TerminalText.column(WallTimeText.time(context.action.receivedAt), width: 13), topic] + retained + [shown]
+        )
     }
 }

@@ -1,4 +1,6 @@
+import AdapterSupport
 import Logging
+import MQTTPush
 import Signalbox
 import SignalboxCore
 import SignalboxRoutes
@@ -35,6 +37,8 @@ struct MessageRun {
         bounds.timeout = MessageRun.outputTimeout
         bounds.ackDeadline = MessageRun.outputTimeout
         bounds.drainLimit = .seconds(2)
+        let rejections = RejectionReporter(output: output)
+        bounds.onOutcome = { rejections.report($0) }
         let supervisor = Supervisor(configuration: bounds, logger: logger)
         try supervisor.register(Registration(plugin, from: .source(adapter.source)))
         try supervisor.add(adapter)
@@ -86,6 +90,33 @@ final class MessagePlugin: Plugin {
     }
 }
 
+/// Reports messages that cannot be shown, such as those that are too large. It is limited to 10 lines per second; a later
+/// line says how many were left out.
+private final class RejectionReporter: Sendable {
+    private let output: StandardOutput
+    private let limiter = Mutex(LogRateLimiter(lines: 10))
+    private let start = ContinuousClock.now
+
+    init(output: StandardOutput) {
+        self.output = output
+    }
+
+    func report(_ settled: SettledArrival) {
+        // If stdout has failed, the command ends and reports the failure.
+        guard output.failure.current == nil else { return }
+        let reason: String
+        switch settled.outcome {
+        case .rejected(let rejection): reason = rejection.bodyError?.detail ?? rejection.detail
+        case .failed(let failure): reason = failure.detail
+        case .handled, .abandoned: return
+        }
+        guard let withheld = limiter.withLock({ $0.admit(at: .now - start) }) else { return }
+        let topic = (settled.arrival.origin.facts as? PushFacts).map { " on \($0.topic.debugDescription)" } ?? ""
+        let more = withheld == 0 ? "" : " (\(withheld) similar lines were left out)"
+        DiagnosticOutput.shared.report("a message\(topic) is not shown: \(reason)\(more)")
+    }
+}
+
 /// The result of a command that shows messages, and the exit status for that result.
 struct MessageReport {
     let limits: LimitArguments
@@ -118,9 +149,10 @@ struct MessageReport {
         // Once enough messages are written, it no longer matters why the run ended.
         if limits.count != nil, isFulfilled { return deliveryVerdict }
         if let error = end.failure {
-            return (CommandStatus(connection: error), [(error as? WebSocketChatError)?.detail ?? "\(error)"])
+            return (CommandStatus(connection: error), [error.commandText])
         }
-        let received = "\(shown) of \(limits.required) messages received"
+        let received =
+            limits.required == 1 ? "no message received" : "\(shown) of \(limits.required) messages received"
         switch end.interruption {
         case .timeout?:
             let time = limits.timeout.map { " after \(DurationText.text($0))" } ?? ""

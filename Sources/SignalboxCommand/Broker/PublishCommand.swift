@@ -58,24 +58,24 @@ struct PublishCommand: ReportingCommand {
         var message = message.message(retain: retain)
         guard let payload = try await self.message.payloadBytes() else { return try await publishLines(as: message) }
         message.payload = payload
-        let publisher = try MQTTPublisher(publisher(), logger: Logger(level: logLevel))
+        let publisher = try MQTTPublisher(publisher(), logger: Logger(ofCommandAt: logLevel))
         let end = await publisher.run(timeout: timeout) { [message] () throws(MQTTPublishError) in
             try await publisher.publish(message)
         }
         let problem = "not published to \(message.topic.debugDescription)"
         // If the publisher fails later, a QoS 0 message may not have reached the broker.
         if let failure = end.failure {
-            throw CommandFailure(CommandStatus(connection: failure), "\(problem): \(failure)")
+            throw CommandFailure(CommandStatus(connection: failure), "\(problem): \(failure.commandText)")
         }
         try end.value(orFail: problem)
         return .done
     }
 
     private func publishLines(as message: MQTTMessage) async throws -> CommandStatus {
-        let publisher = try MQTTPublisher(publisher(), logger: Logger(level: logLevel))
+        let publisher = try MQTTPublisher(publisher(), logger: Logger(ofCommandAt: logLevel))
         let lines = PublishedLines(publisher: publisher, message: message)
         let end = await publisher.run(timeout: timeout) { () throws(MQTTPublishError) in await lines.run() }
-        if let failure = end.failure { DiagnosticOutput.shared.report("\(failure)") }
+        if let failure = end.failure { DiagnosticOutput.shared.report(failure.commandText) }
         var report = (try? end.result?.get()) ?? PublishReport(topic: message.topic)
         report.add(publisher.counts)
         for line in report.messages { DiagnosticOutput.shared.report(line) }

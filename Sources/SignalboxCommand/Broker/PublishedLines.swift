@@ -83,7 +83,7 @@ struct PublishReport: Sendable {
         let shown = topic.debugDescription
         if denied > 0 {
             messages.append(
-                "the broker denied \(denied) messages to \(shown): allow this user to publish there in the broker's "
+                "the broker denied \(denied == 1 ? "1 message" : "\(denied) messages") to \(shown): allow this user to publish there in the broker's "
                     + "access rules, or choose another topic"
             )
         }

@@ -17,9 +17,10 @@ struct PublisherEnd<Value: Sendable>: Sendable {
     func value(orFail problem: String) throws(CommandFailure) -> Value {
         switch (result, failure) {
         case (.success(let value)?, _): return value
-        case (_, let failure?): throw CommandFailure(CommandStatus(connection: failure), "\(problem): \(failure)")
+        case (_, let failure?):
+            throw CommandFailure(CommandStatus(connection: failure), "\(problem): \(failure.commandText)")
         case (.failure(let error)?, _):
-            throw CommandFailure(interruption ?? CommandStatus(error), "\(problem): \(error)")
+            throw CommandFailure(interruption ?? CommandStatus(error), "\(problem): \(error.detail)")
         case (nil, nil): throw CommandFailure(interruption ?? .unavailable, problem)
         }
     }

@@ -9,8 +9,8 @@ struct RequestCommand: ReportingCommand {
         commandName: "request",
         abstract: "Publishes a request to a broker and shows the reply.",
         discussion: """
-            The request has its own Response Topic and Correlation Data (MQTT 5). The reply is one JSON object: payload \
-            (the JSON value, else text, else Base64 with "encoding"), and outcome and contentType if the reply has them. \
+            The request has its own Response Topic and Correlation Data (MQTT 5). The reply is one JSON object: payload, \
+            payloadKind ("json": payload is the JSON value, "text": a string, "binary": Base64), and outcome and contentType if the reply has them. \
             The status is 0 if the reply's outcome is 'handled' or absent.
 
             EXAMPLE
@@ -62,7 +62,7 @@ struct RequestCommand: ReportingCommand {
         let output = StandardOutput()
         var message = message.message()
         message.payload = try await self.message.payloadBytes() ?? []
-        let publisher = try MQTTPublisher(publisher(), logger: Logger(level: logLevel))
+        let publisher = try MQTTPublisher(publisher(), logger: Logger(ofCommandAt: logLevel))
         let end = await publisher.run(timeout: wait + RequestCommand.margin) {
             [message, wait] () throws(MQTTPublishError) in
             try await publisher.request(message, timeout: wait)
@@ -86,7 +86,7 @@ struct RequestCommand: ReportingCommand {
             return TerminalText.line(outcome + [TerminalText.body(payload)])
         }
         var object = JSONObject()
-        object.add("payload", payload: payload)
+        object.add(payload: payload)
         object.add("outcome", reply.outcome)
         object.add("contentType", reply.contentType)
         return object.line

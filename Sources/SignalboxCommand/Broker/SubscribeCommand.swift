@@ -10,8 +10,8 @@ struct SubscribeCommand: ReportingCommand {
         commandName: "subscribe",
         abstract: "Shows the messages of a broker's topics.",
         discussion: """
-            One JSON object per message: topic, payload (the JSON value, else text, else Base64 with "encoding"), \
-            retained, qos, receivedAt, captures. The command has no session at the broker: of messages sent before it \
+            One JSON object per message: topic, payload, payloadKind ("json": payload is the \
+            JSON value, "text": a string, "binary": Base64), retained, qos, receivedAt, captures. The command has no session at the broker: of messages sent before it \
             connected, it shows only retained ones. The status is 0 after --count messages, or when the reader closes \
             stdout; with --timeout alone, if at least one message arrived in that time.
 
@@ -75,7 +75,7 @@ struct SubscribeCommand: ReportingCommand {
         let patterns = try topics.map(pattern)
         let run = MessageRun(
             limits: limits,
-            logger: Logger(level: logLevel),
+            logger: Logger(ofCommandAt: logLevel),
             raw: raw,
             messageLimits: SubscribeCommand.messageLimits,
             patterns: patterns,
@@ -143,6 +143,6 @@ struct RateReporter: Sendable {
     /// Returns the line for an interval. The interval may be longer than a second.
     static func line(new: Int, within time: Duration, all: Int) -> String {
         let perSecond = time > .zero ? Int((Double(new) / (time / .seconds(1))).rounded()) : 0
-        return "\(perSecond) messages/s, \(all) in total"
+        return "\(perSecond) \(perSecond == 1 ? "message" : "messages")/s, \(all) in total"
     }
 }

@@ -11,8 +11,8 @@ struct ConnectCommand: ReportingCommand {
         commandName: "connect",
         abstract: "Connects to a WebSocket server, sends lines of stdin and shows received messages.",
         discussion: """
-            Each line of stdin is sent as one message. Each received message is one JSON object: payload (the JSON \
-            value, else text, else Base64 with "encoding"), binary, receivedAt. With --config, messages go to the plugins \
+            Each line of stdin is sent as one message. Each received message is one JSON object: payload, \
+            payloadKind ("json": payload is the JSON value, "text": a string, "binary": Base64), binary, receivedAt. With --config, messages go to the plugins \
             of a configuration instead, and each line shows the outcome, as in 'bridge'. In a pipe, the end of stdin does \
             not end the command; --count, --timeout and --exit-after-input do. On a terminal, Ctrl-D ends it.
 
@@ -67,7 +67,7 @@ struct ConnectCommand: ReportingCommand {
     func perform() async throws -> CommandStatus {
         connection.tls.warn()
         // At a terminal, the user should see the log line about the connection.
-        let logger = Logger(level: logLevel ?? (OutgoingArguments.isInteractive ? .info : .warning))
+        let logger = Logger(ofCommandAt: logLevel ?? (OutgoingArguments.isInteractive ? .info : .warning))
         do {
             if let config = plugins.config { return try await runPlugins(of: config, logger) }
             guard let url = try url() else {
@@ -105,9 +105,7 @@ struct ConnectCommand: ReportingCommand {
     }
 
     private func show(_ feed: WebSocketFeedConfiguration, _ logger: Logger) async throws -> CommandStatus {
-        // The supervisor logs no warnings, because the command itself reports how the connection ended.
-        let quiet = Logger(level: logger.logLevel >= .notice ? .critical : logger.logLevel)
-        var run = MessageRun(limits: limits, logger: quiet, raw: raw, messageLimits: ConnectCommand.messageLimits)
+        var run = MessageRun(limits: limits, logger: logger, raw: raw, messageLimits: ConnectCommand.messageLimits)
         let stop = run.stop.continuation
         let source = try ConnectSource(feed, outgoing: outgoing, logger: logger, output: run.output, stop: stop)
         run.onCountReached = { source.close() }

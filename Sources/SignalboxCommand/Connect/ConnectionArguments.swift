@@ -68,8 +68,16 @@ struct ConnectionArguments: ParsableArguments {
         if !openMessage.isEmpty { feed.openingMessages = openMessage }
         if let ping { feed.pingAfter = ping.after }
         feed.compression = compression || feed.compression
+        feed.remedies = ConnectionArguments.remedies
         feed.reconnect = reconnect ? feed.reconnect ?? WebSocketReconnect() : nil
     }
+
+    private static let remedies: [FeedRemedy: String] = [
+        .authority: "Check the trusted authorities (--ca)",
+        .token: "Check the bearer token (--bearer-env or --bearer-file)",
+        .origin: "Check the origin (--origin)",
+        .headers: "Check path and headers (--header)",
+    ]
 
     private func headers() throws -> [WebSocketHeader] {
         let plain = try header.map { text in

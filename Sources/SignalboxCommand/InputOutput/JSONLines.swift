@@ -48,6 +48,14 @@ extension JSONObject {
         if body.bytes.isEmpty { add("body", json: "null".utf8) } else { add("body", payload: body) }
     }
 
+    /// Adds the members `payload` and `payloadKind`. The kind says what the value is: the JSON itself (`json`), a string
+    /// with the payload's text (`text`), or Base64 of its bytes (`binary`). Without it, the JSON text `"hello"` could not
+    /// be distinguished from the text `hello`.
+    mutating func add(payload: RawBody) {
+        add("payload", payload: payload)
+        add("payloadKind", payload.kind == .json ? "json" : payload.bytes.text == nil ? "binary" : "text")
+    }
+
     /// Adds a payload. JSON is added unchanged, and text is added as a string. Any other bytes are added as Base64
     /// together with a member `encoding`.
     mutating func add(_ name: String, payload: RawBody) {

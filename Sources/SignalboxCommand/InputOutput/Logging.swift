@@ -12,9 +12,24 @@ extension Logger {
         self.init(label: "signalbox") { _ in LineLogHandler(logLevel: level) }
     }
 
+    /// Creates a logger for a command that runs a single source or publisher, and reports the result itself. See
+    /// ``LineLogHandler/hidesSupervisor``.
+    init(ofCommandAt level: Logger.Level) {
+        self.init(label: "signalbox") { _ in
+            var handler = LineLogHandler(logLevel: level)
+            handler.hidesSupervisor = level > .debug
+            return handler
+        }
+    }
+
     /// A logger with the same level that redacts secrets in messages.
     var withoutSecrets: Logger {
-        Logger(label: label) { _ in LineLogHandler(logLevel: logLevel, redactsMessages: true) }
+        var logger = self
+        if var handler = handler as? LineLogHandler {
+            handler.redactsMessages = true
+            logger.handler = handler
+        }
+        return logger
     }
 }
 
@@ -25,6 +40,9 @@ struct LineLogHandler: LogHandler {
     /// Whether to redact secrets in messages. Set this if messages contain foreign text, such as a page's console
     /// output and script errors.
     var redactsMessages = false
+    /// Whether to leave out the lines of the supervisor and the names of sources. Set this in commands whose users have
+    /// not configured a dispatcher.
+    var hidesSupervisor = false
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
@@ -32,9 +50,14 @@ struct LineLogHandler: LogHandler {
     }
 
     func log(event: LogEvent) {
-        let pairs = metadata.merging(event.metadata ?? [:]) { $1 }
+        if hidesSupervisor, event.source == "Signalbox" { return }
+        var pairs = metadata.merging(event.metadata ?? [:]) { $1 }
         let now = WallTimeText.utc(.now())
-        let message = redactsMessages ? Redaction.redacted("\(event.message)") : "\(event.message)"
+        var message = redactsMessages ? Redaction.redacted("\(event.message)") : "\(event.message)"
+        if hidesSupervisor, let source = pairs["source"], message.hasPrefix("source \(source): ") {
+            message.removeFirst("source \(source): ".count)
+            pairs["source"] = nil
+        }
         let line = LineLogHandler.line(time: now, level: event.level, message: message, metadata: pairs)
         DiagnosticOutput.shared.offer(line)
     }

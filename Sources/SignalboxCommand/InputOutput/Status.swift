@@ -149,6 +149,19 @@ extension CommandStatus {
     }
 }
 
+extension Error {
+    /// The error in the words of a command that connects to one server or runs one page: without the name of a source,
+    /// which the user has not chosen.
+    var commandText: String {
+        switch self {
+        case let error as MQTTPushError: error.detail
+        case let error as WebSocketChatError: error.detail
+        case let error as JSBridgeError: error.detail
+        default: "\(self)"
+        }
+    }
+}
+
 /// The reason why a command failed, and its exit status.
 struct CommandFailure: Error, Sendable, CustomStringConvertible {
     /// The exit status.

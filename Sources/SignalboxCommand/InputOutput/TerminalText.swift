@@ -17,12 +17,15 @@ enum TerminalText {
         return Array((line + "\n").utf8)
     }
 
-    /// Returns a body as compact JSON or escaped text. For any other bytes, returns how many there are.
+    /// Returns a body as compact JSON or escaped text. Any other bytes are shown in hexadecimal.
     static func body(_ body: RawBody) -> String {
         if body.kind == .json { return String(decoding: EscapedJSON.compact(body.bytes), as: UTF8.self) }
-        guard let text = body.bytes.text else { return "(\(body.bytes.count) bytes)" }
+        guard let text = body.bytes.text else { return binary(body.bytes) }
         return LineEscape.escaped(text)
     }
+
+    /// Returns bytes in hexadecimal. If there are more than 24, the text ends in `…` and their number.
+    static func binary(_ bytes: Bytes) -> String { "hex " + bytes.hexadecimal(first: 24) }
 }
 
 /// Escapes text for the program's output.

@@ -61,7 +61,7 @@ struct SingleSourceReport {
     ///
     /// - Throws: ``CommandFailure`` with the reason why the source ended early.
     func check(_ whatEnded: String) throws(CommandFailure) {
-        if let failure = session.failure { throw CommandFailure(.unavailable, "\(failure)") }
+        if let failure = session.failure { throw CommandFailure(.unavailable, failure.commandText) }
         if let lost = session.lost { throw CommandFailure(.outputFailed, "\(lost)") }
         guard !isComplete else { return }
         let reason = session.interruption ?? .unavailable

@@ -54,7 +54,7 @@ struct SendCommand: ReportingCommand {
             throw CommandFailure(.invalidConfiguration, "the body is empty; remove --body, or write null")
         }
         let adapter = try InternalAdapter(name(), id: actionID(), body: bytes, limits: limits)
-        var run = SingleSourceRun(configuration: configuration, adapter: adapter, logger: Logger(level: logLevel))
+        var run = SingleSourceRun(configuration: configuration, adapter: adapter, logger: Logger(ofCommandAt: logLevel))
         run.timeout = timeout
         let report = try await run.report()
         if let advice = try advice(configuration) { DiagnosticOutput.shared.report(advice) }

@@ -132,7 +132,7 @@ import Testing
         try await PageTrial.with { trial in
             let finished = try await trial.bridge("for (;;) {}")
             #expect(finished.status == CommandStatus.notAsExpected.rawValue)
-            #expect(finished.errors.contains { $0.hasPrefix("signalbox: source page: ") }, "\(finished.errors)")
+            #expect(finished.errors.contains { $0.hasPrefix("signalbox: ") }, "\(finished.errors)")
         }
     }
 
@@ -142,7 +142,7 @@ import Testing
             let script = "const kept = []; setInterval(() => kept.push(new Array(100000).fill({})), 0);"
             let finished = try await trial.bridge(script)
             #expect(finished.status == CommandStatus.notAsExpected.rawValue)
-            #expect(finished.errors.contains { $0.hasPrefix("signalbox: source page: ") }, "\(finished.errors)")
+            #expect(finished.errors.contains { $0.hasPrefix("signalbox: ") }, "\(finished.errors)")
         }
     }
 
