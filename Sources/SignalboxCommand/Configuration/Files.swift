@@ -141,8 +141,8 @@ struct NamedFileError: Error, Sendable, Hashable, CustomStringConvertible {
     var description: String { "\(NamedFileError.shown(path)): \(reason)" }
 
     /// Returns text with a path for a diagnostic. The name of a file is no secret, even if it is `staff.token`. Only text
-    /// with a URL, which the user may have given by mistake, is searched for secrets.
+    /// with a URL or a query, which the user may have given by mistake, is searched for secrets.
     static func shown(_ text: String) -> String {
-        text.contains("://") ? Redaction.redacted(text) : text
+        text.contains("://") || text.contains("?") ? Redaction.redacted(text) : text
     }
 }
