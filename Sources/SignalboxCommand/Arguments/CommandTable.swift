@@ -24,11 +24,15 @@ struct CommandTable {
     /// The options whose value is bytes or a file name. Every other option takes text.
     private static let rawOptions: Set<String> = [
         "--payload", "--file", "--body", "--message", "--config", "--routes", "--expect",
+        "--ca", "--tls-ca", "--cert", "--key", "--password-file", "--psk-file", "--bearer-file", "--header-file",
     ]
     /// The commands whose arguments are file names.
     private static let fileCommands: Set<String> = ["run", "check", "bridge"]
-    /// The commands whose broker is a URL. Users of other clients write `-h HOST` instead.
-    private static let brokerCommands: Set<String> = ["subscribe", "publish", "request"]
+    /// The commands whose server is a URL, with that URL. Users of other clients write `-h HOST` instead.
+    private static let serverURLs = [
+        "subscribe": "mqtt://HOST:PORT", "publish": "mqtt://HOST:PORT", "request": "mqtt://HOST:PORT",
+        "connect": "ws://HOST:PORT/PATH",
+    ]
     private static let notText = "bytes that are not UTF-8, or a noncharacter"
     /// The long options for the short ones that other MQTT clients have.
     private static let habits: [Character: String] = [
@@ -59,6 +63,7 @@ struct CommandTable {
                 guard !CommandTable.rawOptions.contains(option) else { continue }
                 return "\(option): the value is not text: it has \(CommandTable.notText)"
             case .positional:
+                guard item.value != line.command else { return unknownCommand(item.value) }
                 guard !CommandTable.fileCommands.contains(line.command ?? "") else { continue }
                 return "an argument of '\(line.command ?? "signalbox")' is not text: it has \(CommandTable.notText)"
             case .option: return "Unknown option '\(RawArguments.shown(item.value))'"
@@ -91,14 +96,15 @@ struct CommandTable {
         let nearest =
             name.count > 1 ? names.first { $0.hasPrefix(name) } ?? NameSuggestion.nearest(to: name, among: names) : nil
         let advice = nearest.map { "Did you mean '\($0)'?" } ?? "The commands are: \(names.joined(separator: ", "))."
+        guard !RawArguments.isEscaped(name) else { return "Unknown command '\(RawArguments.shown(name))'. \(advice)" }
         // Anything else may be a URL with a password.
         let isName = name.count <= 32 && name.allSatisfy { $0.isLetter || $0.isNumber || $0 == "-" || $0 == "_" }
         return isName ? "Unknown command '\(name)'. \(advice)" : "Expected a command first. \(advice)"
     }
 
     private func unknownOption(_ name: String, of line: Line) -> String {
-        if ["--host", "--port", "-p"].contains(name), CommandTable.brokerCommands.contains(line.command ?? "") {
-            return "Unknown option '\(name)'. \(CommandTable.urlAdvice(line))"
+        if ["--host", "--port", "-p"].contains(name), let advice = CommandTable.urlAdvice(line) {
+            return "Unknown option '\(name)'. \(advice)"
         }
         let isShort = !name.hasPrefix("--") && !line.options.contains("-\(name)")
         // The rest of a short option may be its value, and a secret.
@@ -106,7 +112,7 @@ struct CommandTable {
         guard !line.valued.contains(shown) else {
             return "The value of '\(shown)' must be a separate argument, such as \(shown) VALUE."
         }
-        let nearest = nearestOption(to: name, among: line.options.sorted()) ?? nearestOwner(of: shown)
+        let nearest = nearestOption(to: name, among: line.options.union(common).sorted()) ?? nearestOwner(of: shown)
         let advice = nearest.map { " Did you mean '\($0)'?" } ?? ""
         return "Unknown option '\(shown)'.\(advice)"
     }
@@ -144,18 +150,19 @@ struct CommandTable {
 
     /// `-h HOST` is another client's option. Here, `-h` alone shows the help.
     private func hostHabit(in line: Line) -> String? {
-        guard CommandTable.brokerCommands.contains(line.command ?? "") else { return nil }
+        guard let advice = CommandTable.urlAdvice(line) else { return nil }
         for (index, item) in line.items.enumerated() {
             guard case .option = item.role, item.value.hasPrefix("-h") else { continue }
             let isFollowed = index + 1 < line.items.count && line.items[index + 1].role == .positional
             guard item.value != "-h" || isFollowed else { continue }
-            return "-h does not name a host; it shows the help. \(CommandTable.urlAdvice(line))"
+            return "-h does not name a host; it shows the help. \(advice)"
         }
         return nil
     }
 
-    private static func urlAdvice(_ line: Line) -> String {
-        "Write the broker as a URL: signalbox \(line.command ?? "subscribe") mqtt://HOST:PORT"
+    private static func urlAdvice(_ line: Line) -> String? {
+        guard let command = line.command, let url = serverURLs[command] else { return nil }
+        return "Write the \(command == "connect" ? "server" : "broker") as a URL: signalbox \(command) \(url)"
     }
 }
 

@@ -1,4 +1,6 @@
+import Foundation
 import SignalboxCore
+import Synchronization
 
 /// The arguments of this process, with every byte kept.
 ///
@@ -8,7 +10,8 @@ import SignalboxCore
 /// way, so ``bytes(of:)`` always returns the original. Text that contains none of them is not changed.
 ///
 /// ``CommandTable/refusal(of:)`` refuses such arguments where text is expected. Where bytes or a file name are expected,
-/// the escaped text is passed on. Code that sends the bytes calls ``bytes(of:)``, code that opens the file ``path(_:)``.
+/// the escaped text is passed on. Code that sends the bytes calls ``bytes(of:)``, code that opens the file ``path(_:)``,
+/// and code that passes the file's name to a library ``textPath(_:)``.
 enum RawArguments {
     private static let upper: ClosedRange<UInt32> = 0xFDD0...0xFDDF
     private static let lower: ClosedRange<UInt32> = 0xFDE0...0xFDEF
@@ -68,6 +71,23 @@ enum RawArguments {
     /// Returns a file name for a system call such as `open(2)`, with the terminating zero.
     static func path(_ text: String) -> [CChar] {
         bytes(of: text).map { CChar(bitPattern: $0) } + [0]
+    }
+
+    /// The descriptors that ``textPath(_:)`` opened. Only arguments are names of this kind, so there are few.
+    private static let descriptors = Mutex<[String: Int32]>([:])
+
+    /// Returns a path for a library, because libraries take file names as text. A name that is not UTF-8 becomes the path
+    /// of a descriptor that stays open, so it always names the file or folder that exists at the first call.
+    static func textPath(_ text: String) -> String {
+        guard isEscaped(text) else { return text }
+        return descriptors.withLock { known in
+            // O_NONBLOCK: Opening a FIFO must not wait for its writer.
+            let number = known[text] ?? open(path(text), O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+            // The library reports why the file cannot be opened.
+            guard number >= 0 else { return text }
+            known[text] = number
+            return "/dev/fd/\(number)"
+        }
     }
 
     /// Returns the argument for a message: each escaped byte is shown as `\xHH`.

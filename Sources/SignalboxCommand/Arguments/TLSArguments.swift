@@ -30,10 +30,13 @@ struct TLSArguments: ParsableArguments {
         ].filter(\.1).map(\.0)
     }
 
+    /// The path of the authority's file.
+    var trusted: String? { authority.map(RawArguments.textPath) }
+
     /// The paths of the client certificate and its private key.
     var identity: (certificate: String, key: String)? {
         guard let certificate, let key else { return nil }
-        return (certificate, key)
+        return (RawArguments.textPath(certificate), RawArguments.textPath(key))
     }
 
     func validate() throws {
@@ -59,6 +62,6 @@ extension Secret {
             throw ValidationError("\(option)-env and \(option)-file exclude each other")
         }
         if let variable { return try VariableName.secret(in: variable, option: "\(option)-env") }
-        return file.map(Secret.file)
+        return file.map { Secret.file(RawArguments.textPath($0)) }
     }
 }

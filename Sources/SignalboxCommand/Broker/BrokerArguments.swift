@@ -114,7 +114,7 @@ struct BrokerArguments: ParsableArguments {
     }
 
     private var trust: MQTTServerTrust {
-        tls.insecure ? .insecure : tls.authority.map { .authority(file: $0) } ?? .system
+        tls.insecure ? .insecure : tls.trusted.map { .authority(file: $0) } ?? .system
     }
     private var identity: MQTTIdentity? { tls.identity.map { MQTTIdentity(certificateFile: $0, keyFile: $1) } }
 }

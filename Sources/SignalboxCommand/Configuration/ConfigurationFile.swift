@@ -40,7 +40,8 @@ enum ConfigurationFile {
     static func folder(of path: String) -> String {
         let isDescriptor = path == "/dev/stdin" || path.hasPrefix("/dev/fd/") || path.hasPrefix("/proc/")
         guard !isDescriptor, let slash = path.lastIndex(of: "/") else { return "" }
-        return String(path[...slash])
+        let folder = String(path[...slash])
+        return RawArguments.isEscaped(folder) ? "\(RawArguments.textPath(folder))/" : folder
     }
 
     /// Returns the text of a configuration file.

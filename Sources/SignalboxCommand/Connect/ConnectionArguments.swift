@@ -63,7 +63,7 @@ struct ConnectionArguments: ParsableArguments {
         let names = Set(headers.map { $0.name.lowercased() })
         feed.headers = feed.headers.filter { !names.contains($0.name.lowercased()) } + headers
         feed.bearer = try Secret.option("--bearer", variable: bearerEnv, file: bearerFile) ?? feed.bearer
-        feed.trust = tls.insecure ? .anything : tls.authority.map { .authority(file: $0) } ?? feed.trust
+        feed.trust = tls.insecure ? .anything : tls.trusted.map { .authority(file: $0) } ?? feed.trust
         feed.identity = tls.identity.map { WebSocketIdentity(certificateFile: $0, keyFile: $1) } ?? feed.identity
         if !openMessage.isEmpty { feed.openingMessages = openMessage }
         if let ping { feed.pingAfter = ping.after }
@@ -94,7 +94,7 @@ struct ConnectionArguments: ParsableArguments {
         }
         let fromFiles = try headerFile.map { text in
             let (name, value) = try ConnectionArguments.split(text, "--header-file")
-            return WebSocketHeader(name, .file(value))
+            return WebSocketHeader(name, .file(RawArguments.textPath(value)))
         }
         return plain + fromVariables + fromFiles
     }

@@ -122,6 +122,9 @@ extension ConfigurationReader {
         guard !path.unicodeScalars.contains("\0") else {
             return value.refused("a path cannot contain a NUL character; the system would end it there")
         }
+        guard !RawArguments.isEscaped(path) else {
+            return value.refused("a path cannot contain the noncharacters U+FDD0 to U+FDEF; rename the file")
+        }
         return path.hasPrefix("/") ? path : folder + path
     }
 

@@ -93,18 +93,80 @@ import Testing
         }
     }
 
+    @Test func aPasswordFileIsOpenedUnchanged() async throws {
+        try await Broker.with(BrokerOptions(users: ["u": "right"])) { broker in
+            try await TemporaryFolder.with { folder in
+                let publish = ["publish", broker.url, "-t", "a", "--payload", "b", "--user", "u"]
+                for (password, status) in [("right", CommandStatus.done), ("wrong", .refused)] {
+                    let sent = try await Self.run(
+                        publish + ["--password-file"],
+                        content: password,
+                        folder: folder
+                    )
+                    #expect(sent.status == status.rawValue, "\(sent.errors)")
+                }
+            }
+            let missing = try await Self.run(
+                ["publish", broker.url, "-t", "a", "--payload", "b", "--user", "u", "--password-file"]
+            )
+            #expect(missing.status != 0)
+            #expect(missing.errors.first?.contains("\\xff") == true, "\(missing.errors)")
+        }
+    }
+
+    /// The last argument is the file, so the folder is the one that the shell creates.
+    @Test func pathsAreRelativeToAFolderWhoseNameIsNotUTF8() async throws {
+        try await TemporaryFolder.with { folder in
+            let text = """
+                sources:
+                  page: { script: { files: [page.js] } }
+                plugins:
+                  - { action: keep, use: file, path: actions.jsonl, from: [ { source: page } ] }
+                """
+            let files = ["c.yaml": text, "page.js": "signalbox.call('keep');"]
+            for (name, text) in files {
+                try text.write(to: folder.appendingPathComponent(name), atomically: true, encoding: .utf8)
+            }
+            let enter = "d=\"$(printf 'a\\377')\"; mkdir -p \"$d\"; mv c.yaml page.js \"$d\" 2>/dev/null; "
+            let script = enter + "exec \"$0\" \"$@\" \"$d/c.yaml\""
+            let check = try CommandProcess(
+                ["check", "--strict"],
+                startedBy: ["/bin/sh", "-c", script],
+                folder: folder
+            )
+            #expect(await check.output.rest() == [])
+            await check.ends()
+            let run = try CommandProcess(
+                ["run", "--outcomes"],
+                startedBy: ["/bin/sh", "-c", script],
+                folder: folder
+            )
+            #expect(await run.output.line(with: #""outcome":"handled""#) != nil)
+            run.signal(SIGTERM)
+            #expect(await run.unexpectedEnd() == nil)
+            let find = try RunningProgram("sh", ["-c", "test -s \(folder.path)/a*/actions.jsonl"])
+            #expect(await find.status() == 0)
+        }
+    }
+
     @Test(arguments: [
         ["parse"], ["subscribe", "mqtt://h", "-t"], ["subscribe", "-t", "a"],
         ["publish", "mqtt://h", "-t", "a", "--user"],
         ["connect", "ws://h/", "--no-input", "--message"], ["connect", "ws://h/", "--open-message"],
         ["send", "--config", "c"], ["explain", "--config", "c", "--url"], ["navigate", "--config", "c"],
-        ["subscribe", "mqtt://h", "-t", "a", "--password-file"],
+        ["subscribe", "mqtt://h", "-t", "a", "--password-env"],
     ])
     func textThatIsNotUTF8IsAUsageError(_ arguments: [String]) async throws {
         let finished = try await Self.run(arguments)
         #expect(finished.status == CommandStatus.usage.rawValue)
         #expect(finished.output.isEmpty)
         #expect(finished.errors.first?.contains("UTF-8") == true, "\(finished.errors)")
+    }
+
+    @Test func aCommandThatIsNotUTF8IsUnknown() async throws {
+        let finished = try await Self.run([], last: "check")
+        #expect(finished.status == CommandStatus.usage.rawValue)
+        #expect(finished.errors.first?.hasPrefix("Error: Unknown command 'check\\xff") == true, "\(finished.errors)")
     }
 
     @Test func anOptionNameThatIsNotUTF8IsAUsageError() async throws {

@@ -82,6 +82,8 @@ import Testing
         (["subscribe", "-topic", "a"], "Unknown option '-topic'. Did you mean '--topic'?"),
         (["check", "--josn", "c"], "Unknown option '--josn'. Did you mean '--json'?"),
         (["publish", "mqtt://h", "-ta"], "The value of '-t' must be a separate argument, such as -t VALUE."),
+        (["--verison"], "Unknown option '--verison'. Did you mean '--version'?"),
+        (["check", "--hlep"], "Unknown option '--hlep'. Did you mean '--help'?"),
         (["--payload", "a"], "Unknown option '--payload'. Did you mean 'publish --payload'?"),
     ])
     func anUnknownNameHasASuggestion(_ arguments: [String], _ sentence: String) async throws {
@@ -102,6 +104,13 @@ import Testing
         #expect(finished.output.isEmpty)
         let advice = "Write the broker as a URL: signalbox \(arguments[0]) mqtt://HOST:PORT"
         #expect(finished.errors.first?.contains(advice) == true, "\(finished.errors)")
+    }
+
+    @Test func aHostOptionOfConnectIsRefusedWithTheURLToWrite() async throws {
+        let finished = try await CommandProcess.run(["connect", "-h", "localhost"])
+        #expect(finished.status == CommandStatus.usage.rawValue)
+        let advice = "Write the server as a URL: signalbox connect ws://HOST:PORT/PATH"
+        #expect(finished.errors.first?.hasSuffix(advice) == true, "\(finished.errors)")
     }
 
     @Test(arguments: [["-h"], ["subscribe", "-h"], ["subscribe", "mqtt://h", "-h"], ["connect", "-h"]])

@@ -165,6 +165,21 @@ import Testing
     }
 
     @Test(arguments: [("links.txt", "file"), ("sub/page.js", "files[0]"), ("./actions.jsonl", "path")])
+    func aNoncharacterInAPathIsAnError(_ path: String, _ key: String) async throws {
+        var files = Self.files
+        files["conf/c.yaml"] = Self.links.replacing(path, with: "\"\(path)\\uFDD0\\uFDE0ignored\"")
+        try await Self.with(files) { folder in
+            let checked = try await CommandProcess.run(["check", "conf/c.yaml"], folder: folder)
+            #expect(checked.status == 65)
+            #expect(checked.output.count == 1, "\(checked.output)")
+            #expect(
+                checked.output.first?.contains(".\(key): a path cannot contain the noncharacters") == true,
+                "\(checked.output)"
+            )
+        }
+    }
+
+    @Test(arguments: [("links.txt", "file"), ("sub/page.js", "files[0]"), ("./actions.jsonl", "path")])
     func aNULInAPathIsAnError(_ path: String, _ key: String) async throws {
         var files = Self.files
         files["conf/c.yaml"] = Self.links.replacing(path, with: "\"\(path)\\0ignored\"")
