@@ -1,11 +1,12 @@
 # Every target is a script, so that it can be read, and run, without make.
 
-.PHONY: help deps demo demo-web quick test heavy conformance crash-matrix soak fuzz lint bench docs api sbom clean
+.PHONY: help deps demo demo-web recording quick test heavy conformance crash-matrix soak fuzz lint bench docs api sbom clean
 
 help:
 	@echo "make deps   install the system packages (JavaScriptCore, libmosquitto, mosquitto, its clients, pkg-config, python3-venv)"
 	@echo "make demo   build, start a broker on a free port, publish messages and show each outcome; run a page, a chat and a dispatcher"
 	@echo "make demo-web  build and run a shop whose pages send messages to the application, in off-screen web views; take a picture"
+	@echo "make recording  run the demo and write docs/demo.svg, the picture of README.md"
 	@echo "make quick  format, arrows, build, and the tests that a change affects, since origin/main or BASE=commit"
 	@echo "make test   every check and test except the heavy ones; the last line counts passed and failed"
 	@echo "make heavy  sanitizers, fuzzing, Autobahn, differential, DocC, crash rows; make heavy-STEP runs one step (.ci/heavy lists them); LONG=1 fuzzes each target for ten minutes"
@@ -29,6 +30,9 @@ demo: deps
 demo-web:
 	@.ci/deps web
 	@examples/webshop/demo
+
+recording: deps
+	@examples/tour/record docs/demo.svg
 
 quick:
 	@.ci/quick $(BASE)
