@@ -183,8 +183,7 @@ let package = Package(
             ],
             swiftSettings: stayOnCaller
         ),
-        // A check that runs before the constructors of the libraries that the program is linked with.
-        .target(name: "CProgramStart"),
+        .systemLibrary(name: "CProgramStart"),
         .executableTarget(
             name: "SignalboxProgram",
             dependencies: ["SignalboxCommand", "CProgramStart"],

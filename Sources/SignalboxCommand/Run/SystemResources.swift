@@ -8,7 +8,7 @@ import Synchronization
 /// retries without end, and without a descriptor, it traps. So the command obtains both once before it starts any work, and
 /// returns them. Later shortages are reported by the source that needs the thread or the descriptor.
 ///
-/// `CProgramStart` checks the memory, because libraries trap before `main` if there is too little.
+/// The program checks the memory at its start, because libraries trap before `main` if there is too little.
 enum SystemResources {
     /// The number of threads that must be available: one per processor for Swift's tasks, one for Dispatch's blocking
     /// work, and a few for queues and sources. It is bounded, so that a large machine can run a small container.

@@ -1,0 +1,20 @@
+#ifndef SIGNALBOX_CPROGRAMSTART_SHIM_H
+#define SIGNALBOX_CPROGRAMSTART_SHIM_H
+
+#if defined(__linux__)
+#include <features.h>
+#endif
+
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
+// Swift's module of the C library does not have <malloc.h>. By default, each thread that allocates reserves another 64 MiB, and
+// under a limit on the address space there would be no room for its stack.
+static inline void cstart_share_one_arena(void) {
+#if defined(__GLIBC__)
+    mallopt(M_ARENA_MAX, 1);
+#endif
+}
+
+#endif
