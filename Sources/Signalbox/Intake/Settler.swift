@@ -63,7 +63,7 @@ final class Settler: Sendable {
         ackDeadlineTicks =
             features.contains(.redelivers)
             ? TickCount.ticks(in: core.configuration.ackDeadline, of: core.configuration.tick) : nil
-        log = SourceLog(source: source, core: core)
+        log = SourceLog(source: source, core: core, counters: counters)
     }
 }
 

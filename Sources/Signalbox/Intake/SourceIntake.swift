@@ -56,6 +56,7 @@ extension SourceIntake: Intake {
 
     /// Forgets expired ids, and wakes waiting tasks if the rate limit has room. Called by the timer at each tick.
     func tick(_ now: UInt64) {
+        settler.log.tick(now)
         settler.admission.deduplication?.tick(now)
         if settler.admission.slowingRate != nil { settler.wake() }
     }

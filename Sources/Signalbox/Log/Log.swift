@@ -4,7 +4,8 @@ import SignalboxCore
 /// The kinds of log lines that the supervisor writes. Every line has exactly one kind, and each kind has a fixed level
 /// and text.
 enum LogKind: String, CaseIterable, Sendable {
-    case deadLetter, abandoned, givenBack, lateReturn, stalled, breakerOpened, breakerClosed, dropped, withheld,
+    case deadLetter, mostRejected, abandoned, givenBack, lateReturn, stalled, breakerOpened, breakerClosed, dropped,
+        withheld,
         sourceEnded,
         sourceFailed, sourceRemoved, draining, notReturned
 
@@ -18,7 +19,7 @@ enum LogKind: String, CaseIterable, Sendable {
     var level: Logger.Level {
         switch self {
         case .givenBack, .stalled, .sourceFailed, .notReturned: .error
-        case .deadLetter, .breakerOpened, .dropped, .withheld: .warning
+        case .deadLetter, .mostRejected, .breakerOpened, .dropped, .withheld: .warning
         case .abandoned, .lateReturn, .breakerClosed: .notice
         case .draining: .info
         case .sourceEnded, .sourceRemoved: .debug
@@ -29,6 +30,7 @@ enum LogKind: String, CaseIterable, Sendable {
     var text: String {
         switch self {
         case .deadLetter: "dead letter"
+        case .mostRejected: "most messages are rejected for the same reason"
         case .abandoned: "abandoned, not acknowledged"
         case .givenBack: "plugin gave messages back; they are not acknowledged and are redelivered"
         case .lateReturn: "plugin returned after its call was settled; its result was not sent"
@@ -51,6 +53,7 @@ enum LogKind: String, CaseIterable, Sendable {
         switch self {
         case .deadLetter, .abandoned:
             [.action, .id, .plugin, .outcome, .code, .attempts, .advice, .linesWithheld]
+        case .mostRejected: [.code, .rejected, .messages, .advice]
         case .lateReturn: [.action, .id, .plugin, .linesWithheld]
         case .givenBack: [.plugin, .givenBack, .reason, .advice]
         case .stalled: [.plugin, .unavailable, .advice]
@@ -67,7 +70,8 @@ enum LogKind: String, CaseIterable, Sendable {
 
 /// The fields that may appear in log lines written by the supervisor, an adapter or the command.
 package enum LogField: String, CaseIterable, Sendable {
-    case source, action, id, plugin, outcome, code, attempts, advice, unavailable, givenBack, failures, openFor, reason
+    case source, action, id, plugin, outcome, code, attempts, rejected, messages, advice, unavailable, givenBack,
+        failures, openFor, reason
     case rejectedWhileOpen, dropped, droppedTotal, call, limit, linesWithheld, body
     case file, at, key, problem, sourcesAdded, sourcesChanged, sourcesRemoved, pluginsAdded, pluginsChanged,
         pluginsRemoved

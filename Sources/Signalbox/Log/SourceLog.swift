@@ -7,7 +7,9 @@ import Synchronization
 final class SourceLog: Sendable {
     let logger: Logger
     private let core: SupervisorCore
+    private let counters: OutcomeCounters
     private let limiter: Mutex<LogRateLimiter>
+    private let tally: Mutex<RejectionTally>
     private let returns: Mutex<Returns>
 
     /// The number of arrivals that plugins have given back, and the number of those that have been logged.
@@ -17,11 +19,13 @@ final class SourceLog: Sendable {
         var last: (plugin: PluginEntry?, outcome: Outcome)?
     }
 
-    init(source: SourceName, core: SupervisorCore) {
+    init(source: SourceName, core: SupervisorCore, counters: OutcomeCounters) {
         var logger = core.logger
         logger[metadataKey: LogField.source.rawValue] = "\(source)"
         self.logger = logger
         self.core = core
+        self.counters = counters
+        tally = Mutex(RejectionTally(ticksPerMinute: core.ticksBetweenStallLines))
         limiter = Mutex(LogRateLimiter(lines: core.configuration.logLinesPerSecond))
         returns = Mutex(Returns(report: CountReport(ticksBetweenLines: core.ticksBetweenStallLines)))
     }
@@ -32,7 +36,32 @@ final class SourceLog: Sendable {
         if case .rejected(let rejection) = outcome, rejection.reason == .unavailable, !attempts.isOutcomeOfLast {
             return
         }
+        if case .rejected(let rejection) = outcome {
+            let (now, settled) = (core.now, counters.settled)
+            switch tally.withLock({ $0.add(rejection.reason, at: now, settled: settled) }) {
+            case .none: return
+            case .summary(let summary): return write(summary)
+            case .single: break
+            }
+        }
         write(.deadLetter, arrival, outcome, attempts.started, plugin)
+    }
+
+    /// Writes the summary of a minute in which most messages were rejected for one reason. Called at each tick.
+    func tick(_ now: UInt64) {
+        if let summary = tally.withLock({ $0.tick(at: now, settled: counters.settled) }) { write(summary) }
+    }
+
+    private func write(_ summary: RejectionTally.Summary) {
+        let seconds = max(1, Int((Double(summary.ticks) * (core.configuration.tick / .seconds(1))).rounded(.up)))
+        logger.write(
+            .mostRejected,
+            "\(summary.rejected) of \(summary.messages) in \(seconds) s: \(summary.reason)",
+            [
+                .code: summary.reason.description, .rejected: "\(summary.rejected)",
+                .messages: "\(summary.messages)", .advice: summary.reason.likelyCause,
+            ]
+        )
     }
 
     func abandoned(_ arrival: Arrival, _ outcome: Outcome, _ attempts: AttemptCount, plugin: PluginEntry?) {
@@ -100,10 +129,12 @@ final class SourceLog: Sendable {
         logger.write(kind, outcome?.text, fields)
     }
 
-    /// Writes the counts that no later line will include: how many arrivals were given back and how many lines were
-    /// withheld.
+    /// Writes the counts that no later line will include: how many arrivals were given back, how many were rejected for
+    /// the same reason, and how many lines were withheld.
     func flush() {
         reportReturns(at: nil)
+        let (now, settled) = (core.now, counters.settled)
+        if let summary = tally.withLock({ $0.flush(at: now, settled: settled) }) { write(summary) }
         let withheld = limiter.withLock { $0.takeWithheld() }
         guard withheld > 0 else { return }
         logger.write(.withheld, nil, [.linesWithheld: "\(withheld)"])

@@ -82,6 +82,9 @@ final class OutcomeCounters: Sendable {
         }
     }
 
+    /// The number of settled arrivals.
+    var settled: Int { counts.settled }
+
     var counts: OutcomeCounts {
         OutcomeCounts(
             handled: handled.load(ordering: .relaxed),

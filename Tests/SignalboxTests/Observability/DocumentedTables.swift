@@ -80,6 +80,9 @@ extension LogKind {
         case .deadLetter:
             "one per arrival, within the source's budget; none for arrivals that the supervisor rejects as unavailable,"
                 + " because a stalled plugin and a circuit breaker have their own lines"
+        case .mostRejected:
+            "one when more than half of a source's messages, at least 20, are rejected for one reason, then one per"
+                + " minute and one at the end; single lines for this reason are left out"
         case .abandoned: "one per arrival, within the source's budget; none for arrivals that a plugin gave back"
         case .lateReturn: "one per arrival, within the source's budget"
         case .givenBack: "one per minute and source, and one at the end"
@@ -107,6 +110,8 @@ extension LogField {
         case .code: "the exact reason for the outcome, such as `unknownAction`, `timeout` or `drain`"
         case .attempts:
             "the number of attempts at the call, middleware and decoding included; absent if there was no attempt"
+        case .rejected: "the number of messages rejected for this reason since the minute began"
+        case .messages: "the number of the source's messages settled in the same time"
         case .advice: "what to do next"
         case .unavailable: "the number of arrivals rejected because the plugin is stalled, since the last such line"
         case .givenBack: "the number of arrivals that plugins gave back since the last such line"
