@@ -7,7 +7,9 @@ final class SourceIntake: Sendable {
     let lifecycle = SourceLifecycle()
     private let registry: Registry
     private let lanes: LaneTable
-    private let state = Mutex(State())
+    /// Whether arrivals may wait for a plugin. All other sources take no lock at a tick.
+    private let holdsArrivals: Bool
+    private let state: Mutex<State>
 
     enum Phase { case waiting, open, closed }
 
@@ -17,9 +19,16 @@ final class SourceIntake: Sendable {
         var held: [BatchSlice] = []
         /// The lanes that this source has already used. Finding a lane here takes no additional lock.
         var lanes: [ObjectIdentifier: Lane] = [:]
+        /// The arrivals that wait for a plugin, or `nil` if the source holds none.
+        var hold: ActionHold?
     }
 
-    init(_ settler: Settler, registry: Registry, lanes: LaneTable) {
+    /// - Parameter hold: The arrivals that may wait for a plugin, or `nil` to reject those without one at once.
+    init(_ settler: Settler, registry: Registry, lanes: LaneTable, hold: HoldLimits? = nil) {
+        let tick = settler.core.configuration.tick
+        let hold = hold.map { ActionHold($0, deadline: settler.ackDeadlineTicks, tick: tick) }
+        holdsArrivals = hold != nil
+        state = Mutex(State(hold: hold))
         self.settler = settler
         self.registry = registry
         self.lanes = lanes
@@ -44,7 +53,8 @@ extension SourceIntake: Intake {
                 if taken > 0 { state.held.append(slice) }
                 return (taken, [])
             }
-            return (taken, route(slice, &state))
+            // Earlier arrivals for the same action come first.
+            return (taken, routeHeld(&state, at: now) + route(slice, &state))
         }
         for verdict in verdicts { verdict.settle() }
         return taken
@@ -59,6 +69,14 @@ extension SourceIntake: Intake {
         settler.log.tick(now)
         settler.admission.deduplication?.tick(now)
         if settler.admission.slowingRate != nil { settler.wake() }
+        routeHeld(at: now)
+    }
+
+    /// Routes the held arrivals that have a plugin now, and rejects those that have waited long enough.
+    func routeHeld(at now: UInt64) {
+        guard holdsArrivals else { return }
+        let verdicts = state.withLock { state in state.phase == .open ? routeHeld(&state, at: now) : [] }
+        for verdict in verdicts { verdict.settle() }
     }
 }
 
@@ -88,6 +106,8 @@ extension SourceIntake {
         while position < slice.range.upperBound {
             var end = position + 1
             switch router.route(slice.arrivals[position]) {
+            case .refused(ArrivalRouter.unknown, nil) where state.hold?.add(slice.part(position..<end)) == true:
+                break
             case .refused(let rejection, let plugin):
                 let one = slice.part(position..<end, for: plugin)
                 verdicts.append(Verdict(slice: one, outcome: .rejected(rejection)))
@@ -108,6 +128,12 @@ extension SourceIntake {
         return verdicts
     }
 
+    private func routeHeld(_ state: inout State, at now: UInt64) -> [Verdict] {
+        guard state.hold?.isEmpty == false, let due = state.hold?.take(registry.snapshot, at: now) else { return [] }
+        let unknown = Outcome.rejected(ArrivalRouter.unknown)
+        return due.expired.map { Verdict(slice: $0, outcome: unknown) } + due.routable.flatMap { route($0, &state) }
+    }
+
     private func lane(for entry: PluginEntry, _ state: inout State) -> Lane {
         if let lane = state.lanes[ObjectIdentifier(entry)] { return lane }
         let lane = lanes.lane(for: entry, core: settler.core)
@@ -124,13 +150,17 @@ extension SourceIntake {
     /// - Parameter stopsAdapter: Whether the adapter learns that the intake has closed. If not, the intake appears full
     ///   to the adapter until ``stopAdapter()``.
     func close(stopsAdapter: Bool = true) {
-        let held = state.withLock { state in
+        let (held, withoutPlugin) = state.withLock { state in
             state.phase = .closed
             defer { state.held = [] }
-            return state.held
+            return (state.held, state.hold?.takeAll() ?? [])
         }
         if stopsAdapter { stopAdapter() } else { settler.withholdRoom() }
         for slice in held { Verdict(slice: slice, outcome: .abandoned(.drain)).settle() }
+        // A source that redelivers gets another chance. For any other source, the dead letter keeps the message.
+        let outcome =
+            settler.ackDeadlineTicks == nil ? Outcome.rejected(ArrivalRouter.unknown) : .abandoned(.drain)
+        for slice in withoutPlugin { Verdict(slice: slice, outcome: outcome).settle() }
     }
 
     /// Ends the adapter's waits for room with an error, so that the adapter stops gracefully.

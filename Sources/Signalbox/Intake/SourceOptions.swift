@@ -3,6 +3,7 @@ struct SourceOptions: Sendable {
     let window: WindowLimits
     let rateLimit: RateLimit?
     let deduplication: DeduplicationPolicy
+    var hold: HoldLimits?
 }
 
 /// Limits how much work from one source can be inside the supervisor, from submission to settlement.

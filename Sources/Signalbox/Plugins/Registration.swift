@@ -248,6 +248,7 @@ extension Supervisor {
             for intake in state.withLock({ Array($0.intakes.values) }) { intake.forgetLane(of: entry) }
             lanes.retire(entry)
         }
+        for intake in state.withLock({ $0.intakesByName }) { intake.routeHeld(at: core.now) }
     }
 }
 

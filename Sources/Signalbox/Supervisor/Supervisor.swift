@@ -108,15 +108,17 @@ extension Supervisor {
     ///   - window: The maximum amount of unsettled work from the source.
     ///   - rateLimit: The source's rate limit, or `nil` if its rate is not limited.
     ///   - deduplication: Whether redelivered messages are deduplicated.
+    ///   - hold: How long messages wait for a plugin that is not registered yet, or `nil` to reject them at once.
     /// - Throws: ``RegistrationError/duplicateSource(_:)`` if the source has already been added, or
     ///   ``RegistrationError/closed`` if the supervisor is draining or has stopped.
     public func add(
         _ adapter: any Adapter,
         window: WindowLimits = WindowLimits(),
         rateLimit: RateLimit? = nil,
-        deduplication: DeduplicationPolicy = .automatic
+        deduplication: DeduplicationPolicy = .automatic,
+        hold: HoldLimits? = nil
     ) throws(RegistrationError) {
-        let options = SourceOptions(window: window, rateLimit: rateLimit, deduplication: deduplication)
+        let options = SourceOptions(window: window, rateLimit: rateLimit, deduplication: deduplication, hold: hold)
         let (source, features) = (adapter.source, adapter.features)
         let (intake, phase) = try state.withLock { (state) throws(RegistrationError) in
             let known = state.counters[source]
@@ -153,9 +155,10 @@ extension Supervisor {
         features: AdapterFeatures = [],
         window: WindowLimits = WindowLimits(),
         rateLimit: RateLimit? = nil,
-        deduplication: DeduplicationPolicy = .automatic
+        deduplication: DeduplicationPolicy = .automatic,
+        hold: HoldLimits? = nil
     ) throws(RegistrationError) -> any Intake {
-        let options = SourceOptions(window: window, rateLimit: rateLimit, deduplication: deduplication)
+        let options = SourceOptions(window: window, rateLimit: rateLimit, deduplication: deduplication, hold: hold)
         let (intake, phase) = try state.withLock { (state) throws(RegistrationError) in
             (try insert(source, features, options, &state), state.phase)
         }
@@ -173,7 +176,7 @@ extension Supervisor {
         guard state.intakes[source] == nil else { throw .duplicateSource(source) }
         let counters = state.counters[source] ?? OutcomeCounters()
         let settler = Settler(source: source, core: core, features: features, options: options, counters: counters)
-        let intake = SourceIntake(settler, registry: registry, lanes: lanes)
+        let intake = SourceIntake(settler, registry: registry, lanes: lanes, hold: options.hold)
         state.intakes[source] = intake
         state.counters[source] = counters
         return intake
