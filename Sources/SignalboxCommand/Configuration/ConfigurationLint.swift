@@ -1,5 +1,6 @@
 import AppScheme
 import MQTTPush
+import Signalbox
 import SignalboxCore
 import SignalboxRoutes
 import WebSocketChat
@@ -19,18 +20,50 @@ struct ConfigurationLint {
         routes = InboundRoute.all(into: configuration)
     }
 
-    /// Adds a warning for each likely mistake.
-    func run() {
-        for source in configuration.sources { check(source) }
-        for plugin in configuration.plugins { check(plugin) }
-        let known = Set(configuration.plugins.map(\.action))
-        for (name, value) in locations.actions where !known.contains(name) {
-            value.warn(
-                "no plugin has the action '\(name)', so its messages are rejected",
-                .actionWithoutPlugin,
-                suggestion: NameSuggestion.nearest(to: name.text, among: known.map(\.text))
+    /// Adds an error for each fixed action whose plugin never receives it. The messages of such a topic, route or frame
+    /// are dead letters, whatever they contain.
+    func findDeadLetters() {
+        for action in locations.actions {
+            guard let source = action.source,
+                let plugin = configuration.plugins.first(where: { $0.action == action.name })
+            else { continue }
+            let routes = routes.filter {
+                $0.source == source && $0.action == action.name && $0.pattern == action.pattern
+            }
+            guard !routes.isEmpty, routes.allSatisfy({ plugin.verdict(on: $0, for: action.name) == .never }) else {
+                continue
+            }
+            action.value.reportError(
+                "all these messages are rejected, because the plugin '\(action.name)' admits none of them; "
+                    + "add '\(source)' to its 'from', or name another action",
+                .deadLetterRoute,
+                advice: "add { source: \(source) } to the 'from' of '\(action.name)'"
             )
         }
+    }
+
+    /// Adds a warning for each likely mistake.
+    func run() {
+        for source in configuration.sources {
+            check(source)
+            checkIDs(of: source)
+        }
+        for plugin in configuration.plugins { check(plugin) }
+        let known = Set(configuration.plugins.map(\.action))
+        for action in locations.actions where !known.contains(action.name) {
+            action.value.warn(
+                "no plugin has the action '\(action.name)', so its messages are \(result(for: action.source))",
+                .actionWithoutPlugin,
+                suggestion: NameSuggestion.nearest(to: action.name.text, among: known.map(\.text))
+            )
+        }
+    }
+
+    /// Says how the messages of a source end if their action has no plugin.
+    private func result(for source: SourceName?) -> String {
+        let hold = configuration.sources.first { $0.name == source }?.hold
+        guard let hold else { return "rejected" }
+        return "held for \(DurationText.text(hold.time)) and then rejected, unless a reload adds one"
     }
 
     private func check(_ source: SourceSection) {
@@ -42,6 +75,24 @@ struct ConfigurationLint {
             "no plugin's 'from' admits messages of '\(source.name)', so all of them are rejected",
             .sourceWithoutRule,
             advice: "add { source: \(source.name) } to the 'from' of a plugin"
+        )
+    }
+
+    /// Warns about ids that publishers choose by their topics. A publisher that always uses the same topic gives
+    /// different messages the same id, so all but the first are rejected. A source that says how to deduplicate does so
+    /// deliberately.
+    private func checkIDs(of source: SourceSection) {
+        guard let mqtt = source.kind.mqtt, !locations.deduplicated.contains(source.name) else { return }
+        let captures = mqtt.allTopics.map(\.pattern).filter { $0.captureNames.contains("id") }
+        guard let pattern = captures.first else { return }
+        let advice = "rename {id}, for example to {device}, or write deduplication: automatic if each id is unique"
+        locations.sources[source.name]?.warn(
+            "publishers choose the {id} of '\(pattern.text.prefix(200))': if one sends the same id with another body, "
+                + "the message is rejected as idConflict; rename the capture, for example to {device}, so that it is "
+                + "only a member of the body; if each message has its own id, write 'deduplication: automatic' for the "
+                + "source",
+            .sharedID,
+            advice: advice
         )
     }
 
@@ -108,6 +159,8 @@ struct InboundRoute {
 
     let source: SourceName
     let kind: Kind
+    /// The pattern of the topic or the link route, or `nil` if the route has none.
+    var pattern: String?
     /// The action of every message on this route, or `nil` if the sender names the action.
     var action: ActionName?
     /// Whether the sender cannot name any action that a plugin could have.
@@ -136,8 +189,10 @@ struct InboundRoute {
         switch source.kind {
         case .mqtt(let mqtt):
             let topics = mqtt.allTopics.map { topic in
-                let (kind, isNumber) = (Kind.topic(topic.pattern), isNumber(topic.pattern.text))
-                return InboundRoute(source: name, kind: kind, action: topic.action, namesNothing: isNumber)
+                var route = InboundRoute(source: name, kind: .topic(topic.pattern), pattern: topic.pattern.text)
+                route.action = topic.action
+                route.namesNothing = isNumber(topic.pattern.text)
+                return route
             }
             guard mqtt.push.announcesConnections else { return topics }
             return topics + [InboundRoute(source: name, kind: .other, action: .pushSessionLost)]
@@ -163,8 +218,10 @@ struct InboundRoute {
     private static func routes(of links: AppRoutes, from source: SourceName) -> [InboundRoute] {
         let routes = links.routes.compactMap { link -> InboundRoute? in
             guard let facts = link.facts else { return nil }
-            let isNumber = isNumber(link.pattern.text)
-            return InboundRoute(source: source, kind: .links(facts), action: link.action, namesNothing: isNumber)
+            var route = InboundRoute(source: source, kind: .links(facts), pattern: link.pattern.text)
+            route.action = link.action
+            route.namesNothing = isNumber(link.pattern.text)
+            return route
         }
         guard let fallback = links.fallback else { return routes }
         return routes + links.targets.map { InboundRoute(source: source, kind: .links($0), action: fallback) }
@@ -229,7 +286,7 @@ extension AccessSection.Condition {
             guard wanted.overlaps(shape) else { return .never }
             return wanted.covers(shape) ? .always : .sometimes
         case (.qos, .topic), (.retained, .topic): return .sometimes
-        case (.page(let origin, _), .page): return origin == nil ? .always : .sometimes
+        case (.mainFrame, .page): return .always
         case (.scheme(let scheme), .links(let facts)):
             return facts.universalHost == nil && facts.scheme == scheme ? .always : .never
         case (.host(let host), .links(let facts)): return facts.universalHost == host ? .always : .never

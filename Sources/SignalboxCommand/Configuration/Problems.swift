@@ -158,6 +158,9 @@ enum ProblemCode: String, Sendable, Hashable, CaseIterable {
     // Valid settings that have no effect or that conflict with each other.
     case shadowedRoute
     case sourceWithoutRule
+    case pageWithoutScripts
+    case deadLetterRoute
+    case sharedID
     case unreachablePlugin
     case emptyRule
     case actionWithoutPlugin

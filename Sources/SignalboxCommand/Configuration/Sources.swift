@@ -17,6 +17,8 @@ struct SourceSection: Sendable, Hashable {
     var rateLimit: RateLimit?
     /// Whether messages are deduplicated.
     var deduplication = DeduplicationPolicy.automatic
+    /// How long messages wait for a plugin, or `nil` to reject those without one at once.
+    var hold: HoldLimits?
 
     /// The name of the source for actions that `signalbox send` submits. No entry may have this name.
     static let internalName: SourceName = "internal"

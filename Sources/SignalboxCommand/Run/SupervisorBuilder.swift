@@ -52,7 +52,8 @@ struct SupervisorBuilder {
             adapter,
             window: source.window,
             rateLimit: source.rateLimit,
-            deduplication: source.deduplication
+            deduplication: source.deduplication,
+            hold: source.hold
         )
         if let server = adapter as? WebSocketServer { onChat(server) }
     }

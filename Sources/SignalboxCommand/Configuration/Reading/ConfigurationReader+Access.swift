@@ -10,11 +10,11 @@ extension ConfigurationReader {
     /// Returns the entries in a plugin's `from`.
     func access(_ keys: YAMLMapping, sources: SourceNames) -> [(rule: AccessSection, value: YAMLValue)] {
         let name = sources.configured.first ?? "NAME"
-        let example = "from: [ { source: \(name) } ]"
+        let example = "from: [\(name)]"
         let advice = "nothing may call a plugin by default; list the origins that may, such as \(example)"
-        guard let written = keys.required("from", advice), let list = written.list() else { return [] }
+        guard let written = keys.required("from", advice), let list = written.elements(example) else { return [] }
         if list.isEmpty {
-            let suggestion = sources.configured.first.map { "[ { source: \($0) } ]" }
+            let suggestion = sources.configured.first.map { "[\($0)]" }
             written.reportError("'from' is empty: \(advice)", .missingKey, suggestion: suggestion, advice: example)
         }
         return list.compactMap { value in rule(value, sources, depth: 1).map { ($0, value) } }
@@ -23,7 +23,8 @@ extension ConfigurationReader {
     /// - Returns: The rule, or `nil` if there is an error anywhere in it. This way, a rule never allows more than the
     ///   file says.
     private func rule(_ value: YAMLValue, _ sources: SourceNames, depth: Int) -> AccessSection? {
-        value.mapping("access") { keys in
+        guard value.characters == nil else { return source(value, among: sources).map { .origin($0, []) } }
+        return value.mapping("access") { keys in
             let written = keys.optional("source")
             let conditions = RuleKey.all.compactMap { key in keys.optional(key.name).map { (key: key, value: $0) } }
             let composed = ["any", "all", "not"].compactMap { keys.optional($0) }
@@ -79,8 +80,6 @@ extension ConfigurationReader {
                 .conflictingKeys
             )
         }
-        let isPage = sources.kinds[name] != "chat" && (conditions["origin"] ?? conditions["main_frame"]) != nil
-        if isPage { return page(conditions).map { .origin(source, [$0]) } }
         let keys = RuleKey.all.map(\.name).filter { conditions[$0] != nil }
         let found = keys.compactMap { key in
             conditions[key].flatMap { condition(key, $0, of: sources.sources[name]) }
@@ -88,12 +87,6 @@ extension ConfigurationReader {
         return found.count == keys.count ? .origin(source, found) : nil
     }
 
-    private func page(_ conditions: [String: YAMLValue]) -> AccessSection.Condition? {
-        let origin = conditions["origin"].map { $0.parsed { try WebOrigin($0) } }
-        let mainFrame = conditions["main_frame"].map { $0.flag() } ?? true
-        guard origin != .some(nil), let mainFrame else { return nil }
-        return .page(origin ?? nil, mainFrame: mainFrame)
-    }
 }
 
 /// Reads the conditions of a rule about one source.
@@ -107,6 +100,7 @@ extension ConfigurationReader {
         case "principal": principal(value, source?.chat?.server)
         case "authenticated": value.flag().map { .authenticated($0) }
         case "origin": client(value, source?.chat?.server)
+        case "main_frame": value.flag().map { .mainFrame($0) }
         case "tls": value.flag().map { .tls($0) }
         case "scheme": scheme(value, source?.links)
         case "host": host(value, source?.links)
@@ -178,7 +172,8 @@ private struct RuleKey {
         RuleKey(name: "retained", kinds: ["mqtt"], refusal: "is not an MQTT source"),
         RuleKey(name: "principal", kinds: ["chat"], refusal: "is not a chat"),
         RuleKey(name: "authenticated", kinds: ["chat"], refusal: "is not a chat"),
-        RuleKey(name: "origin", kinds: ["script", "chat"], refusal: "is neither a page nor a chat"),
+        // A page of `script` has no document, so no message of it has an origin.
+        RuleKey(name: "origin", kinds: ["chat"], refusal: "has no origins"),
         RuleKey(name: "main_frame", kinds: ["script"], refusal: "is not a page"),
         RuleKey(name: "tls", kinds: ["feed"], refusal: "is not a feed"),
         RuleKey(name: "scheme", kinds: ["links"], refusal: "has no links"),

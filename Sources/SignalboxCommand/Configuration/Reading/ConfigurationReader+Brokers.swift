@@ -60,7 +60,7 @@ extension ConfigurationReader {
     }
 
     private func topics(_ value: YAMLValue) -> [MQTTTopic]? {
-        guard let list = value.list() else { return nil }
+        guard let list = value.elements("topics: [\"push/{device}/{action}\"]") else { return nil }
         if list.isEmpty { value.reportError("list at least one { pattern: … }", .missingKey) }
         // If any topic has an error, there is no point in comparing the topics.
         let topics = list.compactMap(topic)
@@ -77,7 +77,7 @@ extension ConfigurationReader {
         var isValid = true
         for (pattern, value) in patterns {
             let shape = TopicShape(pattern)
-            let entry = value.anyMapping()?.optional("pattern") ?? value
+            let entry = value.isMapping ? value.anyMapping()?.optional("pattern") ?? value : value
             if !filters.insert(pattern.filter).inserted {
                 let shown = pattern.filter.text.debugDescription
                 entry.reportError("two topics subscribe to \(shown); only the first would be used", .shadowedRoute)
@@ -98,14 +98,18 @@ extension ConfigurationReader {
     /// The maximum number of topics that are compared pairwise. A source with more topics is invalid in any case.
     private static let maximumCompared = 1_000
 
+    /// Returns a topic, which is written as a mapping or as its pattern alone.
     private func topic(_ value: YAMLValue) -> MQTTTopic? {
-        value.mapping("topic") { keys in
+        guard value.characters == nil else {
+            return value.parsed(.badPattern) { try TopicPattern($0) }.map { MQTTTopic($0) }
+        }
+        return value.mapping("topic") { keys in
             let before = problems.mistakes
             let written = keys.required("pattern", "such as push/{device}/{action}")
             let pattern = written?.parsed(.badPattern) { try TopicPattern($0) }
             guard var topic = (pattern ?? ConfigurationReader.anyPattern).map({ MQTTTopic($0) }) else { return nil }
             keys.read("payload", &topic.payload) { $0.keyword("a kind of payload") }
-            keys.read("action", &topic.action, action(namedBy:))
+            keys.read("action", &topic.action) { action(namedBy: $0, on: written?.characters) }
             keys.read("envelope", &topic.envelope, envelope)
             let isValid = pattern != nil && problems.mistakes == before
             keys.read("qos", &topic.qos, qos)

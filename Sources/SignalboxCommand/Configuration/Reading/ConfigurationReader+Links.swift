@@ -39,7 +39,7 @@ extension ConfigurationReader {
         guard routes.count == list.count, fallback == nil || action != nil else { return nil }
         do throws(AppSchemeError) {
             let table = try AppRoutes(routes, fallback: action)
-            if let action, let fallback { locations.actions.append((action, fallback)) }
+            if let action, let fallback { locations.actions.append(FixedAction(name: action, value: fallback)) }
             return table
         } catch {
             let location =
@@ -59,7 +59,9 @@ extension ConfigurationReader {
             let route = AppRoute(pattern, action: name, once: isOnce)
             do throws(AppSchemeError) {
                 _ = try AppRoutes([route])
-                if let name, let action { locations.actions.append((name, action)) }
+                if let name, let action {
+                    locations.actions.append(FixedAction(name: name, pattern: pattern.text, value: action))
+                }
                 return route
             } catch {
                 switch error.code {

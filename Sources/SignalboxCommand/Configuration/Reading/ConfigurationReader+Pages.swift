@@ -26,8 +26,14 @@ extension ConfigurationReader {
 
     private func files(_ keys: YAMLMapping) -> [String] {
         let advice = "list the scripts that 'run' executes, such as files: [page.js]"
-        let written = use.runsSources ? keys.required("files", advice) : keys.optional("files")
-        guard let written, let list = written.list() else { return [] }
+        guard let written = keys.optional("files") else {
+            if use == .check {
+                let text = "it has no scripts, so 'signalbox run' receives nothing from it; \(advice)"
+                keys.value.warn(text, .pageWithoutScripts, advice: advice)
+            }
+            return []
+        }
+        guard let list = written.list() else { return [] }
         if list.isEmpty, use.runsSources {
             written.reportError("'files' is empty; \(advice)", .missingKey, advice: advice)
         }

@@ -10,19 +10,24 @@ extension ConfigurationReader {
         return mapping.entries.compactMap { entry in
             let name = sourceName(entry.name, at: entry.key)
             return entry.value.mapping("source") { keys in
+                let known = locations.actions.count
                 let kind = kind(keys, of: name, limits)
+                for index in locations.actions.indices.dropFirst(known) { locations.actions[index].source = name }
                 var (window, rateLimit, policy) = (WindowLimits(), RateLimit?.none, DeduplicationPolicy.automatic)
                 keys.read("window", &window, self.window)
                 keys.read("rate_limit", &rateLimit, self.rateLimit)
                 keys.read("deduplication", formerly: "repeats", &policy, deduplication)
+                let hold = keys.optional("hold").flatMap(hold)
                 guard let name, let kind else { return nil }
                 locations.sources[name] = entry.key
+                if keys.optional("deduplication", formerly: "repeats") != nil { locations.deduplicated.insert(name) }
                 return SourceSection(
                     name: name,
                     kind: kind,
                     window: window,
                     rateLimit: rateLimit,
-                    deduplication: policy
+                    deduplication: policy,
+                    hold: hold
                 )
             }
         }
@@ -72,6 +77,16 @@ extension ConfigurationReader {
             let perSecond = keys.required("per_second", advice)?.integer(1...10_000_000)
             let burst = keys.optional("burst")?.integer(1...10_000_000)
             return perSecond.map { RateLimit(perSecond: $0, burst: burst) }
+        }
+    }
+
+    /// Returns the limits from a time alone or from a mapping.
+    private func hold(_ value: YAMLValue) -> HoldLimits? {
+        let times: ClosedRange<Duration> = .milliseconds(1)...(.seconds(3_600))
+        if value.characters != nil { return value.duration(times).map { HoldLimits(time: $0) } }
+        return value.mapping("hold", changing: HoldLimits()) { keys, limits in
+            keys.read("time", &limits.time) { $0.duration(times) }
+            keys.read("messages", &limits.messages) { $0.integer(1...10_000) }
         }
     }
 

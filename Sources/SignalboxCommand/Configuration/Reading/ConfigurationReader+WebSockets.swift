@@ -284,7 +284,7 @@ extension ConfigurationReader {
     private func frames(_ value: YAMLValue) -> WebSocketFrames? {
         value.mapping("frames", changing: WebSocketFrames()) { keys, frames in
             keys.read("text", &frames.text, textFrames)
-            keys.read("binary", &frames.binary, action(namedBy:))
+            keys.read("binary", &frames.binary) { action(namedBy: $0) }
             keys.read("batch", &frames.batch) { $0.integer(1...10_000) }
         }
     }
@@ -293,7 +293,7 @@ extension ConfigurationReader {
         guard value.isMapping else { return envelope(value).map { .envelope($0) } }
         return value.mapping("textFrames") { keys in
             let advice = "name the action of each text, such as action: tick"
-            let action = keys.required("action", advice).flatMap(action(namedBy:))
+            let action = keys.required("action", advice).flatMap { self.action(namedBy: $0) }
             var kind = PayloadKind.json
             keys.read("payload", &kind) { $0.keyword(["json": .json, "text": .text], "a kind of text") }
             return action.map { .action($0, kind) }
@@ -301,9 +301,11 @@ extension ConfigurationReader {
     }
 
     /// Returns the name of an action that a plugin should handle.
-    func action(namedBy value: YAMLValue) -> ActionName? {
+    ///
+    /// - Parameter pattern: The pattern of the topic or the link route whose messages have the action, if any.
+    func action(namedBy value: YAMLValue, on pattern: String? = nil) -> ActionName? {
         let action = value.parsed(.badName) { try ActionName($0) }
-        if let action { locations.actions.append((action, value)) }
+        if let action { locations.actions.append(FixedAction(name: action, pattern: pattern, value: value)) }
         return action
     }
 

@@ -146,6 +146,8 @@ struct ConfigurationReader {
             let names = SourceNames(sources, configuration.sources)
             configuration.plugins = plugins(list, sources: names, bounds: configuration.supervisor)
             locations.isComplete = sources != nil && problems.mistakes == before
+            guard locations.isComplete, use.runsSources else { return }
+            ConfigurationLint(configuration: configuration, locations: locations).findDeadLetters()
         }
     }
 
@@ -168,16 +170,29 @@ struct ConfigurationReader {
 final class ConfigurationLocations {
     /// The keys below `sources`, by source name.
     var sources: [SourceName: YAMLValue] = [:]
+    /// The sources that say whether their messages are deduplicated.
+    var deduplicated: Set<SourceName> = []
     /// Where the actions of the plugins are named.
     var plugins: [ActionName: YAMLValue] = [:]
     /// The entries in each plugin's `from`, in order.
     var rules: [ActionName: [YAMLValue]] = [:]
-    /// The fixed actions of topics, routes and frames, and where they are named.
-    var actions: [(name: ActionName, value: YAMLValue)] = []
+    /// The fixed actions of topics, routes and frames.
+    var actions: [FixedAction] = []
     /// Whether the sources and plugins were read without a mistake, so that they can be compared with each other.
     var isComplete = false
     /// The setting that makes a source read stdin. Only one source per configuration can do so.
     var standardInput: YAMLValue?
+}
+
+/// An action that a topic, a route or a frame gives to every message.
+struct FixedAction {
+    let name: ActionName
+    /// The source, or `nil` in a file that has only routes.
+    var source: SourceName?
+    /// The pattern of the topic or the route, or `nil` if it has none.
+    var pattern: String?
+    /// Where the action is named.
+    let value: YAMLValue
 }
 
 /// The content of a file that `parse` reads routes from.

@@ -100,7 +100,7 @@ struct YAMLValue {
     ///   - read: Reads the mapping. Before this closure returns, it must look up every key that the mapping may have,
     ///     whatever the file contains.
     func mapping<Target>(_ name: String, _ read: (YAMLMapping) -> Target?) -> Target? {
-        guard let mapping = anyMapping() else { return nil }
+        guard let mapping = anyMapping(YAMLMapping.examples[name]) else { return nil }
         let target = read(mapping)
         mapping.finish(name)
         return target
@@ -125,11 +125,23 @@ struct YAMLValue {
     }
 
     /// Returns a mapping that may have any keys.
-    func anyMapping() -> YAMLMapping? {
+    ///
+    /// - Parameter example: A valid mapping, for the message about another value.
+    func anyMapping(_ example: String? = nil) -> YAMLMapping? {
         guard case .mapping(let mapping) = node else {
-            return refused("expected a mapping of keys to values, found \(typeDescription)")
+            let form = example.map { "; write \($0)" } ?? ""
+            return refused("expected a mapping of keys to values, found \(typeDescription)\(form)", advice: example)
         }
         return YAMLMapping(self, mapping)
+    }
+
+    /// Returns the elements of a list. A scalar or a mapping stands for a list of one element.
+    ///
+    /// - Parameter example: The key with a valid value, for the message about a missing value.
+    func elements(_ example: String) -> [YAMLValue]? {
+        if isList { return list() }
+        guard !isNull else { return refused("expected a list, found nothing; write \(example)", advice: example) }
+        return [self]
     }
 
     /// Returns the elements of a list.

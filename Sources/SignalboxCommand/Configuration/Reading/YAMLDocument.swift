@@ -34,13 +34,26 @@ enum YAMLDocument {
             return at(context.mark.line, context.mark.column, message, .duplicateKey)
         case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
             .composer(_, let problem, let mark, _):
-            return at(mark.line, mark.column, "not YAML: \(problem)")
+            let advice = unquotedBraces(in: text, line: mark.line).map { "quote text that has braces: \"\($0)\"" }
+            let form = advice.map { "; \($0)" } ?? ""
+            var found = at(mark.line, mark.column, "not YAML: \(problem)\(form)")
+            found.advice = advice
+            return found
         case .reader(let problem, let offset, _, _):
             let lines = text.prefix(offset ?? 0).split(separator: "\n", omittingEmptySubsequences: false)
             return at(lines.count, (lines.last?.unicodeScalars.count ?? 0) + 1, "not YAML: \(problem)")
         default:
             return at(1, 1, "not YAML")
         }
+    }
+
+    /// Returns the first text in a line that continues with `{`, such as `push/{device}` in `[push/{device}]`. Between
+    /// brackets, YAML ends a text at a brace, so the text must be quoted.
+    private static func unquotedBraces(in text: String, line: Int) -> String? {
+        let lines = text.split(separator: "\n", maxSplits: line, omittingEmptySubsequences: false)
+        guard lines.indices.contains(line - 1) else { return nil }
+        let words = lines[line - 1].prefix(1_000).split { " [],\"'\r\t".contains($0) }
+        return words.first { $0.contains("/{") }.map { String($0.prefix(100)) }
     }
 
     /// The maximum number of values in a document whose aliases are replaced. Without aliases, no file of the allowed

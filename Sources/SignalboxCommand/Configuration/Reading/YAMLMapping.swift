@@ -12,6 +12,20 @@ final class YAMLMapping {
     /// The required keys that are missing from the file. In each element, one of the keys is required.
     private var missing: [(keys: [String], advice: String)] = []
 
+    /// A short valid form of each mapping for which users often write another value.
+    static let examples = [
+        "access": "{ source: NAME }",
+        "topic": "{ pattern: \"push/{device}/{action}\" }",
+        "route": "{ pattern: \"myapp://product/{id:int}\", action: product }",
+        "mqtt": "{ broker: mqtt://HOST, client_id: NAME, topics: [\"push/{device}/{action}\"] }",
+        "script": "{} or { files: [page.js] }",
+        "links": "{ routes: [ { pattern: myapp://cart, action: cart } ], standard_input: true }",
+        "feed": "{ url: wss://HOST/PATH }",
+        "chat": "{ port: 8080, absent_origin: allowed }",
+        "hold": "hold: 5s",
+        "plugin": "{ action: NAME, use: log, from: [SOURCE] }",
+    ]
+
     init(_ value: YAMLValue, _ mapping: Node.Mapping) {
         self.value = value
         entries = mapping.compactMap { key, node in

@@ -157,8 +157,38 @@ import Testing
             part: rule,
             other: "    from: []",
             finding: "11:11 error missingKey",
-            suggestion: "[ { source: push } ]",
-            advice: "from: [ { source: push } ]"
+            suggestion: "[push]",
+            advice: "from: [push]"
+        ),
+        Mistake(
+            description: "a text with braces between brackets",
+            part: "      topics:\n\(topic)",
+            other: "      topics: [push/{device}/{action}]",
+            finding: "6:21 error notYAML",
+            advice: "quote text that has braces: \"push/{device}/{action}\""
+        ),
+        Mistake(
+            description: "no scripts",
+            part: "plugins:\n  - action: loading\n    use: print\n\(rule)",
+            other: "  page: { script: {} }\nplugins:\n  - action: loading\n    use: print\n    from: [push, page]",
+            finding: "8:19 warning pageWithoutScripts",
+            advice: "list the scripts that 'run' executes, such as files: [page.js]"
+        ),
+        Mistake(
+            description: "a fixed action whose plugin does not admit the topic",
+            part: "\(topic)\nplugins:",
+            other: "\(topic)\n        - { pattern: pay/+, action: pay }\n"
+                + "  links: { links: { urls: [x], routes: [ { pattern: 'app://pay', action: pay } ] } }\n"
+                + "plugins:\n  - { action: pay, use: log, from: [push] }",
+            finding: "9:74 error deadLetterRoute",
+            advice: "add { source: links } to the 'from' of 'pay'"
+        ),
+        Mistake(
+            description: "an id that publishers choose",
+            part: topic,
+            other: "        - push/{id}/{action}",
+            finding: "2:3 warning sharedID",
+            advice: "rename {id}, for example to {device}, or write deduplication: automatic if each id is unique"
         ),
         Mistake(
             description: "more in flight than a quarter of the broker's queue",

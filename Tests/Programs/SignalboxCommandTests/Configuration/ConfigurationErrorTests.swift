@@ -77,7 +77,7 @@ import Testing
         Mistake(
             7,
             "        - 7",
-            "7:11: sources.push.mqtt.topics[0]: expected a mapping of keys to values, found the number 7"
+            "7:11: sources.push.mqtt.topics[0]: expected text, found the number 7; quote it"
         ),
         Mistake(9, "  - action: load/ing", "9:13: plugins[0].action: a name is ASCII:"),
         Mistake(9, "  - timeout: 1s", "9:5: plugins[0]: 'action' is missing;"),
@@ -96,7 +96,9 @@ import Testing
             "11:36: plugins[0].from[0].topic: + and # must be alone"
         ),
         Mistake(11, "    from: [ { topic: a } ]", "11:13: plugins[0].from[0]: 'source' is missing;"),
-        Mistake(11, "    from: push", "11:11: plugins[0].from: expected a list, found text"),
+        Mistake(11, "    from: 7", "11:11: plugins[0].from: expected text, found the number 7; quote it"),
+        Mistake(11, "    from:", "11:10: plugins[0].from: expected a list, found nothing; write from: [push]"),
+        Mistake(11, "    from: [pusch]", "11:12: plugins[0].from[0]: there is no source 'pusch'; did you mean 'push'?"),
         Mistake(12, "timeout: 3", "12:10: timeout: expected a duration with its unit, such as 500ms, 3s"),
         Mistake(12, "timeout: 0s", "12:10: timeout: expected 1ms to 1d"),
         Mistake(12, "timout: 3s", "12:1: timout: unknown key 'timout'; did you mean 'timeout'?"),
@@ -188,7 +190,7 @@ import Testing
 
     @Test func theErrorAboutAMissingRuleSuggestsOne() {
         let found = ConfigurationFixture.problems(line: 11, "    timeout: 1s")
-        #expect(found.first?.contains("such as from: [ { source: push } ]") == true)
+        #expect(found.first?.contains("such as from: [push]") == true)
     }
 
     @Test(arguments: ["password: canary-4711", "password: [canary-4711]", "password: 4711", "username: { env: NONE }"])

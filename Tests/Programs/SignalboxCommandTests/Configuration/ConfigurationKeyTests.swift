@@ -46,6 +46,7 @@ enum KnownKeys {
             "configuration": labels(SupervisorConfiguration()), "limits": labels(MessageLimits()),
             "deadLetters": labels(DeadLetterLimits()), "window": labels(WindowLimits()),
             "rateLimit": labels(RateLimit(perSecond: 1)), "deduplication": labels(DeduplicationLimits()),
+            "hold": labels(HoldLimits()),
             "mqtt": labels(push),
             "topic": labels(MQTTTopic(try TopicPattern("a"))),
             "will": labels(MQTTWill(topic: "a", payload: [])), "publishing": labels(MQTTPublishing()),
@@ -56,7 +57,7 @@ enum KnownKeys {
             "frames": labels(WebSocketFrames()), "reconnect": labels(WebSocketReconnect()),
             "plugin": labels(PluginOptions<RawBody>()) + ["action"],
             "retry": labels(RetryPolicy()), "circuitBreaker": labels(CircuitBreakerPolicy()),
-            "source": ["window", "rateLimit", "deduplication"], "links": ["fallback"],
+            "source": ["window", "rateLimit", "deduplication", "hold"], "links": ["fallback"],
             "access": ["source", "topic", "any", "all", "not"], "order": ["key"],
             "navigation": ["fallback", "handlerDeadline"],
             "navigationHandler": ["hosts", "home", "dangerous", "ports", "decision", "kinds", "name"],
@@ -72,7 +73,8 @@ enum KnownKeys {
             LinkAdapterDouble(),
             window: WindowLimits(),
             rateLimit: nil,
-            deduplication: .within(DeduplicationLimits())
+            deduplication: .within(DeduplicationLimits()),
+            hold: HoldLimits()
         )
         _ = try AppRoutes([route], fallback: nil)
         let rules: [AccessRule] = [

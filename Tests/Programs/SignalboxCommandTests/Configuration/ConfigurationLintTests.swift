@@ -66,7 +66,10 @@ import Testing
             more: links,
             plugin: "use: log, from: [ { source: push }, { not: { source: push } } ]",
             rest: "  - { action: other, use: log, from: [ { source: internal } ] }",
-            findings: ["warning sourceWithoutRule sources.links"]
+            findings: [
+                "warning sourceWithoutRule sources.links", "error deadLetterRoute sources.links.links.fallback",
+                "error deadLetterRoute sources.links.links.routes[0].action",
+            ]
         ),
         ExpectedFindings(
             description: "a fixed action without a plugin",
@@ -115,6 +118,23 @@ import Testing
             more: links,
             plugin: "use: log, from: [ { source: push }, { source: links, host: shop.example } ]",
             rest: other,
+            findings: ["error deadLetterRoute sources.links.links.routes[0].action"]
+        ),
+        ExpectedFindings(
+            description: "a fixed action of two topics, of which the plugin admits one",
+            topics: "[ { pattern: 'a/{n}', action: loading }, { pattern: 'b/{n}', action: loading } ]",
+            plugin: "use: log, from: [ { source: push, topic: 'a/+' } ]",
+            findings: ["error deadLetterRoute sources.push.mqtt.topics[1].action"]
+        ),
+        ExpectedFindings(
+            description: "an id that publishers choose",
+            topics: "[ 'push/{id}/{action}' ]",
+            findings: ["warning sharedID sources.push"]
+        ),
+        ExpectedFindings(
+            description: "an id that is unique by intention",
+            topics: "'push/{id}/{action}'",
+            mqtt: "}, deduplication: automatic, hold: { time: 1s",
             findings: []
         ),
         ExpectedFindings(
@@ -190,7 +210,11 @@ import Testing
         #expect(ConfigurationFixture.findings(testCase.text) == testCase.findings)
     }
 
-    @Test(arguments: cases.filter { !$0.findings.contains { $0.contains("shadowedRoute") } })
+    @Test(
+        arguments: cases.filter {
+            !$0.findings.contains { $0.contains("shadowedRoute") || $0.contains("deadLetterRoute") }
+        }
+    )
     func aWarningDoesNotPreventARun(_ testCase: ExpectedFindings) {
         #expect(ConfigurationFixture.problems(testCase.text).isEmpty)
     }

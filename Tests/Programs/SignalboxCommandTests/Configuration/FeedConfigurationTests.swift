@@ -161,7 +161,7 @@ import WebSocketChat
         ("{ source: feed, principal: a }", "the source 'feed' is not a chat; remove 'principal'"),
         (
             "{ source: feed, origin: 'https://a.example' }",
-            "the source 'feed' is neither a page nor a chat; remove 'origin'"
+            "the source 'feed' has no origins; remove 'origin'"
         ),
         ("{ source: feed, topic: a }", "the source 'feed' has no topics; remove 'topic'"),
         ("{ source: feed, tls: yes }", "expected true or false"),

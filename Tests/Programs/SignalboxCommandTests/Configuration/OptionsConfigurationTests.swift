@@ -93,21 +93,32 @@ import Testing
     @Test func rulesCanBeNested() throws {
         let from = """
             { any: [ { source: page }, { all: [ { source: push, qos: 1, retained: false }, { not: { source: push, topic: a/# } } ] } ] },
-            { source: page, origin: 'https://APP.example:443', main_frame: false }, { source: page, main_frame: true }
+            { source: page, main_frame: false }, { source: page, main_frame: true }
             """
         let found = try ConfigurationFixture.read(OptionsConfigurationTests.file(from: from)).plugins.first?.from
         let topic = try TopicFilter("a/#")
-        let app = try WebOrigin("https://app.example")
         #expect(
             found == [
                 .any([
                     .origin("page", []),
                     .all([.origin("push", [.qos(1), .retained(false)]), .not(.origin("push", [.topic(topic)]))]),
                 ]),
-                .origin("page", [.page(app, mainFrame: false)]),
-                .origin("page", [.page(nil, mainFrame: true)]),
+                .origin("page", [.mainFrame(false)]),
+                .origin("page", [.mainFrame(true)]),
             ]
         )
+    }
+
+    @Test func aSourceCanBeNamedWithoutAMapping() throws {
+        for from in ["push", "[push]", "[ { source: push } ]", "{ source: push }"] {
+            let text = ConfigurationFixture.lines.joined(separator: "\n").replacing("[ { source: push } ]", with: from)
+            #expect(try ConfigurationFixture.read(text).plugins.first?.from == [.origin("push", [])])
+        }
+        let found = try ConfigurationFixture.read(
+            OptionsConfigurationTests.file(from: "{ any: [page, push] }, internal")
+        )
+        let rules = found.plugins.first?.from
+        #expect(rules == [.any([.origin("page", []), .origin("push", [])]), .origin("internal", [])])
     }
 
     @Test(arguments: [
@@ -118,10 +129,10 @@ import Testing
         ("{ source: page, qos: 1 }", "the source 'page' is not an MQTT source; remove 'qos'"),
         (
             "{ source: push, origin: 'https://a.example' }",
-            "the source 'push' is neither a page nor a chat; remove 'origin'"
+            "the source 'push' has no origins; remove 'origin'"
         ),
         ("{ source: push, qos: 2 }", "expected 0 to 1, found 2"),
-        ("{ source: page, origin: 'https://a.example/' }", "an origin ends after the host and port"),
+        ("{ source: page, origin: 'https://a.example' }", "the source 'page' has no origins; remove 'origin'"),
         (
             String(repeating: "{ not: ", count: 17) + "{ source: push }" + String(repeating: " }", count: 17),
             "at most 16 deep"

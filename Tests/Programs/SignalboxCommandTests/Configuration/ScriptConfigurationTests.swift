@@ -64,7 +64,6 @@ import Testing
     }
 
     @Test(arguments: [
-        ("{}", "2:19: sources.page.script: 'files' is missing; list the scripts that 'run' executes, such as"),
         ("{ files: [] }", "2:28: sources.page.script.files: 'files' is empty; list the scripts"),
         ("{ files: a.js }", "2:28: sources.page.script.files: expected a list, found text"),
         ("{ files: [7] }", "2:29: sources.page.script.files[0]: expected text, found the number 7"),

@@ -182,6 +182,44 @@ import Testing
         }
     }
 
+    /// The first links have no plugin until the configuration is reloaded, the last one has none at all.
+    @Test func aLinkWaitsForThePluginThatAReloadAdds() async throws {
+        let configuration = RunLinksTests.configuration("standard_input: true")
+            .replacing("sources:\n  links:\n", with: "sources:\n  links:\n    hold: 1h\n")
+        try await LinkTrial.with(["c.yaml": configuration]) { trial in
+            let command = try CommandProcess(["run", "c.yaml", "--outcomes"], folder: trial.folder, isTyped: true)
+            try command.type("myapp://do/late?n=1")
+            try command.type("myapp://do/late?n=2")
+            try command.type("myapp://product/3")
+            #expect(await command.output.line(with: "\"action\":\"open\"", "\"outcome\":\"handled\"") != nil)
+            let late = "\n  - { action: late, use: reply, value: 7, from: [links] }"
+            let file = trial.folder.appendingPathComponent("c.yaml")
+            try "\(configuration)\(late)".write(to: file, atomically: true, encoding: .utf8)
+            command.signal(SIGHUP)
+            for _ in 0..<2 {
+                #expect(await command.output.line(with: "\"action\":\"late\"", "\"outcome\":\"handled\"") != nil)
+            }
+            try command.type("myapp://do/never")
+            try command.type("myapp://product/4")
+            #expect(await command.output.line(with: "\"action\":\"open\"", "\"outcome\":\"handled\"") != nil)
+            command.signal(SIGTERM)
+            #expect(await command.output.line(with: "\"action\":\"never\"", "\"reason\":\"unknownAction\"") != nil)
+            let errors = await command.errors.rest()
+            #expect(errors.last?.contains("handled 4, rejected 1, failed 0, abandoned 0, dead letters 1") == true)
+            await command.ends()
+        }
+    }
+
+    @Test func aLinkThatWaitedInVainIsRejected() async throws {
+        for hold in ["1ms", "{ time: 1ms, messages: 1 }"] {
+            let configuration = RunLinksTests.configuration("urls: ['myapp://do/late']")
+                .replacing("sources:\n  links:\n", with: "sources:\n  links:\n    hold: \(hold)\n")
+            let finished = try await RunLinksTests.run(configuration)
+            #expect(finished.status == 0)
+            #expect(RunLinksTests.outcomes(finished).first?.contains("\"reason\":\"unknownAction\"") == true)
+        }
+    }
+
     @Test func aFIFOIsReadOnceAWriterOpensIt() async throws {
         try await LinkTrial.with(["c.yaml": RunLinksTests.configuration("file: fifo")]) { trial in
             let fifo = trial.folder.appendingPathComponent("fifo").path

@@ -82,6 +82,41 @@ import Testing
         }
     }
 
+    /// Publishes many messages whose topic has the same id.
+    @Test func manyRejectionsForOneReasonHaveOneLine() async throws {
+        try await Broker.with { broker in
+            try await TemporaryFolder.with { folder in
+                let text = """
+                    sources:
+                      push: { mqtt: { broker: '\(broker.url)', client_id: same-id, topics: ['push/{id}/{action}'] } }
+                    plugins:
+                      - { action: show, use: log, from: push }
+                    """
+                let file = folder.appendingPathComponent("c.yaml")
+                try text.write(to: file, atomically: true, encoding: .utf8)
+                let process = try CommandProcess(["run", "c.yaml", "--outcomes"], folder: folder)
+                try #require(await process.errors.line(with: "subscribed to") != nil)
+                let publisher = try RunningProgram(
+                    BuiltProgram.path("RecordingPublisher"),
+                    [
+                        "--port", "\(broker.port)", "--topic", "push/same/show", "--in-flight", "20", "--payload",
+                        #"{"number":"{n}"}"#, "--first", "1", "--count", "300", "--log",
+                        folder.appendingPathComponent("sent.txt").path,
+                    ]
+                )
+                try #require(await publisher.status() == 0)
+                for _ in 0..<300 { try #require(await process.output.line(with: "\"outcome\":") != nil) }
+                process.signal(SIGTERM)
+                let errors = await process.errors.rest()
+                let summaries = errors.filter { $0.contains("most messages are rejected for the same reason: ") }
+                #expect(errors.filter { $0.contains("dead letter: ") }.count == 19)
+                #expect(summaries.last?.contains("299 of ") == true, "\(summaries)")
+                #expect(summaries.last?.contains("publishers send the same {id}") == true, "\(summaries)")
+                await process.ends()
+            }
+        }
+    }
+
     @Test func aHungCallTimesOutAndTheDrainHasItsOwnStatus() async throws {
         try await RunLiveTests.withRun { broker, process, _ in
             try await RunLiveTests.publish(Array("{}".utf8), "hang", broker)
