@@ -52,8 +52,11 @@ enum TopicGrammar {
     /// Returns the position after `$share/NAME/`, where the filter of a shared subscription begins, or 0 for other
     /// filters.
     ///
-    /// If `$share` is not followed by a slash, it is an ordinary level.
+    /// A whole filter `$share` has neither a name nor a filter. A longer first level, such as `$shared`, is ordinary.
     static func filterStart(in bytes: [UInt8]) throws(TopicError) -> Int {
+        if bytes.elementsEqual(sharePrefix.utf8.dropLast()) {
+            throw TopicError(.missingSharedFilter, at: bytes.endIndex)
+        }
         guard bytes.starts(with: sharePrefix.utf8) else { return 0 }
         let nameStart = sharePrefix.utf8.count
         let nameEnd = bytes[nameStart...].firstIndex(of: separator) ?? bytes.endIndex

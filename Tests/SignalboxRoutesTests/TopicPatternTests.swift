@@ -124,6 +124,7 @@ import Testing
         expectError("$share/{group}/a", .invalidShareName, 7)
         expectError("$share/{group...}", .invalidShareName, 7)
         expectError("$share/g/", .missingSharedFilter, 9)
+        expectError("$share", .missingSharedFilter, 6)
     }
 
     @Test func theNumberOfCapturesIsLimited() throws {

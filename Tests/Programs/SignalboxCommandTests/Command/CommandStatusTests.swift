@@ -28,6 +28,8 @@ import Testing
         ["subscribe", "mqtt://h", "--topic", "a", "--user", "u", "--password-env", "P", "--password-file", "p"],
         ["subscribe", "mqtt://h", "-t", "a", "--qos", "2"], ["subscribe", "mqtt://h", "-t", "a", "--share", "a/b"],
         ["subscribe", "mqtt://h", "-t", "$share/a/b", "--share", "c"],
+        ["subscribe", "mqtt://h", "-t", "$share"], ["subscribe", "mqtt://h", "-t", "$share/g"],
+        ["subscribe", "mqtt://h", "-t", "$share/g/"], ["connect", "ws://h/", "--linger", "soon"],
         ["subscribe", "mqtt://h", "-t", "a", "--retained", "never"],
         ["publish", "mqtt://h"], ["publish", "mqtt://h", "-t", "a"],
         ["publish", "mqtt://h", "-t", "a/+", "--payload", "b"],
