@@ -98,6 +98,20 @@ extension Registration {
     }
 }
 
+extension Registration {
+    /// Creates a registration for a synchronous closure that takes any body and returns its reply as JSON text, which
+    /// the sender receives unchanged. The closure must return valid JSON.
+    package init(
+        _ action: ActionName,
+        from rule: AccessRule,
+        options: PluginOptions<RawBody>,
+        replyingWithJSON handler: @escaping @Sendable (RawBody, ActionContext) throws -> Bytes
+    ) {
+        let call = PluginCall.make(options.order, reply: { $0 }, handler)
+        self.init(action, "a closure for \(RawBody.self)", rule, LaneOptions(options), call)
+    }
+}
+
 // MARK: - Plugins
 
 extension Registration {

@@ -111,9 +111,7 @@ enum ReplyValue: Sendable, Hashable {
     case object([String: ReplyValue])
 }
 
-extension ReplyValue: Codable {
-    private enum NoKeys: CodingKey {}
-
+extension ReplyValue: Encodable {
     func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
@@ -125,34 +123,6 @@ extension ReplyValue: Codable {
         case .text(let value): try container.encode(value)
         case .array(let values): try container.encode(values)
         case .object(let members): try container.encode(members)
-        }
-    }
-
-    /// Decodes any JSON value. A number that is not a 64-bit integer becomes a `Double`.
-    init(from decoder: any Decoder) throws {
-        // An error in an element or member is thrown, so that it is reported at the position of that element or member.
-        if (try? decoder.container(keyedBy: NoKeys.self)) != nil {
-            self = .object(try [String: ReplyValue](from: decoder))
-        } else if (try? decoder.unkeyedContainer()) != nil {
-            self = .array(try [ReplyValue](from: decoder))
-        } else {
-            self = try ReplyValue(scalarFrom: try decoder.singleValueContainer())
-        }
-    }
-
-    private init(scalarFrom container: any SingleValueDecodingContainer) throws {
-        if container.decodeNil() {
-            self = .null
-        } else if let truth = try? container.decode(Bool.self) {
-            self = .boolean(truth)
-        } else if let text = try? container.decode(String.self) {
-            self = .text(text)
-        } else if let integer = try? container.decode(Int64.self) {
-            self = .integer(integer)
-        } else if let large = try? container.decode(UInt64.self) {
-            self = .unsigned(large)
-        } else {
-            self = .number(try container.decode(Double.self))
         }
     }
 }

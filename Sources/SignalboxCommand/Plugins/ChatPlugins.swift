@@ -41,16 +41,15 @@ struct TagPlugin: SyncPlugin {
 
 /// Sends each body back to its sender. Text is sent as a text message, bytes are sent as a binary message, and JSON is
 /// sent as the reply.
-struct EchoPlugin: SyncPlugin {
-    let action: ActionName
-
-    func callAsAction(_ info: RawBody, context: ActionContext) throws -> ReplyValue {
+enum EchoPlugin {
+    /// Returns the reply as JSON text. It has the numbers and the order of the body, which an encoder would change.
+    @Sendable static func reply(to info: RawBody, _ context: ActionContext) throws -> Bytes {
         switch info.kind {
-        case .json: return try context.body.decode(ReplyValue.self)
+        case .json: return context.body.json
         case .text: try context.connection.send(text: info.bytes.text ?? "")
         case .bytes: try context.connection.send(binary: info.bytes)
         }
-        return .null
+        return Bytes(Array("null".utf8))
     }
 }
 

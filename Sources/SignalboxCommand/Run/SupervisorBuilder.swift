@@ -99,7 +99,7 @@ struct SupervisorBuilder {
         case .suspend: return Registration(SuspendPlugin(action: action), from: rule, options: options)
         case .reply(let value):
             return Registration(ReplyPlugin(action: action, value: value), from: rule, options: options)
-        case .echo: return Registration(EchoPlugin(action: action), from: rule, options: options)
+        case .echo: return Registration(action, from: rule, options: options, replyingWithJSON: EchoPlugin.reply)
         case .broadcast(let target?, let tag):
             let plugin = BroadcastToPlugin(action: action, source: target, tag: tag, targets: targets)
             return Registration(plugin, from: rule, options: options)
