@@ -128,6 +128,8 @@ struct MessageReport {
     var unsent = 0
     /// The number of messages that were not handled.
     var notHandled = 0
+    /// Whether this side closed the connection because the input had ended.
+    var closedAfterInput = false
 
     /// Reports the result on stderr.
     ///
@@ -162,7 +164,8 @@ struct MessageReport {
         case nil: break
         }
         guard limits.count != nil else { return deliveryVerdict }
-        return (.notAsExpected, ["the server closed the connection: \(received)"])
+        let cause = closedAfterInput ? "the input ended" : "the server closed the connection"
+        return (.notAsExpected, ["\(cause): \(received)"])
     }
 
     /// The result if nothing else went wrong. Unsent lines have already been reported one by one.

@@ -11,13 +11,17 @@ struct ConnectCommand: ReportingCommand {
         commandName: "connect",
         abstract: "Connects to a WebSocket server, sends lines of stdin and shows received messages.",
         discussion: """
-            Each line of stdin is sent as one message. Each received message is one JSON object: payload, \
-            payloadKind ("json": payload is the JSON value, "text": a string, "binary": Base64), binary, receivedAt. With --config, messages go to the plugins \
-            of a configuration instead, and each line shows the outcome, as in 'bridge'. In a pipe, the end of stdin does \
-            not end the command; --count, --timeout and --exit-after-input do. On a terminal, Ctrl-D ends it.
+            Each line of stdin is sent as one message. Each received message is one JSON object: payload, payloadKind \
+            ("json": payload is the JSON value, "text": a string, "binary": Base64), binary, receivedAt. With --config, \
+            messages go to the plugins of a configuration instead, and each line shows the outcome, as in 'bridge'.
+
+            When stdin ends, the command closes the connection once nothing has arrived for 1 s (--linger), or ends when \
+            the server closes. With --count it waits for N messages instead, and --timeout bounds every wait. It keeps \
+            the connection if stdin had no line, such as /dev/null, and with --reconnect; --exit-after-input or --linger \
+            ends it nevertheless. On a terminal, Ctrl-D closes the connection at once.
 
             EXAMPLE
-              echo '{"action":"say","id":"1","body":"hello"}' | signalbox connect ws://127.0.0.1:8080/ --count 1 --timeout 5s
+              echo '{"action":"say","id":"1","body":"hello"}' | signalbox connect ws://127.0.0.1:8080/
 
             \(CommandStatus.help([
                 .done, .notAsExpected, .usage, .invalidConfiguration, .unreadableFile, .unavailable, .outputFailed,
@@ -27,7 +31,7 @@ struct ConnectCommand: ReportingCommand {
     )
 
     /// The message limits if there is no configuration. A message that exceeds them closes the connection.
-    static let messageLimits = MessageLimits(bytes: 16 << 20)
+    static let messageLimits = MessageLimits(bytes: 16 << 20, depth: 512)
 
     @Argument(help: ArgumentHelp("The server: ws://host:port/path, or wss:// for TLS.", valueName: "url"))
     var urls: [String] = []
@@ -107,10 +111,18 @@ struct ConnectCommand: ReportingCommand {
     private func show(_ feed: WebSocketFeedConfiguration, _ logger: Logger) async throws -> CommandStatus {
         var run = MessageRun(limits: limits, logger: logger, raw: raw, messageLimits: ConnectCommand.messageLimits)
         let stop = run.stop.continuation
-        let source = try ConnectSource(feed, outgoing: outgoing, logger: logger, output: run.output, stop: stop)
+        let source = try ConnectSource(
+            feed,
+            outgoing: outgoing,
+            hasCount: limits.count != nil,
+            logger: logger,
+            output: run.output,
+            stop: stop
+        )
         run.onCountReached = { source.close() }
         var report = try await run.report(of: source)
         report.unsent = source.unsent
+        report.closedAfterInput = source.closedAfterInput
         return report.report()
     }
 
@@ -124,6 +136,7 @@ struct ConnectCommand: ReportingCommand {
         let source = try ConnectSource(
             try self.feed(changing: feed),
             outgoing: outgoing,
+            hasCount: limits.count != nil,
             logger: logger,
             output: output,
             stop: stop.continuation
@@ -137,6 +150,7 @@ struct ConnectCommand: ReportingCommand {
         let report = try await run.report()
         var result = MessageReport(limits: limits, end: report.session, shown: report.summary.settled)
         result.unsent = source.unsent
+        result.closedAfterInput = source.closedAfterInput
         result.notHandled = report.summary.notHandled
         return result.report()
     }

@@ -16,6 +16,7 @@ final class ConnectSource: Adapter {
 
     /// - Parameters:
     ///   - configuration: The configuration of the connection.
+    ///   - hasCount: Whether `--count` ends the command.
     ///   - output: Where messages are written. Once the reader closes its end, messages are discarded.
     ///   - stop: Yields to request the end of the run.
     ///   - onAnswer: Receives the outcomes of sent messages. If `nil`, outcomes are treated like other messages.
@@ -23,6 +24,7 @@ final class ConnectSource: Adapter {
     init(
         _ configuration: WebSocketFeedConfiguration,
         outgoing options: OutgoingArguments,
+        hasCount: Bool,
         logger: Logger,
         output: StandardOutput,
         stop: AsyncStream<Void>.Continuation,
@@ -35,13 +37,21 @@ final class ConnectSource: Adapter {
         keepsConnections = !configuration.announcesConnections
         self.onAnswer = onAnswer
         self.output = output
-        outgoing = OutgoingLines(options, watch: watch, stop: stop)
+        outgoing = OutgoingLines(
+            options,
+            hasCount: hasCount,
+            reconnects: configuration.reconnect != nil,
+            watch: watch,
+            stop: stop
+        )
     }
 
     var source: SourceName { feed.source }
     var features: AdapterFeatures { feed.features }
     /// The number of lines that could not be sent.
     var unsent: Int { outgoing.unsent }
+    /// Whether the connection was closed because the input had ended.
+    var closedAfterInput: Bool { outgoing.hasClosed }
 
     /// Closes the connection once all earlier messages have been sent.
     func close() {
@@ -78,6 +88,7 @@ struct ConnectIntake: Intake {
     let discardsMessages: @Sendable () -> Bool
 
     func submit(_ batch: [Arrival], to sink: any SettlementSink) -> Int {
+        watch.received()
         if discardsMessages() {
             for arrival in batch { sink.settle(arrival.token, .abandoned(.stop)) }
             return batch.count
@@ -118,7 +129,7 @@ struct ConnectIntake: Intake {
     /// Returns whether the arrival is an answer from a Signalbox server, in the form `{"id", "outcome", ...}`.
     private func isAnswer(_ arrival: Arrival) -> Bool {
         guard onAnswer != nil, arrival.envelope == .standard, case .failure = arrival.reading,
-            let body = try? Body(json: arrival.original)
+            let body = try? Body(json: arrival.original, limits: ConnectCommand.messageLimits)
         else { return false }
         let hasText = { (name: String) in (try? body.member(at: [name])?.decode(String.self)) != nil }
         return hasText("outcome") && (body.member(at: ["uuid"]) != nil || hasText("id"))
@@ -146,12 +157,31 @@ final class ConnectionWatch: Sendable {
         var current: ChatConnection?
         /// Set when the next connection opens.
         var next = Promise<ChatConnection>()
+        var lastReceived: ContinuousClock.Instant?
     }
 
     private let state = Mutex(State())
 
     /// The open connection, or `nil` if no connection is open.
     var current: ChatConnection? { state.withLock { $0.current } }
+
+    /// Records that a batch has arrived.
+    func received() {
+        let now = ContinuousClock.now
+        state.withLock { $0.lastReceived = now }
+    }
+
+    /// Waits until nothing has arrived for the period, counted from this call.
+    ///
+    /// - Throws: `CancellationError` if the task is cancelled first.
+    func waitForSilence(of period: Duration) async throws {
+        var end = ContinuousClock.now + period
+        while end > .now {
+            try await Task.sleep(until: end, clock: .continuous)
+            guard let last = state.withLock({ $0.lastReceived }) else { return }
+            end = max(end, last + period)
+        }
+    }
 
     func opened(_ connection: ChatConnection) {
         let next = state.withLock { state in

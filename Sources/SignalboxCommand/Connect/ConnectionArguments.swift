@@ -42,9 +42,9 @@ struct ConnectionArguments: ParsableArguments {
 
     @Option(
         help: "Ping the server after this period of silence, such as 30s, or never.",
-        transform: PingChoice.init
+        transform: DurationChoice.init
     )
-    var ping: PingChoice?
+    var ping: DurationChoice?
 
     @Flag(help: "Offer compression (RFC 7692).")
     var compression = false
@@ -66,7 +66,7 @@ struct ConnectionArguments: ParsableArguments {
         feed.trust = tls.insecure ? .anything : tls.trusted.map { .authority(file: $0) } ?? feed.trust
         feed.identity = tls.identity.map { WebSocketIdentity(certificateFile: $0, keyFile: $1) } ?? feed.identity
         if !openMessage.isEmpty { feed.openingMessages = openMessage }
-        if let ping { feed.pingAfter = ping.after }
+        if let ping { feed.pingAfter = ping.duration }
         feed.compression = compression || feed.compression
         feed.remedies = ConnectionArguments.remedies
         feed.reconnect = reconnect ? feed.reconnect ?? WebSocketReconnect() : nil
@@ -108,19 +108,19 @@ struct ConnectionArguments: ParsableArguments {
     }
 }
 
-/// The value of `--ping`.
-struct PingChoice: Sendable {
-    /// How long the server can be silent before the client pings it, or `nil` for no pings.
-    let after: Duration?
+/// The value of `--ping` or `--linger`: a period of silence.
+struct DurationChoice: Sendable {
+    /// The period, or `nil` for `never`.
+    let duration: Duration?
 
     /// Parses a duration or the word `never`.
     init(_ text: String) throws {
         guard text != "never" else {
-            after = nil
+            duration = nil
             return
         }
         do throws(ValueTextError) {
-            after = try DurationText.duration(in: text)
+            duration = try DurationText.duration(in: text)
         } catch {
             throw ValidationError("\(error), or 'never'")
         }

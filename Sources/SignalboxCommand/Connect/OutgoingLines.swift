@@ -21,13 +21,44 @@ struct OutgoingArguments: ParsableArguments {
     @Flag(help: "Do not read stdin.")
     var noInput = false
 
-    @Flag(help: "Close the connection after the last line of stdin is sent.")
+    @Flag(help: "End after stdin, even if it is empty or with --reconnect; with --count, once N messages have arrived.")
     var exitAfterInput = false
+
+    @Option(
+        help: "After stdin ends, close the connection once nothing has arrived for this period; default 1s, or never.",
+        transform: DurationChoice.init
+    )
+    var linger: DurationChoice?
 
     func validate() throws {
         let isText = message.allSatisfy { String(validating: RawArguments.bytes(of: $0), as: UTF8.self) != nil }
         guard binary || isText else { throw ValidationError("--message: the message is not UTF-8; add --binary") }
     }
+
+    /// Returns how the end of the input ends the command.
+    ///
+    /// - Parameters:
+    ///   - hasLines: Whether stdin had a line. Without one, stdin is `/dev/null` or closed, and the user only receives.
+    ///   - hasCount: Whether `--count` ends the command.
+    ///   - reconnects: Whether `--reconnect` is set.
+    func end(hasLines: Bool, hasCount: Bool, reconnects: Bool, isInteractive: Bool) -> InputEnd {
+        let isRequested = exitAfterInput || linger != nil
+        if isInteractive && !noInput && !isRequested { return .closesAfter(.zero) }
+        guard !hasCount, isRequested || hasLines && !reconnects else { return .keepsConnection }
+        return ending
+    }
+
+    private var ending: InputEnd {
+        guard let linger else { return .closesAfter(.seconds(1)) }
+        return linger.duration.map(InputEnd.closesAfter) ?? .keepsConnection
+    }
+}
+
+/// What the command `connect` does after the end of its input.
+enum InputEnd: Equatable {
+    /// The connection is closed once nothing has been sent or received for this long.
+    case closesAfter(Duration)
+    case keepsConnection
 }
 
 /// Sends the user's input on a feed's connection: first the messages on the command line, then the lines of stdin. If
@@ -41,38 +72,67 @@ final class OutgoingLines: Sendable {
     private let options: OutgoingArguments
     private let watch: ConnectionWatch
     private let stop: AsyncStream<Void>.Continuation
+    private let hasCount: Bool
+    private let reconnects: Bool
     private let refused = Atomic(0)
+    private let closed = Atomic(false)
 
-    /// - Parameter stop: Yields to request the end of the run.
-    init(_ options: OutgoingArguments, watch: ConnectionWatch, stop: AsyncStream<Void>.Continuation) {
+    /// - Parameters:
+    ///   - hasCount: Whether `--count` ends the command.
+    ///   - reconnects: Whether the feed reconnects.
+    ///   - stop: Yields to request the end of the run.
+    init(
+        _ options: OutgoingArguments,
+        hasCount: Bool,
+        reconnects: Bool,
+        watch: ConnectionWatch,
+        stop: AsyncStream<Void>.Continuation
+    ) {
         self.options = options
+        self.hasCount = hasCount
+        self.reconnects = reconnects
         self.watch = watch
         self.stop = stop
     }
 
     /// The number of lines that could not be sent.
     var unsent: Int { refused.load(ordering: .relaxed) }
+    /// Whether the connection was closed because the input had ended.
+    var hasClosed: Bool { closed.load(ordering: .relaxed) }
 
     /// Sends all messages and lines, unless the task is cancelled first.
     func run() async {
         for message in options.message { await send(InputLine(RawArguments.bytes(of: message))) }
-        if !options.noInput { await sendInput() }
-        let closes = options.exitAfterInput || OutgoingArguments.isInteractive && !options.noInput
-        guard closes, let connection = await watch.connection() else { return }
+        let hasLines = options.noInput ? false : await sendInput()
+        let end = options.end(
+            hasLines: hasLines,
+            hasCount: hasCount,
+            reconnects: reconnects,
+            isInteractive: OutgoingArguments.isInteractive
+        )
+        // A line that waits for a connection is sent before the period starts.
+        guard case .closesAfter(let period) = end, await watch.connection() != nil else { return }
+        do { try await watch.waitForSilence(of: period) } catch { return }
+        guard let connection = await watch.connection() else { return }
+        closed.store(true, ordering: .relaxed)
         connection.close()
         // The server's close frame ends the run. If the server does not send one, the run is stopped here.
         if (try? await Task.sleep(for: OutgoingLines.closeTimeout)) != nil { stop.yield() }
     }
 
-    private func sendInput() async {
+    /// - Returns: Whether stdin had a line.
+    private func sendInput() async -> Bool {
+        var hasLines = false
         var reader = LineReader(limit: ConnectCommand.messageLimits.bytes)
         do throws(SystemError) {
             while let lines = try await reader.next() {
                 for line in lines { await send(line) }
+                hasLines = hasLines || !lines.isEmpty
             }
         } catch {
             refuse("stdin cannot be read: \(error)")
         }
+        return hasLines
     }
 
     private func send(_ line: InputLine) async {

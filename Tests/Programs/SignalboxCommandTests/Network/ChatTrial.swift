@@ -73,6 +73,12 @@ struct ChatTrial {
     func connect(_ lines: String = "", _ arguments: String..., environment: [String: String] = [:]) async throws
         -> CommandProcess.Finished
     {
+        try await connect(lines, arguments, environment: environment)
+    }
+
+    func connect(_ lines: String, _ arguments: [String], environment: [String: String] = [:]) async throws
+        -> CommandProcess.Finished
+    {
         let file = "input-\(UUID().uuidString)"
         try ChatTrial.write(lines, to: file, in: folder)
         return try await CommandProcess.run(

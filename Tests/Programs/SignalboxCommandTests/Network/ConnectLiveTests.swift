@@ -17,7 +17,7 @@ import Testing
             #expect(finished.status == 0 && finished.errors.isEmpty, "\(finished.errors)")
             #expect(finished.output.count == 1)
             let payload =
-                #"{"payload":{"id":"7","outcome":"handled","reply":{"a":null,"b":[1.5,"x"]}},"receivedAt":"20"#
+                #"{"payload":{"id":"7","outcome":"handled","reply":{"b":[1.50,"x"],"a":null}},"receivedAt":"20"#
             #expect(finished.output.first?.hasPrefix(payload) == true, "\(finished.output)")
             #expect(try ConnectLiveTests.object(finished.output.first)["binary"] == nil)
         }
@@ -111,7 +111,7 @@ import Testing
             let left = try await trial.connect(#"{"action":"say","body":"bye"}"#, "--exit-after-input")
             #expect(left.status == 0 && left.errors.isEmpty, "\(left.errors)")
             #expect(await trial.server.output.line(with: "signalbox.closed", #""code":1000"#) != nil)
-            let stays = try trial.start()
+            let stays = try trial.start("--reconnect")
             try stays.type(#"{"action":"enter","id":"1","body":{"tag":"lobby"}}"#)
             #expect(await stays.output.line(with: "handled") != nil)
             try stays.closeInput()
@@ -120,6 +120,48 @@ import Testing
             #expect(await stays.output.line(with: "say") != nil, "the client is still connected")
             stays.signal(SIGINT)
             await stays.ends()
+        }
+    }
+
+    @Test func aCountPostponesTheEndAfterInput() async throws {
+        try await ChatTrial.with { trial in
+            let lines = (1...3).map { #"{"action":"echo","id":"\#($0)"}"# }.joined(separator: "\n")
+            let arguments = ["--exit-after-input", "--count", "3", "--linger", "0s", "--raw"]
+            let finished = try await trial.connect(lines, arguments)
+            #expect(finished.status == 0 && finished.errors.isEmpty, "\(finished.errors)")
+            #expect(finished.output.count == 3)
+        }
+    }
+
+    @Test func theEndOfAPipeEndsTheCommand() async throws {
+        try await ChatTrial.with { trial in
+            let finished = try await trial.connect(#"{"action":"echo","id":"1"}"#, ["--linger", "5s", "--raw"])
+            #expect(finished.status == 0 && finished.errors.isEmpty, "\(finished.errors)")
+            #expect(finished.output.count == 1)
+            let byDefault = try await trial.connect(#"{"action":"echo","id":"1"}"#, [])
+            #expect(byDefault.status == 0 && byDefault.errors.isEmpty, "\(byDefault.errors)")
+            #expect(await trial.server.output.line(with: "signalbox.closed", #""code":1000"#) != nil)
+        }
+    }
+
+    @Test func aRefusedLineIsReported() async throws {
+        let large = String(repeating: "a", count: 2 << 20)
+        try await ChatTrial.with { trial in
+            let finished = try await trial.connect(large, ["--exit-after-input", "--linger", "90s"])
+            #expect(finished.status == CommandStatus.closedWithError.rawValue)
+            #expect(finished.errors.last?.contains("1009") == true, "\(finished.errors)")
+        }
+    }
+
+    @Test func anEchoHasTheNumbersOrderAndDepthOfTheMessage() async throws {
+        let deep = String(repeating: "[", count: 200) + String(repeating: "]", count: 200)
+        let body = #"{"z":[1.0,1e3,12345678901234567890,-0,1E+2,0.10,1e400],"a":\#(deep)}"#
+        let limits = "message_bytes: 1MiB"
+        let configuration = ChatTrial.open.replacing(limits, with: "message_bytes: 1MiB, depth: 300")
+        try await ChatTrial.with(configuration) { trial in
+            let line = #"{"action":"echo","id":"1","body":\#(body)}"#
+            let finished = try await trial.connect(line, ["--raw", "--count", "1"])
+            #expect(finished.output == [#"{"id":"1","outcome":"handled","reply":\#(body)}"#])
         }
     }
 

@@ -64,9 +64,9 @@ import Testing
 
     @Test func anErrorCloseCodeHasItsOwnStatus() async throws {
         try await ChatTrial.with { trial in
-            let binary = try await trial.connect("a", "--binary")
+            let binary = try await trial.connect("a", "--binary", "--linger", "never")
             Self.expect(binary, .closedWithError, "1003")
-            let large = try await trial.connect(String(repeating: "a", count: 2 << 20))
+            let large = try await trial.connect(String(repeating: "a", count: 2 << 20), "--linger", "never")
             Self.expect(large, .closedWithError, "1009")
         }
     }

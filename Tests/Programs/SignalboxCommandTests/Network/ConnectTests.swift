@@ -48,6 +48,37 @@ import Testing
     }
 }
 
+@Suite struct InputEndTests {
+    /// The options, whether stdin had a line, `--count` and `--reconnect` are set, stdin is a terminal, and the end.
+    static let cases: [([String], Bool, Bool, Bool, Bool, InputEnd)] = [
+        ([], true, false, false, false, .closesAfter(.seconds(1))), ([], false, false, false, false, .keepsConnection),
+        ([], true, true, false, false, .keepsConnection), ([], true, false, true, false, .keepsConnection),
+        (["--linger", "0s"], true, false, false, false, .closesAfter(.zero)),
+        (["--linger", "3s"], true, false, true, false, .closesAfter(.seconds(3))),
+        (["--linger", "3s"], false, false, false, false, .closesAfter(.seconds(3))),
+        (["--linger", "3s"], true, true, false, false, .keepsConnection),
+        (["--linger", "never"], true, false, false, false, .keepsConnection),
+        (["--exit-after-input"], false, false, true, false, .closesAfter(.seconds(1))),
+        (["--exit-after-input"], true, true, false, false, .keepsConnection),
+        (["--no-input"], false, false, false, false, .keepsConnection),
+        (["--no-input", "--exit-after-input"], false, false, false, true, .closesAfter(.seconds(1))),
+        (["--no-input"], false, false, false, true, .keepsConnection),
+        ([], false, true, true, true, .closesAfter(.zero)),
+    ]
+
+    @Test(arguments: cases.indices) func theOptionsDecideHowTheInputEndsTheCommand(_ number: Int) throws {
+        let (arguments, hasLines, hasCount, reconnects, isInteractive, end) = Self.cases[number]
+        let options = try OutgoingArguments.parse(arguments)
+        let found = options.end(
+            hasLines: hasLines,
+            hasCount: hasCount,
+            reconnects: reconnects,
+            isInteractive: isInteractive
+        )
+        #expect(found == end)
+    }
+}
+
 @Suite struct ConnectIntakeTests {
     /// Takes up to `room` arrivals, and records what it takes and what is settled.
     private final class Recorder: Intake, SettlementSink {
