@@ -242,9 +242,14 @@ extension RawPeer {
     ///
     /// - Returns: The response to the request.
     func upgradeAnswer(adding more: [String] = []) async -> [UInt8] {
-        let end = Array("\r\n\r\n".utf8)
-        let request = String(decoding: await read { $0.suffix(4) == end[...] }, as: UTF8.self)
+        let request = String(decoding: await readHead(), as: UTF8.self)
         return Array(UpgradeAnswer.text(to: request, adding: more).utf8)
+    }
+
+    /// Reads until the empty line after the head of a request or response.
+    func readHead() async -> [UInt8] {
+        let end = Array("\r\n\r\n".utf8)
+        return await read { $0.suffix(4) == end[...] }
     }
 
     func answerUpgrade(adding more: [String] = []) async {

@@ -37,7 +37,6 @@ static inline unsigned int clws_receive_flags(struct lws *wsi) {
 static inline void clws_compression(struct lws_extension *entry, lws_extension_callback_function *callback) {
     entry->name = "permessage-deflate";
     entry->callback = callback;
-    entry->client_offer = "permessage-deflate; client_max_window_bits";
 }
 
 // What a server repeats of the offer that it takes: the library knows only parameters without a value, and takes each that

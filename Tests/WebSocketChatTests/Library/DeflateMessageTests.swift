@@ -61,6 +61,16 @@ import Testing
         }
     }
 
+    /// The second half repeats the first, 600 bytes back, which a window of 512 bytes does not reach (RFC 7692, 7.1.2).
+    @Test(arguments: [(9, false), (11, true)]) func aMessageRefersBackOnlyWithinTheWindow(bits: Int, isShort: Bool)
+        throws
+    {
+        let half = DeflateMessageTests.message(.noise, 600)
+        let deflater = try #require(MessageDeflater(windowBits: bits, contextTakeover: true))
+        #expect((try #require(deflater.deflate(half + half)).count < 800) == isShort)
+        #expect((try #require(deflater.deflate(half)).count < 100) == isShort)
+    }
+
     @Test func anUnsupportedWindowSizeIsRefused() {
         #expect(MessageDeflater(windowBits: 8, contextTakeover: true) == nil)
     }
@@ -310,7 +320,10 @@ import Testing
         var client = try await TransportTrial.client()
         _ = client.transport.connect(to: .local(host.port) { $0.offersCompression = true })
         let peer = try #require(await host.accept())
-        await peer.answerUpgrade(adding: ["Sec-WebSocket-Extensions: \(answer)"])
+        let request = String(decoding: await peer.readHead(), as: UTF8.self)
+        let offers = ["", "; client_no_context_takeover"].map { "\(Self.name); client_max_window_bits\($0)" }
+        #expect(request.contains("Sec-WebSocket-Extensions: \(offers.joined(separator: ", "))\r\n"))
+        peer.write(Array(UpgradeAnswer.text(to: request, adding: ["Sec-WebSocket-Extensions: \(answer)"]).utf8))
         if agreement == nil {
             let end = try await client.ended()
             guard case .upgradeFailed = end else { throw UnexpectedEvent(.closed(.next(), end)) }

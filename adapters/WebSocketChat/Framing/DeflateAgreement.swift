@@ -54,6 +54,10 @@ struct DeflateAgreement: Equatable {
 /// The parameters of `permessage-deflate` in one offer or answer (RFC 7692, 7.1).
 struct DeflateParameters: Equatable {
     static let extensionName = "permessage-deflate"
+    /// What a client offers. The first offer leaves context takeover to the client. A server that requires messages
+    /// without it takes the second (RFC 7692, 7.1.1.2).
+    static let clientOffers = ["", "; client_no_context_takeover"]
+        .map { "\(extensionName); client_max_window_bits\($0)" }.joined(separator: ", ")
     private static let windowBits = 8...15
 
     /// `server_no_context_takeover`: the server's messages do not refer to earlier ones.

@@ -142,6 +142,7 @@ final class LibraryTables {
             policy.pointee.secs_since_valid_ping = ping
             policy.pointee.secs_since_valid_hangup = max(limits.cutAfter, ping + 1)
         }
+        extensions.pointee.client_offer = keep(DeflateParameters.clientOffers)
         for (index, name) in ([LibraryTables.ownProtocol] + subprotocols).enumerated() {
             clws_protocol(protocols + index, keep(name), libraryCallback, receiveBytes)
         }
