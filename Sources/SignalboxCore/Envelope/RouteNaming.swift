@@ -20,10 +20,15 @@ public struct RouteNaming: Sendable, Hashable {
         /// The texts after ``value``, if the message repeats the item. The member of the body is then a list.
         public let moreValues: [String]
 
-        /// Creates a capture.
+        /// Creates a capture of one text.
+        public init(name: String, value: String) {
+            self.init(name: name, value: value, moreValues: [])
+        }
+
+        /// Creates a capture of one or more texts.
         ///
         /// - Parameter moreValues: Further texts of the same name, which contain no U+0000.
-        public init(name: String, value: String, moreValues: [String] = []) {
+        public init(name: String, value: String, moreValues: [String]) {
             self.name = name
             self.value = value
             self.moreValues = moreValues
