@@ -42,19 +42,20 @@ struct PublishPlugin: Plugin {
 ///
 /// A page's listener is called, and the value that it returns is the reply. A message to a feed's server is sent once
 /// the connection has queued it, and has no reply.
-struct SendPlugin: Plugin {
+struct SendPlugin: Sendable {
     let action: ActionName
     let source: SourceName
     /// How long a page may take to answer.
     let timeout: Duration
     let targets: TargetTable
 
-    func callAsAction(_ info: RawBody, context: ActionContext) async throws -> ReplyValue {
+    /// Sends the action and returns the reply as JSON text, unchanged.
+    func reply(to info: RawBody, _ context: ActionContext) async throws -> Bytes {
         let body = try context.envelopeBody(info)
         switch try targets.target(source) {
         case .feed(let feed):
             try send(body, to: feed)
-            return .null
+            return Bytes(Array("null".utf8))
         case .page(let page): return try await call(page, body)
         case .chat, .broker: throw ForwardingFailure(wrongKind: source)
         }
@@ -78,10 +79,9 @@ struct SendPlugin: Plugin {
         }
     }
 
-    private func call(_ page: PageHandle, _ body: Bytes) async throws -> ReplyValue {
-        let answer: Bytes
+    private func call(_ page: PageHandle, _ body: Bytes) async throws -> Bytes {
         do throws(PageCallError) {
-            answer = try await page.call(action, json: body, timeout: timeout)
+            return try await page.call(action, json: body, timeout: timeout)
         } catch {
             let reason = "not taken by the page \(source): \(error)"
             switch error.code {
@@ -89,7 +89,6 @@ struct SendPlugin: Plugin {
             default: throw ForwardingFailure(description: reason, isRetryable: error.code == .timeout)
             }
         }
-        return try Body(json: answer, limits: MessageLimits(bytes: max(1, answer.count))).decode(ReplyValue.self)
     }
 }
 

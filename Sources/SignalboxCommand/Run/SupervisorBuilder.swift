@@ -105,7 +105,7 @@ struct SupervisorBuilder {
             return Registration(plugin, from: rule, options: options)
         case .send(let target):
             let plugin = SendPlugin(action: action, source: target, timeout: section.timeout, targets: targets)
-            return Registration(plugin, from: rule, options: options)
+            return Registration(action, from: rule, options: options, replyingWithJSON: plugin.reply)
         case .broadcast(nil, let tag):
             return Registration(BroadcastPlugin(action: action, tag: tag), from: rule, options: options)
         case .join(let tag):
