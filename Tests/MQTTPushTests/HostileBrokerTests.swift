@@ -18,7 +18,7 @@ struct HostileBrokerTests {
         let configuration = try MQTTPushConfiguration.test(port: broker.port, [try MQTTTopic("push/{action}")])
         try await PushTrial.run(configuration, subscribed: false) { trial in
             await trial.waitForLog(text)
-            await trial.waitForLog("subscribed to 1 topic filters")
+            await trial.waitForLog("subscribed to 1 topic filter")
             check(trial)
         }
     }
@@ -47,7 +47,7 @@ struct HostileBrokerTests {
         defer { broker.close() }
         let configuration = try MQTTPushConfiguration.test(port: broker.port, [try MQTTTopic("push/{action}")])
         try await PushTrial.run(configuration, subscribed: false) { trial in
-            await trial.waitForLog("subscribed to 1 topic filters")
+            await trial.waitForLog("subscribed to 1 topic filter")
         }
     }
 

@@ -63,7 +63,7 @@ struct RejectionTally: Sendable {
         return summary
     }
 
-    /// Returns the summary of the rejections of this minute that no line has reported, or `nil` if there are none.
+    /// Returns the summary of the rejections of this minute that no line has reported, or `nil` if each has a line.
     mutating func flush(at now: UInt64, settled: Int) -> Summary? { makeSummary(at: now, settled) }
 
     private func isMost(_ count: Int, of messages: Int) -> Bool {

@@ -66,7 +66,7 @@ struct DeliveryTests {
                 try await broker.publish("{}", to: "push/log/1")
                 await intake.taken.first(1)[0].abandon()
                 let line = await trial.waitForLog("abandoned")
-                #expect(line.contains("1 messages were abandoned") && line.contains("retrying in"))
+                #expect(line.contains("1 message was abandoned") && line.contains("retrying in"))
                 let again = await intake.taken.first(2)[1]
                 #expect(Self.id(again) == "1")
                 again.settle()

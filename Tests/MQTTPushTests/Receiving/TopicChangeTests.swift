@@ -112,7 +112,7 @@ struct TopicChangeTests {
                 try await broker.publish("{}", to: "more/a")
                 #expect(await intake.taken.first(1).map(\.name) == ["a"])
             }
-            #expect(log.all.contains { $0.contains("connection urgent: subscribed to 1 topic filters") })
+            #expect(log.all.contains { $0.contains("connection urgent: subscribed to 1 topic filter") })
         }
     }
 
