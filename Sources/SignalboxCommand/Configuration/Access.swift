@@ -44,6 +44,18 @@ indirect enum AccessSection: Sendable, Hashable {
         case .not(let rule): rule.sources
         }
     }
+
+    /// The only sources that the rule can admit, or `nil` if it can admit any source.
+    var admissible: Set<SourceName>? {
+        switch self {
+        case .origin(let source, _): return [source]
+        case .any(let rules):
+            let sources = rules.map(\.admissible)
+            return sources.contains(nil) ? nil : sources.reduce(into: []) { $0.formUnion($1 ?? []) }
+        case .all(let rules): return rules.isEmpty ? [] : rules.lazy.compactMap(\.admissible).first
+        case .not: return nil
+        }
+    }
 }
 
 extension PluginSection {

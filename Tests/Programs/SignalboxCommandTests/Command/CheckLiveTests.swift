@@ -264,6 +264,21 @@ import Testing
         #expect(finished.errors == (errors > 100 ? [rest, count] : [count]))
     }
 
+    /// If each plugin were compared with each source, the time limit of this suite would not suffice.
+    @Test func manySourcesAndPluginsAreNotComparedPairwise() async throws {
+        var (sources, plugins) = ("", "")
+        for number in 0..<3_000 {
+            let name = "a\(number)"
+            let links = "{ routes: [ { pattern: '\(name)://b', action: \(name) } ], urls: ['\(name)://b'] }"
+            sources += "  s\(number): { links: \(links) }\n"
+            plugins += "  - { action: \(name), use: log, from: [ { source: s\(number / 2) } ] }\n"
+        }
+        let checked = try await Self.check(["sources:\n\(sources)plugins:\n\(plugins)"])
+        #expect(checked.status == 65)
+        // A route is dead unless its plugin admits its source, which only the first one does.
+        #expect(checked.errors.last?.hasPrefix("signalbox: 2999 errors, ") == true, "\(checked.errors)")
+    }
+
     @Test(arguments: [[], ["--json"]]) func noFindingIsLongerThanAKilobyte(_ options: [String]) async throws {
         let long = String(repeating: "\\u0007\\\"é", count: 100)
         let sources = (0..<500).map { "  source\($0): { script: { ? \"\(long)\" : 1 } }\n" }.joined()

@@ -33,6 +33,18 @@ import Testing
         """
     private static let other = "  - { action: other, use: log, from: [ { source: links } ] }"
 
+    private static let rules: [(AccessSection, Set<SourceName>?)] = [
+        (.origin("a", []), ["a"]), (.not(.origin("a", [])), nil),
+        (.any([.origin("a", []), .origin("b", [])]), ["a", "b"]),
+        (.any([.origin("a", []), .not(.origin("b", []))]), nil),
+        (.all([.not(.origin("a", [])), .origin("b", [])]), ["b"]), (.all([.not(.origin("a", []))]), nil),
+    ]
+
+    @Test(arguments: rules)
+    func aRuleAdmitsOnlyTheSourcesThatItNamesWithoutNot(_ rule: AccessSection, _ sources: Set<SourceName>?) {
+        #expect(rule.admissible == sources)
+    }
+
     static let cases: [ExpectedFindings] = [
         ExpectedFindings(description: "no findings", findings: []),
         ExpectedFindings(

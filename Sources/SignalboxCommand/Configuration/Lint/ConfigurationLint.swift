@@ -9,7 +9,8 @@ import WebSocketChat
 struct ConfigurationLint {
     private let configuration: RunConfiguration
     private let locations: ConfigurationLocations
-    private let routes: [InboundRoute]
+    private let routes: RouteIndex
+    private let rules: RuleIndex
 
     /// - Parameters:
     ///   - configuration: A configuration without errors.
@@ -17,22 +18,19 @@ struct ConfigurationLint {
     init(configuration: RunConfiguration, locations: ConfigurationLocations) {
         self.configuration = configuration
         self.locations = locations
-        routes = InboundRoute.all(into: configuration)
+        routes = RouteIndex(InboundRoute.all(into: configuration))
+        rules = RuleIndex(configuration.plugins)
     }
 
     /// Adds an error for each fixed action whose plugin never receives it. The messages of such a topic, route or frame
     /// are dead letters, whatever they contain.
     func findDeadLetters() {
         for action in locations.actions {
-            guard let source = action.source,
-                let plugin = configuration.plugins.first(where: { $0.action == action.name })
+            guard let source = action.source, rules.hasPlugin(for: action.name) else { continue }
+            let routes = routes.fixed(to: action.name, from: source, pattern: action.pattern)
+            guard !routes.isEmpty,
+                routes.allSatisfy({ rules.verdict(on: $0, of: action.name, for: action.name) == .never })
             else { continue }
-            let routes = routes.filter {
-                $0.source == source && $0.action == action.name && $0.pattern == action.pattern
-            }
-            guard !routes.isEmpty, routes.allSatisfy({ plugin.verdict(on: $0, for: action.name) == .never }) else {
-                continue
-            }
             action.value.reportError(
                 "all these messages are rejected, because the plugin '\(action.name)' admits none of them; "
                     + "add '\(source)' to its 'from', or name another action",
@@ -44,8 +42,9 @@ struct ConfigurationLint {
 
     /// Adds a warning for each likely mistake.
     func run() {
+        let admitted = admittedSources()
         for source in configuration.sources {
-            check(source)
+            if !admitted.contains(source.name) { warnOfRejections(source.name) }
             checkIDs(of: source)
         }
         for plugin in configuration.plugins { check(plugin) }
@@ -66,15 +65,23 @@ struct ConfigurationLint {
         return "held for \(DurationText.text(hold.time)) and then rejected, unless a reload adds one"
     }
 
-    private func check(_ source: SourceSection) {
-        let isAllowed = configuration.plugins.contains { plugin in
-            routes.contains { $0.source == source.name && plugin.verdict(on: $0, for: nil) > .never }
+    /// Returns the sources from which at least one plugin admits messages.
+    private func admittedSources() -> Set<SourceName> {
+        var admitted: Set<SourceName> = []
+        for rule in configuration.plugins.lazy.flatMap(\.from) {
+            for source in rule.admissible ?? routes.sources where !admitted.contains(source) {
+                let isAdmitted = routes.contains(from: [source]) { rule.verdict(on: $0, for: nil) > .never }
+                if isAdmitted { admitted.insert(source) }
+            }
         }
-        guard !isAllowed else { return }
-        locations.sources[source.name]?.warn(
-            "no plugin's 'from' admits messages of '\(source.name)', so all of them are rejected",
+        return admitted
+    }
+
+    private func warnOfRejections(_ source: SourceName) {
+        locations.sources[source]?.warn(
+            "no plugin's 'from' admits messages of '\(source)', so all of them are rejected",
             .sourceWithoutRule,
-            advice: "add { source: \(source.name) } to the 'from' of a plugin"
+            advice: "add { source: \(source) } to the 'from' of a plugin"
         )
     }
 
@@ -98,14 +105,12 @@ struct ConfigurationLint {
 
     /// Warns about a plugin that publishes to topics that the same source subscribes to, because this creates an
     /// endless loop.
-    private func checkForLoop(_ plugin: PluginSection, _ naming: [InboundRoute]) {
+    private func checkForLoop(_ plugin: PluginSection) {
         guard case .publish(let section) = plugin.use, let filter = section.topic.filter else { return }
         let target = TopicShape(filter)
-        let isLoop = naming.contains { route in
-            guard route.source == section.source, plugin.verdict(on: route, for: plugin.action) > .never else {
-                return false
-            }
-            return route.shape(of: plugin.action).map { target.overlaps($0) } ?? false
+        let isLoop = routes.contains(plugin.action, from: [section.source]) { route in
+            guard let shape = route.shape(of: plugin.action), target.overlaps(shape) else { return false }
+            return rules.verdict(on: route, of: plugin.action, for: plugin.action) > .never
         }
         guard isLoop else { return }
         locations.plugins[plugin.action]?.warn(
@@ -116,9 +121,15 @@ struct ConfigurationLint {
     }
 
     private func check(_ plugin: PluginSection) {
-        let naming = routes.filter { $0.canName(plugin.action) }
-        guard naming.contains(where: { plugin.verdict(on: $0, for: plugin.action) > .never }) else {
-            let isAllowed = routes.contains { plugin.verdict(on: $0, for: nil) > .never }
+        let areUsed = plugin.from.map { rule in
+            routes.contains(plugin.action, from: rule.admissible) {
+                rule.verdict(on: $0, for: plugin.action) > .never
+            }
+        }
+        guard areUsed.contains(true) else {
+            let isAllowed = plugin.from.contains { rule in
+                routes.contains(from: rule.admissible) { rule.verdict(on: $0, for: nil) > .never }
+            }
             let reason =
                 isAllowed
                 ? "the messages that its 'from' admits never have the action '\(plugin.action)'"
@@ -126,9 +137,8 @@ struct ConfigurationLint {
             locations.plugins[plugin.action]?.warn("never called: \(reason)", .unreachablePlugin)
             return
         }
-        checkForLoop(plugin, naming)
-        for (rule, value) in zip(plugin.from, locations.rules[plugin.action] ?? []) {
-            guard naming.allSatisfy({ rule.verdict(on: $0, for: plugin.action) == .never }) else { continue }
+        checkForLoop(plugin)
+        for (isUsed, value) in zip(areUsed, locations.rules[plugin.action] ?? []) where !isUsed {
             value.warn(
                 "this rule admits no message with the action '\(plugin.action)'; remove or correct it",
                 .emptyRule
@@ -137,98 +147,29 @@ struct ConfigurationLint {
     }
 }
 
-extension PluginSection {
-    fileprivate func verdict(on route: InboundRoute, for action: ActionName?) -> RuleVerdict {
-        from.map { $0.verdict(on: route, for: action) }.max() ?? .never
-    }
-}
+/// The rules of all plugins by the sources that they can admit, so that no rule is compared with every source.
+private struct RuleIndex {
+    /// The key `nil` has the rules that can admit any source.
+    private var rules: [ActionName: [SourceName?: [AccessSection]]] = [:]
 
-/// A way for messages to reach the program: a topic, a link route, a page, a WebSocket source, or the program itself.
-struct InboundRoute {
-    enum Kind {
-        case topic(TopicPattern)
-        /// Links that match a route or go to the fallback.
-        case links(LinkFacts)
-        case page
-        /// Whether the feed uses TLS, or `nil` if its URL is not read.
-        case feed(isSecure: Bool?)
-        case chat(WebSocketServerConfiguration)
-        /// Events about the connection to a broker, such as a lost session, or messages from the program itself.
-        case other
-    }
-
-    let source: SourceName
-    let kind: Kind
-    /// The pattern of the topic or the link route, or `nil` if the route has none.
-    var pattern: String?
-    /// The action of every message on this route, or `nil` if the sender names the action.
-    var action: ActionName?
-    /// Whether the sender cannot name any action that a plugin could have.
-    var namesNothing = false
-
-    /// Returns whether messages on this route can have the action.
-    func canName(_ action: ActionName) -> Bool {
-        if let fixed = self.action { return fixed == action }
-        // A peer cannot name an internal action.
-        return !namesNothing && ![.chatConnected, .chatClosed, .pushSessionLost].contains(action)
-    }
-
-    /// Returns the topics that messages with this action can have on this route. If the action is `nil`, the result
-    /// covers all messages on the route.
-    func shape(of action: ActionName?) -> TopicShape? {
-        if case .topic(let pattern) = kind { TopicShape(pattern, action: action) } else { nil }
-    }
-
-    /// Returns every route by which messages reach a program with these sources.
-    static func all(into configuration: RunConfiguration) -> [InboundRoute] {
-        configuration.sources.flatMap(routes) + [InboundRoute(source: SourceSection.internalName, kind: .other)]
-    }
-
-    private static func routes(of source: SourceSection) -> [InboundRoute] {
-        let name = source.name
-        switch source.kind {
-        case .mqtt(let mqtt):
-            let topics = mqtt.allTopics.map { topic in
-                var route = InboundRoute(source: name, kind: .topic(topic.pattern), pattern: topic.pattern.text)
-                route.action = topic.action
-                route.namesNothing = isNumber(topic.pattern.text)
-                return route
+    init(_ plugins: [PluginSection]) {
+        for plugin in plugins {
+            var known: [SourceName?: [AccessSection]] = [:]
+            for rule in plugin.from {
+                let sources: [SourceName?] = rule.admissible.map(Array.init) ?? [nil]
+                for source in sources { known[source, default: []].append(rule) }
             }
-            guard mqtt.push.announcesConnections else { return topics }
-            return topics + [InboundRoute(source: name, kind: .other, action: .pushSessionLost)]
-        case .script: return [InboundRoute(source: name, kind: .page)]
-        case .links(let links): return routes(of: links.routes, from: name)
-        case .feed(let feed):
-            return actions(of: feed.frames, announcesConnections: feed.announcesConnections).map {
-                InboundRoute(source: name, kind: .feed(isSecure: feed.isURLRead ? feed.url.isSecure : nil), action: $0)
-            }
-        case .chat(let chat):
-            return actions(of: chat.server.frames, announcesConnections: chat.server.announcesConnections).map {
-                InboundRoute(source: name, kind: .chat(chat.server), action: $0)
-            }
+            rules[plugin.action] = known
         }
     }
 
-    private static func actions(of frames: WebSocketFrames, announcesConnections: Bool) -> [ActionName?] {
-        var actions: [ActionName?] = if case .action(let action, _) = frames.text { [action] } else { [nil] }
-        if let action = frames.binary { actions.append(action) }
-        return actions + (announcesConnections ? [.chatConnected, .chatClosed] : [])
-    }
+    func hasPlugin(for action: ActionName) -> Bool { rules[action] != nil }
 
-    private static func routes(of links: AppRoutes, from source: SourceName) -> [InboundRoute] {
-        let routes = links.routes.compactMap { link -> InboundRoute? in
-            guard let facts = link.facts else { return nil }
-            var route = InboundRoute(source: source, kind: .links(facts), pattern: link.pattern.text)
-            route.action = link.action
-            route.namesNothing = isNumber(link.pattern.text)
-            return route
-        }
-        guard let fallback = links.fallback else { return routes }
-        return routes + links.targets.map { InboundRoute(source: source, kind: .links($0), action: fallback) }
+    /// Returns the verdict of a plugin on the messages of a route.
+    func verdict(on route: InboundRoute, of plugin: ActionName, for action: ActionName?) -> RuleVerdict {
+        [route.source, nil].flatMap { rules[plugin]?[$0] ?? [] }.map { $0.verdict(on: route, for: action) }.max()
+            ?? .never
     }
-
-    /// Returns whether the `{action}` capture only accepts integers. An action's name is never an integer.
-    private static func isNumber(_ pattern: String) -> Bool { pattern.contains("{action:int}") }
 }
 
 /// What a rule decides about the messages on a route, as far as this is known before a message arrives. Later cases
