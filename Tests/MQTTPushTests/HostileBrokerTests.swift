@@ -70,7 +70,7 @@ struct HostileBrokerTests {
         try await PushTrial.run(configuration) { trial in
             let arrival = await trial.arrivals(1)[0]
             #expect(arrival.rejection?.reason == .malformed && arrival.original == Bytes("{}"))
-            await trial.waitForLog("sent 1 messages without a subscription")
+            await trial.waitForLog("sent 1 message without a subscription")
         }
     }
 

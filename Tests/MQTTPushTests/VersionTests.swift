@@ -37,7 +37,7 @@ struct VersionTests {
             let intake = RecordingIntake.holding()
             try await PushTrial.run(configuration, into: intake, subscribed: false) { trial in
                 await intake.taken.first(1)[0].abandon()
-                await trial.waitForLog("were abandoned")
+                await trial.waitForLog("abandoned; the connection")
                 let again = await intake.taken.first(2)[1]
                 #expect(again.name == "away" && again.arrival.pushFacts?.qos == 1)
                 again.settle()
@@ -92,7 +92,7 @@ struct VersionTests {
                 #expect(names(await trial.arrivals(1)) == ["live"])
                 // A broker that speaks MQTT 5 withholds them itself.
                 if version == .v311 {
-                    _ = await trial.waitForLog("1 retained messages were dropped")
+                    _ = await trial.waitForLog("1 retained message was dropped")
                 } else {
                     #expect(!trial.log.all.contains { $0.contains("retained messages were dropped") })
                 }

@@ -202,7 +202,7 @@ extension UInt8 {
     }
 }
 
-/// The texts of strerror(3) and gai_strerror(3) for errors of files and connections. A secret is none of them.
+/// The texts of strerror(3) and gai_strerror(3) for errors of files and connections. None of them is a secret.
 enum SystemErrorText {
     private static let texts = [
         "Address already in use", "Bad file descriptor", "Broken pipe", "Cannot allocate memory",

@@ -72,7 +72,7 @@ struct CommandTable {
         return nil
     }
 
-    /// Returns a sentence about the first unknown command or option, or `nil` if there is none.
+    /// Returns a sentence about the first unknown command or option, or `nil` if all are known.
     func unknownName(in arguments: [String]) -> String? {
         let line = Line(arguments, in: self)
         if let name = line.command, name != "help" || line.items.count > 1 {

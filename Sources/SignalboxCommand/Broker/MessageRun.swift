@@ -1,6 +1,5 @@
 import AdapterSupport
 import Logging
-import MQTTPush
 import Signalbox
 import SignalboxCore
 import SignalboxRoutes
@@ -91,7 +90,7 @@ final class MessagePlugin: Plugin {
 }
 
 /// Reports messages that cannot be shown, such as those that are too large. It is limited to 10 lines per second; a later
-/// line says how many were left out.
+/// line says how many were left out. A line names no topic, which can contain a secret of the sender.
 private final class RejectionReporter: Sendable {
     private let output: StandardOutput
     private let limiter = Mutex(LogRateLimiter(lines: 10))
@@ -111,9 +110,8 @@ private final class RejectionReporter: Sendable {
         case .handled, .abandoned: return
         }
         guard let withheld = limiter.withLock({ $0.admit(at: .now - start) }) else { return }
-        let topic = (settled.arrival.origin.facts as? PushFacts).map { " on \($0.topic.debugDescription)" } ?? ""
         let more = withheld == 0 ? "" : " (\(withheld) similar lines were left out)"
-        DiagnosticOutput.shared.report("a message\(topic) is not shown: \(reason)\(more)")
+        DiagnosticOutput.shared.report("a message is not shown: \(reason)\(more)")
     }
 }
 

@@ -22,8 +22,8 @@ indirect enum AccessSection: Sendable, Hashable {
         case topic(TopicFilter)
         case qos(Int)
         case retained(Bool)
-        /// Whether messages from a page's subframes are excluded.
-        case mainFrame(Bool)
+        /// The origin of the document that sent a page's message, and whether messages from subframes are excluded.
+        case page(WebOrigin?, mainFrame: Bool)
         // Conditions on the client that sent a message to a chat.
         case principal(String)
         case authenticated(Bool)
@@ -85,7 +85,8 @@ extension AccessSection.Condition {
         case .topic(let topic): .topic(topic, source: source)
         case .qos(let qos): .push(qos: qos, source: source)
         case .retained(let retained): .push(retained: retained, source: source)
-        case .mainFrame(let mainFrame): mainFrame ? .script(source: source) : .source(source)
+        case .page(let origin?, let mainFrame): .script(origin: origin, mainFrameOnly: mainFrame, source: source)
+        case .page(nil, let mainFrame): mainFrame ? .script(source: source) : .source(source)
         case .principal(let principal): .chat(principal: principal, source: source)
         case .authenticated(let authenticated): .chat(authenticated: authenticated, source: source)
         case .client(let origin): .chat(origin: origin, source: source)

@@ -159,6 +159,7 @@ enum ProblemCode: String, Sendable, Hashable, CaseIterable {
     case shadowedRoute
     case sourceWithoutRule
     case pageWithoutScripts
+    case originOfScripts
     case deadLetterRoute
     case sharedID
     case unreachablePlugin

@@ -228,7 +228,7 @@ struct RequestTests {
                 try await publishing.publisher.publish(request)
             }
             await trial.intake.taken.first(1)[0].abandon()
-            let line = await trial.waitForLog("were abandoned")
+            let line = await trial.waitForLog("abandoned; the connection")
             #expect(line.contains("QoS 0 messages are lost"))
             let counts = adapter.replyCounts
             #expect(counts.lost == 1 && counts.answered == 0 && counts.refused == 0)

@@ -227,7 +227,7 @@ extension AccessSection.Condition {
             guard wanted.overlaps(shape) else { return .never }
             return wanted.covers(shape) ? .always : .sometimes
         case (.qos, .topic), (.retained, .topic): return .sometimes
-        case (.mainFrame, .page): return .always
+        case (.page(let origin, _), .page): return origin == nil ? .always : .sometimes
         case (.scheme(let scheme), .links(let facts)):
             return facts.universalHost == nil && facts.scheme == scheme ? .always : .never
         case (.host(let host), .links(let facts)): return facts.universalHost == host ? .always : .never

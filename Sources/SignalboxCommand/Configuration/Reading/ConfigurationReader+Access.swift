@@ -80,6 +80,8 @@ extension ConfigurationReader {
                 .conflictingKeys
             )
         }
+        let isPage = sources.kinds[name] != "chat" && (conditions["origin"] ?? conditions["main_frame"]) != nil
+        if isPage { return page(conditions).map { .origin(source, [$0]) } }
         let keys = RuleKey.all.map(\.name).filter { conditions[$0] != nil }
         let found = keys.compactMap { key in
             conditions[key].flatMap { condition(key, $0, of: sources.sources[name]) }
@@ -87,6 +89,18 @@ extension ConfigurationReader {
         return found.count == keys.count ? .origin(source, found) : nil
     }
 
+    private func page(_ conditions: [String: YAMLValue]) -> AccessSection.Condition? {
+        let origin = conditions["origin"].map { $0.parsed { try WebOrigin($0) } }
+        let mainFrame = conditions["main_frame"].map { $0.flag() } ?? true
+        guard origin != .some(nil), let mainFrame else { return nil }
+        conditions["origin"]?.warn(
+            "a page of 'script' has no document, so none of its messages has an origin in 'run'; only the pages of 'bridge' with "
+                + "'--engine webkitgtk' or 'browser' have one",
+            .originOfScripts,
+            advice: "remove 'origin', unless only 'bridge' reads this file"
+        )
+        return .page(origin ?? nil, mainFrame: mainFrame)
+    }
 }
 
 /// Reads the conditions of a rule about one source.
@@ -100,7 +114,6 @@ extension ConfigurationReader {
         case "principal": principal(value, source?.chat?.server)
         case "authenticated": value.flag().map { .authenticated($0) }
         case "origin": client(value, source?.chat?.server)
-        case "main_frame": value.flag().map { .mainFrame($0) }
         case "tls": value.flag().map { .tls($0) }
         case "scheme": scheme(value, source?.links)
         case "host": host(value, source?.links)
@@ -172,8 +185,7 @@ private struct RuleKey {
         RuleKey(name: "retained", kinds: ["mqtt"], refusal: "is not an MQTT source"),
         RuleKey(name: "principal", kinds: ["chat"], refusal: "is not a chat"),
         RuleKey(name: "authenticated", kinds: ["chat"], refusal: "is not a chat"),
-        // A page of `script` has no document, so no message of it has an origin.
-        RuleKey(name: "origin", kinds: ["chat"], refusal: "has no origins"),
+        RuleKey(name: "origin", kinds: ["script", "chat"], refusal: "has no origins"),
         RuleKey(name: "main_frame", kinds: ["script"], refusal: "is not a page"),
         RuleKey(name: "tls", kinds: ["feed"], refusal: "is not a feed"),
         RuleKey(name: "scheme", kinds: ["links"], refusal: "has no links"),

@@ -184,6 +184,14 @@ import Testing
             advice: "add { source: links } to the 'from' of 'pay'"
         ),
         Mistake(
+            description: "an origin of a page of scripts",
+            part: "plugins:\n  - action: loading\n    use: print\n\(rule)",
+            other: "  page: { script: { files: [p.js] } }\nplugins:\n  - action: loading\n    use: print\n"
+                + "    from: [push, { source: page, origin: 'https://a.example' }]",
+            finding: "12:48 warning originOfScripts",
+            advice: "remove 'origin', unless only 'bridge' reads this file"
+        ),
+        Mistake(
             description: "an id that publishers choose",
             part: topic,
             other: "        - push/{id}/{action}",

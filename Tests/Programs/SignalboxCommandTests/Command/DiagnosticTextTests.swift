@@ -108,7 +108,7 @@ import Testing
             let process = try await BrokerTrial.subscriber(broker.url, "-t", "x")
             try await broker.publish([UInt8](repeating: 0x20, count: 1_500_000), to: "x")
             let report = await process.errors.line(with: "is not shown")
-            #expect(report == #"signalbox: a message on "x" is not shown: expected at most 1048576 bytes"#)
+            #expect(report == #"signalbox: a message is not shown: expected at most 1048576 bytes"#)
             process.output.close()
             while process.isRunning { try await broker.publish(String(repeating: "x", count: 60_000), to: "x") }
             Self.expectPlainWords(await process.errors.rest())

@@ -59,7 +59,7 @@ enum KnownKeys {
             "retry": labels(RetryPolicy()), "circuitBreaker": labels(CircuitBreakerPolicy()),
             "source": ["window", "rateLimit", "deduplication", "hold"], "links": ["fallback"],
             "access": ["source", "topic", "any", "all", "not"], "order": ["key"],
-            "navigation": ["fallback", "handlerDeadline"],
+            "navigation": ["fallback", "handlerDeadline", "paths"],
             "navigationHandler": ["hosts", "home", "dangerous", "ports", "decision", "kinds", "name"],
             "externalBrowser": ["ownHosts"], "reference": ["file"],
         ]
@@ -90,7 +90,8 @@ enum KnownKeys {
                 try ExternalBrowserHandler(ownHosts: ["a"], name: "d") { _ in },
             ],
             fallback: .cancel("a"),
-            handlerDeadline: .seconds(1)
+            handlerDeadline: .seconds(1),
+            paths: .strict
         )
         _ = Secret.file("a")
         _ = AccessRule.any([

@@ -103,8 +103,8 @@ import Testing
                     .origin("page", []),
                     .all([.origin("push", [.qos(1), .retained(false)]), .not(.origin("push", [.topic(topic)]))]),
                 ]),
-                .origin("page", [.mainFrame(false)]),
-                .origin("page", [.mainFrame(true)]),
+                .origin("page", [.page(nil, mainFrame: false)]),
+                .origin("page", [.page(nil, mainFrame: true)]),
             ]
         )
     }
@@ -132,7 +132,7 @@ import Testing
             "the source 'push' has no origins; remove 'origin'"
         ),
         ("{ source: push, qos: 2 }", "expected 0 to 1, found 2"),
-        ("{ source: page, origin: 'https://a.example' }", "the source 'page' has no origins; remove 'origin'"),
+        ("{ source: page, origin: 'https://a.example/' }", "an origin ends after the host and port"),
         (
             String(repeating: "{ not: ", count: 17) + "{ source: push }" + String(repeating: " }", count: 17),
             "at most 16 deep"

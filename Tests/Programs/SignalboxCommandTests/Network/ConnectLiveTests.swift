@@ -17,7 +17,7 @@ import Testing
             #expect(finished.status == 0 && finished.errors.isEmpty, "\(finished.errors)")
             #expect(finished.output.count == 1)
             let payload =
-                #"{"payload":{"id":"7","outcome":"handled","reply":{"b":[1.50,"x"],"a":null}},"receivedAt":"20"#
+                #"{"payload":{"id":"7","outcome":"handled","reply":{"b":[1.50,"x"],"a":null}},"payloadKind":"json","receivedAt":"20"#
             #expect(finished.output.first?.hasPrefix(payload) == true, "\(finished.output)")
             #expect(try ConnectLiveTests.object(finished.output.first)["binary"] == nil)
         }
