@@ -201,7 +201,7 @@ import Testing
         trial.intake.close()
         try await run
         #expect(trial.feed.counts.notTaken == 1)
-        await trial.waitForLog("1 received messages were not handled")
+        await trial.waitForLog("1 received message was not handled")
         #expect(String(decoding: try await server.message(), as: UTF8.self).contains("\"handled\""))
         #expect(String(decoding: try await server.message(), as: UTF8.self).contains("\"abandoned\""))
         #expect(try await server.ended() == .closedByPeer(.goingAway, reason: ""))

@@ -186,9 +186,9 @@ import Testing
         Mistake(
             description: "an origin of a page of scripts",
             part: "plugins:\n  - action: loading\n    use: print\n\(rule)",
-            other: "  page: { script: { files: [p.js] } }\nplugins:\n  - action: loading\n    use: print\n"
+            other: "  page: { script: {} }\nplugins:\n  - action: loading\n    use: print\n"
                 + "    from: [push, { source: page, origin: 'https://a.example' }]",
-            finding: "12:48 warning originOfScripts",
+            finding: "12:42 warning originOfScripts",
             advice: "remove 'origin', unless only 'bridge' reads this file"
         ),
         Mistake(
