@@ -39,6 +39,33 @@ import Testing
         #expect(opened.all.isEmpty)
     }
 
+    @Test(arguments: [
+        (["/pay/{more...}"], ["shop.example"]), (["https://shop.example/pay/{more...}"], nil),
+        (["https://{shop}/pay"], nil),
+    ])
+    func aPathThatCannotBeReadDoesNotAvoidTheHandler(patterns: [String], hosts: [String]?) async throws {
+        let handler = try PathHandler(name: "native", patterns: patterns, hosts: hosts) { _, _ in }
+        let stray = NavigationRequest(
+            url: try URLText("https://shop.example/pay/1%", paths: .lenient),
+            kind: .link,
+            frame: .main
+        )
+        #expect(try await handler.decide(stray)?.policy == .cancel)
+    }
+
+    @Test func aPathThatCannotBeReadOfAnotherHostIsPassedOn() async throws {
+        let stray = NavigationRequest(
+            url: try URLText("https://news.example/a%", paths: .lenient),
+            kind: .link,
+            frame: .main
+        )
+        for handler in [
+            try handler("/pay/{id}"), try handler("https://shop.example/pay", "http://news.example/a", hosts: nil),
+        ] {
+            #expect(try await handler.decide(stray) == nil)
+        }
+    }
+
     @Test func patternsMayContainTheirHosts() async throws {
         let handler = try handler("https://shop.example/product/{id}", "myapp:product/{id}", hosts: nil)
         #expect(try await handler.decide(try request("https://shop.example/product/1"))?.policy == .cancel)

@@ -7,7 +7,7 @@ final class SourceIntake: Sendable {
     let lifecycle = SourceLifecycle()
     private let registry: Registry
     private let lanes: LaneTable
-    /// Whether arrivals may wait for a plugin. All other sources take no lock at a tick.
+    /// Whether arrivals may wait for a plugin. The intakes of all other sources take no lock at a tick.
     private let holdsArrivals: Bool
     private let state: Mutex<State>
 
@@ -53,8 +53,9 @@ extension SourceIntake: Intake {
                 if taken > 0 { state.held.append(slice) }
                 return (taken, [])
             }
-            // Earlier arrivals for the same action come first.
-            return (taken, routeHeld(&state, at: now) + route(slice, &state))
+            // Earlier arrivals for the same action come first, so both are routed with the same plugins.
+            let table = registry.snapshot
+            return (taken, routeHeld(&state, table, at: now) + route(slice, &state, table))
         }
         for verdict in verdicts { verdict.settle() }
         return taken
@@ -75,7 +76,9 @@ extension SourceIntake: Intake {
     /// Routes the held arrivals that have a plugin now, and rejects those that have waited long enough.
     func routeHeld(at now: UInt64) {
         guard holdsArrivals else { return }
-        let verdicts = state.withLock { state in state.phase == .open ? routeHeld(&state, at: now) : [] }
+        let verdicts = state.withLock { state in
+            state.phase == .open ? routeHeld(&state, registry.snapshot, at: now) : []
+        }
         for verdict in verdicts { verdict.settle() }
     }
 }
@@ -89,7 +92,8 @@ extension SourceIntake {
             guard state.phase == .waiting else { return [] }
             state.phase = .open
             defer { state.held = [] }
-            return state.held.flatMap { route($0.routed(at: settler.core.now), &state) }
+            let table = registry.snapshot
+            return state.held.flatMap { route($0.routed(at: settler.core.now), &state, table) }
         }
         for verdict in verdicts { verdict.settle() }
     }
@@ -97,8 +101,8 @@ extension SourceIntake {
     /// Sends each arrival to its lane. A batch's arrivals for the same lane are enqueued together, in order.
     ///
     /// - Returns: Verdicts for the arrivals that do not reach a lane. The caller settles them after releasing the lock.
-    private func route(_ slice: BatchSlice, _ state: inout State) -> [Verdict] {
-        var router = ArrivalRouter(table: registry.snapshot)
+    private func route(_ slice: BatchSlice, _ state: inout State, _ table: PluginTable) -> [Verdict] {
+        var router = ArrivalRouter(table: table)
         var verdicts: [Verdict] = []
         var parts = BatchParts()
         var pass = AdmissionPass(admission: settler.admission, slice: slice)
@@ -128,10 +132,11 @@ extension SourceIntake {
         return verdicts
     }
 
-    private func routeHeld(_ state: inout State, at now: UInt64) -> [Verdict] {
-        guard state.hold?.isEmpty == false, let due = state.hold?.take(registry.snapshot, at: now) else { return [] }
+    private func routeHeld(_ state: inout State, _ table: PluginTable, at now: UInt64) -> [Verdict] {
+        guard state.hold?.isEmpty == false, let due = state.hold?.take(table, at: now) else { return [] }
         let unknown = Outcome.rejected(ArrivalRouter.unknown)
-        return due.expired.map { Verdict(slice: $0, outcome: unknown) } + due.routable.flatMap { route($0, &state) }
+        return due.expired.map { Verdict(slice: $0, outcome: unknown) }
+            + due.routable.flatMap { route($0, &state, table) }
     }
 
     private func lane(for entry: PluginEntry, _ state: inout State) -> Lane {

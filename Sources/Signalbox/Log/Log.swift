@@ -30,7 +30,7 @@ enum LogKind: String, CaseIterable, Sendable {
     var text: String {
         switch self {
         case .deadLetter: "dead letter"
-        case .mostRejected: "most messages are rejected for the same reason"
+        case .mostRejected: "many messages are rejected for the same reason"
         case .abandoned: "abandoned, not acknowledged"
         case .givenBack: "plugin gave messages back; they are not acknowledged and are redelivered"
         case .lateReturn: "plugin returned after its call was settled; its result was not sent"

@@ -3,7 +3,8 @@ import SignalboxCore
 /// Finds out whether most of a source's messages are rejected for one reason. Then a summary once a minute replaces the
 /// lines about single messages.
 ///
-/// A minute begins with its first rejection. The tally reads no clock and is called only for rejections and ticks.
+/// The minutes follow each other, whether there are rejections or not, so that a burst of rejections is compared with the
+/// messages that were handled before it. The tally reads no clock and is called only for rejections and ticks.
 struct RejectionTally: Sendable {
     /// The number of rejections for one reason from which on a summary replaces their lines.
     static let minimum = 20
@@ -23,7 +24,7 @@ struct RejectionTally: Sendable {
 
     private let ticksPerMinute: UInt64
     /// The tick at which the minute began and the number of messages that had been settled by then.
-    private var start: (tick: UInt64, settled: Int)?
+    private var start: (tick: UInt64, settled: Int) = (0, 0)
     /// The rejections of this minute. There are as many entries as there are reasons.
     private var counts: [Outcome.Rejection.Reason: Int] = [:]
     /// The reason whose rejections have no lines.
@@ -39,12 +40,10 @@ struct RejectionTally: Sendable {
     ///
     /// - Parameter settled: The number of the source's messages that have been settled so far, including this one.
     mutating func add(_ reason: Outcome.Rejection.Reason, at now: UInt64, settled: Int) -> Line {
-        let begun = start ?? (now, settled - 1)
-        start = begun
         let count = counts[reason, default: 0] + 1
         counts[reason] = count
         guard reason != summarised else { return .none }
-        guard summarised == nil, isMost(count, of: settled - begun.settled) else { return .single }
+        guard summarised == nil, isMost(count, of: settled - start.settled) else { return .single }
         summarised = reason
         return makeSummary(at: now, settled).map(Line.summary) ?? .single
     }
@@ -53,11 +52,11 @@ struct RejectionTally: Sendable {
     ///
     /// - Returns: The summary of the minute, if a reason's rejections had no lines.
     mutating func tick(at now: UInt64, settled: Int) -> Summary? {
-        guard let start, now >= start.tick + ticksPerMinute else { return nil }
+        guard now >= start.tick + ticksPerMinute else { return nil }
         let summary = makeSummary(at: now, settled)
         let count = summarised.flatMap { counts[$0] } ?? 0
         if !isMost(count, of: settled - start.settled) { summarised = nil }
-        self.start = nil
+        start = (now, settled)
         counts = [:]
         reported = 0
         return summary
@@ -71,7 +70,7 @@ struct RejectionTally: Sendable {
     }
 
     private mutating func makeSummary(at now: UInt64, _ settled: Int) -> Summary? {
-        guard let start, let summarised, let count = counts[summarised], count > reported else { return nil }
+        guard let summarised, let count = counts[summarised], count > reported else { return nil }
         reported = count
         // A message may be counted as settled before its rejection is counted here.
         let messages = max(count, settled - start.settled)
@@ -86,7 +85,7 @@ extension Outcome.Rejection.Reason {
         case .malformed:
             "the senders use another format than the source is configured for; compare a dead letter with it"
         case .unknownAction:
-            "no plugin is registered for the action that the senders name; register one or correct them"
+            "no plugin or route takes what the senders name; register a plugin, add a route, or correct the senders"
         case .sourceNotAllowed:
             "no access rule names this source; add it to the plugin's rule if it may call the plugin"
         case .invalidBody: "the senders' bodies do not fit the plugin's Info; compare a dead letter with it"

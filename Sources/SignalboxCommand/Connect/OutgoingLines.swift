@@ -111,13 +111,28 @@ final class OutgoingLines: Sendable {
             isInteractive: OutgoingArguments.isInteractive
         )
         // A line that waits for a connection is sent before the period starts.
-        guard case .closesAfter(let period) = end, await watch.connection() != nil else { return }
-        do { try await watch.waitForSilence(of: period) } catch { return }
+        guard case .closesAfter(let period) = end else { return }
+        do {
+            try await waitUntilSent()
+            try await watch.waitForSilence(of: period)
+        } catch {
+            return
+        }
         guard let connection = await watch.connection() else { return }
         closed.store(true, ordering: .relaxed)
         connection.close()
         // The server's close frame ends the run. If the server does not send one, the run is stopped here.
         if (try? await Task.sleep(for: OutgoingLines.closeTimeout)) != nil { stop.yield() }
+    }
+
+    /// Waits until the connection has written all queued lines, however slowly the server reads. `--timeout`, a signal and
+    /// the end of the connection end the wait.
+    private func waitUntilSent() async throws {
+        while let connection = await watch.connection() {
+            guard let waiting = connection.waitingBytes, waiting > 0 else { return }
+            try await Task.sleep(for: OutgoingLines.pause)
+        }
+        try Task.checkCancellation()
     }
 
     /// - Returns: Whether stdin had a line.

@@ -28,11 +28,12 @@ struct PublishPlugin: Plugin {
         do throws(MQTTPublishError) {
             _ = try await publisher.publish(message)
         } catch {
-            let mayPass = [.queueFull, .timeout, .notConnected].contains(error.code)
+            // A reload of the target stops its publisher, and a retry finds the next one.
+            let mayPass = [.queueFull, .timeout, .notConnected, .stopped].contains(error.code)
             throw ForwardingFailure(
                 description: "not published to \(topic.debugDescription): \(error)",
                 isRetryable: mayPass,
-                whenExhausted: mayPass || [.stopped, .cancelled].contains(error.code) ? .abandon : .deadLetter
+                whenExhausted: mayPass || error.code == .cancelled ? .abandon : .deadLetter
             )
         }
     }

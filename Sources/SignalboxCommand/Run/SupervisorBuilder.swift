@@ -48,13 +48,19 @@ struct SupervisorBuilder {
     /// - Throws: `RegistrationError` if the supervisor already has the source or is closing.
     func add(_ adapter: any Adapter, of source: SourceSection, to supervisor: Supervisor) throws {
         targets.store(adapter)
-        try supervisor.add(
-            adapter,
-            window: source.window,
-            rateLimit: source.rateLimit,
-            deduplication: source.deduplication,
-            hold: source.hold
-        )
+        do {
+            try supervisor.add(
+                adapter,
+                window: source.window,
+                rateLimit: source.rateLimit,
+                deduplication: source.deduplication,
+                hold: source.hold
+            )
+        } catch {
+            // Plugins would wait for a target that never runs.
+            targets.remove(source.name)
+            throw error
+        }
         if let server = adapter as? WebSocketServer { onChat(server) }
     }
 

@@ -9,7 +9,8 @@ extension RouteTable {
         let pieces = URLPieces(url)
         let texts = Array(root.form == .authority ? [pieces.host] : []) + pieces.segments.prefix(URLDistance.pieces)
         let distance = URLDistance(root: root, pieces: texts.filter { !$0.isEmpty })
-        return patterns(RouteTable.comparedRoutes).min { distance.cost(of: $0) < distance.cost(of: $1) }
+        let costs = patterns(RouteTable.comparedRoutes).map { (pattern: $0, cost: distance.cost(of: $0)) }
+        return costs.min { $0.cost < $1.cost }?.pattern
     }
 }
 
@@ -54,9 +55,10 @@ private struct URLDistance {
 
     /// Returns 0 for the same text, 1 for one that resembles it, and 3 for another one.
     private func change(_ text: String, _ other: String) -> Int {
+        let longest = max(text.utf8.count, other.utf8.count)
+        guard longest <= URLDistance.comparedBytes else { return text == other ? 0 : 3 }
         let (text, other) = (text.lowercased().utf8, other.lowercased().utf8)
         if text.elementsEqual(other) { return 0 }
-        guard text.count <= URLDistance.comparedBytes, other.count <= URLDistance.comparedBytes else { return 3 }
         return edits(Array(text), Array(other)) <= max(1, text.count / 3) ? 1 : 3
     }
 

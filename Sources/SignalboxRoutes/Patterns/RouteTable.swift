@@ -58,6 +58,18 @@ public struct RouteTable<Value: Sendable>: Sendable {
     /// Returns the first patterns, at most `count`.
     func patterns(_ count: Int) -> [URLPattern] { routes.prefix(count).map(\.pattern) }
 
+    /// Returns whether a pattern names the URL's scheme, host and port, whatever its path is.
+    package func hasPattern(forHostOf url: URLText) -> Bool {
+        let (root, host) = (RouteRoot(of: url), URLPieces(url).host)
+        return routes.contains { route in
+            let pattern = route.pattern
+            if pattern.root.form == .anywhere { return true }
+            guard pattern.root == root else { return false }
+            guard case .literal(let text)? = pattern.elements.first else { return true }
+            return text == host
+        }
+    }
+
     /// Returns the number of the route for a URL, together with the walk that searched for the route.
     package func search(_ url: URLText) -> (route: Int?, walk: RouteWalk) {
         let root = RouteRoot(of: url)

@@ -9,9 +9,9 @@
 /// ```
 ///
 /// The parser follows the rules of the [WHATWG](https://url.spec.whatwg.org), as do the engines that open URLs. If RFC
-/// 3986 yields a different host or path for a text, the text is rejected as `ambiguousURL`. User names, control
-/// characters and non-ASCII hosts are rejected too, so write a non-ASCII host in its ASCII form (`xn--`). The cost of
-/// parsing is linear in the length of the text.
+/// 3986 yields a different host or path for a text, the text is rejected as `ambiguousURL`. Control
+/// characters are rejected too, and in `http`, `https`, `ws`, `wss` and `file` URLs user names and non-ASCII hosts, so
+/// write such a host in its ASCII form (`xn--`). The cost of parsing is linear in the length of the text.
 public struct URLText: Sendable {
     /// The maximum length of a URL in bytes, both as given and after normalization.
     public static let maximumLength = 65_536

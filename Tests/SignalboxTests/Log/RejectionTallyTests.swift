@@ -20,13 +20,13 @@ import Testing
         var tally = RejectionTally(ticksPerMinute: Self.minute)
         let lines = Self.add(2_999, to: &tally, at: 5, after: 1)
         #expect(lines.prefix(19).allSatisfy { $0 == .single })
-        let first = RejectionTally.Summary(reason: .idConflict, rejected: 20, messages: 20, ticks: 0)
+        let first = RejectionTally.Summary(reason: .idConflict, rejected: 20, messages: 21, ticks: 5)
         #expect(lines[19] == .summary(first))
         #expect(lines.dropFirst(20).allSatisfy { $0 == .none })
         #expect(tally.add(.expired, at: 6, settled: 3_001) == .single)
-        #expect(tally.tick(at: 604, settled: 3_001) == nil)
-        let whole = RejectionTally.Summary(reason: .idConflict, rejected: 2_999, messages: 3_000, ticks: Self.minute)
-        #expect(tally.tick(at: 605, settled: 3_001) == whole)
+        #expect(tally.tick(at: 599, settled: 3_001) == nil)
+        let whole = RejectionTally.Summary(reason: .idConflict, rejected: 2_999, messages: 3_001, ticks: Self.minute)
+        #expect(tally.tick(at: 600, settled: 3_001) == whole)
         #expect(Self.add(30, to: &tally, at: 700, after: 3_001).allSatisfy { $0 == .none })
         #expect(tally.flush(at: 710, settled: 3_031)?.rejected == 30)
         #expect(tally.flush(at: 710, settled: 3_031) == nil)
@@ -38,6 +38,12 @@ import Testing
             #expect(tally.add(.invalidBody, at: 1, settled: number * 3) == .single)
         }
         #expect(tally.tick(at: 1_000, settled: 1_000) == nil)
+    }
+
+    @Test func aBurstAfterManyHandledMessagesHasALineForEachRejection() {
+        var tally = RejectionTally(ticksPerMinute: Self.minute)
+        #expect(Self.add(25, to: &tally, at: 300, after: 1_000).allSatisfy { $0 == .single })
+        #expect(tally.tick(at: 600, settled: 9_000) == nil)
     }
 
     @Test func singleLinesReturnAfterAMinuteWithFewRejections() {
@@ -62,10 +68,10 @@ import Testing
             _ = await intake.deliver(arrivals(messages))
             await clock.tick(601)
             let all = lines.all
-            let summaries = all.filter { line in line.contains("most messages are rejected for the same reason: ") }
+            let summaries = all.filter { line in line.contains("many messages are rejected for the same reason: ") }
             #expect(all.count { line in line.contains("dead letter: ") } == RejectionTally.minimum - 1)
             #expect(summaries.count == 2, "\(summaries)")
-            #expect(summaries.last?.contains("400 of 400 in 60 s: idConflict") == true, "\(summaries)")
+            #expect(summaries.last?.contains("400 of 401 in 60 s: idConflict") == true, "\(summaries)")
             #expect(summaries.last?.contains("publishers send the same {id}") == true, "\(summaries)")
         }
     }

@@ -192,6 +192,8 @@ final class FakeSender: FrameSender {
 
     var calls: [Call] { state.withLock { $0.calls } }
 
+    func waitingBytes(on connection: ConnectionID) -> Int? { 0 }
+
     /// Returns the texts sent on a connection.
     func texts(on connection: ConnectionID) -> [String] {
         calls.compactMap { call in

@@ -59,6 +59,9 @@ public final class ChatConnection: Sender {
         try hub.send(message, .text, to: number)
     }
 
+    /// The number of bytes that are queued and not written yet, or `nil` if the connection has ended.
+    package var waitingBytes: Int? { hub.waitingBytes(on: number) }
+
     func answer(_ frame: [UInt8]) throws(SendRefused) {
         try hub.send(frame, .text, to: number)
     }

@@ -121,6 +121,10 @@ final class ChatHub: Sendable {
         throw .full
     }
 
+    func waitingBytes(on connection: ConnectionID) -> Int? {
+        state.withLock { $0.transport }?.waitingBytes(on: connection)
+    }
+
     func broadcast(_ action: ActionName, _ body: Bytes, to tag: String) -> BroadcastReport {
         let members = state.withLock { $0.members[tag] ?? [] }
         var report = BroadcastReport()

@@ -6,6 +6,8 @@ import Synchronization
 protocol FrameSender: AnyObject, Sendable {
     /// Queues a message.
     func send(_ message: [UInt8], _ kind: MessageKind, on connection: ConnectionID) -> SendAdmission
+    /// The number of bytes that are queued for the connection and not written yet, or `nil` if the connection has ended.
+    func waitingBytes(on connection: ConnectionID) -> Int?
     /// Queues a command. Commands and messages are processed in the order in which they are queued.
     func perform(_ command: FrameCommand, on connection: ConnectionID)
     /// Interrupts the thread's wait, so that the thread soon calls the receiver's `passEnded`.

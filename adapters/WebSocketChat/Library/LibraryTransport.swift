@@ -78,6 +78,8 @@ final class LibraryTransport: FrameSender {
         return connection
     }
 
+    func waitingBytes(on connection: ConnectionID) -> Int? { queue.waitingBytes(on: connection) }
+
     func send(_ message: [UInt8], _ kind: MessageKind, on connection: ConnectionID) -> SendAdmission {
         queue.send(message, kind, on: connection)
     }

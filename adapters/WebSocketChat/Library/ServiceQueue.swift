@@ -167,6 +167,9 @@ final class ServiceQueue: Sendable {
         }
     }
 
+    /// The number of bytes that are waiting on the connection, or `nil` if the connection has ended.
+    func waitingBytes(on connection: ConnectionID) -> Int? { state.withLock { $0.waiting[connection] } }
+
     /// Subtracts bytes that have been written from those that are waiting.
     func wrote(cost: Int, on connection: ConnectionID) {
         guard cost > 0 else { return }

@@ -108,7 +108,7 @@ import Testing
                 for _ in 0..<300 { try #require(await process.output.line(with: "\"outcome\":") != nil) }
                 process.signal(SIGTERM)
                 let errors = await process.errors.rest()
-                let summaries = errors.filter { $0.contains("most messages are rejected for the same reason: ") }
+                let summaries = errors.filter { $0.contains("many messages are rejected for the same reason: ") }
                 #expect(errors.filter { $0.contains("dead letter: ") }.count == 19)
                 #expect(summaries.last?.contains("299 of ") == true, "\(summaries)")
                 #expect(summaries.last?.contains("publishers send the same {id}") == true, "\(summaries)")
