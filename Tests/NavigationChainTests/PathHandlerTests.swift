@@ -41,7 +41,6 @@ import Testing
 
     @Test(arguments: [
         (["/pay/{more...}"], ["shop.example"]), (["https://shop.example/pay/{more...}"], nil),
-        (["https://{shop}/pay"], nil),
     ])
     func aPathThatCannotBeReadDoesNotAvoidTheHandler(patterns: [String], hosts: [String]?) async throws {
         let handler = try PathHandler(name: "native", patterns: patterns, hosts: hosts) { _, _ in }
