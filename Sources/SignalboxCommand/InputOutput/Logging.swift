@@ -40,8 +40,8 @@ struct LineLogHandler: LogHandler {
     /// Whether to redact secrets in messages. Set this if messages contain foreign text, such as a page's console
     /// output and script errors.
     var redactsMessages = false
-    /// Whether to leave out the lines of the supervisor, except errors, and the names of sources. Set this in commands
-    /// whose users have not configured a dispatcher.
+    /// Whether to leave out the lines of the supervisor and the names of sources. Set this in commands whose users have
+    /// not configured a dispatcher.
     var hidesSupervisor = false
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
@@ -50,7 +50,7 @@ struct LineLogHandler: LogHandler {
     }
 
     func log(event: LogEvent) {
-        if hidesSupervisor, event.source == "Signalbox", event.level < .error { return }
+        if hidesSupervisor, event.source == "Signalbox" { return }
         var pairs = metadata.merging(event.metadata ?? [:]) { $1 }
         let now = WallTimeText.utc(.now())
         var message = redactsMessages ? Redaction.redacted("\(event.message)") : "\(event.message)"
