@@ -6,9 +6,9 @@ import Synchronization
 /// immediately.
 ///
 /// The handler needs neither Dispatch nor a free thread of the cooperative pool, and it stays in place until the process
-/// ends. So a second signal works no matter what the program is waiting for. If the program's tasks do not react to the
-/// first signal within ``reactionLimit`` seconds, the signal ends the process: this happens if no thread is left to run
-/// them.
+/// ends. So a second signal works no matter what the program is waiting for. If the program's tasks do not run
+/// for ``reactionLimit`` seconds after the first signal, the signal ends the process: this happens if no thread is left
+/// to run them.
 struct SignalWatch: Sendable {
     /// How long the tasks have to react to the first signal, in seconds.
     static let reactionLimit: UInt32 = 10
@@ -22,6 +22,15 @@ struct SignalWatch: Sendable {
             signal(number) { SignalState.shared.endRequested(by: $0) }
         }
         return SignalWatch()
+    }
+
+    /// Postpones the end of the process again and again, as long as tasks run. Dispatch can lack a thread at any time, and
+    /// then retries without end.
+    fileprivate static func postponeTheEnd() async {
+        while !Task.isCancelled {
+            _ = alarm(reactionLimit)
+            try? await Task.sleep(for: .seconds(2))
+        }
     }
 
     /// Waits for the first signal or until the timeout expires. Call this method only once.
@@ -108,8 +117,7 @@ private enum SignalThread {
             guard number != 0, !isPassedOn else { continue }
             isPassedOn = true
             first.set(number == SIGINT ? .interrupted : .terminated)
-            // Once a task runs, the others will react too.
-            Task.detached { _ = alarm(0) }
+            Task.detached { await SignalWatch.postponeTheEnd() }
         }
     }
 }
