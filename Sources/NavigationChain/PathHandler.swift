@@ -53,7 +53,7 @@ public struct PathHandler: NavigationHandler {
 
     /// Cancels the navigation if a pattern matches and the screen was opened.
     ///
-    /// A path that cannot be read (``URLPathRules/lenient``) matches no pattern. If a pattern is for the URL's host, the
+    /// A path that cannot be read (`URLPathRules.lenient`) matches no pattern. If a pattern is for the URL's host, the
     /// navigation is cancelled, so that no page avoids this handler with a stray `%`.
     public func decide(_ request: NavigationRequest) async throws -> NavigationDecision? {
         if concerns(request), request.url.hasUnreadablePath, table.hasPattern(forHostOf: request.url) {

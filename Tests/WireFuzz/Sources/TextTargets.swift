@@ -57,12 +57,9 @@ enum ConfigurationTarget {
 
     static func run(_ input: [UInt8]) {
         let text = String(decoding: input, as: UTF8.self)
-        let (configuration, findings) = ConfigurationReader.lint(text, environment: environment)
-        require(
-            configuration != nil || findings.contains { $0.severity == .error },
-            "a refused configuration has an error"
-        )
-        for finding in findings {
+        let result = ConfigurationReader.lint(text, file: "c.yaml", readsSecrets: true, environment: environment)
+        require(result.configuration != nil || result.errors > 0, "a refused configuration has an error")
+        for finding in result.findings {
             require(finding.line >= 1 && finding.column >= 1, "\(finding) has a position")
             require(!finding.description.contains("\n"), "a finding is one line")
         }
