@@ -126,8 +126,8 @@ def difference(url, base, found):
         ("segments", segments(ada.pathname), found["segments"]),
     ]
     if found.get("unreadableItems"):
-        # A browser reads such an item as it stands, and we leave it out.
-        theirs = len(list(URLSearchParams(ada.search).items()))
+        # A browser reads such an item as it stands, which ada's Python module cannot show, and we leave it out.
+        theirs = len([item for item in ada.search[1:].split("&") if item])
         pairs.append(("number of items", theirs, len(found["query"]) + found["unreadableItems"]))
     elif "query" in found:
         pairs.append(("query", list(URLSearchParams(ada.search).items()), [(i["name"], i["value"]) for i in found["query"]]))

@@ -27,7 +27,10 @@ public struct RouteNaming: Sendable, Hashable {
 
         /// Creates a capture of one or more texts.
         ///
-        /// - Parameter moreValues: Further texts of the same name, which contain no U+0000.
+        /// - Parameters:
+        ///   - name: The capture's name in the pattern.
+        ///   - value: The first matched text.
+        ///   - moreValues: Further texts of the same name, which contain no U+0000.
         public init(name: String, value: String, moreValues: [String]) {
             self.name = name
             self.value = value

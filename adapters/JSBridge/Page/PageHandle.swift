@@ -84,7 +84,10 @@ public final class PageHandle: Sender {
     /// Calls one of the page's listeners with a body that is already JSON, as when a message is forwarded, and returns
     /// its answer as JSON.
     ///
-    /// - Parameter json: The listener's argument as JSON.
+    /// - Parameters:
+    ///   - action: The name of the listener.
+    ///   - json: The listener's argument as JSON.
+    ///   - timeout: The maximum time to wait. Must be above zero.
     /// - Returns: The listener's return value as JSON, or `null` if it returns nothing.
     /// - Throws: ``PageCallError``, as for ``call(_:_:returning:timeout:)``.
     public func call(
