@@ -37,6 +37,10 @@ struct ActionHold: Sendable {
     private let ticks: UInt64
     /// The messages, each a slice of one arrival. A slice's tick is the one at which the message was first routed.
     private var waiting: [BatchSlice] = []
+    /// The generation of the plugins among which no waiting message has its plugin.
+    private var checkedGeneration: Int?
+    /// The tick before which no message has waited long enough.
+    private var earliestEnd = UInt64.max
 
     /// - Parameters:
     ///   - deadline: The source's ack deadline in ticks, or `nil` if it does not redeliver.
@@ -54,11 +58,13 @@ struct ActionHold: Sendable {
     mutating func add(_ slice: BatchSlice) -> Bool {
         guard waiting.count < messages else { return false }
         waiting.append(slice)
+        earliestEnd = min(earliestEnd, slice.tick + ticks)
         return true
     }
 
     /// Removes and returns the messages that have a plugin now, and those that have waited long enough.
     mutating func take(_ table: PluginTable, at now: UInt64) -> (routable: [BatchSlice], expired: [BatchSlice]) {
+        guard table.generation != checkedGeneration || now >= earliestEnd else { return ([], []) }
         var (routable, expired, kept) = ([BatchSlice](), [BatchSlice](), [BatchSlice]())
         for slice in waiting {
             let arrival = slice.arrivals[slice.range.lowerBound]
@@ -71,6 +77,8 @@ struct ActionHold: Sendable {
             }
         }
         waiting = kept
+        checkedGeneration = table.generation
+        earliestEnd = kept.reduce(.max) { min($0, $1.tick + ticks) }
         return (routable, expired)
     }
 

@@ -208,11 +208,13 @@ enum SystemErrorText {
         "Address already in use", "Bad file descriptor", "Broken pipe", "Cannot allocate memory",
         "Cannot assign requested address", "Connection refused", "Connection reset by peer", "Connection timed out",
         "Device or resource busy", "Disk quota exceeded", "File exists", "File name too long", "File too large",
-        "Input/output error", "Invalid argument", "Is a directory", "Name or service not known",
-        "Network is unreachable", "No route to host", "No space left on device", "No such device",
-        "No such file or directory", "Not a directory", "Operation not permitted", "Operation not supported",
-        "Permission denied", "Read-only file system", "Resource temporarily unavailable", "Stale file handle",
-        "Text file busy", "Too many levels of symbolic links", "Too many open files",
+        "Host is down", "Input/output error", "Interrupted system call", "Invalid argument", "Is a directory",
+        "Name or service not known", "Network is down", "Network is unreachable", "No route to host",
+        "No space left on device", "No such device", "No such file or directory", "Not a directory",
+        "Operation canceled", "Operation not permitted", "Operation not supported", "Permission denied",
+        "Protocol error", "Read-only file system", "Resource temporarily unavailable", "Stale file handle",
+        "Temporary failure in name resolution", "Text file busy", "Too many levels of symbolic links",
+        "Too many open files", "Transport endpoint is not connected",
     ]
 
     /// Returns whether one of the texts starts at a position.

@@ -44,6 +44,8 @@ struct PluginTable: Sendable {
     /// The plugins by position. The position of a removed plugin holds `nil` until the table is rebuilt.
     private var entries: [PluginEntry?] = []
     private var slots = [Int32](repeating: -1, count: 8)
+    /// The number of changes so far. Two tables of one registry with the same number have the same plugins.
+    private(set) var generation = 0
 
     /// The number of slots, of which at most half hold a position.
     var capacity: Int { slots.count }
@@ -59,6 +61,7 @@ struct PluginTable: Sendable {
         _ change: PluginChange,
         _ configuration: SupervisorConfiguration
     ) throws(RegistrationError) -> PluginEntry? {
+        generation += 1
         switch change {
         case .add(let registration):
             if let held = entry(named: registration.action) {

@@ -56,7 +56,7 @@ struct OutgoingArguments: ParsableArguments {
 
 /// What the command `connect` does after the end of its input.
 enum InputEnd: Equatable {
-    /// The connection is closed once nothing has been sent or received for this long.
+    /// The connection is closed once all lines are sent and nothing has been received for this long.
     case closesAfter(Duration)
     case keepsConnection
 }

@@ -132,7 +132,7 @@ import Testing
         try await PageTrial.with { trial in
             let finished = try await trial.bridge("for (;;) {}")
             #expect(finished.status == CommandStatus.notAsExpected.rawValue)
-            #expect(finished.errors.contains { $0.hasPrefix("signalbox: ") }, "\(finished.errors)")
+            #expect(finished.errors.contains { $0.hasPrefix("signalbox: a script ran for ") }, "\(finished.errors)")
         }
     }
 
@@ -142,7 +142,10 @@ import Testing
             let script = "const kept = []; setInterval(() => kept.push(new Array(100000).fill({})), 0);"
             let finished = try await trial.bridge(script)
             #expect(finished.status == CommandStatus.notAsExpected.rawValue)
-            #expect(finished.errors.contains { $0.hasPrefix("signalbox: ") }, "\(finished.errors)")
+            #expect(
+                finished.errors.contains { $0.hasPrefix("signalbox: the page's objects take more than ") },
+                "\(finished.errors)"
+            )
         }
     }
 
