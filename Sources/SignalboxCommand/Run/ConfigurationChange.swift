@@ -13,6 +13,9 @@ struct ConfigurationChange: Sendable {
     let plugins: SectionChanges<PluginSection>
     /// The sources that plugins of the old configuration send to.
     let targets: Set<SourceName>
+    /// The actions of the new plugins for which a source that stops may hold messages. Plugins that need a source which
+    /// the change starts or stops are not among them.
+    private let awaited: Set<ActionName>
     /// Changes that only take effect after the program is restarted.
     let deferred: [Deferred]
     /// The warnings about the new configuration that did not apply to the old one. The reload logs them.
@@ -34,11 +37,21 @@ struct ConfigurationChange: Sendable {
         sources = SectionChanges(from: old.sources, to: next.sources, by: \.name)
         plugins = SectionChanges(from: old.plugins, to: next.plugins, by: \.action)
         targets = old.targets
+        let moving = Set((sources.added + sources.changed + sources.removed).map(\.name))
+        let stopsHold = old.sources.contains { $0.hold != nil && moving.contains($0.name) }
+        let ready = plugins.added.filter { $0.use.target.map { !moving.contains($0) } ?? true }
+        awaited = stopsHold ? Set(ready.map(\.action)) : []
         self.deferred = deferred
         warnings = new.warnings.filter { warning in
             !old.warnings.contains { $0.path == warning.path && $0.code == warning.code }
         }
         self.next = next
+    }
+
+    /// Returns whether the plugin must change before any source stops, because messages may wait for it.
+    func isAwaited(_ change: PluginChange) -> Bool {
+        guard case .add(let registration) = change else { return false }
+        return awaited.contains(registration.action)
     }
 
     /// Undoes each change to a source that would then read stdin, and leaves out any new source that would read it.

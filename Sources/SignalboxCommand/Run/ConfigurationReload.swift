@@ -179,18 +179,19 @@ struct PreparedChange {
 
     /// Applies the change in three steps:
     ///
-    /// 1. The removed and changed sources drain. Their messages still go to the old plugins. The sources that these
-    ///    plugins send to drain after the others.
-    /// 2. All plugins change at once.
+    /// 1. The removed and changed sources drain. Their messages still go to the old plugins, and held ones to the new
+    ///    plugins that they wait for. The sources that the old plugins send to drain after the others.
+    /// 2. All other plugins change at once.
     /// 3. The new and changed sources start.
     ///
     /// - Throws: `RegistrationError` `closed` if the supervisor has started to drain.
     func apply(to supervisor: Supervisor) async throws {
         try await supervisor.whileSourcesChange {
+            try supervisor.apply(plugins.filter(change.isAwaited))
             let leaving = (change.sources.removed + change.sources.changed).map(\.name)
             await remove(leaving.filter { !change.targets.contains($0) }, from: supervisor)
             await remove(leaving.filter(change.targets.contains), from: supervisor)
-            try supervisor.apply(plugins)
+            try supervisor.apply(plugins.filter { !change.isAwaited($0) })
             supervisor.stopLast(change.next.targets)
             for (source, adapter) in adapters { try builder.add(adapter, of: source, to: supervisor) }
         }

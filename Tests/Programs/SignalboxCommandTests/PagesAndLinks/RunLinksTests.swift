@@ -210,6 +210,31 @@ import Testing
         }
     }
 
+    /// The reload that adds the plugin also changes the source that holds the link.
+    @Test func aLinkWaitsForThePluginWhileItsSourceChanges() async throws {
+        let configuration = RunLinksTests.configuration("file: fifo")
+            .replacing("sources:\n  links:\n", with: "sources:\n  links:\n    hold: 1h\n")
+        try await LinkTrial.with(["c.yaml": configuration]) { trial in
+            let fifo = trial.folder.appendingPathComponent("fifo").path
+            try #require(mkfifo(fifo, 0o600) == 0)
+            let command = try CommandProcess(["run", "c.yaml", "--outcomes"], folder: trial.folder)
+            // The writer stays open, so the source does not end.
+            let writer = try FileHandle(forUpdating: URL(fileURLWithPath: fifo))
+            try writer.write(contentsOf: Array("myapp://do/late?n=1\nmyapp://product/3\n".utf8))
+            #expect(await command.output.line(with: "\"action\":\"open\"", "\"outcome\":\"handled\"") != nil)
+            let late = "\n  - { action: late, use: reply, value: 7, from: [links] }"
+            let next = configuration.replacing("hold: 1h", with: "window: { arrivals: 9 }") + late
+            try next.write(to: trial.folder.appendingPathComponent("c.yaml"), atomically: true, encoding: .utf8)
+            command.signal(SIGHUP)
+            let line = await command.output.line(with: "\"action\":\"late\"")
+            #expect(line?.contains("\"outcome\":\"handled\"") == true, "\(line ?? "no outcome")")
+            #expect(await command.errors.line(with: "configuration reloaded", "sourcesChanged=links") != nil)
+            command.signal(SIGTERM)
+            await command.ends()
+            try writer.close()
+        }
+    }
+
     @Test func aLinkThatWaitedInVainIsRejected() async throws {
         for hold in ["1ms", "{ time: 1ms, messages: 1 }"] {
             let configuration = RunLinksTests.configuration("urls: ['myapp://do/late']")
