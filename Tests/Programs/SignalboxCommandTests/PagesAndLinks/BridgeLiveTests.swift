@@ -7,9 +7,10 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct BridgeLiveTests {
     private static let shop = """
         const handlers = window.webkit.messageHandlers;
+        let paid;
         handlers.show.postMessage({ n: 1 });
-        signalbox.call("hang").catch(error => handlers.show.postMessage(error.code));
-        signalbox.call("pay", { amount: 1299 }).then(reply => handlers.show.postMessage(reply));
+        signalbox.call("hang").catch(error => paid.then(() => handlers.show.postMessage(error.code)));
+        paid = signalbox.call("pay", { amount: 1299 }).then(reply => handlers.show.postMessage(reply));
         handlers.closed.postMessage(null);
         handlers.broken.postMessage([]);
         handlers.dance.postMessage("\\u001b[31m");
@@ -39,7 +40,7 @@ import Testing
                 #"{"source":"page","action":"show","id":"7","body":1.5,"outcome":"handled"}"#,
             ]
             #expect(Array(lines.prefix(7)) == expected)
-            #expect(lines.count == 10)
+            try #require(lines.count == 10, "\(lines)")
             #expect(lines[7].hasPrefix(#"{"source":"page","original":"{"#), "\(lines[7])")
             #expect(lines[7].contains(#""outcome":"rejected","reason":"malformed","detail":"#))
             #expect(lines[7].hasSuffix(#","path":"action"}"#), "\(lines[7])")
@@ -52,10 +53,16 @@ import Testing
     @Test func theSameScriptMatchesItsRecordedRun() async throws {
         try await PageTrial.with { trial in
             let first = try await trial.bridge(BridgeLiveTests.shop)
+            try #require(first.output.count == 10, "\(first.output)")
             try trial.write(first.output.map { $0 + "\n" }.joined(), to: "recorded.jsonl")
             let second = try await trial.bridge(BridgeLiveTests.shop, "--expect", "recorded.jsonl")
             #expect(second.output == first.output)
             #expect(second.status == 0, "\(second.errors)")
+            let other = BridgeLiveTests.shop.replacing("{ n: 1 }", with: "{ n: 2 }")
+            let third = try await trial.bridge(other, "--expect", "recorded.jsonl")
+            #expect(third.status == CommandStatus.notAsExpected.rawValue)
+            #expect(third.output.dropFirst() == first.output.dropFirst())
+            #expect(third.errors.last == "signalbox: lines that differ from recorded.jsonl: 1")
         }
     }
 
@@ -66,7 +73,7 @@ import Testing
             let script = "for (const n of [1, 2, 3]) window.webkit.messageHandlers.show.postMessage(n);"
             let finished = try await trial.bridge(script, "--expect", "recorded.jsonl")
             #expect(finished.status == CommandStatus.notAsExpected.rawValue)
-            #expect(finished.output.count == 3)
+            try #require(finished.output.count == 3)
             let reported = finished.errors.filter { $0.hasPrefix("signalbox: line") }
             #expect(
                 reported == [
@@ -83,9 +90,10 @@ import Testing
             try trial.write("signalbox.call('pay', [1]).catch(e => console.log(e.code + '!'));", to: "page.js")
             let finished = try await trial.run(["bridge", "page.js"])
             #expect(finished.status == CommandStatus.notAsExpected.rawValue)
-            #expect(finished.output.count == 1)
-            let words = #"{"source":"page","action":"pay","body":[1],"outcome":"rejected","reason":"unknownAction""#
-            #expect(finished.output.first?.hasPrefix(words) == true)
+            let line =
+                #"{"source":"page","action":"pay","body":[1],"outcome":"rejected","reason":"unknownAction","#
+                + #""detail":"no plugin is registered for this action"}"#
+            #expect(finished.output == [line])
             #expect(finished.errors.contains { $0.contains("unknownAction!") })
         }
     }
@@ -96,7 +104,8 @@ import Testing
             try trial.write("count += 1; signalbox.call(name, count);", to: "b.js")
             let finished = try await trial.run(["bridge", "a.js", "b.js", "--config", "c.yaml"])
             #expect(finished.status == 0, "\(finished.errors)")
-            #expect(finished.output.first?.contains(#""action":"pay","body":2,"outcome":"handled""#) == true)
+            let words = #""action":"pay","body":2,"outcome":"handled","reply":{"receipt":"r-1"}}"#
+            #expect(finished.output.count == 1 && finished.output[0].hasSuffix(words), "\(finished.output)")
         }
     }
 
@@ -106,10 +115,14 @@ import Testing
                 "for (let n = 0; n < 2000; n++) window.webkit.messageHandlers[n % 2 ? 'show' : 'pay'].postMessage(n);"
             let finished = try await trial.bridge(script, "--log-level", "critical")
             #expect(finished.status == 0)
-            let bodies = finished.output.compactMap { line in
-                (try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])?["body"] as? Int
+            let expected = (0..<2_000).map { number in
+                let isShown = number % 2 == 1
+                let (action, reply) = isShown ? ("show", "") : ("pay", #","reply":{"receipt":"r-1"}"#)
+                return #"{"source":"page","action":"\#(action)","body":\#(number),"outcome":"handled"\#(reply)}"#
             }
-            #expect(bodies == Array(0..<2_000))
+            let firstDifference = zip(finished.output, expected).first { $0 != $1 }
+            #expect(finished.output.count == 2_000)
+            #expect(firstDifference == nil)
         }
     }
 
@@ -124,7 +137,11 @@ import Testing
             try trial.write(finished.output.joined(), to: "recorded.jsonl")
             let compared = try await trial.bridge(script, "--expect", "recorded.jsonl")
             #expect(compared.status == CommandStatus.notAsExpected.rawValue)
-            #expect(!compared.errors.contains { $0.contains("expected") })
+            #expect(compared.output == finished.output)
+            #expect(compared.errors.filter { $0.hasPrefix("signalbox: ") } == ["signalbox: script errors: 1"])
+            let other = try await trial.bridge(script.replacing("(1)", with: "(2)"), "--expect", "recorded.jsonl")
+            let differs = "signalbox: lines that differ from recorded.jsonl: 1"
+            #expect(other.errors.suffix(2) == [differs, "signalbox: script errors: 1"], "\(other.errors)")
         }
     }
 
@@ -208,8 +225,11 @@ import Testing
             #expect(wrong.status == CommandStatus.invalidConfiguration.rawValue)
             #expect(wrong.errors.first?.contains("did you mean 'kiosk'?") == true)
             let kiosk = try await trial.bridge("signalbox.call('pay').catch(() => {})", "--source", "kiosk")
-            #expect(kiosk.output.first?.hasPrefix(#"{"source":"kiosk","action":"pay","#) == true)
-            #expect(kiosk.output.first?.contains("sourceNotAllowed") == true)
+            #expect(kiosk.status == CommandStatus.notAsExpected.rawValue)
+            let line =
+                #"{"source":"kiosk","action":"pay","body":null,"outcome":"rejected","reason":"sourceNotAllowed","#
+                + #""detail":"plugin pay allows any of (source page), which does not cover this origin of kiosk"}"#
+            #expect(kiosk.output == [line])
         }
     }
 
