@@ -195,26 +195,37 @@ extension AccessSection {
     ///
     /// - Parameter action: The action of the messages, or `nil` for messages with any action.
     func verdict(on route: InboundRoute, for action: ActionName?) -> RuleVerdict {
-        let verdict = verdicts(on: route, action)
+        let verdict = verdicts { source, conditions in
+            guard source == route.source else { return .never }
+            return conditions.map { $0.verdict(on: route, action) }.min() ?? .always
+        }
         // A rule only allows a link if it names the link (see `UntrustedOrigin`).
         if case .links = route.kind { return verdict.named }
         return verdict.permits
     }
 
-    private func verdicts(on route: InboundRoute, _ action: ActionName?) -> (permits: RuleVerdict, named: RuleVerdict) {
+    /// Returns the rule's verdict on messages of a source, as far as the source alone decides: all of them, and those
+    /// that the rule names.
+    func verdicts(on source: SourceName) -> (permits: RuleVerdict, named: RuleVerdict) {
+        verdicts { $0 == source ? ($1.isEmpty ? .always : .sometimes) : .never }
+    }
+
+    /// - Parameter judge: Returns the verdict of a part of the rule that names a source.
+    private func verdicts(_ judge: (SourceName, [Condition]) -> RuleVerdict) -> (
+        permits: RuleVerdict, named: RuleVerdict
+    ) {
         switch self {
         case .origin(let source, let conditions):
-            let met = conditions.map { $0.verdict(on: route, action) }.min() ?? .always
-            let verdict = source == route.source ? met : .never
+            let verdict = judge(source, conditions)
             return (verdict, verdict)
         case .any(let rules):
-            let verdicts = rules.map { $0.verdicts(on: route, action) }
+            let verdicts = rules.map { $0.verdicts(judge) }
             return (verdicts.map(\.permits).max() ?? .never, verdicts.map(\.named).max() ?? .never)
         case .all(let rules):
-            let verdicts = rules.map { $0.verdicts(on: route, action) }
+            let verdicts = rules.map { $0.verdicts(judge) }
             let permits = verdicts.map(\.permits).min() ?? .never
             return (permits, min(permits, verdicts.map(\.named).max() ?? .never))
-        case .not(let rule): return (rule.verdicts(on: route, action).permits.negated, .never)
+        case .not(let rule): return (rule.verdicts(judge).permits.negated, .never)
         }
     }
 }

@@ -113,6 +113,10 @@ struct SourceNames {
     let kinds: [String: String]
     /// The sources without errors, by name.
     let sources: [String: SourceKind]
+    /// The sources whose messages come from a connection, and sources of unknown kind.
+    let connected: Set<SourceName>
+    /// The brokers and pages, in file order.
+    let unconnected: [SourceName]
 
     /// Every name that a rule may use.
     var all: [String] { configured + [SourceSection.internalName.text] }
@@ -128,6 +132,10 @@ struct SourceNames {
         }
         configured = entries.map(\.name)
         self.kinds = Dictionary(kinds) { first, _ in first }
+        let known = self.kinds
+        let names = configured.compactMap { try? SourceName($0) }
+        connected = Set(names.filter { known[$0.text].map(["chat", "feed"].contains) ?? true })
+        unconnected = names.filter { known[$0.text].map(["mqtt", "script"].contains) ?? false }
         sources = Dictionary(valid.map { ($0.name.text, $0.kind) }) { first, _ in first }
     }
 

@@ -105,31 +105,43 @@ extension ConfigurationReader {
         _ keys: YAMLMapping,
         _ sources: SourceNames
     ) {
-        let advice: String
-        switch use {
-        case .broadcast(nil, _):
-            let chat = sources.configured.first { sources.kinds[$0] == "chat" } ?? "CHAT"
-            advice = "name the chat to broadcast to, such as to: \(chat)"
-        case .join, .leave: advice = "only a connection has tags; remove this rule"
-        default: return
-        }
+        let needsChat = if case .broadcast(nil, _) = use { true } else { false }
+        let needsTags = if case .join = use { true } else if case .leave = use { true } else { false }
+        guard needsChat || needsTags else { return }
+        let chat = sources.configured.first { sources.kinds[$0] == "chat" } ?? "CHAT"
         for (rule, value) in rules {
-            let unconnected = rule.admittedSources.first { source in
-                !["chat", "feed"].contains { sources.mayBe(source.text, $0) }
-            }
-            guard let unconnected else { continue }
-            value.reportError("messages of '\(unconnected)' come from no connection; \(advice)", .conflictingKeys)
+            guard let source = sources.withoutConnection(admittedBy: rule) else { continue }
+            let correction = rule.names(source) ? "remove this rule" : "name the chat instead, such as from: [\(chat)]"
+            let advice =
+                needsChat
+                ? "name the chat to broadcast to, such as to: \(chat)" : "only a connection has tags; \(correction)"
+            value.reportError("messages of '\(source)' come from no connection; \(advice)", .conflictingKeys)
         }
     }
 }
 
-extension AccessSection {
-    /// The sources that the rule may admit, without those that it only excludes.
-    fileprivate var admittedSources: [SourceName] {
-        switch self {
-        case .origin(let source, _): [source]
-        case .any(let rules), .all(let rules): rules.flatMap(\.admittedSources)
-        case .not: []
+extension SourceNames {
+    /// Returns a source without connections whose messages the rule may admit.
+    ///
+    /// A rule that only excludes sources also admits `internal`. This is no mistake if the rule admits a connection, too.
+    fileprivate func withoutConnection(admittedBy rule: AccessSection) -> SourceName? {
+        let mentioned = Set(rule.sources)
+        let isOther = { (name: SourceName) in !mentioned.contains(name) }
+        // The rule decides alike about all sources that it does not mention, except links.
+        let others = [connected.first(where: isOther), unconnected.first(where: isOther)].compactMap { $0 }
+        let admitted = mentioned.union(others).filter { name in
+            kinds[name.text] == "links" ? rule.names(name) : rule.verdicts(on: name).permits > .never
         }
+        let internalName = SourceSection.internalName
+        let faulty = admitted.filter { !connected.contains($0) && $0 != internalName }
+        if let first = faulty.min(by: { $0.text < $1.text }) { return first }
+        let hasConnection = admitted.contains { connected.contains($0) }
+        let admitsInternal = hasConnection ? rule.names(internalName) : rule.verdicts(on: internalName).permits > .never
+        return admitsInternal ? internalName : nil
     }
+}
+
+extension AccessSection {
+    /// Returns whether the rule admits messages of the source because it names the source.
+    fileprivate func names(_ source: SourceName) -> Bool { verdicts(on: source).named > .never }
 }

@@ -43,6 +43,28 @@ import Testing
         #expect(finished.errors == ["signalbox: 1 error, 2 warnings in 2 files"])
     }
 
+    @Test func aRuleThatExcludesOneSourceOfJoinIsJudgedByTheOthers() async throws {
+        let text = """
+            sources:
+              push: { mqtt: { broker: mqtt://h, client_id: a, topics: [ { pattern: 'push/{action}' } ] } }
+              room: { chat: { port: 0, absent_origin: allowed } }
+            plugins:
+              - { action: rest, use: log, from: [ push, room ] }
+              - { action: enter, use: join, tag: a, from: [ { not: room } ] }
+            """
+        let bad = try await CheckLiveTests.check([text])
+        #expect(bad.status == CommandStatus.invalidConfiguration.rawValue)
+        let words =
+            "plugins[1].from[0]: messages of 'push' come from no connection; only a connection has tags; name the chat "
+            + "instead, such as from: [room] [conflictingKeys]"
+        #expect(bad.output.count == 1 && bad.output[0].hasSuffix(words), "\(bad.output)")
+        let good = try await CheckLiveTests.check(
+            [text.replacing("{ not: room }", with: "{ not: push }")],
+            ["--strict"]
+        )
+        #expect(good.status == 0, "\(good.output)")
+    }
+
     @Test func aFindingIsOneJSONObject() async throws {
         let finished = try await CheckLiveTests.check([CheckLiveTests.bad], ["--json"])
         let line = try #require(finished.output.first)

@@ -72,6 +72,43 @@ import Testing
         #expect(ConfigurationFixture.problems(text).contains { $0.contains(advice) })
     }
 
+    @Test(arguments: [
+        ("{ not: chat }", "push"), ("{ not: { source: push, qos: 0 } }", "mute"),
+        ("{ not: { any: [mute, page, { source: push, qos: 0 }] } }", "push"),
+        ("{ not: { any: [chat, feed, push, mute, page] } }", "internal"),
+        ("{ all: [{ any: [chat, push] }, { not: { source: push, qos: 0 } }] }", "push"),
+        ("{ all: [links, { not: chat }] }", "links"), ("{ not: { not: page } }", "page"),
+        ("{ not: { any: [push, mute, page] } }", nil), ("{ all: [chat, { not: push }] }", nil),
+        ("{ all: [{ any: [chat, push] }, { not: push }] }", nil), ("{ not: { not: chat } }", nil),
+    ])
+    func aRuleThatExcludesIsJudgedByWhatItLeaves(_ rule: String, _ source: String?) {
+        for plugin in ["broadcast", "join", "leave"] {
+            let text = Self.text("use: \(plugin), tag: a", from: "HERE").replacing("{ source: HERE }", with: rule)
+            let problems = ConfigurationFixture.problems(text)
+            guard let source else {
+                #expect(problems.isEmpty, "\(plugin): \(problems)")
+                continue
+            }
+            #expect(ConfigurationFixture.findings(text) == ["error conflictingKeys plugins[1].from[0]"])
+            #expect(
+                problems.first?.contains("messages of '\(source)' come from no connection; ") == true,
+                "\(problems)"
+            )
+        }
+    }
+
+    @Test(arguments: [
+        ("{ not: { any: [push, chap] } }", "unknownSource"), ("{ all: [chat, { not: chat }] }", "unreachablePlugin"),
+        ("{ not: { any: [push, mute, chat, feed, page, links, internal] } }", "unreachablePlugin"),
+    ])
+    func aRuleThatAllowsNothingIsJudgedAlikeForAllPlugins(_ rule: String, _ code: String) {
+        for plugin in ["log", "broadcast, tag: a", "join, tag: a", "leave"] {
+            let text = Self.text("use: \(plugin)", from: "HERE").replacing("{ source: HERE }", with: rule)
+            let findings = ConfigurationFixture.findings(text)
+            #expect(findings.count == 1 && findings[0].contains(code), "\(plugin): \(findings)")
+        }
+    }
+
     @Test func aLoopThroughSendCausesAWarning() {
         let text = Self.text("use: send, to: push, topic: 'push/{action}'")
         #expect(ConfigurationFixture.findings(text) == ["warning publishLoop plugins[1].action"])
