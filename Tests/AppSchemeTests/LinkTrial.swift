@@ -16,6 +16,7 @@ struct LinkTrial: Sendable {
         /// The action, or `nil` if the link does not make one.
         let action: Action?
         let outcome: Outcome
+        let unreadableItems: Int
 
         var facts: LinkFacts? { origin.facts as? LinkFacts }
         var body: String? { action?.body.jsonText }
@@ -67,7 +68,8 @@ struct LinkTrial: Sendable {
                 origin: arrival.origin,
                 original: String(decoding: arrival.original, as: UTF8.self),
                 action: try? arrival.reading.get(),
-                outcome: one.outcome
+                outcome: one.outcome,
+                unreadableItems: arrival.unreadableItems
             )
             settled.append(contentsOf: [link])
         }

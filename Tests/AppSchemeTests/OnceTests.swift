@@ -53,6 +53,7 @@ import Testing
     @Test func differentLinksHaveDifferentIDs() throws {
         let links = [
             "a", "b", "A", "a?x=1", "a?x=2", "a?x=", "a?=x", "a?x=1&y=", "a?x=1%26y=", "a?x=12:yz", "a%2F", "a%3Fx=1",
+            "a?x=1&x=%ZZ", "a?x=1&x=1", "a?x=1&y&y=%", "a?x=1&x=%&y",
         ]
         let ids = try links.map { try Missing.unwrap(try Self.id("myapp://invite/\($0)")) }
         #expect(Set(ids).count == links.count)

@@ -2,6 +2,8 @@ import AppScheme
 import Signalbox
 import SignalboxCore
 import SignalboxRoutes
+import SignalboxTesting
+import TestSupport
 import Testing
 
 @Suite struct QueryTests {
@@ -99,6 +101,40 @@ import Testing
             #expect(try match.reading.get().members == ["q=red"])
             #expect(match.unreadableItems == 1)
         }
+    }
+
+    @Test(arguments: ["id=42&id=%ZZ", "id=%ZZ&id=42", "id=%FF&%69d=42&id=%00"])
+    func aReadableValueBesideAnUnreadableOneIsAList(_ query: String) throws {
+        let match = try AppRoutes("myapp://find", "find").match("myapp://find?\(query)&x=1")
+        let action = try match.reading.get()
+        #expect(action.members == ["id=42", "x=1"])
+        #expect(action.captures.map(\.isList) == [true, false])
+        #expect(match.unreadableItems == query.split(separator: "&").count - 1)
+        let named = try AppRoutes("myapp://find?id={id}", "find")
+        #expect(named.rejection("myapp://find?\(query)")?.reason == .malformed)
+    }
+
+    @Test func unreadableItemsAreCountedWithTheArrivalAndInTheReport() async throws {
+        struct Info: Decodable, Sendable {
+            let id: Int
+        }
+        let trial = LinkTrial(try AppRoutes("myapp://find", "find"))
+        let supervisor = trial.makeSupervisor()
+        let seen = CallList<Int>()
+        try supervisor.register(
+            Registration("find", as: Info.self, from: .link(scheme: "myapp")) { info, _ in seen.add(info.id) }
+        )
+        try supervisor.add(trial.adapter)
+        for query in ["id=42", "id=42&id=%ZZ", "id=7&x=%FF&%FF=1", "x=%"] { trial.inbox.open("myapp://find?\(query)") }
+        let settled = try await supervisor.whileRunning {
+            await trial.settled.wait { $0.count == 4 }.sorted { $0.token < $1.token }
+        }
+        #expect(settled.map(\.outcome.code) == ["handled", "invalidBody", "handled", "invalidBody"])
+        #expect(settled.map(\.body) == [#"{"id":"42"}"#, #"{"id":["42"]}"#, #"{"id":"7"}"#, "{}"])
+        #expect(settled.map(\.unreadableItems) == [0, 1, 2, 1])
+        #expect(seen.all == [42, 7])
+        #expect(supervisor.report.sources["links"]?.unreadableItems == 4)
+        #expect(supervisor.report.total.unreadableItems == 4)
     }
 
     @Test func equivalentItemNamesAreTheSameItem() throws {

@@ -10,6 +10,8 @@ import SignalboxRoutes
 struct LinkIdentity {
     private var bytes: [UInt8] = []
 
+    /// A list of which only one value can be read is another link than the value alone.
+    ///
     /// - Parameter members: The captures and query items, with unique names, that form the action and the body.
     init(_ url: URLText, members: [RouteNaming.Capture]) {
         add(url.scheme)
@@ -20,6 +22,8 @@ struct LinkIdentity {
         add(segments.last == "" ? segments.dropLast() : segments)
         let sorted = members.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
         add(sorted.flatMap { item in ([item.value] + item.moreValues).flatMap { [item.name, $0] } })
+        let cut = sorted.filter { $0.isList && $0.moreValues.isEmpty }
+        if !cut.isEmpty { add(cut.map(\.name)) }
     }
 
     var id: ActionID {

@@ -11,7 +11,8 @@ public struct LinkMatch: Sendable, Hashable {
     /// The link's action, or the reason why the link is rejected. The rejection is `malformed` if the link is unusable,
     /// and `unknownAction` if no route matches and there is no fallback.
     public let reading: Result<LinkAction, Outcome.Rejection>
-    /// The number of query items that were left out, because they cannot be read and the route does not name them.
+    /// The number of query items that cannot be read. Unless the route names one of them, the body lacks them and the
+    /// link still has an action.
     public let unreadableItems: Int
 
     init(
@@ -73,9 +74,9 @@ extension RouteMatch<AppRoute> {
 
     /// Returns all query items except those with the same name as a capture.
     private func items(of url: URLText) throws(Outcome.Rejection) -> [RouteNaming.Capture] {
-        let items: [URLQueryItem]
+        let query: ReadableQuery
         do throws(URLTextError) {
-            items = try url.readableQueryItems().items
+            query = try url.readableQuery()
         } catch {
             throw .unreadableQuery(error)
         }
@@ -83,7 +84,7 @@ extension RouteMatch<AppRoute> {
         var names: [String] = []
         var values: [String: [String]] = [:]
         var count = 0
-        for item in items where !captured.contains(item.name) {
+        for item in query.items where !captured.contains(item.name) {
             if values[item.name] == nil { names.append(item.name) }
             count += 1
             guard count <= AppRoutes.maximumItems else {
@@ -95,11 +96,10 @@ extension RouteMatch<AppRoute> {
             values[item.name, default: []].append(item.value)
         }
         return names.compactMap { name in
-            values[name].flatMap { values in
-                values.first.map {
-                    RouteNaming.Capture(name: name, value: $0, moreValues: Array(values.dropFirst()))
-                }
-            }
+            guard let texts = values[name], let first = texts.first else { return nil }
+            // An item whose other value cannot be read is repeated, too: the readable value alone must not decide.
+            let isList = texts.count > 1 || query.namesOfUnreadable.contains(name)
+            return RouteNaming.Capture(name: name, value: first, moreValues: Array(texts.dropFirst()), isList: isList)
         }
     }
 }

@@ -44,6 +44,7 @@ struct LinkReader: ~Copyable {
                 )
             }
         }
+        if match.unreadableItems > 0 { batch.setUnreadableItems(match.unreadableItems) }
         return batch.take()
     }
 

@@ -129,10 +129,13 @@ extension Settler {
     }
 
     private func notifyAdapter(_ arrival: Arrival, _ outcome: Outcome, _ sink: any SettlementSink) {
-        let token = arrival.token
-        if outcome.isDecided { sink.mayAcknowledge(token) }
-        sink.settle(token, outcome)
-        window.release(arrivals: 1, bytes: arrival.originalLength)
+        let record = arrival.record
+        if record.unreadableItems > 0 {
+            counters.unreadableItems.wrappingAdd(Int(record.unreadableItems), ordering: .relaxed)
+        }
+        if outcome.isDecided { sink.mayAcknowledge(record.token) }
+        sink.settle(record.token, outcome)
+        window.release(arrivals: 1, bytes: Int(record.originalLength))
         // An empty window always has room. If the window has no room, no task could resume, so there is no need to take
         // the lock.
         if hasWaiters.load(ordering: .sequentiallyConsistent), window.hasRoom { wake() }

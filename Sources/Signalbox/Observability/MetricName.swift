@@ -12,6 +12,7 @@ enum MetricName: String, CaseIterable, Sendable {
     case deadLettersDropped = "signalbox_dead_letters_dropped_total"
     case lateReturns = "signalbox_late_returns_total"
     case callsStalled = "signalbox_calls_stalled"
+    case unreadableItems = "signalbox_unreadable_items_total"
     case windowArrivals = "signalbox_window_arrivals"
     case windowBytes = "signalbox_window_bytes"
 
@@ -19,7 +20,7 @@ enum MetricName: String, CaseIterable, Sendable {
         switch self {
         case .outcomes: [.source, .plugin, .outcome, .code]
         case .attempts, .callDuration: [.source, .plugin]
-        case .duplicates, .deadLetters, .lateReturns, .windowArrivals, .windowBytes: [.source]
+        case .duplicates, .deadLetters, .lateReturns, .unreadableItems, .windowArrivals, .windowBytes: [.source]
         case .deadLettersDropped, .callsStalled: []
         }
     }

@@ -206,11 +206,14 @@ final class SourceMetrics: Sendable {
     private let windowArrivals: Meter
     private let windowBytes: Meter
     private let lateReturnsReported = Mutex(CountReport())
+    private let unreadableItems: Counter
+    private let unreadableItemsReported = Mutex(CountReport())
 
     init(source: String, maker: MetricMaker) {
         duplicates = maker.counter(.duplicates, [source])
         deadLetters = maker.counter(.deadLetters, [source])
         lateReturns = maker.counter(.lateReturns, [source])
+        unreadableItems = maker.counter(.unreadableItems, [source])
         windowArrivals = maker.meter(.windowArrivals, [source])
         windowBytes = maker.meter(.windowBytes, [source])
     }
@@ -221,6 +224,8 @@ final class SourceMetrics: Sendable {
     func record(_ counts: OutcomeCounts, _ window: WindowUse?) {
         let new = lateReturnsReported.withLock { $0.take(of: counts.lateReturns) }
         if new > 0 { lateReturns.increment(by: new) }
+        let unreadable = unreadableItemsReported.withLock { $0.take(of: counts.unreadableItems) }
+        if unreadable > 0 { unreadableItems.increment(by: unreadable) }
         windowArrivals.set(window?.arrivals ?? 0)
         windowBytes.set(window?.bytes ?? 0)
     }

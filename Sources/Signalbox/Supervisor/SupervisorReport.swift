@@ -44,6 +44,9 @@ public struct OutcomeCounts: Sendable, Hashable {
     /// The number of arrivals that received the outcome of an earlier arrival without a call of the plugin. They are
     /// also counted under that outcome.
     public var duplicates = 0
+    /// The number of items that could not be read, such as query items of links, in all settled arrivals. Their bodies
+    /// lack these items.
+    public var unreadableItems = 0
 
     /// The number of settled arrivals.
     public var settled: Int { handled + rejected + failed + abandoned }
@@ -56,7 +59,8 @@ public struct OutcomeCounts: Sendable, Hashable {
             abandoned: left.abandoned + right.abandoned,
             givenBack: left.givenBack + right.givenBack,
             lateReturns: left.lateReturns + right.lateReturns,
-            duplicates: left.duplicates + right.duplicates
+            duplicates: left.duplicates + right.duplicates,
+            unreadableItems: left.unreadableItems + right.unreadableItems
         )
     }
 }
@@ -70,6 +74,7 @@ final class OutcomeCounters: Sendable {
     let givenBack = Atomic<Int>(0)
     let lateReturns = Atomic<Int>(0)
     let duplicates = Atomic<Int>(0)
+    let unreadableItems = Atomic<Int>(0)
 
     func count(_ outcome: Outcome) {
         switch outcome {
@@ -93,7 +98,8 @@ final class OutcomeCounters: Sendable {
             abandoned: abandoned.load(ordering: .relaxed),
             givenBack: givenBack.load(ordering: .relaxed),
             lateReturns: lateReturns.load(ordering: .relaxed),
-            duplicates: duplicates.load(ordering: .relaxed)
+            duplicates: duplicates.load(ordering: .relaxed),
+            unreadableItems: unreadableItems.load(ordering: .relaxed)
         )
     }
 }

@@ -46,8 +46,8 @@ struct ExplanationLine {
     /// The explanation as one JSON object followed by a newline. Its members are, in order:
     ///
     /// - `url` or `input`, if a link is explained.
-    /// - `source`, `envelope`, `action`, `id`, the same facts as in `run --outcomes`, `route` and `body`, where they
-    ///   are known.
+    /// - `source`, `envelope`, `action`, `id`, the same facts as in `run --outcomes`, `route`, `unreadableItems` and `body`,
+    ///   where they are known.
     /// - `verdict` and `steps`, always.
     /// - `navigation`, if a link is explained and there is a navigation chain.
     var jsonLine: [UInt8] {
@@ -61,6 +61,7 @@ struct ExplanationLine {
         object.add("id", action?.senderID)
         object.add(message?.arrival.origin.facts)
         object.add("route", message?.route)
+        object.add(unreadableItems: message?.arrival.unreadableItems ?? 0)
         if let action { object.add(body(of: action)) }
         object.add("verdict") { object in
             object.add("code", verdict.code)
@@ -89,6 +90,7 @@ struct ExplanationLine {
         add("topic", (facts as? PushFacts)?.topic)
         add("principal", (facts as? ChatFacts)?.principal)
         add("route", message?.route)
+        if let count = message?.arrival.unreadableItems, count > 0 { add("unreadable", "\(count) query items") }
         add("action", action?.name.text)
         add("id", action?.senderID)
         // The name is not `body`, because one of the stages is called that.

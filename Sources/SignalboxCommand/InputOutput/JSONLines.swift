@@ -42,6 +42,11 @@ extension JSONObject {
         }
     }
 
+    /// Adds the number of items that cannot be read. Adds nothing if there are none.
+    mutating func add(unreadableItems count: Int) {
+        if count > 0 { add("unreadableItems", count) }
+    }
+
     /// Adds a body as the member `body`. JSON is added unchanged, text is added as a string, and an empty body is
     /// `null`. Any other bytes are added as Base64 together with a member `encoding`.
     mutating func add(_ body: RawBody) {

@@ -12,6 +12,7 @@ struct OutcomeLine {
     /// - A push has its topic.
     /// - A link has its scheme and host.
     /// - A chat or feed has its peer and principal.
+    /// - A message with items that cannot be read has their number.
     /// - A dead letter has the stages that it passed and the original message.
     var runLine: [UInt8] {
         var object = JSONObject()
@@ -19,6 +20,7 @@ struct OutcomeLine {
         object.add("action", action?.name.text)
         object.add("id", action?.id.text)
         object.add(settled.arrival.origin.facts)
+        object.add(unreadableItems: settled.arrival.unreadableItems)
         object.add(settled.outcome)
         if let explanation = settled.explanation { object.add("explanation", explanation.steps) }
         switch settled.outcome {

@@ -115,6 +115,7 @@ struct RunSummary: CustomStringConvertible {
         ]
         if report.deadLettersDropped > 0 { parts.append("of these dropped \(report.deadLettersDropped)") }
         if total.lateReturns > 0 { parts.append("returned late \(total.lateReturns)") }
+        if total.unreadableItems > 0 { parts.append("unreadable items \(total.unreadableItems)") }
         if report.unsettled > 0 { parts.append("unsettled \(report.unsettled)") }
         if !report.callsStillRunning.isEmpty {
             parts.append("not returned: \(report.callsStillRunning.joined(separator: " "))")

@@ -106,7 +106,7 @@ struct ParsedURL {
     var jsonLine: [UInt8] {
         var object = JSONObject()
         if let url { object.add(url, items: items) } else { object.add(input) }
-        if unreadableItems > 0 { object.add("unreadableItems", unreadableItems) }
+        object.add(unreadableItems: unreadableItems)
         if let error { object.add(error) }
         object.add("route", route?.text)
         switch reading {
@@ -149,10 +149,10 @@ struct ParsedURL {
     private func body(of action: LinkAction) -> [UInt8] {
         var body = JSONObject()
         for capture in action.captures {
-            if capture.moreValues.isEmpty {
-                body.add(capture.name, capture.value)
-            } else {
+            if capture.isList {
                 body.add(capture.name, texts: [capture.value] + capture.moreValues)
+            } else {
+                body.add(capture.name, capture.value)
             }
         }
         return body.bytes

@@ -97,6 +97,20 @@ public struct ArrivalBatch: ~Copyable {
         buffers.records.append(record)
     }
 
+    /// Records how many items of the message that was appended last cannot be read, for ``Arrival/unreadableItems``.
+    ///
+    /// Use this method if the format allows you to leave out single items, so that an outcome and the counts of the
+    /// source show that something is missing. A number beyond 65,535 counts as 65,535.
+    ///
+    /// - Precondition: A message has been appended since the last ``take()``.
+    public mutating func setUnreadableItems(_ count: Int) {
+        precondition(
+            !buffers.records.isEmpty,
+            "setUnreadableItems was called for an empty batch; append a message first"
+        )
+        buffers.records[buffers.records.count - 1].unreadableItems = UInt16(clamping: count)
+    }
+
     private mutating func begin(
         _ original: UnsafeRawBufferPointer,
         token: UInt64,

@@ -208,6 +208,7 @@ package struct ArrivalRecord: Sendable {
     package var rejection: UInt32 = none
     package var idKey = IDKey.assigned
     package var envelope = EnvelopeKind.none
+    package var unreadableItems: UInt16 = 0
     /// The position of the node that the envelope keeps separate from the body, or ``none``.
     package var metadata: UInt32 = none
 }

@@ -17,8 +17,13 @@ public struct RouteNaming: Sendable, Hashable {
         public let name: String
         /// The matched text. If there are several, this is the first one.
         public let value: String
-        /// The texts after ``value``, if the message repeats the item. The member of the body is then a list.
+        /// The texts after ``value``, if the message repeats the item.
         public let moreValues: [String]
+        /// Whether the member of the body is a list of ``value`` and ``moreValues``, because the message repeats the item.
+        ///
+        /// A list can have one text: the other values of the item cannot be read, and a plugin that expects one value
+        /// must not take the readable one for the whole.
+        public let isList: Bool
 
         /// Creates a capture of one text.
         public init(name: String, value: String) {
@@ -32,9 +37,21 @@ public struct RouteNaming: Sendable, Hashable {
         ///   - value: The first matched text.
         ///   - moreValues: Further texts of the same name, which contain no U+0000.
         public init(name: String, value: String, moreValues: [String]) {
+            self.init(name: name, value: value, moreValues: moreValues, isList: !moreValues.isEmpty)
+        }
+
+        /// Creates a capture of the readable texts of an item.
+        ///
+        /// - Parameters:
+        ///   - name: The capture's name in the pattern.
+        ///   - value: The first readable text.
+        ///   - moreValues: Further readable texts of the same name, which contain no U+0000.
+        ///   - isList: Whether the message repeats the item, even if only one of its texts can be read.
+        public init(name: String, value: String, moreValues: [String] = [], isList: Bool) {
             self.name = name
             self.value = value
             self.moreValues = moreValues
+            self.isList = isList || !moreValues.isEmpty
         }
     }
 
@@ -83,10 +100,10 @@ extension BatchBuffers {
             guard !captures[..<index].contains(where: { $0.name == capture.name }) else { continue }
             keys.append(nodeCount)
             push(capture.name, kind: .key)
-            if capture.moreValues.isEmpty {
-                push(capture.value, kind: .routeText)
-            } else {
+            if capture.isList {
                 pushList([capture.value] + capture.moreValues)
+            } else {
+                push(capture.value, kind: .routeText)
             }
         }
         return keys

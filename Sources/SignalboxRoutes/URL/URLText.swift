@@ -163,12 +163,24 @@ extension URLText {
     ///
     /// - Throws: ``URLTextError`` for more than ``maximumQueryItems`` items.
     public func readableQueryItems() throws(URLTextError) -> (items: [URLQueryItem], unreadable: Int) {
-        var items: [URLQueryItem] = []
-        let raw = try rawQueryItems()
-        for item in raw {
-            if let item = try? item.decoded() { items.append(item) }
+        let query = try readableQuery()
+        return (query.items, query.unreadable)
+    }
+
+    /// Returns the items of the query that can be read, with the names of those whose value cannot be read.
+    ///
+    /// - Throws: ``URLTextError`` for more than ``maximumQueryItems`` items.
+    package func readableQuery() throws(URLTextError) -> ReadableQuery {
+        var query = ReadableQuery()
+        for item in try rawQueryItems() {
+            if let item = try? item.decoded() {
+                query.items.append(item)
+            } else {
+                query.unreadable += 1
+                if let name = try? item.name() { query.namesOfUnreadable.insert(name) }
+            }
         }
-        return (items, raw.count - items.count)
+        return query
     }
 
     /// Returns the items of the query, still escaped.
@@ -190,6 +202,16 @@ extension URLText {
         }
         return items
     }
+}
+
+/// The items of a query, as far as they can be read.
+package struct ReadableQuery: Sendable {
+    /// The items that can be read, in order.
+    package fileprivate(set) var items: [URLQueryItem] = []
+    /// The number of items that cannot be read.
+    package fileprivate(set) var unreadable = 0
+    /// The names of items whose name can be read, but not their value.
+    package fileprivate(set) var namesOfUnreadable: Set<String> = []
 }
 
 /// An item of a query as written. Its indices are offsets in the URL.

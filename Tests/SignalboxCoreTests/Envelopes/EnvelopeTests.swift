@@ -118,6 +118,17 @@ import Testing
         #expect(try action.body.decode(RawBody.self) == RawBody(bytes: Bytes(""), kind: .json))
     }
 
+    @Test func aCaptureIsAListOfAsFewAsOneText() throws {
+        let captures = [
+            RouteNaming.Capture(name: "a", value: "1", isList: true), .init(name: "b", value: "2", isList: false),
+            .init(name: "c", value: "3", moreValues: ["4"], isList: false),
+        ]
+        let envelope = Envelope.address("open", id: nil, captures: captures)
+        let body = try Reading.action("", envelope: envelope).body
+        #expect(body.jsonText == #"{"a":["1"],"b":"2","c":["3","4"]}"#)
+        #expect(Reading.decodingError(body, as: [String: Int].self)?.code == .typeMismatch)
+    }
+
     @Test func anAddressWithoutCapturesHasAnEmptyObjectBody() throws {
         let envelope = Envelope.address("open", id: nil, captures: [])
         let arrival = try Missing.unwrap(Reading.arrival(Array("not { json".utf8), envelope: envelope, before: 9))
@@ -172,6 +183,22 @@ import Testing
             )
         }
         #expect(batch.take().map(\.envelope) == [.none])
+    }
+
+    @Test func unreadableItemsBelongToTheMessageAppendedLast() {
+        var batch = ArrivalBatch(pool: ArrivalPool())
+        func append() {
+            Array(#"{"action":"a"}"#.utf8).withUnsafeBytes { bytes in
+                batch.append(bytes, token: 0, origin: Reading.origin, receivedAt: Reading.time)
+            }
+        }
+        append()
+        append()
+        batch.setUnreadableItems(3)
+        append()
+        batch.setUnreadableItems(70_000)
+        append()
+        #expect(batch.take().map(\.unreadableItems) == [0, 3, 65_535, 0])
     }
 
     @Test func envelopeKindsHaveTheirDocumentedNames() {

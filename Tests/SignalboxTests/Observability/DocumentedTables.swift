@@ -8,7 +8,8 @@ extension MetricName {
 
     var kind: Kind {
         switch self {
-        case .outcomes, .attempts, .duplicates, .deadLetters, .deadLettersDropped, .lateReturns: .counter
+        case .outcomes, .attempts, .duplicates, .deadLetters, .deadLettersDropped, .lateReturns, .unreadableItems:
+            .counter
         case .callDuration: .timer
         case .callsStalled, .windowArrivals, .windowBytes: .meter
         }
@@ -21,6 +22,7 @@ extension MetricName {
         case .lateReturns, .callsStalled: "calls"
         case .callDuration: "seconds"
         case .deadLetters, .deadLettersDropped: "dead letters"
+        case .unreadableItems: "items"
         case .windowBytes: "bytes"
         }
     }
@@ -38,6 +40,7 @@ extension MetricName {
         case .deadLettersDropped: "dead letters that did not fit in the store; read once a second"
         case .lateReturns: "calls that returned after they were settled; read once a second"
         case .callsStalled: "settled calls that have not returned; read once a second"
+        case .unreadableItems: "items, such as query items of links, that could not be read; read once a second"
         case .windowArrivals: "accepted arrivals that are not settled; read once a second"
         case .windowBytes: "bytes of the messages of these arrivals; read once a second"
         }

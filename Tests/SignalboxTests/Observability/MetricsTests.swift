@@ -104,13 +104,16 @@ import Testing
 
     @Test func aReportSetsMetersAndAddsToCounters() throws {
         let middleware = MetricsMiddleware(factory: metrics)
-        middleware.reported(report(late: 2, arrivals: 7, bytes: 700, running: ["push/slow"], dropped: 3))
-        middleware.reported(report(late: 5, arrivals: 0, bytes: 0, running: [], dropped: 3))
+        middleware.reported(
+            report(late: 2, unreadable: 1, arrivals: 7, bytes: 700, running: ["push/slow"], dropped: 3)
+        )
+        middleware.reported(report(late: 5, unreadable: 5, arrivals: 0, bytes: 0, running: [], dropped: 3))
         let source = [("source", "push")]
         #expect(try metrics.expectMeter("signalbox_window_arrivals", source).values == [7, 0])
         #expect(try metrics.expectMeter("signalbox_window_bytes", source).values == [700, 0])
         #expect(try metrics.expectMeter("signalbox_calls_stalled").values == [1, 0])
         #expect(try metrics.expectCounter("signalbox_late_returns_total", source).values == [2, 3])
+        #expect(try metrics.expectCounter("signalbox_unreadable_items_total", source).values == [1, 4])
         #expect(try metrics.expectCounter("signalbox_dead_letters_dropped_total").values == [3])
     }
 
@@ -198,14 +201,16 @@ extension MetricsTests {
     /// - Parameter arrivals: The unsettled arrivals, or `nil` after the source was removed.
     private func report(
         late: Int,
+        unreadable: Int = 0,
         arrivals: Int?,
         bytes: Int,
         running: [String],
         dropped: Int
     ) -> SupervisorReport {
-        SupervisorReport(
-            total: OutcomeCounts(lateReturns: late),
-            sources: ["push": OutcomeCounts(lateReturns: late)],
+        let counts = OutcomeCounts(lateReturns: late, unreadableItems: unreadable)
+        return SupervisorReport(
+            total: counts,
+            sources: ["push": counts],
             windows: arrivals.map { ["push": WindowUse(arrivals: $0, bytes: bytes)] } ?? [:],
             unsettled: arrivals ?? 0,
             callsStillRunning: running,

@@ -90,6 +90,15 @@ import Testing
         #expect(long.json.utf8.count < 70_000)
     }
 
+    @Test func unreadableItemsAreShown() async throws {
+        let line = try await ExplainFixture.line(url: "myapp://product/1?a=1&a=%ZZ&b=%")
+        #expect(try line.object()["unreadableItems"] as? Int == 2)
+        #expect(line.json.contains(#""body":{"number":"1","a":["1"]}"#), "\(line.json)")
+        #expect(line.shown.contains { $0.contains("unreadable") && $0.hasSuffix("2 query items") }, "\(line.shown)")
+        let readable = try await ExplainFixture.line(url: "myapp://product/1?a=1")
+        #expect(!readable.json.contains("unreadable"))
+    }
+
     @Test func theDocumentedExampleMatchesTheOutput() async throws {
         let root = "/" + #filePath.split(separator: "/").dropLast(5).joined(separator: "/")
         func text(_ file: String) throws -> String {

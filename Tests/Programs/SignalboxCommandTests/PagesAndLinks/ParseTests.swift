@@ -248,6 +248,11 @@ import Testing
             #""route":"myapp://product/{number:int}","action":"open","body":{"number":"42","a":"b"}}"#
         ),
         ("myapp://do/dance/7", #""route":"myapp://do/{action}/{id}","action":"dance","id":"7","body":{}}"#),
+        (
+            "myapp://product/42?a=%zz&a=b",
+            #""unreadableItems":1,"route":"myapp://product/{number:int}","action":"open","#
+                + #""body":{"number":"42","a":["b"]}}"#
+        ),
     ])
     func routesShowTheAction(_ text: String, _ end: String) throws {
         let parsed = try ParsedURLTests.parsed(text, routes: ParsedURLTests.routes())

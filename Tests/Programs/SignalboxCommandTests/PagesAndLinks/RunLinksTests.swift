@@ -79,6 +79,21 @@ import Testing
         #expect(finished.errors.last == "signalbox: handled 0, rejected 1, failed 0, abandoned 0, dead letters 1")
     }
 
+    @Test func unreadableQueryItemsAreInTheOutcomeAndCounted() async throws {
+        let links = "urls: ['myapp://product/1?q=%FF', 'myapp://product/2?n=1&n=%ZZ&x=%', 'myapp://product/3?n=1']"
+        let finished = try await RunLinksTests.run(RunLinksTests.configuration(links))
+        #expect(finished.status == 0)
+        let lines = RunLinksTests.outcomes(finished)
+        #expect(lines.count == 3)
+        #expect(lines.filter { $0.contains(#""scheme":"myapp","unreadableItems":1,"outcome":"handled""#) }.count == 1)
+        #expect(lines.filter { $0.contains(#""scheme":"myapp","unreadableItems":2,"outcome":"handled""#) }.count == 1)
+        #expect(lines.filter { $0.contains("unreadableItems") }.count == 2)
+        // The plugin does not take the readable value for the only one.
+        #expect(finished.output.contains { $0.hasSuffix(#""body":{"number":"2","n":["1"]}}"#) }, "\(finished.output)")
+        let counts = "handled 3, rejected 0, failed 0, abandoned 0, dead letters 0, unreadable items 3"
+        #expect(finished.errors.last == "signalbox: \(counts)")
+    }
+
     @Test func unwrittenDeadLettersAreCountedAndSetTheStatus() async throws {
         let configuration = RunLinksTests.configuration("urls: ['myapp://nowhere', 'https://u@x', 'myapp://product/1']")
         try await LinkTrial.with(["c.yaml": configuration]) { trial in
@@ -129,10 +144,13 @@ import Testing
         #expect(!finished.errors.joined().contains("canary-4711"))
     }
 
-    @Test(arguments: ["utm_campaign=50%off", "%E9=1", "utm_source=a&utm_source=b", "a[]=1&a[]=2"])
-    func aTrackerDoesNotKillALink(_ query: String) async throws {
+    @Test(arguments: [
+        ("utm_campaign=50%off", ", unreadable items 1"), ("%E9=1", ", unreadable items 1"),
+        ("utm_source=a&utm_source=b", ""), ("a[]=1&a[]=2", ""),
+    ])
+    func aTrackerDoesNotKillALink(_ query: String, _ end: String) async throws {
         let finished = try await RunLinksTests.run(RunLinksTests.configuration("urls: ['myapp://product/1?\(query)']"))
-        #expect(finished.errors.last == "signalbox: handled 1, rejected 0, failed 0, abandoned 0, dead letters 0")
+        #expect(finished.errors.last == "signalbox: handled 1, rejected 0, failed 0, abandoned 0, dead letters 0\(end)")
     }
 
     @Test func onlyNonUTF8AndOverlongLinesAreRejected() async throws {
