@@ -11,7 +11,13 @@ final class SourceIntake: Sendable {
     private let holdsArrivals: Bool
     private let state: Mutex<State>
 
-    enum Phase { case waiting, open, closed }
+    enum Phase {
+        case waiting, open
+        /// The intake takes arrivals and abandons them, so that the senders of a source that redelivers no messages get
+        /// an answer for as long as the adapter keeps its connections.
+        case abandoning
+        case closed
+    }
 
     private struct State {
         var phase = Phase.waiting
@@ -49,9 +55,13 @@ extension SourceIntake: Intake {
             let taken = settler.window.take(batch.prefix(allowed).lazy.map(\.originalLength))
             slowingRate?.take(taken, at: now)
             let slice = BatchSlice(arrivals: batch, range: 0..<taken, sink: sink, tick: now, settler: settler)
-            guard state.phase == .open else {
-                if taken > 0 { state.held.append(slice) }
+            switch state.phase {
+            case .open: break
+            case .abandoning where taken > 0: return (taken, [Verdict(slice: slice, outcome: .abandoned(.drain))])
+            case .waiting where taken > 0:
+                state.held.append(slice)
                 return (taken, [])
+            case .waiting, .abandoning, .closed: return (taken, [])
             }
             // Earlier arrivals for the same action come first, so both are routed with the same plugins.
             let table = registry.snapshot
@@ -152,30 +162,37 @@ extension SourceIntake {
 extension SourceIntake {
     /// Stops accepting arrivals, and abandons those that have not reached a lane.
     ///
-    /// - Parameter stopsAdapter: Whether the adapter learns that the intake has closed. If not, the intake appears full
-    ///   to the adapter until ``stopAdapter()``.
+    /// - Parameter stopsAdapter: Whether the adapter learns that the intake has closed. If not, the adapter learns it
+    ///   from ``stopAdapter()``. Until then, the intake appears full to an adapter that redelivers, and takes and
+    ///   abandons the arrivals of any other adapter, whose senders wait for an outcome.
     func close(stopsAdapter: Bool = true) {
+        let redelivers = settler.ackDeadlineTicks != nil
         let (held, withoutPlugin) = state.withLock { state in
-            state.phase = .closed
+            if state.phase != .closed { state.phase = stopsAdapter || redelivers ? .closed : .abandoning }
             defer { state.held = [] }
             return (state.held, state.hold?.takeAll() ?? [])
         }
-        if stopsAdapter { stopAdapter() } else { settler.withholdRoom() }
+        if stopsAdapter {
+            stopAdapter()
+        } else if redelivers {
+            settler.withholdRoom()
+        }
         for slice in held { Verdict(slice: slice, outcome: .abandoned(.drain)).settle() }
         // A source that redelivers gets another chance. For any other source, the dead letter keeps the message.
-        let outcome =
-            settler.ackDeadlineTicks == nil ? Outcome.rejected(ArrivalRouter.unknown) : .abandoned(.drain)
+        let outcome = redelivers ? Outcome.abandoned(.drain) : .rejected(ArrivalRouter.unknown)
         for slice in withoutPlugin { Verdict(slice: slice, outcome: outcome).settle() }
     }
 
-    /// Ends the adapter's waits for room with an error, so that the adapter stops gracefully.
+    /// Takes no more arrivals, and ends the adapter's waits for room with an error, so that the adapter stops
+    /// gracefully.
     func stopAdapter() {
+        state.withLock { $0.phase = .closed }
         settler.stop(.room)
     }
 
     /// Whether the intake refuses arrivals, which it does if the supervisor is draining or has stopped, or if the
     /// source is being removed.
-    var isClosed: Bool { state.withLock { $0.phase == .closed } }
+    var isClosed: Bool { state.withLock { $0.phase == .closed || $0.phase == .abandoning } }
 
     /// Forgets the lane of a removed plugin.
     func forgetLane(of entry: PluginEntry) {

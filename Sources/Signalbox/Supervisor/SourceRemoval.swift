@@ -21,19 +21,32 @@ extension Supervisor {
     /// - Returns: `false` if there is no such source, or if it is already being removed.
     @discardableResult
     public func remove(source: SourceName) async -> Bool {
-        guard let intake = beginRemoval(of: source) else { return false }
-        intake.close()
-        if intake.lifecycle.hasBegun { await intake.settler.wait(for: .adapterEnd) }
-        await intake.settler.wait(for: .removal)
-        intake.settler.log.flush()
-        state.withLock { state in
-            if state.intakes[source] === intake { state.intakes[source] = nil }
-            state.forgetEmptySources()
+        await !remove(sources: [source]).isEmpty
+    }
+
+    /// Removes several sources at the same time while the others continue.
+    ///
+    /// Each source ends as ``remove(source:)`` describes. The adapters of sources that plugins send to, which
+    /// ``stopLast(_:)`` names, stop when the messages of all these sources are settled. A call for one of these messages
+    /// can therefore still send its message. One time limit, ``SupervisorConfiguration/drainLimit``, applies to all of
+    /// these sources together.
+    ///
+    /// - Parameter sources: The names of the sources.
+    /// - Returns: The sources that this call has removed. A source is not among them if it does not exist or is already
+    ///   being removed.
+    @discardableResult
+    public func remove(sources: Set<SourceName>) async -> Set<SourceName> {
+        let (leaving, targets) = beginRemoval(of: sources)
+        for intake in leaving { intake.close(stopsAdapter: !targets.contains(intake.source)) }
+        if !targets.isEmpty {
+            for intake in leaving { await intake.settler.wait(for: .removal) }
+            for intake in leaving where targets.contains(intake.source) {
+                intake.stopAdapter()
+                intake.lifecycle.stopAdapter()
+            }
         }
-        intake.forgetLanes()
-        for lane in lanes.all { lane.forget(intake.settler) }
-        intake.settler.log.logger.write(.sourceRemoved)
-        return true
+        for intake in leaving { await finishRemoval(of: intake) }
+        return Set(leaving.map(\.source))
     }
 
     /// Whether the supervisor is draining or has stopped. In both cases, nothing can be added.
@@ -59,20 +72,45 @@ extension Supervisor {
         try await body()
     }
 
-    private func beginRemoval(of source: SourceName) -> SourceIntake? {
+    /// Requests that sources stop.
+    ///
+    /// - Returns: The intakes to close, and the sources whose adapters continue until the caller stops them.
+    private func beginRemoval(of sources: Set<SourceName>) -> (leaving: [SourceIntake], targets: Set<SourceName>) {
         let limit = TickCount.ticks(in: core.configuration.drainLimit, of: core.configuration.tick)
         return state.withLock { state in
             let endsRun = state.sourceChanges > 0
-            guard let intake = state.intakes[source],
-                intake.lifecycle.requestStop(abandoningAt: core.now + limit, endsRun: endsRun)
-            else {
-                return nil
+            let leaving = sources.compactMap { source -> SourceIntake? in
+                let stopsAdapter = !state.stopsLast.contains(source)
+                guard let intake = state.intakes[source],
+                    intake.lifecycle.requestStop(
+                        abandoningAt: core.now + limit,
+                        endsRun: endsRun,
+                        stopsAdapter: stopsAdapter
+                    )
+                else {
+                    return nil
+                }
+                state.leaving.append(intake)
+                // The timer has stopped, and so has everything that could still settle arrivals.
+                if state.phase == .stopped { intake.settler.stop(.removal) }
+                return intake
             }
-            state.leaving.append(intake)
-            // The timer has stopped, and so has everything that could still settle arrivals.
-            if state.phase == .stopped { intake.settler.stop(.removal) }
-            return intake
+            return (leaving, state.stopsLast.intersection(leaving.map(\.source)))
         }
+    }
+
+    /// Waits until a closed source has ended, and forgets it.
+    private func finishRemoval(of intake: SourceIntake) async {
+        if intake.lifecycle.hasBegun { await intake.settler.wait(for: .adapterEnd) }
+        await intake.settler.wait(for: .removal)
+        intake.settler.log.flush()
+        state.withLock { state in
+            if state.intakes[intake.source] === intake { state.intakes[intake.source] = nil }
+            state.forgetEmptySources()
+        }
+        intake.forgetLanes()
+        for lane in lanes.all { lane.forget(intake.settler) }
+        intake.settler.log.logger.write(.sourceRemoved)
     }
 
     /// Abandons the remaining arrivals of sources whose removal is overdue. Called by the timer at each tick.
@@ -126,6 +164,9 @@ final class SourceLifecycle: Sendable {
     private struct State {
         var hasBegun = false
         var isStopRequested = false
+        /// Whether the adapter's task is cancelled. The adapter of a source that plugins send to continues for a while
+        /// after a stop is requested.
+        var isAdapterStopped = false
         /// Whether the run ends when this adapter ends and no other adapter is running.
         var endsRun = true
         /// The tick at which the remaining arrivals are abandoned.
@@ -156,28 +197,32 @@ final class SourceLifecycle: Sendable {
     /// - Parameters:
     ///   - end: The tick at which the remaining arrivals are abandoned.
     ///   - endsRun: Whether the run ends when this adapter ends and no other adapter is running.
+    ///   - stopsAdapter: Whether to cancel the adapter's task now. If not, the caller must call ``stopAdapter()`` later.
     /// - Returns: `false` if a stop has already been requested.
-    func requestStop(abandoningAt end: UInt64, endsRun: Bool) -> Bool {
+    func requestStop(abandoningAt end: UInt64, endsRun: Bool, stopsAdapter: Bool) -> Bool {
         let isFirst = state.withLock { state in
             guard !state.isStopRequested else { return false }
             state.isStopRequested = true
             state.endsRun = endsRun
             state.end = end
+            // An adapter that has not started never starts.
+            if !state.hasBegun { state.isAdapterStopped = true }
             return true
         }
-        if isFirst { stopContinuation.finish() }
+        if isFirst, stopsAdapter { stopAdapter() }
         return isFirst
     }
 
     /// Cancels the adapter's task without removing the source.
     func stopAdapter() {
+        state.withLock { $0.isAdapterStopped = true }
         stopContinuation.finish()
     }
 
-    /// Whether the adapter has started and no stop is requested.
-    var isRunning: Bool { state.withLock { $0.hasBegun && !$0.isStopRequested } }
+    /// Whether the adapter has started and its task is not cancelled.
+    var isRunning: Bool { state.withLock { $0.hasBegun && !$0.isAdapterStopped } }
 
-    /// Waits until a stop is requested or the task is cancelled.
+    /// Waits until the adapter's task is cancelled by a call or by its parent.
     func waitForStopRequest() async {
         for await _ in stopRequests {}
     }

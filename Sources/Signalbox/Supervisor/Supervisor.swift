@@ -138,10 +138,10 @@ extension Supervisor {
     /// Sets the sources whose adapters a drain stops last, because plugins send through them.
     ///
     /// Use this method if a plugin forwards messages from one source to another. During a drain, the adapters of these
-    /// sources take no more arrivals, but keep their connections until every arrival of every source is settled. A call
-    /// that is still waiting can therefore send its message. ``SupervisorConfiguration/drainLimit`` limits this time. A
-    /// page whose script itself sends messages is an exception: to the page the source appears full, so that a script
-    /// that waits to send cannot take a forwarded message.
+    /// sources keep their connections until every arrival of every source is settled, so that a call that is still
+    /// waiting can send its message. ``SupervisorConfiguration/drainLimit`` limits this time. Meanwhile, a source that
+    /// redelivers takes no more arrivals, and the arrivals of any other source are abandoned. The same applies to
+    /// sources that are removed, see ``remove(sources:)``.
     ///
     /// - Parameter sources: The names, which replace those of an earlier call. The sources can be added later.
     public func stopLast(_ sources: Set<SourceName>) {

@@ -11,8 +11,6 @@ struct ConfigurationChange: Sendable {
     let sources: SectionChanges<SourceSection>
     /// The changes to the plugins, which are compared by action.
     let plugins: SectionChanges<PluginSection>
-    /// The sources that plugins of the old configuration send to.
-    let targets: Set<SourceName>
     /// The actions of the new plugins for which a source that stops may hold messages. Plugins that need a source which
     /// the change starts or stops are not among them.
     private let awaited: Set<ActionName>
@@ -36,7 +34,6 @@ struct ConfigurationChange: Sendable {
         ConfigurationChange.keepBounds(of: old, in: &next, &deferred)
         sources = SectionChanges(from: old.sources, to: next.sources, by: \.name)
         plugins = SectionChanges(from: old.plugins, to: next.plugins, by: \.action)
-        targets = old.targets
         let moving = Set((sources.added + sources.changed + sources.removed).map(\.name))
         let stopsHold = old.sources.contains { $0.hold != nil && moving.contains($0.name) }
         let ready = plugins.added.filter { $0.use.target.map { !moving.contains($0) } ?? true }

@@ -180,7 +180,8 @@ struct PreparedChange {
     /// Applies the change in three steps:
     ///
     /// 1. The removed and changed sources drain. Their messages still go to the old plugins, and held ones to the new
-    ///    plugins that they wait for. The sources that the old plugins send to drain after the others.
+    ///    plugins that they wait for. The sources that the old plugins send to keep their connections until all messages
+    ///    of the draining sources are settled.
     /// 2. All other plugins change at once.
     /// 3. The new and changed sources start.
     ///
@@ -188,25 +189,11 @@ struct PreparedChange {
     func apply(to supervisor: Supervisor) async throws {
         try await supervisor.whileSourcesChange {
             try supervisor.apply(plugins.filter(change.isAwaited))
-            let leaving = (change.sources.removed + change.sources.changed).map(\.name)
-            await remove(leaving.filter { !change.targets.contains($0) }, from: supervisor)
-            await remove(leaving.filter(change.targets.contains), from: supervisor)
+            let leaving = Set((change.sources.removed + change.sources.changed).map(\.name))
+            for source in await supervisor.remove(sources: leaving) { builder.targets.remove(source) }
             try supervisor.apply(plugins.filter { !change.isAwaited($0) })
             supervisor.stopLast(change.next.targets)
             for (source, adapter) in adapters { try builder.add(adapter, of: source, to: supervisor) }
-        }
-    }
-}
-
-extension PreparedChange {
-    private func remove(_ sources: [SourceName], from supervisor: Supervisor) async {
-        await withTaskGroup(of: Void.self) { group in
-            for source in sources {
-                group.addTask {
-                    await supervisor.remove(source: source)
-                    builder.targets.remove(source)
-                }
-            }
         }
     }
 }

@@ -36,10 +36,13 @@ private struct ForwardingTrial {
     }
 
     /// Runs `body` once stderr has a line with each of the words, in any order.
+    ///
+    /// - Parameter status: The expected status of the program.
     static func with(
         _ configuration: (Broker) -> String,
         files: [String: String] = [:],
         until words: String...,
+        status: CommandStatus = .done,
         body: (ForwardingTrial) async throws -> Void
     ) async throws {
         try await Broker.with { broker in
@@ -50,7 +53,7 @@ private struct ForwardingTrial {
                 let lines = try await lines(of: process, with: words)
                 try await body(ForwardingTrial(broker: broker, folder: folder, process: process, lines: lines))
                 process.signal(SIGTERM)
-                await process.ends()
+                #expect(await process.status() == status.rawValue)
             }
         }
     }
@@ -108,6 +111,84 @@ private struct ForwardingTrial {
             let client = try await trial.client(of: lines[reloaded[1]])
             try await trial.broker.publish("{}", to: "push/7/order")
             #expect(await client.output.line(with: "order") == #"{"action":"order","body":{"device":"7"}}"#)
+            try client.closeInput()
+        }
+    }
+
+    /// A chat and a page that send to each other.
+    private static func mutual(_ broker: Broker, chat: String = "", more: String = "") -> String {
+        """
+        sources:
+          push:
+            mqtt:
+              broker: '\(broker.url)'
+              client_id: mutual
+              topics: [ { pattern: 'push/{action}' } ]
+              publishing: {}
+          chat: { chat: { port: 0, absent_origin: allowed, tags: [lobby] \(chat) } }
+          screen: { script: { files: [screen.js \(more)] } }
+        plugins:
+          - { action: order, use: send, to: screen, from: [ { source: chat } ] }
+          - { action: release, use: send, to: screen, from: [ { source: push } ] }
+          - { action: ready, use: send, to: push, topic: 'kitchen/{action}', from: [ { source: chat } ] }
+          - { action: shown, use: broadcast, to: chat, tag: lobby, from: [ { source: screen } ] }
+        """
+    }
+
+    /// Each target still has a message for the other when both leave.
+    @Test func aReloadOfTwoTargetsSettlesTheMessagesBetweenThem() async throws {
+        let page = """
+            let release
+            signalbox.on('order', () => new Promise((resolve) => { release = resolve; console.log('page holds') }))
+            signalbox.on('release', () => release('done'))
+            """
+        let files = ["screen.js": page, "more.js": ""]
+        let words = (ForwardingTrial.subscribed, ForwardingTrial.listening)
+        let mutual = { ForwardingTests.mutual($0) }
+        // The messages that come during the reload are abandoned.
+        try await ForwardingTrial.with(mutual, files: files, until: words.0, words.1, status: .drainIncomplete) {
+            trial in
+            let client = try await trial.client(of: trial.lines[words.1])
+            try client.type(#"{"action":"order","id":"kept","body":{}}"#)
+            #expect(await trial.process.errors.line(with: "page holds") != nil)
+            let changed = ForwardingTests.mutual(trial.broker, chat: ", connections: 7", more: ", more.js")
+            try ChatTrial.write(changed, to: ForwardingTrial.file, in: trial.folder)
+            trial.process.signal(SIGHUP)
+            // Once a message is abandoned, the reload has begun.
+            var answer = ""
+            while !answer.contains("abandoned") {
+                try client.type(#"{"action":"ready","id":"probe","body":{}}"#)
+                answer = try #require(await client.output.line(with: "probe"))
+            }
+            try await trial.broker.publish("{}", to: "push/release")
+            #expect(await client.output.line(with: "kept") == #"{"id":"kept","outcome":"handled","reply":"done"}"#)
+            let reloaded = try #require(await trial.process.errors.line(with: "configuration reloaded"))
+            #expect(reloaded.contains("sourcesChanged=\"chat screen\""), "\(reloaded)")
+            try client.closeInput()
+        }
+    }
+
+    @Test func aPageThatSendsTakesMessagesDuringADrain() async throws {
+        let page = """
+            signalbox.on('order', async () => {
+              for (let calls = 1; ; calls++) {
+                try { await signalbox.call('shown', {}) } catch (error) { return String(error) }
+                if (calls === 1) console.log('page calls')
+              }
+            })
+            """
+        let words = (ForwardingTrial.subscribed, ForwardingTrial.listening)
+        let mutual = { ForwardingTests.mutual($0) }
+        let files = ["screen.js": page]
+        try await ForwardingTrial.with(mutual, files: files, until: words.0, words.1, status: .drainIncomplete) {
+            trial in
+            let client = try await trial.client(of: trial.lines[words.1])
+            try client.type(#"{"action":"order","id":"kept","body":{}}"#)
+            #expect(await trial.process.errors.line(with: "page calls") != nil)
+            trial.process.signal(SIGTERM)
+            let answer = try #require(await client.output.line(with: "kept"))
+            #expect(answer.contains(#""outcome":"handled""#) && answer.contains("drain"), "\(answer)")
+            _ = await trial.process.status()
             try client.closeInput()
         }
     }
