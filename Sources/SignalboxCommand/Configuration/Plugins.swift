@@ -80,6 +80,24 @@ enum PluginUse: Sendable, Hashable {
         }
     }
 
+    /// The value of `use` in the file.
+    var keyword: String {
+        switch self {
+        case .log: "log"
+        case .print: "print"
+        case .file: "file"
+        case .fail: "fail"
+        case .suspend: "suspend"
+        case .reply: "reply"
+        case .echo: "echo"
+        case .broadcast: "broadcast"
+        case .join: "join"
+        case .leave: "leave"
+        case .send: "send"
+        case .publish(let section): section.keyword
+        }
+    }
+
     /// The possible values of `use`, in the order in which messages list them.
     static let keywords = [
         "log", "print", "file", "fail", "suspend", "reply", "echo", "broadcast", "send", "join", "leave", "publish",
@@ -96,6 +114,8 @@ struct PublishSection: Sendable, Hashable {
     var qos = MQTTQoS.atLeastOnce
     /// Whether the broker retains the last message on a topic for later subscribers.
     var retain = false
+    /// The value of `use`: `publish`, or `send` with the name of a broker's source.
+    var keyword = "publish"
 }
 
 /// A YAML value that a `reply` plugin encodes as JSON.

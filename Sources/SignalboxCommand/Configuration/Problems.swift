@@ -165,6 +165,8 @@ enum ProblemCode: String, Sendable, Hashable, CaseIterable {
     case unreachablePlugin
     case emptyRule
     case actionWithoutPlugin
+    case tagWithoutConnection
+    case actionCapture
     case ackDeadlineExceeded
     case receiveMaximum
     case publishLoop

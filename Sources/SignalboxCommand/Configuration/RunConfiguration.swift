@@ -8,6 +8,8 @@ struct RunConfiguration: Sendable {
     var sources: [SourceSection] = []
     /// The plugins in file order. Each action has at most one plugin.
     var plugins: [PluginSection] = []
+    /// The line of each plugin's `from` in the file, for advice.
+    var ruleLines: [ActionName: Int] = [:]
     /// The limits for each message. They apply to every source.
     var limits = MessageLimits()
     /// The limits and timeouts for the whole program.

@@ -42,12 +42,14 @@ struct ConfigurationLint {
 
     /// Adds a warning for each likely mistake.
     func run() {
-        let admitted = admittedSources()
+        // A source that plugins send to is used, even if nothing that it receives is.
+        let used = admittedSources().union(configuration.targets)
         for source in configuration.sources {
-            if !admitted.contains(source.name) { warnOfRejections(source.name) }
+            if !used.contains(source.name) { warnOfRejections(source.name) }
             checkIDs(of: source)
         }
         for plugin in configuration.plugins { check(plugin) }
+        TagLint(configuration, locations, routes, rules).run()
         let known = Set(configuration.plugins.map(\.action))
         for action in locations.actions where !known.contains(action.name) {
             action.value.warn(
@@ -148,7 +150,7 @@ struct ConfigurationLint {
 }
 
 /// The rules of all plugins by the sources that they can admit, so that no rule is compared with every source.
-private struct RuleIndex {
+struct RuleIndex {
     /// The key `nil` has the rules that can admit any source.
     private var rules: [ActionName: [SourceName?: [AccessSection]]] = [:]
 

@@ -65,7 +65,23 @@ extension ConfigurationReader {
         // If any topic has an error, there is no point in comparing the topics.
         let topics = list.compactMap(topic)
         guard !topics.isEmpty, topics.count == list.count else { return nil }
+        for (topic, entry) in zip(topics, list) { checkActionCapture(of: topic, at: entry) }
         return checkShadowing(zip(topics, list).map { ($0.pattern, $1) }) ? topics : nil
+    }
+
+    /// Warns about a capture such as `{Action}`. Only `{action}` names the action, so each message must be an envelope.
+    private func checkActionCapture(of topic: MQTTTopic, at value: YAMLValue) {
+        let names = topic.pattern.captureNames
+        guard topic.action == nil, !names.contains("action"),
+            let name = names.first(where: { $0.lowercased() == "action" })
+        else { return }
+        let entry = value.isMapping ? value.anyMapping()?.optional("pattern") ?? value : value
+        let corrected = topic.pattern.text.replacing("{\(name)", with: "{action")
+        entry.warn(
+            "{\(name)} does not name the action, so each message must be an envelope that does; did you mean {action}?",
+            .actionCapture,
+            suggestion: corrected
+        )
     }
 
     /// Reports each topic that is shadowed by an earlier one.

@@ -29,6 +29,8 @@ extension ConfigurationReader {
                 checkConnections(section.use, from, keys, sources)
                 checkAckDeadline(section, keys, sources: sources, bounds: bounds)
                 locations.rules[action] = from.map(\.value)
+                locations.from[action] = keys.optional("from")
+                locations.tags[action] = keys.optional("tag")
                 return section
             }
         }

@@ -45,7 +45,8 @@ extension ConfigurationReader {
         let qos = keys.optional("qos").flatMap(qos) ?? .atLeastOnce
         let retain = keys.optional("retain")?.flag() ?? false
         guard let source, let topic else { return nil }
-        return PublishSection(source: source, topic: topic, qos: qos, retain: retain)
+        let keyword = key == "to" ? "send" : "publish"
+        return PublishSection(source: source, topic: topic, qos: qos, retain: retain, keyword: keyword)
     }
 
     /// Returns the name of a source that can publish.

@@ -105,7 +105,8 @@ extension ConfigurationReader {
         if !hasMistakes, !server.isReachable {
             let advice = "principals: { NAME: { env: VARIABLE } }"
             keys.value.reportError(
-                "no client can connect; add clients, such as \(advice), or the 'origins' whose pages may connect",
+                "no client can connect; add clients, such as \(advice), or the 'origins' whose pages may connect, or, if "
+                    + "only this machine can reach the port, absent_origin: allowed",
                 .nobodyCanConnect,
                 advice: advice
             )
@@ -324,8 +325,8 @@ extension ConfigurationReader {
         }
     }
 
-    /// Returns the valid texts in a list. Invalid elements are left out.
+    /// Returns the valid texts in a list. A text stands for a list of one. Invalid elements are left out.
     func texts(_ value: YAMLValue) -> [String]? {
-        value.list()?.compactMap { $0.text() }
+        value.elements("[TEXT]")?.compactMap { $0.text() }
     }
 }

@@ -145,6 +145,7 @@ struct ConfigurationReader {
         if let list = keys.required("plugins", "name at least one plugin below it")?.list() {
             let names = SourceNames(sources, configuration.sources)
             configuration.plugins = plugins(list, sources: names, bounds: configuration.supervisor)
+            configuration.ruleLines = locations.from.mapValues(\.line)
             locations.isComplete = sources != nil && problems.mistakes == before
             guard locations.isComplete, use.runsSources else { return }
             ConfigurationLint(configuration: configuration, locations: locations).findDeadLetters()
@@ -176,6 +177,10 @@ final class ConfigurationLocations {
     var plugins: [ActionName: YAMLValue] = [:]
     /// The entries in each plugin's `from`, in order.
     var rules: [ActionName: [YAMLValue]] = [:]
+    /// The `from` of each plugin.
+    var from: [ActionName: YAMLValue] = [:]
+    /// The `tag` of each plugin that has one.
+    var tags: [ActionName: YAMLValue] = [:]
     /// The fixed actions of topics, routes and frames.
     var actions: [FixedAction] = []
     /// Whether the sources and plugins were read without a mistake, so that they can be compared with each other.

@@ -35,7 +35,10 @@ enum YAMLDocument {
         case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
             .composer(_, let problem, let mark, _):
             let advice = unquotedBraces(in: text, line: mark.line).map { "quote text that has braces: \"\($0)\"" }
-            let form = advice.map { "; \($0)" } ?? ""
+            let isUnexpected = problem.hasPrefix("did not find expected")
+            let form =
+                advice.map { "; \($0)" }
+                ?? (isUnexpected ? "; is the line indented like the lines above it?" : "")
             var found = at(mark.line, mark.column, "not YAML: \(problem)\(form)")
             found.advice = advice
             return found

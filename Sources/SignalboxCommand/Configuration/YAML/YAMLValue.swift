@@ -253,7 +253,11 @@ extension YAMLValue {
         case "true": return true
         case "false": return false
         default:
-            return refused("expected true or false, found \(typeDescription)")
+            guard let characters, node.tag == Tag(.bool) else {
+                return refused("expected true or false, found \(typeDescription)")
+            }
+            let isTrue = ["y", "yes", "on", "true"].contains(characters.lowercased())
+            return refused("write true or false, not \(characters)", suggestion: "\(isTrue)")
         }
     }
 

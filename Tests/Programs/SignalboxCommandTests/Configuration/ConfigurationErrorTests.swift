@@ -110,6 +110,11 @@ import Testing
         Mistake(12, "limits: 5", "12:9: limits: expected a mapping of keys to values, found the number 5"),
         Mistake(12, "timeout: 1s\ntimeout: 2s", "12:1: 'timeout' occurs twice in one mapping, first here"),
         Mistake(12, "timeout: [1s", "13:1: not YAML: did not find expected ',' or ']'"),
+        Mistake(
+            10,
+            "   use: print",
+            "10:4: not YAML: did not find expected '-' indicator; is the line indented like the lines above it?"
+        ),
         Mistake(12, "timeout: 1s\n--- x", "13:1: not YAML:"),
     ]
 

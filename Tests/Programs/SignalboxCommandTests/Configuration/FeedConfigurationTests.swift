@@ -164,7 +164,7 @@ import WebSocketChat
             "the source 'feed' has no origins; remove 'origin'"
         ),
         ("{ source: feed, topic: a }", "the source 'feed' has no topics; remove 'topic'"),
-        ("{ source: feed, tls: yes }", "expected true or false"),
+        ("{ source: feed, tls: yes }", "write true or false, not yes"),
     ])
     func aRuleThatDoesNotApplyToFeedsIsAnError(_ rule: String, _ words: String) {
         let found = ConfigurationFixture.problems(WebSocketFixture.feed("{ url: 'ws://h' }", rule: rule))

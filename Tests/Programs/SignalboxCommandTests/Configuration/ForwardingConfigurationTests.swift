@@ -10,7 +10,7 @@ import Testing
         sources:
           push: { mqtt: { broker: mqtt://h, client_id: a, topics: [ { pattern: 'push/{action}' } ], publishing: {} } }
           mute: { mqtt: { broker: mqtt://h, client_id: b, topics: [ { pattern: 'mute/{action}' } ] } }
-          chat: { chat: { port: 0, absent_origin: allowed } }
+          chat: { chat: { port: 0, absent_origin: allowed, tags: [lobby, a] } }
           feed: { feed: { url: 'wss://feed.example' } }
           page: { script: { files: [here.js] } }
           links: { links: { routes: [ { pattern: 'myapp://{action}' } ], urls: ['myapp://a'] } }
@@ -39,7 +39,13 @@ import Testing
         let published = try ConfigurationFixture.read(
             Self.text("use: publish, source: push, topic: out/a, qos: 0", from: "chat")
         )
-        #expect(sent.plugins.last?.use == published.plugins.last?.use)
+        guard case .publish(var section)? = sent.plugins.last?.use else {
+            Issue.record("\(sent.plugins)")
+            return
+        }
+        #expect(section.keyword == "send")
+        section.keyword = "publish"
+        #expect(published.plugins.last?.use == .publish(section))
         #expect(sent.targets == ["push"])
     }
 
@@ -112,5 +118,65 @@ import Testing
     @Test func aLoopThroughSendCausesAWarning() {
         let text = Self.text("use: send, to: push, topic: 'push/{action}'")
         #expect(ConfigurationFixture.findings(text) == ["warning publishLoop plugins[1].action"])
+    }
+
+    @Test(arguments: [
+        ("{ port: 0, absent_origin: allowed }", "", true),
+        ("{ port: 0, absent_origin: allowed, tags: staff }", "", false),
+        ("{ port: 0, absent_origin: allowed, tags: [other] }", "", true),
+        ("{ port: 0, absent_origin: allowed }", "use: join, tag: staff, from: chat", false),
+        ("{ port: 0, absent_origin: allowed }", "use: join, from: [chat]", false),
+        ("{ port: 0, absent_origin: allowed }", "use: join, tag: other, from: chat", true),
+        ("{ port: 0, absent_origin: allowed }", "use: leave, tag: staff, from: chat", true),
+        ("{ port: 0, absent_origin: allowed }", "use: join, tag: staff, from: other", true),
+        ("{ port: 0, absent_origin: allowed }", "use: join, from: { all: [chat, not: { source: other }] }", false),
+    ])
+    func aTagThatNoConnectionCanHaveCausesAWarning(_ chat: String, _ joining: String, _ warns: Bool) {
+        for plugin in ["to: chat, from: push", "from: chat"] {
+            let text = """
+                sources:
+                  push: { mqtt: { broker: mqtt://h, client_id: a, topics: ['push/{action}'] } }
+                  chat: { chat: \(chat) }
+                  other: { chat: { port: 1, absent_origin: allowed } }
+                plugins:
+                  - { action: rest, use: log, from: [push, chat, other] }
+                  - { action: tell, use: broadcast, tag: staff, \(plugin) }
+                \(joining.isEmpty ? "" : "  - { action: enter, \(joining) }")
+                """
+            let findings = ConfigurationFixture.findings(text)
+            #expect(findings == (warns ? ["warning tagWithoutConnection plugins[1].tag"] : []), "\(plugin)")
+        }
+    }
+
+    @Test func aTagThatAConnectionJoinsWhenItOpensCausesNoWarning() {
+        let text = { (announces: Bool) in
+            """
+            sources: { chat: { chat: { port: 0, absent_origin: allowed, announce_connections: \(announces) } } }
+            plugins:
+              - { action: signalbox.connected, use: join, tag: staff, from: chat }
+              - { action: tell, use: broadcast, tag: staff, from: chat }
+            """
+        }
+        #expect(ConfigurationFixture.findings(text(true)).isEmpty)
+        #expect(ConfigurationFixture.findings(text(false)).contains("warning tagWithoutConnection plugins[1].tag"))
+    }
+
+    @Test(arguments: [
+        ("use: broadcast, to: chat, tag: lobby", "chat"), ("use: send, to: page", "page"),
+        ("use: send, to: feed", "feed"),
+        ("use: publish, source: mute, topic: out", "mute"),
+    ])
+    func aSourceThatAPluginSendsToNeedsNoRule(_ plugin: String, _ target: String) {
+        let text = """
+            sources:
+              push: { mqtt: { broker: mqtt://h, client_id: a, topics: ['push/{action}'] } }
+              mute: { mqtt: { broker: mqtt://h, client_id: b, topics: ['mute/{action}'], publishing: {} } }
+              chat: { chat: { port: 0, absent_origin: allowed, tags: lobby } }
+              feed: { feed: { url: 'wss://feed.example' } }
+              page: { script: { files: [here.js] } }
+            plugins: [ { action: order, \(plugin), from: push } ]
+            """
+        let others = ["mute", "chat", "feed", "page"].filter { $0 != target }
+        #expect(ConfigurationFixture.findings(text) == others.map { "warning sourceWithoutRule sources.\($0)" })
     }
 }

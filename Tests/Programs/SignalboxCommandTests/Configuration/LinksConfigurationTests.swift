@@ -70,7 +70,7 @@ import Testing
         (links("{ pattern: 'javascript:{n}', action: a }"), "2:53: sources.links.links.routes[0].pattern: route"),
         (links("{ pattern: 'myapp://{action}', action: a }"), "2:81: sources.links.links.routes[0].action: route"),
         (links("{ pattern: 'myapp://a/{id}', action: a, once: true }"), "2:88: sources.links.links.routes[0].once:"),
-        (links("{ pattern: 'myapp://a', action: a, once: yes }"), "expected true or false, found the boolean yes"),
+        (links("{ pattern: 'myapp://a', action: a, once: yes }"), "write true or false, not yes"),
         (
             links("{ patern: 'myapp://a', action: a }"),
             "routes[0].patern: unknown key 'patern'; did you mean 'pattern'?"

@@ -244,7 +244,7 @@ import Testing
         (".inf", "11:12: plugins[0].value: expected a JSON number"),
         ("1e999", "11:12: plugins[0].value: expected a JSON number"),
         ("99999999999999999999", "11:12: plugins[0].value: expected a JSON number"),
-        ("{ a: [yes] }", "11:18: plugins[0].value.a[0]: expected true or false, found the boolean yes"),
+        ("{ a: [yes] }", "11:18: plugins[0].value.a[0]: write true or false, not yes"),
         ("2026-01-31", "11:12: plugins[0].value: expected text, found a date; quote it if it is text"),
         ("{ a: 1, a: 2 }", "11:14: 'a' occurs twice in one mapping"),
     ])
