@@ -141,9 +141,14 @@ extension Outcome {
 extension Outcome.Rejection {
     var advice: String {
         switch reason {
-        case .malformed: "check what the sender sends; the dead letter has the original message"
+        case .malformed:
+            "compare the message with the format that its source expects; the dead letter, such as a line of 'run "
+                + "--outcomes', has the message and where it came from"
         case .unknownAction: "register a plugin for this action, or find out who sends it"
-        case .sourceNotAllowed: "if this origin may call the plugin, name it in the plugin's access rule"
+        case .sourceNotAllowed:
+            "if this origin may call the plugin, name it in the plugin's 'from'; the dead letter, such as a line of 'run "
+                + "--outcomes', has the origin"
+        case .invalidBody where bodyError == nil: "correct what the sender sends, or the settings of the plugin"
         case .invalidBody: "compare the sender's body with the plugin's Info"
         case .expired: "check whether the plugin or its source is too slow"
         case .idConflict: "make the sender give each message its own id, or turn off deduplication for the source"

@@ -87,8 +87,8 @@ extension Outcome.Rejection.Reason {
         case .unknownAction:
             "no plugin or route takes what the senders name; register a plugin, add a route, or correct the senders"
         case .sourceNotAllowed:
-            "no access rule names this source; add it to the plugin's rule if it may call the plugin"
-        case .invalidBody: "the senders' bodies do not fit the plugin's Info; compare a dead letter with it"
+            "the plugin's 'from' does not admit these messages; if they may call the plugin, add a rule for them"
+        case .invalidBody: "the plugin cannot take the senders' bodies; compare a dead letter with what it expects"
         case .idConflict:
             "publishers send the same {id} with different messages; make each id unique, take the id from elsewhere, "
                 + "or turn off deduplication for the source"

@@ -80,11 +80,9 @@ struct ArrivalExplainer {
     }
 
     private func access(_ action: Action, _ entry: PluginEntry) -> StageResult {
-        let decision = entry.outline.rule.decision(for: action.origin)
-        let whole = decision.decidedBy == entry.outline.rule.description ? "" : "; the rule is \(entry.outline.rule)"
-        let detail = "\(decision)\(whole)"
-        if decision.isAllowed { return pass(.access, detail) }
-        return stop(.access, ExplanationVerdict(.rejected(ArrivalRouter.notAllowed(entry, action.origin))), detail)
+        let step = ExplanationStep(entry.outline.rule, action.origin)
+        guard !step.passes else { return (step, nil) }
+        return (step, ExplanationVerdict(.rejected(ArrivalRouter.notAllowed(entry, action.origin))))
     }
 
     private func lane(_ entry: PluginEntry) -> StageResult {

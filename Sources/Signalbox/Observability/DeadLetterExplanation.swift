@@ -24,9 +24,9 @@ extension DeadLetter {
         var passed = [ExplanationStep(.envelope, "\(envelope)")]
         guard let plugin else { return (passed, stop(.plugin)) }
         passed.append(ExplanationStep(.plugin, "served by \(plugin.holder)"))
-        let decision = plugin.rule.decision(for: Origin(source: source, facts: facts))
-        guard decision.isAllowed else { return (passed, stop(.access, "\(decision)")) }
-        passed.append(ExplanationStep(.access, "\(decision)"))
+        let access = ExplanationStep(plugin.rule, Origin(source: source, facts: facts))
+        guard access.passes else { return (passed, access) }
+        passed.append(access)
         let stage = isOutcomeOfAttempt ? stageInAttempt : stageOfSupervisor(plugin)
         guard attempts > 0 else { return (passed, stop(stage)) }
         let made = "\(attempts) of at most \(plugin.maximumAttempts)"

@@ -62,10 +62,29 @@ public struct ExplanationStep: Sendable, Hashable, Encodable, CustomStringConver
         self.detail = detail
     }
 
-    /// The step as a single line, such as `access          stops   refused by source push`, escaped and redacted.
+    /// The step as a single line, such as `deadline        stops   the deadline has passed`, escaped and redacted.
     public var description: String {
         let padding = String(repeating: " ", count: max(1, 16 - stage.description.utf8.count))
         return "\(stage)\(padding)\(passes ? "passes" : "stops ")  \(Redaction.line(detail))"
+    }
+}
+
+extension ExplanationStep {
+    /// Creates the step that checks an access rule, with the part of the rule that determined the decision.
+    init(_ rule: AccessRule, _ origin: Origin) {
+        let decision = rule.decision(for: origin)
+        let wholes = [decision.decidedBy, "any of (\(decision.decidedBy))", "all of (\(decision.decidedBy))"]
+        let part = wholes.contains(rule.description) ? "" : "; the rule is \(rule)"
+        guard !decision.isAllowed else {
+            self.init(.access, "\(decision)\(part)")
+            return
+        }
+        let reason = decision.lacksName ? ", which does not name this untrusted origin" : ""
+        self.init(
+            .access,
+            passes: false,
+            "not allowed: the message is of \(origin.source), and 'from' needs \(decision.decidedBy)\(reason)\(part)"
+        )
     }
 }
 

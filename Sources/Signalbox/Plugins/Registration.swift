@@ -32,6 +32,13 @@ public struct Registration: Sendable {
     }
 }
 
+extension Registration {
+    /// Returns the registration with another description of the plugin, which explanations and errors show.
+    package func described(as holder: String) -> Registration {
+        Registration(action, holder, rule, options, call)
+    }
+}
+
 // MARK: - Closures
 
 extension Registration {

@@ -12,12 +12,19 @@ struct ConfigurationExplainer {
     let file: String
     private let logger = Logger(label: "signalbox") { _ in SwiftLogNoOpLogHandler() }
 
-    /// Returns the source with the given name. If the name is `nil`, returns the only source in the configuration.
+    /// Returns the source with the given name. If the name is `nil`, returns the only source in the configuration whose
+    /// messages can have the facts.
     ///
     /// - Throws: ``CommandFailure`` if there is no such source, or if there are several and no name is given.
-    func source(_ name: String?) throws(CommandFailure) -> SourceSection {
-        try SourceChoice(kind: "source", none: "there is no source", file: file).one(name, in: configuration) { $0 }
-            .section
+    func source(_ name: String?, for facts: MessageFacts) throws(CommandFailure) -> SourceSection {
+        let choice = SourceChoice(kind: "source", none: "there is no source", file: file)
+        if name == nil, !facts.given.isEmpty {
+            let fitting = configuration.sources.filter { source in
+                facts.given.allSatisfy { $0.kinds.contains(source.kind.description) }
+            }
+            if fitting.count == 1, let source = fitting.first { return source }
+        }
+        return try choice.one(name, in: configuration) { $0 }.section
     }
 
     /// Returns an explanation of the message.

@@ -18,7 +18,7 @@ struct ExplainCommand: ReportingCommand {
 
             \(CommandStatus.help([
                 .done, .notAsExpected, .usage, .invalidConfiguration, .unreadableFile, .unavailable, .outputFailed,
-            ]))
+            ], of: "explain"))
             """
     )
 
@@ -53,7 +53,7 @@ struct ExplainCommand: ReportingCommand {
         let explainer = ConfigurationExplainer(configuration: configuration, file: config)
         let line: ExplanationLine
         if let payload {
-            let section = try explainer.source(source)
+            let section = try explainer.source(source, for: facts)
             if case .feed(let feed) = section.kind, !feed.isURLRead {
                 DiagnosticOutput.shared.report(
                     "the URL of '\(section.name)' is not read; add --with-secrets to read it"

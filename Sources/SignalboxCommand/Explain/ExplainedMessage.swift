@@ -182,7 +182,7 @@ extension WebSocketFrames {
 
 extension SourceKind {
     /// The name of the kind, for messages.
-    fileprivate var description: String {
+    var description: String {
         switch self {
         case .mqtt: "an MQTT source"
         case .script: "a page"

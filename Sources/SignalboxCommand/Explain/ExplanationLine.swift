@@ -21,14 +21,27 @@ struct ExplanationLine {
     ///   - plugins: The configured plugins.
     init(_ message: ExplainedMessage, _ explanation: Explanation, plugins: [PluginSection]) {
         self.message = message
-        verdict = explanation.verdict
-        let action = message.action?.name
-        let target = plugins.first { $0.action == action }?.use.targetDescription
-        let notes = [message.orderKey(plugins: plugins), target].compactMap { $0 }
+        let action = message.action
+        let index = plugins.firstIndex { $0.action == action?.name }
+        let use = index.map { plugins[$0].use }
+        let notes = [message.orderKey(plugins: plugins), use?.targetDescription].compactMap { $0 }
+        let declined = action.flatMap { use?.refusal(of: $0) }
         steps = explanation.steps.map { step in
-            guard !notes.isEmpty, step.stage == .lane else { return step }
-            return ExplanationStep(.lane, passes: step.passes, ([step.detail] + notes).joined(separator: "; "))
+            switch step.stage {
+            case .plugin where step.passes && index != nil:
+                return ExplanationStep(.plugin, "served by plugins[\(index ?? 0)], use: \(use?.keyword ?? "")")
+            case .lane where !notes.isEmpty:
+                return ExplanationStep(.lane, passes: step.passes, ([step.detail] + notes).joined(separator: "; "))
+            case .body where step.passes:
+                return declined.map { ExplanationStep(.body, passes: false, $0.description) } ?? step
+            default: return step
+            }
         }
+        guard let declined, explanation.verdict.isCalled else {
+            verdict = explanation.verdict
+            return
+        }
+        verdict = ExplanationVerdict(.rejected(Outcome.Rejection(.invalidBody, detail: declined.description)))
     }
 
     /// Creates an explanation for a link that no source accepts.

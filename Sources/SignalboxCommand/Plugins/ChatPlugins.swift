@@ -17,7 +17,8 @@ struct BroadcastPlugin: SyncPlugin {
 
     func callAsAction(_ info: RawBody, context: ActionContext) throws -> Answer {
         let connection = try context.connection
-        let report = connection.broadcast(action, try context.envelopeBody(info), to: try tag ?? context.tagInBody)
+        let body = try context.action.envelopeBody(info)
+        let report = connection.broadcast(action, body, to: try tag ?? context.action.tagInBody)
         return Answer(sent: report.sent, refused: report.refused)
     }
 }
@@ -31,7 +32,7 @@ struct TagPlugin: SyncPlugin {
 
     func callAsAction(_ info: RawBody, context: ActionContext) throws {
         let connection = try context.connection
-        let tag = try tag ?? context.tagInBody
+        let tag = try tag ?? context.action.tagInBody
         guard joins else { return connection.leave(tag) }
         guard connection.join(tag) else {
             throw PluginDeclined("the connection has reached its limit of tags, or the tag is not 1 to 128 bytes")
@@ -64,6 +65,9 @@ extension ActionContext {
         }
     }
 
+}
+
+extension Action {
     /// The tag that the body names.
     ///
     /// - Throws: `PluginDeclined` if the body does not name a tag.
@@ -72,7 +76,9 @@ extension ActionContext {
             do throws(BodyError) {
                 return try body.decode(NamedTag.self).tag
             } catch {
-                throw PluginDeclined("the body names no tag: \(error)")
+                throw PluginDeclined(
+                    "the body names no tag: \(error); give the plugin a 'tag', or let the body have a member 'tag'"
+                )
             }
         }
     }

@@ -52,7 +52,7 @@ struct SendPlugin: Sendable {
 
     /// Sends the action and returns the reply as JSON text, unchanged.
     func reply(to info: RawBody, _ context: ActionContext) async throws -> Bytes {
-        let body = try context.envelopeBody(info)
+        let body = try context.action.envelopeBody(info)
         switch try targets.target(source) {
         case .feed(let feed):
             try send(body, to: feed)
@@ -103,8 +103,8 @@ struct BroadcastToPlugin: Plugin {
     let targets: TargetTable
 
     func callAsAction(_ info: RawBody, context: ActionContext) async throws -> BroadcastPlugin.Answer {
-        let body = try context.envelopeBody(info)
-        let tag = try tag ?? context.tagInBody
+        let body = try context.action.envelopeBody(info)
+        let tag = try tag ?? context.action.tagInBody
         guard case .chat(let server) = try targets.target(source) else { throw ForwardingFailure(wrongKind: source) }
         // A message may arrive before the chat listens, when the program starts.
         if !server.isRunning { _ = await server.port() }
@@ -133,12 +133,35 @@ extension ForwardingFailure {
 extension ActionContext {
     /// Whether the action is forwarded as JSON. A link has no body, so the captures of its route are forwarded.
     fileprivate func isJSON(_ info: RawBody) -> Bool { info.kind == .json || origin.facts is LinkFacts }
+}
 
+extension Action {
     /// Returns the body to forward in an envelope. It includes the captures of the route.
     ///
     /// - Throws: `PluginDeclined` if the body is bytes.
     func envelopeBody(_ info: RawBody) throws(PluginDeclined) -> Bytes {
         guard info.kind != .bytes else { throw PluginDeclined("an envelope cannot have bytes as its body") }
-        return action.body.json
+        return body.json
+    }
+}
+
+extension PluginUse {
+    /// Returns why the plugin declines the action whenever it is called with it, or `nil` if that depends on the state
+    /// of the program.
+    func refusal(of action: Action) -> PluginDeclined? {
+        guard let info = try? action.body.decode(RawBody.self) else { return nil }
+        do throws(PluginDeclined) {
+            switch self {
+            case .broadcast(_, let tag):
+                _ = try action.envelopeBody(info)
+                if tag == nil { _ = try action.tagInBody }
+            case .send: _ = try action.envelopeBody(info)
+            case .join(nil), .leave(nil): _ = try action.tagInBody
+            default: break
+            }
+            return nil
+        } catch {
+            return error
+        }
     }
 }

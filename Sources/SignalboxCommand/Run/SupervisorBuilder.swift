@@ -88,6 +88,10 @@ struct SupervisorBuilder {
     ///
     /// - Throws: ``AppendLogError`` if the file of a `file` plugin could not be opened.
     func registration(of section: PluginSection) throws(AppendLogError) -> Registration {
+        try builtIn(section).described(as: "use: \(section.use.keyword)")
+    }
+
+    private func builtIn(_ section: PluginSection) throws(AppendLogError) -> Registration {
         let (action, rule) = (section.action, section.rule)
         let options = PluginOptions<RawBody>(
             timeout: section.timeout,

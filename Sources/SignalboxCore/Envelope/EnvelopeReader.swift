@@ -80,7 +80,11 @@ struct EnvelopeReader {
             record.body = UInt32(try readPayload(payload, from: &buffers))
             name(action, in: &buffers, into: &record)
         } else {
-            try read(envelope, from: &buffers, into: &record)
+            do throws(BodyError) {
+                try read(envelope, from: &buffers, into: &record)
+            } catch {
+                throw envelope.form == .standard ? error.explainedByRoute : error
+            }
         }
         join(naming, in: &buffers, into: &record)
     }
@@ -279,5 +283,27 @@ extension BatchBuffers {
             if count < BodyNode.countLimit { count -= 1 }
         }
         update(object) { $0.bits = BodyNode.container(.object, count: count) }
+    }
+}
+
+extension BodyError {
+    /// The error about a message on a route that names no action. If the message is no envelope, the error says why it
+    /// should be one.
+    fileprivate var explainedByRoute: BodyError {
+        let isNoEnvelope =
+            switch code {
+            case .missingMember: path == "action"
+            case .typeMismatch: path.isEmpty
+            case .invalidSyntax, .unexpectedEnd: (offset ?? 0) == 0
+            default: false
+            }
+        guard isNoEnvelope else { return self }
+        return BodyError(
+            code,
+            path: path,
+            offset: offset,
+            detail: #"expected an envelope {"action": ...}, because neither the pattern of the route nor its 'action' "#
+                + "names the action"
+        )
     }
 }

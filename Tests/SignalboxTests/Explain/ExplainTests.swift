@@ -116,7 +116,9 @@ import Testing
         try supervisor.register(Registration("loading", as: Loading.self, from: rule) { _, _ in })
         let explanation = supervisor.explain(try Self.arrival(message("loading", body: "[]")))
         #expect(explanation.verdict.code == "sourceNotAllowed")
-        let access = "refused by source page; the rule is all of (not (source chat); source page)"
+        let access =
+            "not allowed: the message is of push, and 'from' needs source page; "
+            + "the rule is all of (not (source chat); source page)"
         #expect(Self.step(explanation, .access)?.detail == access)
         #expect(Self.step(explanation, .body)?.passes == false)
     }

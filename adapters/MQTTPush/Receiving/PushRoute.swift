@@ -74,7 +74,6 @@ final class PushRoute {
         Result { () throws(Outcome.Rejection) in
             let captures = captures.map { RouteNaming.Capture(name: $0.name, value: $0.value) }
             let naming = try RouteNaming(captures, action: topic.action, of: "topic")
-            if naming == RouteNaming(action: nil) { return .payload(topic.envelope) }
             return .route(naming, payload: topic.envelope)
         }
     }

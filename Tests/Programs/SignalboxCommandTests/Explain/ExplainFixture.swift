@@ -75,7 +75,7 @@ enum ExplainFixture {
         facts.topic = try topic.map { try TopicName($0) }
         try change(&facts)
         let explainer = try explainer()
-        return try explainer.line(about: Array(payload.utf8), facts, of: explainer.source(source))
+        return try explainer.line(about: Array(payload.utf8), facts, of: explainer.source(source, for: facts))
     }
 
     static func line(url: String, of source: String? = nil) async throws -> ExplanationLine {

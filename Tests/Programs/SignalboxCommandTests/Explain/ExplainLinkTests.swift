@@ -14,7 +14,7 @@ import Testing
                 "    url             myapp://product/42", "    source          shop",
                 "    route           myapp://product/{number:int}", "    action          open",
                 #"    content         {"number":"42"}"#, "ok  envelope        address",
-                "ok  plugin          served by PrintPlugin",
+                "ok  plugin          served by plugins[2], use: print",
             ]
         )
         let decision = "cancel by deepLink: would be opened natively: a deep link with the scheme myapp"
@@ -147,7 +147,7 @@ import Testing
         var facts = try MessageFacts.parse([])
         try change(&facts)
         let explainer = try ExplainFixture.explainer(text)
-        return try explainer.line(about: Array(payload.utf8), facts, of: explainer.source(source))
+        return try explainer.line(about: Array(payload.utf8), facts, of: explainer.source(source, for: facts))
     }
 
     @Test func thePrincipalDeterminesAccess() throws {

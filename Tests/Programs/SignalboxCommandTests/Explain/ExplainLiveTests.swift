@@ -118,6 +118,78 @@ import Testing
         #expect(missing.status == CommandStatus.unreadableFile.rawValue)
     }
 
+    /// A configuration whose plugins decline some bodies.
+    private static let forwarding = """
+        sources:
+          push:
+            mqtt:
+              broker: mqtt://127.0.0.1:1
+              client_id: explain
+              topics: [ { pattern: 'raw/{action}', payload: bytes }, 'push/{action}', 'sensors/{room}' ]
+          chat: { chat: { port: 0, absent_origin: allowed } }
+          links: { links: { routes: [ { pattern: 'myapp://{action}' } ], urls: ['myapp://tell'] } }
+        plugins:
+          - { action: tell, use: broadcast, to: chat, from: [push, links] }
+          - { action: shout, use: broadcast, to: chat, tag: all, from: [push] }
+          - { action: enter, use: join, from: [chat] }
+        """
+
+    @Test(arguments: [
+        ("push/tell", #"{"tag":"a"}"#, nil), ("push/shout", "1", nil),
+        (
+            "push/tell", #"{"celsius":21.5}"#,
+            "the body names no tag: missingMember at body.tag (byte 0); give the plugin a 'tag'"
+        ),
+        ("raw/shout", "1", "declined: an envelope cannot have bytes as its body"),
+        ("chat", #"{"action":"enter"}"#, "the body names no tag"),
+        ("chat", #"{"action":"enter","body":{"tag":"a"}}"#, nil),
+        ("sensors/hall", "21.5", #"expected an envelope {"action": ...}, because neither the pattern of the route"#),
+        ("sensors/hall", "{}", #"missingMember at action: expected an envelope {"action": ...}"#),
+        ("sensors/hall", "warm", #"invalidSyntax at byte 0: expected an envelope {"action": ...}"#),
+        ("sensors/hall", #"{"action":1}"#, "typeMismatch at action (byte 10): expected a string"),
+    ])
+    func aMessageThatThePluginDeclinesIsNotCalled(_ topic: String, _ payload: String, _ words: String?) async throws {
+        try await LinkTrial.with(["c.yaml": Self.forwarding]) { trial in
+            // Only one source has topics, so they name it.
+            let place = topic == "chat" ? ["--source", "chat"] : ["--topic", topic]
+            let finished = try await trial.run(["explain", "--config", "c.yaml", "--payload", payload] + place)
+            #expect(finished.status == (words == nil ? 0 : 1), "\(finished)")
+            let line = try #require(finished.output.first)
+            let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+            let verdict = object?["verdict"] as? [String: String]
+            #expect((verdict?["code"] == "called") == (words == nil))
+            #expect(words.map { verdict?["detail"]?.contains($0) == true } != false, "\(line)")
+        }
+    }
+
+    @Test func anOptionChoosesTheOnlySourceThatItFits() async throws {
+        try await LinkTrial.with(["c.yaml": Self.forwarding]) { trial in
+            for (options, source) in [
+                (["--qos", "0", "--topic", "push/tell"], "push"), (["--binary"], nil), (["--principal", "a"], nil),
+            ] as [([String], String?)] {
+                let arguments = ["explain", "--config", "c.yaml", "--payload", #"{"tag":"a"}"#]
+                let finished = try await trial.run(arguments + options)
+                guard let source else {
+                    // The source is a chat, which does not fit the value.
+                    #expect(finished.status == CommandStatus.usage.rawValue, "\(finished)")
+                    continue
+                }
+                #expect(finished.output.first?.contains("\"source\":\"\(source)\"") == true, "\(finished)")
+            }
+            let link = try await trial.run(["explain", "--config", "c.yaml", "--url", "myapp://tell"])
+            #expect(link.output.first?.contains(#""source":"links""#) == true, "\(link)")
+        }
+    }
+
+    @Test func aRefusalNamesTheMessagesSourceAndTheRule() async throws {
+        try await LinkTrial.with(["c.yaml": Self.forwarding]) { trial in
+            let arguments = ["explain", "--config", "c.yaml", "--payload", "1", "--topic", "push/enter"]
+            let line = try await trial.run(arguments).output.first
+            #expect(line?.contains("served by plugins[2], use: join") == true, "\(line ?? "")")
+            #expect(line?.contains("not allowed: the message is of push, and 'from' needs source chat") == true)
+        }
+    }
+
     @Test func outcomeLinesIncludeTheStagesOfADeadLetter() async throws {
         let configuration = """
             sources:
@@ -143,6 +215,10 @@ import Testing
             #expect(try stages(#""action":"print""#) == nil)
             #expect(try stages(#""action":"broken""#) == ["envelope", "plugin", "access", "attempts"])
             #expect(try stages(#""action":"closed""#) == ["envelope", "plugin", "access"])
+            let refused = try #require(finished.errors.first { $0.contains("sourceNotAllowed") })
+            #expect(
+                refused.contains("name it in the plugin's 'from'; the dead letter, such as a line of 'run --outcomes'")
+            )
             #expect(try stages(#""action":"dance""#) == ["envelope", "plugin"])
             #expect(try stages(#""scheme":"other""#) == ["envelope"])
         }

@@ -21,7 +21,7 @@ import Testing
             "    action          order",
             #"    content         {"device":"k7","order":{"customer":"c-7"}}"#,
             "ok  envelope        route",
-            "ok  plugin          served by FileLinePlugin",
+            "ok  plugin          served by plugins[3], use: file",
             "ok  access          allowed by source push; the rule is any of (source push; source page)",
             "ok  deduplication   by id; the message has none",
             "ok  deadline        none",
@@ -55,7 +55,7 @@ import Testing
         let supervisor = Supervisor(logger: Logger(level: .critical))
         try supervisor.register(Registration(LogPlugin(action: "order"), from: .source("page")))
         let configuration = try ConfigurationFixture.read(ExplainFixture.text, for: .plugins)
-        let source = try ExplainFixture.explainer().source("page")
+        let source = try ExplainFixture.explainer().source("page", for: MessageFacts.parse([]))
         let bytes = Array(#"{"action":"order","id":"7","body":1}"#.utf8)
         let message = try ExplainedMessage(bytes, MessageFacts.parse([]), of: source, in: configuration)
         let explanation = supervisor.explain(message.arrival)
