@@ -106,6 +106,9 @@ struct CommandTable {
         if ["--host", "--port", "-p"].contains(name), let advice = CommandTable.urlAdvice(line) {
             return "Unknown option '\(name)'. \(advice)"
         }
+        if ["--config", "-c"].contains(name), let command = line.command, ["run", "check"].contains(command) {
+            return "Unknown option '\(name)'. '\(command)' takes the file as an argument: signalbox \(command) FILE"
+        }
         let isShort = !name.hasPrefix("--") && !line.options.contains("-\(name)")
         // The rest of a short option may be its value, and a secret.
         let shown = isShort ? String(name.prefix(2)) : RawArguments.shown(name)

@@ -32,7 +32,7 @@ struct BridgeCommand: ReportingCommand {
             \(CommandStatus.help([
                 .done, .notAsExpected, .usage, .invalidConfiguration, .unreadableFile, .unavailable,
                 .outputFailed, .timeout, .interrupted, .terminated,
-            ]))
+            ], of: "bridge"))
             """
     )
 

@@ -18,7 +18,7 @@ struct PublishCommand: ReportingCommand {
             \(CommandStatus.help([
                 .done, .notAsExpected, .usage, .unreadableFile, .unavailable, .timeout, .refused, .notSecured,
                 .interrupted, .terminated,
-            ]))
+            ], of: "publish"))
             """
     )
 

@@ -19,7 +19,7 @@ struct RequestCommand: ReportingCommand {
             \(CommandStatus.help([
                 .done, .notAsExpected, .usage, .unreadableFile, .unavailable, .outputFailed, .timeout, .refused,
                 .notSecured, .interrupted, .terminated,
-            ]))
+            ], of: "request"))
             """
     )
 

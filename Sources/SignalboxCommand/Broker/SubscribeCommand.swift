@@ -21,7 +21,7 @@ struct SubscribeCommand: ReportingCommand {
             \(CommandStatus.help([
                 .done, .usage, .unavailable, .outputFailed, .timeout, .refused, .notSecured, .interrupted,
                 .terminated,
-            ]))
+            ], of: "subscribe"))
             """
     )
 

@@ -26,7 +26,7 @@ struct ConnectCommand: ReportingCommand {
             \(CommandStatus.help([
                 .done, .notAsExpected, .usage, .invalidConfiguration, .unreadableFile, .unavailable, .outputFailed,
                 .timeout, .protocolBroken, .refused, .notSecured, .closedWithError, .interrupted, .terminated,
-            ]))
+            ], of: "connect"))
             """
     )
 

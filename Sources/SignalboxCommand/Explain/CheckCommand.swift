@@ -17,7 +17,7 @@ struct CheckCommand: AsyncParsableCommand {
             EXAMPLE
               signalbox check examples/links/links.yaml
 
-            \(CommandStatus.help([.done, .usage, .invalidConfiguration, .unreadableFile, .outputFailed]))
+            \(CommandStatus.help([.done, .usage, .invalidConfiguration, .unreadableFile, .outputFailed], of: "check"))
             """
     )
 

@@ -75,12 +75,54 @@ enum CommandStatus: Int32, CaseIterable {
 
     /// Returns the lines in `--help` that describe these statuses, and the one that every command has if the system's
     /// limits are too low.
-    static func help(_ statuses: [CommandStatus]) -> String {
-        let lines = allCases.filter { $0 == .cannotListen || statuses.contains($0) }.map {
-            "  " + TerminalText.column("\($0.rawValue)", width: 5) + $0.meaning
+    ///
+    /// - Parameter command: The command that has the statuses, or `nil` for those of all commands.
+    static func help(_ statuses: [CommandStatus], of command: String? = nil) -> String {
+        let lines = allCases.filter { $0 == .cannotListen || statuses.contains($0) }.map { status in
+            let meaning = command.flatMap { status.meaning(in: $0) } ?? status.meaning
+            return "  " + TerminalText.column("\(status.rawValue)", width: 5) + meaning
         }
         return (["EXIT STATUS"] + lines).joined(separator: "\n")
     }
+
+    /// What the status means in one command, if it can mean something else in others.
+    private func meaning(in command: String) -> String? {
+        let ends = ["subscribe", "publish", "request", "connect", "bridge", "send"].contains(command)
+        switch self {
+        case .notAsExpected: return CommandStatus.unexpectedResults[command]
+        case .invalidConfiguration:
+            return command == "send"
+                ? "the configuration or the body is invalid" : "the configuration is invalid"
+        case .unavailable:
+            let connects = ["subscribe", "publish", "request", "connect"].contains(command)
+            return connects
+                ? "the server cannot be reached, or the connection broke"
+                : "a source or plugin could not start, or a source gave up"
+        case .cannotListen:
+            let limits = "the system has too few threads, file descriptors or memory"
+            guard ["run", "serve"].contains(command) else { return limits }
+            return "\(limits); or a chat cannot listen: the port is in use, or the address or certificate is unusable"
+        case .refused:
+            return command == "connect"
+                ? "the server refused the connection with an HTTP status"
+                : "the broker refused the login or denied a message"
+        case .interrupted: return ends ? "a SIGINT before the end" : "a second SIGINT"
+        case .terminated: return ends ? "a SIGTERM before the end" : "a second SIGTERM"
+        default: return nil
+        }
+    }
+
+    /// What ``notAsExpected`` means, by command.
+    private static let unexpectedResults = [
+        "publish": "a message was not published",
+        "request": "the message was not published, or the reply says that it was not handled",
+        "connect": "a message was not handled, a line was not sent, or the server closed before --count messages",
+        "bridge": "a message was not handled, a script failed, or the output differs from --expect",
+        "send": "the action was not handled",
+        "parse": "a URL or its query was refused, or the URL has no route",
+        "navigate": "a URL was cancelled",
+        "explain": "no plugin would be called",
+    ]
 
     private var meaning: String {
         switch self {

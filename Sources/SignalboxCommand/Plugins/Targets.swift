@@ -55,7 +55,8 @@ final class TargetTable: Sendable {
         case .removed: throw .temporary("the source \(source) is being reloaded")
         case nil:
             throw ForwardingFailure(
-                description: "the source \(source) does not run in this command",
+                description: "the source \(source) does not run in this command; use 'signalbox run' and a message of "
+                    + "another source",
                 isRetryable: false
             )
         }

@@ -20,7 +20,7 @@ struct RunCommand: ReportingCommand {
             \(CommandStatus.help([
                 .done, .usage, .invalidConfiguration, .unreadableFile, .unavailable, .cannotListen,
                 .outputFailed, .drainIncomplete, .deadLettersLost, .interrupted, .terminated,
-            ]))
+            ], of: "run"))
             """
     )
 

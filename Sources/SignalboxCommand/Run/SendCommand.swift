@@ -18,7 +18,7 @@ struct SendCommand: ReportingCommand {
             \(CommandStatus.help([
                 .done, .notAsExpected, .usage, .invalidConfiguration, .unreadableFile, .unavailable, .outputFailed,
                 .timeout, .interrupted, .terminated,
-            ]))
+            ], of: "send"))
             """
     )
 
@@ -83,8 +83,11 @@ struct SendCommand: ReportingCommand {
         let name = try name()
         let plugin = configuration.plugins.first { $0.action == name }
         guard let plugin, !plugin.from.flatMap(\.sources).contains(SourceSection.internalName) else { return nil }
-        let rule = "- source: \(SourceSection.internalName)"
-        return "\(config): to allow it, add this line to 'from' of the plugin '\(plugin.action)': \(rule)"
+        let place = configuration.ruleLines[name].map { "\(config):\($0)" } ?? config
+        let own = SourceSection.internalName.text
+        let sources = plugin.from.map { rule in if case .origin(let source, []) = rule { source.text } else { "…" } }
+        let list = (sources + [own]).joined(separator: ", ")
+        return "\(place): to allow it, add '\(own)' to 'from' of the plugin '\(name)', such as from: [\(list)]"
     }
 }
 

@@ -16,7 +16,7 @@ struct NavigateCommand: ReportingCommand {
 
             \(CommandStatus.help([
                 .done, .notAsExpected, .usage, .invalidConfiguration, .unreadableFile, .outputFailed,
-            ]))
+            ], of: "navigate"))
             """
     )
 

@@ -18,7 +18,7 @@ struct ParseCommand: ReportingCommand {
 
             \(CommandStatus.help([
                 .done, .notAsExpected, .usage, .invalidConfiguration, .unreadableFile, .outputFailed,
-            ]))
+            ], of: "parse"))
             """
     )
 

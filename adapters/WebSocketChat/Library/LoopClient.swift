@@ -133,6 +133,10 @@ extension LibraryLoop {
             if status > 0 && status != 101 { return .refused(status: status) }
             return .upgradeFailed(text)
         }
+        // The library does not say why.
+        guard text != "Unable to connect" else {
+            return .unreachable("connection refused, or the host does not answer; does a server listen there?")
+        }
         guard connection.target?.trust != nil else { return .unreachable(text) }
         // The library's own error texts are only numbers.
         if text.hasPrefix("connect SSL") {

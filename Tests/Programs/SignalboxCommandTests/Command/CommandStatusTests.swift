@@ -1,3 +1,4 @@
+import ArgumentParser
 import BrokerKit
 import Foundation
 import Testing
@@ -14,8 +15,13 @@ import Testing
         let finished = try await CommandProcess.run(arguments)
         #expect(finished.status == 0)
         #expect(finished.output.contains { $0.contains("EXAMPLE") })
-        #expect(finished.output.contains { $0.contains("EXIT STATUS") })
+        let statuses = try #require(finished.output.firstIndex { $0.contains("EXIT STATUS") })
         #expect(finished.errors.isEmpty)
+        guard arguments.count == 2 else { return }
+        // The lines are as long as the terminal is wide, so a name may be at the start of any of them.
+        let rest = finished.output[(statuses + 1)...].prefix { !$0.isEmpty }.joined(separator: " ")
+        let names = SignalboxTool.configuration.subcommands.compactMap { $0.configuration.commandName }
+        for name in names { #expect(!rest.contains("\(name):") && !rest.contains("\(name),"), "\(rest)") }
     }
 
     @Test(arguments: [
@@ -87,6 +93,11 @@ import Testing
         (["--verison"], "Unknown option '--verison'. Did you mean '--version'?"),
         (["check", "--hlep"], "Unknown option '--hlep'. Did you mean '--help'?"),
         (["--payload", "a"], "Unknown option '--payload'. Did you mean 'publish --payload'?"),
+        (
+            ["run", "--config", "c"],
+            "Unknown option '--config'. 'run' takes the file as an argument: signalbox run FILE"
+        ),
+        (["check", "-c", "c"], "Unknown option '-c'. 'check' takes the file as an argument: signalbox check FILE"),
     ])
     func anUnknownNameHasASuggestion(_ arguments: [String], _ sentence: String) async throws {
         let finished = try await CommandProcess.run(arguments)

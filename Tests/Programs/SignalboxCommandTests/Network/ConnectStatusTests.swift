@@ -21,7 +21,8 @@ import Testing
 
     @Test func aClosedPortIsUnavailable() async throws {
         let port = try await Broker.with { $0.port }
-        Self.expect(try await Self.connect("ws://127.0.0.1:\(port)/"), .unavailable, "cannot reach ")
+        let words = "cannot reach ws://127.0.0.1:\(port): connection refused, or the host does not answer"
+        Self.expect(try await Self.connect("ws://127.0.0.1:\(port)/"), .unavailable, words)
     }
 
     @Test func anUnknownHostIsUnavailable() async throws {

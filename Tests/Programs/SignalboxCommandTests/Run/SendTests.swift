@@ -61,8 +61,32 @@ import Testing
         #expect(finished.status == CommandStatus.notAsExpected.rawValue)
         #expect(finished.output.first?.contains(#""outcome":"rejected","reason":"sourceNotAllowed","detail":"#) == true)
         let advice =
-            "signalbox: c.yaml: to allow it, add this line to 'from' of the plugin 'closed': - source: internal"
+            "signalbox: c.yaml:5: to allow it, add 'internal' to 'from' of the plugin 'closed', such as from: [push, internal]"
         #expect(finished.errors.contains(advice), "\(finished.errors)")
+    }
+
+    @Test func theSuggestedRuleMakesTheFileValid() async throws {
+        try await LinkTrial.with(["c.yaml": Self.configuration]) { trial in
+            let refused = try await trial.run(["send", "closed", "--config", "c.yaml"])
+            let rule = try #require(refused.errors.last?.split(separator: "such as ").last)
+            let line = "  - { action: closed, use: log, from: [ { source: push } ] }"
+            let changed = Self.configuration.replacing(line, with: "  - { action: closed, use: log, \(rule) }")
+            _ = try trial.write(Array(changed.utf8), to: "c.yaml")
+            #expect(try await trial.run(["send", "closed", "--config", "c.yaml"]).status == 0)
+        }
+    }
+
+    @Test func aPluginThatSendsToAPageNamesTheCommandThatRunsIt() async throws {
+        let configuration = """
+            sources: { page: { script: { files: [] } } }
+            plugins: [ { action: show, use: send, to: page, from: [internal] } ]
+            """
+        try await LinkTrial.with(["c.yaml": configuration]) { trial in
+            let finished = try await trial.run(["send", "show", "--config", "c.yaml"])
+            let words =
+                "the source page does not run in this command; use 'signalbox run' and a message of another source"
+            #expect(finished.output.first?.contains(words) == true, "\(finished)")
+        }
     }
 
     @Test(arguments: [
