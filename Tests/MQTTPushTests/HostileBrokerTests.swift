@@ -78,7 +78,7 @@ struct HostileBrokerTests {
         let disconnectCode: [UInt8] = [0xE0, 0x02, 0x8E, 0x00]
         try await checkSurvives(
             [FakeAnswers.connected, FakeAnswers.granted + disconnectCode],
-            logging: "error source push: broker 127.0.0.1:"
+            logging: "error push: broker 127.0.0.1:"
         ) { trial in
             #expect(trial.log.all.contains { $0.contains("(142). Another client uses the same client id") })
         }

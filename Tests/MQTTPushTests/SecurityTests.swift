@@ -133,7 +133,7 @@ struct SecurityTests {
                 try await receives(broker, .tls(.insecure), host: "127.0.0.1", isVerified: false) { _ in
                 } _: { trial in
                     let line = trial.log.all.first { $0.contains("is not verified") }
-                    #expect(line?.hasPrefix("warning source push: the certificate of broker 127.0.0.1:") == true)
+                    #expect(line?.hasPrefix("warning push: the certificate of broker 127.0.0.1:") == true)
                 }
             }
         }

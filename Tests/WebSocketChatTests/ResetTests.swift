@@ -33,7 +33,7 @@ import WebSocketChat
             let counts = server.counts
             #expect(counts.open == 1)
             #expect(counts.opened == counts.lost + counts.protocolViolations + 1)
-            #expect(echo.log.warnings("source chat").count <= 2)
+            #expect(echo.log.warnings("chat: ").count <= 2)
         }
     }
 
@@ -61,7 +61,7 @@ import WebSocketChat
             #expect(feed.counts.connections == frames.count + 1)
             #expect(feed.counts.failures == count + 1)
             for kind in ["lost", "broke", "no upgrade", "refused"] { #expect(echo.log.warnings(kind).count <= 2) }
-            #expect(echo.log.warnings("source feed").count < 12)
+            #expect(echo.log.warnings("feed: ").count < 12)
         }
     }
 }

@@ -18,7 +18,7 @@ package final class AdapterLog: Sendable {
         var logger = logger
         logger[metadataKey: "source"] = .string(source.text)
         self.logger = logger
-        self.prefix = "source \(source): \(prefix)"
+        self.prefix = "\(source): \(prefix)"
     }
 
     /// Logs a message.

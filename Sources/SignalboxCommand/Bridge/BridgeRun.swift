@@ -20,7 +20,7 @@ struct BridgeRun {
     /// Reads the configuration if the command has one.
     init(_ command: BridgeCommand) throws {
         self.command = command
-        logger = Logger(ofCommandAt: command.logLevel)
+        logger = Logger(ofCommandAt: command.logLevel, hasPlugins: command.plugins.config != nil)
         section = SourceSection(name: "page", kind: .script(script))
         guard let file = command.plugins.config else { return }
         configuration = try ConfigurationFile.read(file, for: .plugins)

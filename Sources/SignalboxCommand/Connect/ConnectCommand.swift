@@ -71,7 +71,8 @@ struct ConnectCommand: ReportingCommand {
     func perform() async throws -> CommandStatus {
         connection.tls.warn()
         // At a terminal, the user should see the log line about the connection.
-        let logger = Logger(ofCommandAt: logLevel ?? (OutgoingArguments.isInteractive ? .info : .warning))
+        let level = logLevel ?? (OutgoingArguments.isInteractive ? .info : .warning)
+        let logger = Logger(ofCommandAt: level, hasPlugins: plugins.config != nil)
         do {
             if let config = plugins.config { return try await runPlugins(of: config, logger) }
             guard let url = try url() else {

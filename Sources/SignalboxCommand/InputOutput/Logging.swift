@@ -12,12 +12,14 @@ extension Logger {
         self.init(label: "signalbox") { _ in LineLogHandler(logLevel: level) }
     }
 
-    /// Creates a logger for a command that runs a single source or publisher, and reports the result itself. See
-    /// ``LineLogHandler/hidesSupervisor``.
-    init(ofCommandAt level: Logger.Level) {
+    /// Creates a logger for a command that runs a single source or publisher, and reports how that ends itself.
+    ///
+    /// - Parameter hasPlugins: Whether the plugins are those of the user's configuration. Then the supervisor's warnings
+    ///   and errors are shown, because they are about these plugins.
+    init(ofCommandAt level: Logger.Level, hasPlugins: Bool = false) {
         self.init(label: "signalbox") { _ in
             var handler = LineLogHandler(logLevel: level)
-            handler.hidesSupervisor = level > .debug
+            if level > .debug { handler.supervisorLines = hasPlugins ? .problems : .none }
             return handler
         }
     }
@@ -40,9 +42,17 @@ struct LineLogHandler: LogHandler {
     /// Whether to redact secrets in messages. Set this if messages contain foreign text, such as a page's console
     /// output and script errors.
     var redactsMessages = false
-    /// Whether to leave out the lines of the supervisor and the names of sources. Set this in commands whose users have
-    /// not configured a dispatcher.
-    var hidesSupervisor = false
+    /// Which lines of the supervisor to write. Unless it is ``SupervisorLines/all``, lines of adapters do not start with
+    /// the name of the source, because there is only one.
+    var supervisorLines = SupervisorLines.all
+
+    /// The lines of the supervisor that a command shows.
+    enum SupervisorLines {
+        case all
+        /// Warnings and errors.
+        case problems
+        case none
+    }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
@@ -50,16 +60,28 @@ struct LineLogHandler: LogHandler {
     }
 
     func log(event: LogEvent) {
-        if hidesSupervisor, event.source == "Signalbox" { return }
+        guard shows(event) else { return }
         var pairs = metadata.merging(event.metadata ?? [:]) { $1 }
         let now = WallTimeText.utc(.now())
         var message = redactsMessages ? Redaction.redacted("\(event.message)") : "\(event.message)"
-        if hidesSupervisor, let source = pairs["source"], message.hasPrefix("source \(source): ") {
-            message.removeFirst("source \(source): ".count)
+        // Only lines of this module start with the name. A page's console output may, but is not changed.
+        if supervisorLines != .all, event.source == "AdapterSupport", let source = pairs["source"],
+            message.hasPrefix("\(source): ")
+        {
+            message.removeFirst("\(source): ".count)
             pairs["source"] = nil
         }
         let line = LineLogHandler.line(time: now, level: event.level, message: message, metadata: pairs)
         DiagnosticOutput.shared.offer(line)
+    }
+
+    private func shows(_ event: LogEvent) -> Bool {
+        guard event.source == "Signalbox" else { return true }
+        return switch supervisorLines {
+        case .all: true
+        case .problems: event.level >= .warning
+        case .none: false
+        }
     }
 
     /// Returns the line, including its newline. The line contains the time, the level, the message, and the metadata as

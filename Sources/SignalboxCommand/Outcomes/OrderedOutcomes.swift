@@ -156,6 +156,7 @@ final class OrderedSource: Adapter {
     private let adapter: any Adapter
     private let outcomes: OrderedOutcomes
     private let hasEnded = Atomic(false)
+    private let end = Mutex<(any Error)?>(nil)
 
     init(_ adapter: any Adapter, outcomes: OrderedOutcomes) {
         self.adapter = adapter
@@ -167,9 +168,16 @@ final class OrderedSource: Adapter {
 
     /// Whether the run ended without an error and without being cancelled.
     var isComplete: Bool { hasEnded.load(ordering: .relaxed) }
+    /// The error that ended the run, or `nil` if none did. The command reports it. The supervisor would log that its
+    /// other sources continue.
+    var failure: (any Error)? { end.withLock { $0 } }
 
-    func run(into intake: any Intake) async throws {
-        try await adapter.run(into: OrderedIntake(intake: intake, outcomes: outcomes))
+    func run(into intake: any Intake) async {
+        do {
+            try await adapter.run(into: OrderedIntake(intake: intake, outcomes: outcomes))
+        } catch {
+            return end.withLock { $0 = error }
+        }
         if !Task.isCancelled { hasEnded.store(true, ordering: .relaxed) }
     }
 }

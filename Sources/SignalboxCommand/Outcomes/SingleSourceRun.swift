@@ -37,8 +37,10 @@ struct SingleSourceRun {
         let supervisor = try builder.supervisor { outcomes.record($0) }
         try supervisor.add(source, window: window)
         let session = SupervisorSession(supervisor: supervisor, output: output, timeout: timeout)
+        var end = await session.run(stop: stop.stream)
+        end.failure = end.failure ?? source.failure
         return SingleSourceReport(
-            session: await session.run(stop: stop.stream),
+            session: end,
             isComplete: source.isComplete,
             summary: outcomes.summary
         )

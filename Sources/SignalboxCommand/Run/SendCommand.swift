@@ -54,7 +54,8 @@ struct SendCommand: ReportingCommand {
             throw CommandFailure(.invalidConfiguration, "the body is empty; remove --body, or write null")
         }
         let adapter = try InternalAdapter(name(), id: actionID(), body: bytes, limits: limits)
-        var run = SingleSourceRun(configuration: configuration, adapter: adapter, logger: Logger(ofCommandAt: logLevel))
+        let logger = Logger(ofCommandAt: logLevel, hasPlugins: true)
+        var run = SingleSourceRun(configuration: configuration, adapter: adapter, logger: logger)
         run.timeout = timeout
         let report = try await run.report()
         if let advice = try advice(configuration) { DiagnosticOutput.shared.report(advice) }

@@ -9,7 +9,7 @@ struct ServeCommand: ReportingCommand {
         commandName: "serve",
         abstract: "Runs a configuration with a WebSocket server and shows its address.",
         discussion: """
-            Works like 'run', and writes a line to stderr when a source of kind 'chat' starts to listen: source chat: \
+            Works like 'run', and writes a line to stderr when a source of kind 'chat' starts to listen: chat: \
             listening on ws://127.0.0.1:8080/. The configuration must have such a source, and the program ends if one \
             cannot listen at startup. By default only this machine can reach a chat; docs/configuration/chat.md \
             describes who may connect.
@@ -120,6 +120,6 @@ final class ListenAddressReporter: Sendable {
         // At the level `info` and below, the adapter logs the address itself.
         guard level > .info else { return }
         let url = server.configuration.url(port: port)
-        DiagnosticOutput.shared.report("source \(server.source): listening on \(url)")
+        DiagnosticOutput.shared.report("\(server.source): listening on \(url)")
     }
 }

@@ -40,7 +40,7 @@ struct ConnectingTests {
             configuration.password = try Self.file(Self.canary, in: broker.folder)
             try await PushTrial.run(configuration, subscribed: false) { trial in
                 let line = await trial.waitForLog("refused the connection")
-                #expect(line.hasPrefix("error source push: broker 127.0.0.1:\(broker.port) refused the connection: "))
+                #expect(line.hasPrefix("error push: broker 127.0.0.1:\(broker.port) refused the connection: "))
                 #expect(line.contains("(135)") || line.contains("(134)"))
                 #expect(line.contains("Check username and password"))
                 #expect(line.contains("retrying in ") && line.hasSuffix("source=push"))
@@ -69,7 +69,7 @@ struct ConnectingTests {
         configuration.reconnect = MQTTReconnect(first: .seconds(3_600), cap: .seconds(3_600))
         try await PushTrial.run(configuration, subscribed: false) { trial in
             let line = await trial.waitForLog("cannot reach ")
-            #expect(line.hasPrefix("warning source push: cannot reach broker 127.0.0.1:1: "))
+            #expect(line.hasPrefix("warning push: cannot reach broker 127.0.0.1:1: "))
         }
     }
 

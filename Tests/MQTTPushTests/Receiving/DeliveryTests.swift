@@ -51,7 +51,7 @@ struct DeliveryTests {
                 await broker.kill()
                 try await broker.restart()
                 let line = await trial.waitForLog("lost the session")
-                #expect(line.hasPrefix("warning source push: "))
+                #expect(line.hasPrefix("warning push: "))
                 await trial.waitForLog("subscribed to", times: 2)
                 try await broker.publish("{}", to: "push/log/1")
                 #expect(await trial.firstID() == "1")

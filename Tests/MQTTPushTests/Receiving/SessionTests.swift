@@ -103,7 +103,7 @@ struct SessionTests {
                 #expect(waiting.name == "waiting")
                 waiting.settle()
                 for prefix in ["connection urgent: ", "connection more: ", ""] {
-                    let line = "info source push: \(prefix)connected to broker"
+                    let line = "info push: \(prefix)connected to broker"
                     #expect(trial.log.all.contains { $0.hasPrefix(line) })
                 }
             }

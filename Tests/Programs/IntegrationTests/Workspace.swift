@@ -59,7 +59,7 @@ extension Workspace {
     func run(_ configuration: URL, outcomes: Bool = true) async throws -> CommandProcess {
         let run = try CommandProcess(["run", configuration.path] + (outcomes ? ["--outcomes"] : []))
         for source in ["push", "urgent"] {
-            try await run.errors.untilLine(containing: "source \(source): subscribed to")
+            try await run.errors.untilLine(containing: " \(source): subscribed to")
         }
         return run
     }

@@ -55,7 +55,7 @@ import Testing
             let waits = times.waits.all.map { $0 / .milliseconds(1) }
             #expect(waits == [500, 1_000, 2_000, 3_000, 500])
             #expect(
-                trial.log.all.contains { $0.contains("warning source feed: ws://127.0.0.1") && $0.contains("1011") }
+                trial.log.all.contains { $0.contains("warning feed: ws://127.0.0.1") && $0.contains("1011") }
             )
             _ = try await server.opened()
         }
@@ -76,7 +76,7 @@ import Testing
         }
         try await FeedTrial.run(configuration, times.environment) { trial in
             let line = await trial.waitForLog("refused the connection: status \(expected)")
-            #expect(line.hasPrefix("error source feed: ws://127.0.0.1:\(server.transport.port) refused"))
+            #expect(line.hasPrefix("error feed: ws://127.0.0.1:\(server.transport.port) refused"))
             #expect(line.contains("retrying in 41.0 s"))
             #expect(await times.waits.first(1) == [.seconds(41)])
             #expect(trial.feed.counts.failures == 1)
@@ -113,7 +113,7 @@ import Testing
         let configuration = try WebSocketFeedConfiguration.test(server.transport.port) { $0.bearer = .file(file.path) }
         try await FeedTrial.run(configuration, times.environment) { trial in
             let line = await trial.waitForLog("cannot be read")
-            #expect(line.hasPrefix("error source feed: cannot connect to ws://"))
+            #expect(line.hasPrefix("error feed: cannot connect to ws://"))
             #expect(line.contains("file \(file.path) cannot be read"))
             try "canary-wrong\n".write(to: file, atomically: true, encoding: .utf8)
             times.releaseWaits()
@@ -235,7 +235,7 @@ import Testing
         let times = FeedTimes(step: .seconds(4))
         try await FeedTrial.run(.impatient(server.port), times.environment) { trial in
             let line = await trial.waitForLog("did not answer a ping")
-            #expect(line.hasPrefix("warning source feed: ws://127.0.0.1:\(server.port) did not answer"))
+            #expect(line.hasPrefix("warning feed: ws://127.0.0.1:\(server.port) did not answer"))
             #expect(trial.feed.counts.unanswered >= 1)
             _ = await server.requests.first(2)
         }

@@ -15,14 +15,14 @@ import Testing
         }
         try await FeedTrial.run(configuration, FeedTimes(step: .seconds(30)).environment) { trial in
             let line = await trial.waitForLog("did not open the connection within 10.0 s")
-            #expect(line.hasPrefix("warning source feed: ws://127.0.0.1:\(silent.port) "))
+            #expect(line.hasPrefix("warning feed: ws://127.0.0.1:\(silent.port) "))
         }
     }
 
     @Test func aServerWithoutWebSocketIsLogged() async throws {
         let server = try #require(FakeServer { _ in "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n" })
         try await FeedTrial.run(.test(server.port)) { trial in
-            let line = await trial.waitForLog("source feed: ws://127.0.0.1:\(server.port)")
+            let line = await trial.waitForLog("feed: ws://127.0.0.1:\(server.port)")
             #expect(line.contains("status 200") || line.contains("did not accept the WebSocket upgrade"))
         }
     }
@@ -148,7 +148,7 @@ import Testing
             let line = await trial.waitForLog("cannot secure")
             #expect(
                 line.hasPrefix(
-                    "error source feed: cannot secure the connection to wss://\(host):\(server.transport.port): "
+                    "error feed: cannot secure the connection to wss://\(host):\(server.transport.port): "
                 )
             )
             #expect(line.contains("Check the trusted authorities"))
@@ -168,7 +168,7 @@ import Testing
         try await FeedTrial.run(configuration) { trial in
             _ = try await server.opened()
             let line = await trial.waitForLog("is not verified")
-            #expect(line.hasPrefix("warning source feed: the certificate of wss://127.0.0.1:"))
+            #expect(line.hasPrefix("warning feed: the certificate of wss://127.0.0.1:"))
         }
         await server.stop()
     }

@@ -206,7 +206,7 @@ private struct ForwardingTrial {
             let client = try chat.start("--raw")
             try client.type(#"{"action":"enter","id":"c1","body":{"tag":"lobby"}}"#)
             #expect(await client.output.line(with: "c1") != nil)
-            let words = (ForwardingTrial.subscribed, "source upstream: connected to")
+            let words = (ForwardingTrial.subscribed, "upstream: connected to")
             try await ForwardingTrial.with(configuration, until: words.0, words.1) { trial in
                 try await trial.broker.publish(#"{"text":"hi"}"#, to: "push/say")
                 #expect(await client.output.line(with: "say") == #"{"action":"say","body":{"text":"hi"}}"#)

@@ -75,7 +75,7 @@ import Testing
                 configuration.sources = [urgent(trial.broker)]
                 configuration.plugins = ["action: show, use: print, from: [ { source: urgent } ]"]
             }
-            let subscribed = "source urgent: subscribed to"
+            let subscribed = "urgent: subscribed to"
             let added = try await trial.reload(both.text, until: ReloadLiveTests.taken, and: subscribed)
             #expect(added.contains("sourcesAdded=urgent") && added.contains("pluginsAdded=show"))
             #expect(!added.contains("push"))
