@@ -15,10 +15,11 @@ struct ConnectCommand: ReportingCommand {
             ("json": payload is the JSON value, "text": a string, "binary": Base64), binary, receivedAt. With --config, \
             messages go to the plugins of a configuration instead, and each line shows the outcome, as in 'bridge'.
 
-            When stdin ends, the command closes the connection once nothing has arrived for 1 s (--linger), or ends when \
-            the server closes. With --count it waits for N messages instead, and --timeout bounds every wait. It keeps \
-            the connection if stdin had no line, such as /dev/null, and with --reconnect; --exit-after-input or --linger \
-            ends it nevertheless. On a terminal, Ctrl-D closes the connection at once.
+            When stdin ends, the command closes the connection 1 s (--linger) after the last line is sent, whatever \
+            arrives meanwhile, or ends when the server closes. A server that reads slowly delays that second. With \
+            --count it waits for N messages instead, and --timeout bounds every wait. It keeps the connection if stdin \
+            had no line, such as /dev/null, and with --reconnect; --exit-after-input or --linger ends it nevertheless. \
+            On a terminal, Ctrl-D closes the connection at once.
 
             EXAMPLE
               echo '{"action":"say","id":"1","body":"hello"}' | signalbox connect ws://127.0.0.1:8080/

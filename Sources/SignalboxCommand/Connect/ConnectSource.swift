@@ -88,7 +88,6 @@ struct ConnectIntake: Intake {
     let discardsMessages: @Sendable () -> Bool
 
     func submit(_ batch: [Arrival], to sink: any SettlementSink) -> Int {
-        watch.received()
         if discardsMessages() {
             for arrival in batch { sink.settle(arrival.token, .abandoned(.stop)) }
             return batch.count
@@ -157,31 +156,12 @@ final class ConnectionWatch: Sendable {
         var current: ChatConnection?
         /// Set when the next connection opens.
         var next = Promise<ChatConnection>()
-        var lastReceived: ContinuousClock.Instant?
     }
 
     private let state = Mutex(State())
 
     /// The open connection, or `nil` if no connection is open.
     var current: ChatConnection? { state.withLock { $0.current } }
-
-    /// Records that a batch has arrived.
-    func received() {
-        let now = ContinuousClock.now
-        state.withLock { $0.lastReceived = now }
-    }
-
-    /// Waits until nothing has arrived for the period, counted from this call.
-    ///
-    /// - Throws: `CancellationError` if the task is cancelled first.
-    func waitForSilence(of period: Duration) async throws {
-        var end = ContinuousClock.now + period
-        while end > .now {
-            try await Task.sleep(until: end, clock: .continuous)
-            guard let last = state.withLock({ $0.lastReceived }) else { return }
-            end = max(end, last + period)
-        }
-    }
 
     func opened(_ connection: ChatConnection) {
         let next = state.withLock { state in

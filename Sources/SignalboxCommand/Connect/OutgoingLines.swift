@@ -25,7 +25,7 @@ struct OutgoingArguments: ParsableArguments {
     var exitAfterInput = false
 
     @Option(
-        help: "After stdin ends, close the connection once nothing has arrived for this period; default 1s, or never.",
+        help: "How long answers can arrive after the last line of stdin is sent; then close; default 1s, or never.",
         transform: DurationChoice.init
     )
     var linger: DurationChoice?
@@ -56,7 +56,7 @@ struct OutgoingArguments: ParsableArguments {
 
 /// What the command `connect` does after the end of its input.
 enum InputEnd: Equatable {
-    /// The connection is closed once all lines are sent and nothing has been received for this long.
+    /// The connection is closed this long after the last line is written to it, whatever is received meanwhile.
     case closesAfter(Duration)
     case keepsConnection
 }
@@ -110,11 +110,11 @@ final class OutgoingLines: Sendable {
             reconnects: reconnects,
             isInteractive: OutgoingArguments.isInteractive
         )
-        // A line that waits for a connection is sent before the period starts.
+        // The period starts when the last line is written. Waiting for a connection or for a slow server is not part of it.
         guard case .closesAfter(let period) = end else { return }
         do {
             try await waitUntilSent()
-            try await watch.waitForSilence(of: period)
+            try await Task.sleep(for: period)
         } catch {
             return
         }

@@ -79,14 +79,19 @@ struct ChatTrial {
     func connect(_ lines: String, _ arguments: [String], environment: [String: String] = [:]) async throws
         -> CommandProcess.Finished
     {
-        let file = "input-\(UUID().uuidString)"
-        try ChatTrial.write(lines, to: file, in: folder)
-        return try await CommandProcess.run(
+        try await CommandProcess.run(
             ["connect", url] + arguments + (arguments.contains("--timeout") ? [] : ["--timeout", "100s"]),
             environment: environment,
             folder: folder,
-            input: folder.appendingPathComponent(file)
+            input: try file(lines)
         )
+    }
+
+    /// Returns a new file with this text, for stdin.
+    func file(_ text: String) throws -> URL {
+        let name = "input-\(UUID().uuidString)"
+        try ChatTrial.write(text, to: name, in: folder)
+        return folder.appendingPathComponent(name)
     }
 
     /// Starts a client whose stdin the test writes.
@@ -115,6 +120,18 @@ final class AnsweringPort: Sendable {
     ///   - server: The port of the server.
     ///   - frames: The bytes sent after the server's answer to the upgrade.
     convenience init(afterUpgradeBy server: Int, frames: [UInt8]) throws {
+        try self.init(afterUpgradeBy: server) { client in
+            AnsweringPort.send(frames, to: client)
+            // Waits until the client has answered and closed.
+            var chunk = [UInt8](repeating: 0, count: 4_096)
+            while !frames.isEmpty, read(client, &chunk, chunk.count) > 0 {}
+        }
+    }
+
+    /// Forwards the upgrade to a WebSocket server, and then serves the client in its place.
+    ///
+    /// - Parameter serve: Reads from the client's socket and writes to it. It runs on a thread of this port.
+    convenience init(afterUpgradeBy server: Int, _ serve: @escaping @Sendable (_ client: Int32) -> Void) throws {
         try self.init { (client, request) in
             guard let upstream = try? LoopbackPort.makeSocket() else { return }
             defer { close(upstream) }
@@ -127,9 +144,8 @@ final class AnsweringPort: Sendable {
                 guard count > 0 else { return }
                 answer += chunk[..<count]
             }
-            AnsweringPort.send(answer + frames, to: client)
-            // Waits until the client has answered and closed.
-            while read(client, &chunk, chunk.count) > 0, !frames.isEmpty {}
+            AnsweringPort.send(answer, to: client)
+            serve(client)
         }
     }
 
@@ -155,7 +171,7 @@ final class AnsweringPort: Sendable {
         shutdown(listener.fileDescriptor, Int32(SHUT_RDWR))
     }
 
-    private static func send(_ bytes: [UInt8], to socket: Int32) {
+    static func send(_ bytes: [UInt8], to socket: Int32) {
         _ = bytes.withUnsafeBytes { write(socket, $0.baseAddress, $0.count) }
     }
 }

@@ -133,26 +133,6 @@ import Testing
         }
     }
 
-    @Test func theEndOfAPipeEndsTheCommand() async throws {
-        try await ChatTrial.with { trial in
-            let finished = try await trial.connect(#"{"action":"echo","id":"1"}"#, ["--linger", "5s", "--raw"])
-            #expect(finished.status == 0 && finished.errors.isEmpty, "\(finished.errors)")
-            #expect(finished.output.count == 1)
-            let byDefault = try await trial.connect(#"{"action":"echo","id":"1"}"#, [])
-            #expect(byDefault.status == 0 && byDefault.errors.isEmpty, "\(byDefault.errors)")
-            #expect(await trial.server.output.line(with: "signalbox.closed", #""code":1000"#) != nil)
-        }
-    }
-
-    @Test func aRefusedLineIsReported() async throws {
-        let large = String(repeating: "a", count: 2 << 20)
-        try await ChatTrial.with { trial in
-            let finished = try await trial.connect(large, ["--exit-after-input", "--linger", "90s"])
-            #expect(finished.status == CommandStatus.closedWithError.rawValue)
-            #expect(finished.errors.last?.contains("1009") == true, "\(finished.errors)")
-        }
-    }
-
     @Test func anEchoHasTheNumbersOrderAndDepthOfTheMessage() async throws {
         let deep = String(repeating: "[", count: 200) + String(repeating: "]", count: 200)
         let body = #"{"z":[1.0,1e3,12345678901234567890,-0,1E+2,0.10,1e400],"a":\#(deep)}"#

@@ -1,0 +1,139 @@
+import BrokerKit
+import Foundation
+import Synchronization
+import Testing
+
+@testable import SignalboxCommand
+
+/// How the end of stdin ends `signalbox connect`.
+@Suite(.timeLimit(.minutes(10))) struct ConnectInputTests {
+    @Test func theEndOfAPipeEndsTheCommandAfterTheAnswer() async throws {
+        try await ChatTrial.with { trial in
+            let message = #"{"action":"echo","id":"1"}"#
+            let finished = try await trial.connect(message, "--linger", "5s", "--raw")
+            #expect(finished.status == 0 && finished.errors.isEmpty, "\(finished.errors)")
+            #expect(finished.output == [#"{"id":"1","outcome":"handled","reply":null}"#])
+            // On a slow machine, an answer may take longer than the default period.
+            for attempt in 1...5 {
+                let byDefault = try await trial.connect(message, "--raw")
+                #expect(byDefault.status == 0 && byDefault.errors.isEmpty, "\(byDefault.errors)")
+                #expect(await trial.server.output.line(with: "signalbox.closed", #""code":1000"#) != nil)
+                if byDefault.output == finished.output { break }
+                #expect(attempt < 5, "no answer was shown")
+            }
+        }
+    }
+
+    @Test func aRefusedLineIsReported() async throws {
+        let large = String(repeating: "a", count: 2 << 20)
+        try await ChatTrial.with { trial in
+            let finished = try await trial.connect(large, ["--exit-after-input", "--linger", "90s"])
+            #expect(finished.status == CommandStatus.closedWithError.rawValue)
+            #expect(finished.errors.last?.contains("1009") == true, "\(finished.errors)")
+        }
+    }
+
+    @Test func aServerThatKeepsSendingDoesNotKeepTheCommand() async throws {
+        try await ChatTrial.with { trial in
+            let port = try #require(URL(string: trial.url)?.port)
+            let chatty = try AnsweringPort(afterUpgradeBy: port) { client in
+                var reader = FrameReader()
+                // If the client does not close, the end without a close frame fails the test.
+                for _ in 0..<2_000 where !reader.isClosed {
+                    AnsweringPort.send([0x81, 0x04] + Array("tick".utf8), to: client)
+                    var entry = pollfd(fd: client, events: Int16(POLLIN), revents: 0)
+                    if poll(&entry, 1, 20) > 0, !reader.read(client) { return }
+                }
+                if reader.isClosed { AnsweringPort.send([0x88, 0x02, 0x03, 0xE8], to: client) }
+            }
+            let finished = try await CommandProcess.run(
+                ["connect", "ws://127.0.0.1:\(chatty.port)/", "--raw"],
+                input: try trial.file("hi\n")
+            )
+            #expect(finished.status == 0 && finished.errors.isEmpty, "\(finished.errors)")
+            #expect(finished.output.first == "tick")
+        }
+    }
+
+    @Test func aServerThatReadsSlowlyGetsEveryLine() async throws {
+        try await ChatTrial.with { trial in
+            let port = try #require(URL(string: trial.url)?.port)
+            let received = Mutex<FrameReader?>(nil)
+            try await withKnownLines(trial) { lines, input in
+                let slow = try AnsweringPort(afterUpgradeBy: port) { client in
+                    var reader = FrameReader()
+                    // The client has read all of its input, and most of it waits in its queue, long before the end.
+                    while !reader.isClosed, reader.read(client) { usleep(20_000) }
+                    received.withLock { $0 = reader }
+                    AnsweringPort.send([0x88, 0x02, 0x03, 0xE8], to: client)
+                }
+                let arguments = ["connect", "ws://127.0.0.1:\(slow.port)/", "--linger", "0s"]
+                let finished = try await CommandProcess.run(arguments, input: input)
+                #expect(finished.status == 0 && finished.errors.isEmpty, "\(finished.errors)")
+                let reader = try #require(received.withLock { $0 })
+                #expect(reader.lengths == lines)
+                #expect(reader.isClosed)
+            }
+        }
+    }
+
+    /// Writes a file of 12 MiB with lines of different lengths.
+    private func withKnownLines(_ trial: ChatTrial, _ body: ([Int], URL) async throws -> Void) async throws {
+        let lengths = (0..<192).map { 65_536 + $0 }
+        let text = lengths.map { String(repeating: "a", count: $0) }.joined(separator: "\n")
+        try await body(lengths, try trial.file(text))
+    }
+}
+
+/// Reads the frames of a client (RFC 6455, 5.2), of which it keeps the lengths.
+private struct FrameReader: Sendable {
+    /// The lengths of the messages.
+    private(set) var lengths: [Int] = []
+    /// Whether the client has sent a close frame.
+    private(set) var isClosed = false
+    private var waiting: [UInt8] = []
+    /// The number of bytes of the last frame that have not been read yet.
+    private var rest = 0
+    private var message = 0
+
+    /// Reads once from the socket.
+    ///
+    /// - Returns: Whether the socket is open.
+    mutating func read(_ socket: Int32) -> Bool {
+        var chunk = [UInt8](repeating: 0, count: 16_384)
+        let count = recv(socket, &chunk, chunk.count, 0)
+        guard count > 0 else { return false }
+        waiting += chunk[..<count]
+        while takePayload(), takeHeader() {}
+        return true
+    }
+
+    /// - Returns: Whether the payload of the last frame is complete.
+    private mutating func takePayload() -> Bool {
+        let count = min(rest, waiting.count)
+        waiting.removeFirst(count)
+        rest -= count
+        return rest == 0
+    }
+
+    /// - Returns: Whether the header of the next frame is complete.
+    private mutating func takeHeader() -> Bool {
+        guard waiting.count >= 2 else { return false }
+        let short = Int(waiting[1] & 0x7F)
+        let extra = short == 127 ? 8 : short == 126 ? 2 : 0
+        // The masking key follows the length.
+        guard waiting.count >= 2 + extra + 4 else { return false }
+        let length = extra == 0 ? short : waiting[2..<(2 + extra)].reduce(0) { $0 << 8 | Int($1) }
+        let (isLast, opcode) = (waiting[0] & 0x80 != 0, waiting[0] & 0x0F)
+        waiting.removeFirst(2 + extra + 4)
+        rest = length
+        if opcode == 8 { isClosed = true }
+        guard opcode <= 2 else { return true }
+        message += length
+        if isLast {
+            lengths.append(message)
+            message = 0
+        }
+        return true
+    }
+}
