@@ -15,10 +15,11 @@ extension Secret {
             guard let found = getenv(name) else { throw unavailable("is not set") }
             bytes = Array(UnsafeRawBufferPointer(start: found, count: strlen(found)))
         case .file(let path):
-            guard let found = contents(of: path, limit: Secret.maximumLength + 2) else {
-                throw unavailable("cannot be read")
+            do throws(ReadFailure) {
+                bytes = Secret.withoutNewline(try contents(of: path, limit: Secret.maximumLength + 2))
+            } catch {
+                throw unavailable("cannot be read: \(String(cString: strerror(error.code)))")
             }
-            bytes = Secret.withoutNewline(found)
         case .text(let value):
             bytes = Array(value.utf8)
         }
@@ -47,17 +48,22 @@ package struct SecretUnavailable: Error, Sendable, Hashable, CustomStringConvert
     package let description: String
 }
 
-/// Returns up to `limit` bytes from the start of a file, or `nil` if the file cannot be opened or read.
-private func contents(of path: String, limit: Int) -> [UInt8]? {
+/// The number of the system error (errno(3)) that ended the reading of a file.
+private struct ReadFailure: Error {
+    let code: Int32
+}
+
+/// Returns up to `limit` bytes from the start of a file.
+private func contents(of path: String, limit: Int) throws(ReadFailure) -> [UInt8] {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return nil }
+    guard descriptor >= 0 else { throw ReadFailure(code: errno) }
     defer { close(descriptor) }
     var content: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 4_096)
     while content.count < limit {
         let count = read(descriptor, &chunk, min(chunk.count, limit - content.count))
         if count < 0 && errno == EINTR { continue }
-        guard count >= 0 else { return nil }
+        guard count >= 0 else { throw ReadFailure(code: errno) }
         if count == 0 { break }
         content += chunk[..<count]
     }

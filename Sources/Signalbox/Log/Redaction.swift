@@ -16,7 +16,7 @@ import SignalboxCore
 /// Secrets in any other form are not found. For example, if a password consists of several words without quotes, all
 /// words after the first stay visible. Redaction takes time proportional to the length of the text.
 ///
-/// The usual error texts of the operating system for files and connections are never removed, so that `cannot read staff.token: Permission denied` stays
+/// The error texts of the operating system are never removed, so that `cannot read staff.token: Permission denied` stays
 /// readable.
 public enum Redaction {
     /// The text that replaces a secret: `[redacted]`.

@@ -201,31 +201,3 @@ extension UInt8 {
         #"/?#\"<>"#.utf8.contains(self)
     }
 }
-
-/// The texts of strerror(3) and gai_strerror(3) for errors of files and connections. None of them is a secret.
-enum SystemErrorText {
-    private static let texts = [
-        "Address already in use", "Bad file descriptor", "Broken pipe", "Cannot allocate memory",
-        "Cannot assign requested address", "Connection refused", "Connection reset by peer", "Connection timed out",
-        "Device or resource busy", "Disk quota exceeded", "File exists", "File name too long", "File too large",
-        "Host is down", "Input/output error", "Interrupted system call", "Invalid argument", "Is a directory",
-        "Name or service not known", "Network is down", "Network is unreachable", "No route to host",
-        "No space left on device", "No such device", "No such file or directory", "Not a directory",
-        "Operation canceled", "Operation not permitted", "Operation not supported", "Permission denied",
-        "Protocol error", "Read-only file system", "Resource temporarily unavailable", "Stale file handle",
-        "Temporary failure in name resolution", "Text file busy", "Too many levels of symbolic links",
-        "Too many open files", "Transport endpoint is not connected",
-    ]
-
-    /// Returns whether one of the texts starts at a position.
-    static func starts(_ text: UnsafeRawBufferPointer, at position: Int) -> Bool {
-        // Every text starts with a capital letter, which few values do.
-        guard let first = text.byte(at: position), first >= UInt8(ascii: "A"), first <= UInt8(ascii: "Z") else {
-            return false
-        }
-        return texts.contains { known in
-            guard text[position...].starts(with: known.utf8) else { return false }
-            return !(text.byte(at: position + known.utf8.count)?.isInWord ?? false)
-        }
-    }
-}

@@ -150,3 +150,16 @@ enum VariableName {
         byte.isASCIILetter || byte == UInt8(ascii: "_")
     }
 }
+
+/// Recognises a secret that was written where the path of its file belongs.
+enum SecretForm {
+    /// Returns whether the text is long, mixes letters and digits, and has neither a folder nor a file extension.
+    static func matches(_ text: String) -> Bool {
+        let bytes = text.utf8
+        guard bytes.count >= 16, !bytes.contains(UInt8(ascii: "/")) else { return false }
+        guard bytes.contains(where: \.isASCIIDigit), bytes.contains(where: \.isASCIILetter) else { return false }
+        guard let dot = bytes.lastIndex(of: UInt8(ascii: ".")) else { return true }
+        // The parts of a JSON Web Token are longer than any file extension.
+        return bytes[dot...].count > 9
+    }
+}

@@ -1,3 +1,4 @@
+import Foundation
 import InMemoryTracing
 import Logging
 import MetricsTestKit
@@ -98,6 +99,15 @@ import Tracing
     ])
     func textWithoutSecretsIsUnchanged(_ text: String) {
         #expect(Redaction.redacted(text) == text)
+    }
+
+    @Test func noSystemErrorIsRemoved() {
+        for code in Int32(1)...133 {
+            let text = "cannot read staff.token: \(String(cString: strerror(code)))"
+            // Linux has no errors 41 and 58.
+            guard !text.contains("Unknown error") else { continue }
+            #expect(Redaction.redacted(text) == text)
+        }
     }
 
     @Test func redactionDoesNotSplitCharacters() {

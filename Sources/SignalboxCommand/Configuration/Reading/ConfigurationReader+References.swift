@@ -103,7 +103,8 @@ extension ConfigurationReader {
             value.reportError("the environment variable \(name) is not set or empty", .missingVariable)
         case .file(let path):
             switch environment.content(path) {
-            case .failure(let error): value.reportError("cannot read the file \(path): \(error)", .missingFile)
+            case .failure(let error):
+                value.reportError("cannot read the file \(shown(path)): \(error)", .missingFile)
             case .success(let bytes):
                 let line = String(validating: bytes.prefix { $0 != 0x0A && $0 != 0x0D }, as: UTF8.self)
                 if let line, !line.isEmpty { return line }
@@ -112,6 +113,14 @@ extension ConfigurationReader {
         case .text(let text): return text
         }
         return nil
+    }
+
+    /// Returns the path of a secret's file for a message. If there is no such file and the path looks like the secret
+    /// itself, only its beginning is shown.
+    private func shown(_ path: String) -> String {
+        let given = path.hasPrefix(folder) ? String(path.dropFirst(folder.count)) : path
+        guard SecretForm.matches(given), environment.presence(path) == .nothing else { return path }
+        return "\(given.prefix(4))… (shortened, because it looks like the secret itself; write the path of a file)"
     }
 }
 

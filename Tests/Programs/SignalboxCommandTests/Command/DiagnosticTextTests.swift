@@ -14,7 +14,7 @@ import Testing
               client_id: a
               username: u
               password: { file: FILE }
-              tls: { ca: FILE }
+              trust: { authority: FILE }
               topics: [ { pattern: '{action}' } ]
           page: { script: { files: [FILE] } }
         plugins:
@@ -38,7 +38,7 @@ import Testing
         ["bridge", "FILE", "--engine", "browser"], ["bridge", "page.js", "--config", "FILE"],
         ["bridge", "page.js", "--expect", "FILE"], ["send", "a", "--config", "FILE"],
         ["navigate", "https://a.example/", "--config", "FILE"], ["parse", "a:b", "--routes", "FILE"],
-        ["explain", "--payload", "1", "--config", "FILE"], ["check", "c.yaml"], ["run", "c.yaml"],
+        ["explain", "--payload", "1", "--config", "FILE"], ["check", "--with-secrets", "c.yaml"], ["run", "c.yaml"],
     ]
 
     @Test(arguments: ["staff.token", "password.txt", "api-key", "client.secret", "cookies"])
@@ -63,6 +63,86 @@ import Testing
                 let text = (finished.output + finished.errors).joined(separator: "\n")
                 #expect(text.contains("staff.token") && text.contains("Is a directory"), "\(command): \(text)")
             }
+        }
+    }
+
+    /// What a path can lead to besides a file that fits.
+    enum Obstacle: String, CaseIterable {
+        case folder, binary, oversized, unreadable
+
+        func make(at url: URL) throws {
+            switch self {
+            case .folder: try FileManager.default.createDirectory(at: url, withIntermediateDirectories: false)
+            case .binary: try Data([0xFF, 0xFE, 0x00, 0xFF]).write(to: url)
+            case .oversized:
+                try Data().write(to: url)
+                // One byte above the largest limit of a file that is read as a whole. The file takes no space.
+                guard truncate(url.path, FileContent.recordLimit + 1) == 0 else { throw CocoaError(.fileWriteUnknown) }
+            case .unreadable:
+                // A read of this file fails for the superuser as well.
+                #if os(Linux)
+                try FileManager.default.createSymbolicLink(atPath: url.path, withDestinationPath: "/proc/self/mem")
+                #else
+                try FileManager.default.createDirectory(at: url, withIntermediateDirectories: false)
+                #endif
+            }
+        }
+
+        /// Returns whether a command can use the file nevertheless.
+        func isAccepted(by command: [String]) -> Bool {
+            // A payload and a document of a page are any bytes.
+            self == .binary && (command.contains("--file") || command.contains("browser"))
+        }
+    }
+
+    @Test(arguments: Obstacle.allCases) func aFileThatCannotBeUsedIsNamed(_ obstacle: Obstacle) async throws {
+        for command in Self.commands where !obstacle.isAccepted(by: command) {
+            let file = "staff.token"
+            let files = ["c.yaml": Self.configuration.replacing("FILE", with: file), "page.js": ""]
+            try await LinkTrial.with(files) { trial in
+                try obstacle.make(at: trial.folder.appendingPathComponent(file))
+                let finished = try await trial.run(command.map { $0.replacing("FILE", with: file) })
+                #expect(finished.status > 0, "\(command)")
+                let text = (finished.output + finished.errors).joined(separator: "\n")
+                #expect(text.contains(file) && !text.contains("[redacted]"), "\(command): \(text)")
+            }
+        }
+    }
+
+    @Test func aSecretInPlaceOfItsFileIsNotRepeated() async throws {
+        let secret = "hunter2-long-random-token"
+        try await LinkTrial.with(["c.yaml": Self.configuration.replacing("FILE", with: secret)]) { trial in
+            let finished = try await trial.run(["check", "--with-secrets", "c.yaml"])
+            let passwords = (finished.output + finished.errors).filter { $0.contains("password") }
+            #expect(passwords.contains { $0.contains("hunt…") }, "\(finished)")
+            #expect(!passwords.contains { $0.contains(secret) }, "\(finished)")
+        }
+    }
+
+    @Test func aFailingPluginOfAConfigurationIsReported() async throws {
+        try await ChatTrial.with { trial in
+            let configuration = """
+                sources: { page: { script: {} }, news: { feed: { url: '\(trial.url)' } } }
+                plugins: [ { action: say, use: fail, from: [page, news, internal] } ]
+                """
+            try ChatTrial.write(configuration, to: "c.yaml", in: trial.folder)
+            let script = "window.webkit.messageHandlers.say.postMessage(1)"
+            try ChatTrial.write(script, to: "page.js", in: trial.folder)
+            for command in [
+                ["bridge", "page.js"], ["send", "say"],
+                ["connect", "--message", #"{"action":"say"}"#, "--count", "1"],
+            ] {
+                let finished = try await CommandProcess.run(command + ["--config", "c.yaml"], folder: trial.folder)
+                #expect(finished.status == CommandStatus.notAsExpected.rawValue)
+                let line = finished.errors.first { $0.contains(" warning dead letter: ") } ?? ""
+                #expect(line.contains("the plugin 'fail' always fails") && line.contains("plugin=say"), "\(finished)")
+                #expect(!finished.errors.contains { $0.contains("draining") }, "\(finished.errors)")
+            }
+            let absent = try await CommandProcess.run(
+                ["connect", "ws://127.0.0.1:1/", "--config", "c.yaml"],
+                folder: trial.folder
+            )
+            #expect(absent.errors.count == 1 && !absent.errors[0].contains("other sources"), "\(absent.errors)")
         }
     }
 

@@ -218,4 +218,14 @@ import Testing
         #expect(found.count == 1)
         #expect(found.first?.unicodeScalars.contains { $0.isUnsafeInLine } == false)
     }
+
+    @Test(arguments: [
+        ("hunter2-long-random-token", true), ("MDEyMzQ1Njc4OWFiY2RlZg==", true),
+        ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N", true), ("staff.token", false),
+        ("api-key", false), ("/run/secrets/mqtt-password-2026", false), ("secrets/mqtt-password-2026", false),
+        ("mqtt-password-2026.txt", false), ("correct-horse-battery-staple", false),
+    ])
+    func aSecretDiffersFromAPath(_ text: String, _ isSecret: Bool) {
+        #expect(SecretForm.matches(text) == isSecret)
+    }
 }
