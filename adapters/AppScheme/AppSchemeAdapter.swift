@@ -21,7 +21,7 @@ import Synchronization
 /// The links come from a ``LinkInbox`` or from another sequence. The `next()` method of any other sequence must return
 /// when the task that calls it is cancelled, as it does in `AsyncStream`. Otherwise, a run cannot be stopped while it
 /// waits for a link.
-public struct AppSchemeAdapter<Links: AsyncSequence & Sendable>: Adapter
+public struct AppSchemeAdapter<Links: AsyncSequence & Sendable>: Adapter, InFlightLimitedAdapter
 where Links.Element == String, Links.Failure == Never {
     /// The maximum number of unsettled links in a run: 4. Because more than one is allowed, a single slow plugin does
     /// not immediately hold up links for other plugins.
@@ -71,6 +71,9 @@ where Links.Element == String, Links.Failure == Never {
     ///
     /// If a route sets ``AppRoute/once``, ids are stable, so a supervisor recognizes a link that is opened again.
     public var features: AdapterFeatures { routes.hasOnce ? .stableIDs : [] }
+
+    /// ``maximumInFlight``, as the supervisor reads it.
+    package var maximumUnsettled: Int { Self.maximumInFlight }
 
     /// Delivers links until the task is cancelled, the intake closes, or the sequence ends.
     ///

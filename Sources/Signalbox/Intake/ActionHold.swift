@@ -7,8 +7,13 @@ import SignalboxCore
 /// plugin is registered, the held messages reach it in the order in which they came, before any later message for the
 /// same action. A message that has waited for ``time`` is rejected as usual: `unknownAction`.
 ///
-/// Held messages use the source's window. If the source redelivers, a message is held no longer than
-/// ``SupervisorConfiguration/ackDeadline``.
+/// Held messages use the source's window, but at most half of its arrivals and bytes, so that senders of unknown actions
+/// cannot stop the source. If the adapter waits for outcomes earlier, held messages are at most half of what it submits
+/// before: 2 links of an `AppSchemeAdapter`, and half of the receive maximum of an `MQTTPushAdapter`.
+///
+/// A source that redelivers acknowledges in order, so other messages may wait behind a held one. Such a source holds a
+/// message no longer than ``SupervisorConfiguration/ackDeadline``. After a message has waited in vain, it holds none
+/// until plugins are registered, replaced or removed.
 public struct HoldLimits: Sendable, Hashable {
     /// How long a message waits. Must be greater than zero; the default is 5 s.
     public var time: Duration { didSet { check() } }
@@ -31,35 +36,93 @@ public struct HoldLimits: Sendable, Hashable {
     }
 }
 
+/// The limits on the held messages of one source that result from all its limits.
+package struct HoldBounds: Sendable, Hashable {
+    /// How long a message waits at most.
+    package let time: Duration
+    /// How many messages wait at most, which may be none.
+    package let messages: Int
+    /// The maximum total size of the waiting messages, in bytes.
+    package let bytes: Int
+    /// Whether ``messages`` is half of what the source may have in progress, because the hold limits allow more.
+    let isHalf: Bool
+
+    /// - Parameters:
+    ///   - unsettled: How many unsettled messages the source has at most, or `nil` if only its window limits them.
+    ///   - ackDeadline: The ack deadline, or `nil` if the source does not redeliver.
+    package init(_ limits: HoldLimits, window: WindowLimits, unsettled: Int?, ackDeadline: Duration?) {
+        let half = min(window.arrivals, unsettled ?? .max) / 2
+        time = min(limits.time, ackDeadline ?? limits.time)
+        messages = min(limits.messages, half)
+        bytes = window.bytes / 2
+        isHalf = half < limits.messages
+    }
+
+    fileprivate var text: String { "\(messages) messages and \(bytes) bytes" }
+}
+
 /// The messages of one source that wait for a plugin to be registered, in order of arrival.
 struct ActionHold: Sendable {
-    private let messages: Int
+    private let bounds: HoldBounds
+    /// The rejection of a message that would exceed the bounds.
+    private let full: Outcome.Rejection
     private let ticks: UInt64
+    private let redelivers: Bool
     /// The messages, each a slice of one arrival. A slice's tick is the one at which the message was first routed.
     private var waiting: [BatchSlice] = []
+    /// The total size of the waiting messages.
+    private var bytes = 0
     /// The generation of the plugins among which no waiting message has its plugin.
     private var checkedGeneration: Int?
     /// The tick before which no message has waited long enough.
     private var earliestEnd = UInt64.max
+    /// The generation of the plugins for which a message has waited in vain, if the source redelivers.
+    private var vainGeneration: Int?
 
     /// - Parameters:
-    ///   - deadline: The source's ack deadline in ticks, or `nil` if it does not redeliver.
-    ///   - tick: The length of a tick.
-    init(_ limits: HoldLimits, deadline: UInt64?, tick: Duration) {
-        messages = limits.messages
-        ticks = min(TickCount.ticks(in: limits.time, of: tick), deadline ?? .max)
+    ///   - unsettled: How many unsettled messages the source has at most, or `nil` if only its window limits them.
+    ///   - settler: The source's settler.
+    init(_ limits: HoldLimits, unsettled: Int?, _ settler: Settler) {
+        let configuration = settler.core.configuration
+        redelivers = settler.ackDeadlineTicks != nil
+        bounds = HoldBounds(
+            limits,
+            window: settler.window.limits,
+            unsettled: unsettled,
+            ackDeadline: redelivers ? configuration.ackDeadline : nil
+        )
+        let half = bounds.isHalf ? ", half of what the source may have in progress" : ""
+        full = .unheld("at most \(bounds.text) are held\(half)")
+        ticks = TickCount.ticks(in: bounds.time, of: configuration.tick)
     }
 
     var isEmpty: Bool { waiting.isEmpty }
 
     /// Adds a message.
     ///
-    /// - Returns: Whether there was room for it.
-    mutating func add(_ slice: BatchSlice) -> Bool {
-        guard waiting.count < messages else { return false }
+    /// - Returns: The rejection that the message receives instead, or `nil` if it is held.
+    mutating func add(_ slice: BatchSlice, _ table: PluginTable) -> Outcome.Rejection? {
+        let length = slice.heldLength
+        if let rejection = rejection(of: length, table) { return rejection }
         waiting.append(slice)
+        bytes += length
         earliestEnd = min(earliestEnd, slice.tick + ticks)
-        return true
+        return nil
+    }
+
+    /// Returns the rejection that a message of this length receives now, or `nil` if it is held.
+    func rejection(of length: Int, _ table: PluginTable) -> Outcome.Rejection? {
+        guard vainGeneration != table.generation else { return ActionHold.inVain }
+        return waiting.count < bounds.messages && bytes + length <= bounds.bytes ? nil : full
+    }
+
+    /// The rejection of a message after others have waited in vain.
+    private static let inVain = Outcome.Rejection.unheld("earlier ones waited in vain, and no plugin has changed since")
+
+    /// What happens to a message that is held, in words.
+    var text: String {
+        "\(ArrivalRouter.unknown.detail); the message is held for at most \(bounds.time) until one is, and then "
+            + "rejected as unknownAction; at most \(bounds.text) are held"
     }
 
     /// Removes and returns the messages that have a plugin now, and those that have waited long enough.
@@ -77,14 +140,28 @@ struct ActionHold: Sendable {
             }
         }
         waiting = kept
+        bytes = kept.reduce(0) { $0 + $1.heldLength }
         checkedGeneration = table.generation
         earliestEnd = kept.reduce(.max) { min($0, $1.tick + ticks) }
+        if redelivers, !expired.isEmpty { vainGeneration = table.generation }
         return (routable, expired)
     }
 
     /// Removes and returns all messages.
     mutating func takeAll() -> [BatchSlice] {
-        defer { waiting = [] }
+        defer { (waiting, bytes) = ([], 0) }
         return waiting
+    }
+}
+
+extension BatchSlice {
+    /// The size of the only message.
+    fileprivate var heldLength: Int { arrivals[range.lowerBound].originalLength }
+}
+
+extension Outcome.Rejection {
+    /// Returns the rejection of a message that the source does not hold for the given reason.
+    fileprivate static func unheld(_ reason: String) -> Self {
+        Self(.unknownAction, detail: "\(ArrivalRouter.unknown.detail), and the message is not held: \(reason)")
     }
 }

@@ -5,6 +5,8 @@ import SignalboxCore
 struct ArrivalRouter {
     enum Decision {
         case plugin(PluginEntry)
+        /// The arrival can be read, but its action has no plugin.
+        case withoutPlugin
         case refused(Outcome.Rejection, plugin: PluginEntry?)
     }
 
@@ -15,7 +17,7 @@ struct ArrivalRouter {
 
     mutating func route(_ arrival: Arrival) -> Decision {
         guard arrival.isReadable else { return refusal(of: arrival) }
-        guard let entry = entry(for: arrival) else { return .refused(ArrivalRouter.unknown, plugin: nil) }
+        guard let entry = entry(for: arrival) else { return .withoutPlugin }
         if let lastAllowed, arrival.hasOrigin(of: lastAllowed) { return .plugin(entry) }
         let origin = arrival.origin
         guard entry.outline.rule.allows(origin) else {

@@ -27,12 +27,17 @@ final class SourceIntake: Sendable {
         var lanes: [ObjectIdentifier: Lane] = [:]
         /// The arrivals that wait for a plugin, or `nil` if the source holds none.
         var hold: ActionHold?
+
+        /// Holds an arrival whose action has no plugin.
+        ///
+        /// - Returns: The rejection that the arrival receives instead, or `nil` if it is held.
+        mutating func hold(_ slice: BatchSlice, _ table: PluginTable) -> Outcome.Rejection? {
+            hold == nil ? ArrivalRouter.unknown : hold?.add(slice, table)
+        }
     }
 
     /// - Parameter hold: The arrivals that may wait for a plugin, or `nil` to reject those without one at once.
-    init(_ settler: Settler, registry: Registry, lanes: LaneTable, hold: HoldLimits? = nil) {
-        let tick = settler.core.configuration.tick
-        let hold = hold.map { ActionHold($0, deadline: settler.ackDeadlineTicks, tick: tick) }
+    init(_ settler: Settler, registry: Registry, lanes: LaneTable, hold: ActionHold? = nil) {
         holdsArrivals = hold != nil
         state = Mutex(State(hold: hold))
         self.settler = settler
@@ -65,6 +70,7 @@ extension SourceIntake: Intake {
             }
             // Earlier arrivals for the same action come first, so both are routed with the same plugins.
             let table = registry.snapshot
+            guard holdsArrivals else { return (taken, route(slice, &state, table)) }
             return (taken, routeHeld(&state, table, at: now) + route(slice, &state, table))
         }
         for verdict in verdicts { verdict.settle() }
@@ -120,8 +126,11 @@ extension SourceIntake {
         while position < slice.range.upperBound {
             var end = position + 1
             switch router.route(slice.arrivals[position]) {
-            case .refused(ArrivalRouter.unknown, nil) where state.hold?.add(slice.part(position..<end)) == true:
-                break
+            case .withoutPlugin:
+                let one = slice.part(position..<end)
+                if let rejection = state.hold(one, table) {
+                    verdicts.append(Verdict(slice: one, outcome: .rejected(rejection)))
+                }
             case .refused(let rejection, let plugin):
                 let one = slice.part(position..<end, for: plugin)
                 verdicts.append(Verdict(slice: one, outcome: .rejected(rejection)))
@@ -147,6 +156,14 @@ extension SourceIntake {
         let unknown = Outcome.rejected(ArrivalRouter.unknown)
         return due.expired.map { Verdict(slice: $0, outcome: unknown) }
             + due.routable.flatMap { route($0, &state, table) }
+    }
+
+    /// Returns the verdict on an arrival whose action has no plugin: how long it would be held, or its rejection.
+    func verdict(onArrivalOf length: Int, without table: PluginTable) -> ExplanationVerdict {
+        let hold = state.withLock { $0.hold }
+        let rejection = hold == nil ? ArrivalRouter.unknown : hold?.rejection(of: length, table)
+        if let rejection { return ExplanationVerdict(.rejected(rejection)) }
+        return .held(hold?.text ?? "")
     }
 
     private func lane(for entry: PluginEntry, _ state: inout State) -> Lane {

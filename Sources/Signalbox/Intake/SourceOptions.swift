@@ -4,6 +4,8 @@ struct SourceOptions: Sendable {
     let rateLimit: RateLimit?
     let deduplication: DeduplicationPolicy
     var hold: HoldLimits?
+    /// How many unsettled arrivals the adapter submits at most, or `nil` if only the window limits them.
+    var maximumUnsettled: Int?
 }
 
 /// Limits how much work from one source can be inside the supervisor, from submission to settlement.

@@ -19,16 +19,15 @@ extension Supervisor {
         let source = arrival.origin.source
         let (intake, isClosed) = state.withLock { ($0.intakes[source], $0.phase == .draining || $0.phase == .stopped) }
         let isTaken = !isClosed && intake?.isClosed != true
-        return ArrivalExplainer(arrival: arrival, settler: intake?.settler, isTaken: isTaken, supervisor: self)
-            .explanation
+        return ArrivalExplainer(arrival: arrival, intake: intake, isTaken: isTaken, supervisor: self).explanation
     }
 }
 
 /// Checks all stages for an arrival, in the order in which an arrival passes them.
 struct ArrivalExplainer {
     let arrival: Arrival
-    /// The source's state, if the source has been added.
-    let settler: Settler?
+    /// The source's intake, if the source has been added.
+    let intake: SourceIntake?
     /// Whether the source still accepts arrivals.
     let isTaken: Bool
     let supervisor: Supervisor
@@ -43,13 +42,18 @@ struct ArrivalExplainer {
             return makeExplanation(from: [stop(.envelope, .rejected(rejection))], nil)
         case .success(let action):
             let read = pass(.envelope, "\(arrival.envelope)")
-            guard let entry = supervisor.registry.snapshot.entry(named: action.name) else {
-                return makeExplanation(from: [read, stop(.plugin, .rejected(ArrivalRouter.unknown))], action)
+            let table = supervisor.registry.snapshot
+            guard let entry = table.entry(named: action.name) else {
+                let unknown = ExplanationVerdict(.rejected(ArrivalRouter.unknown))
+                let verdict = intake?.verdict(onArrivalOf: arrival.originalLength, without: table) ?? unknown
+                return makeExplanation(from: [read, stop(.plugin, verdict)], action)
             }
             let found = pass(.plugin, "served by \(entry.outline.holder)")
             return makeExplanation(from: [read, found] + results(for: action, entry), action)
         }
     }
+
+    private var settler: Settler? { intake?.settler }
 
     private func makeExplanation(from path: [StageResult], _ action: Action?) -> Explanation {
         let results = (isTaken ? [] : [closed]) + path

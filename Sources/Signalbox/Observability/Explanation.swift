@@ -138,6 +138,8 @@ public struct ExplanationVerdict: Sendable, Hashable, Encodable, CustomStringCon
     /// - `duplicate` if the arrival is a duplicate, which would receive the earlier outcome without a call of the
     ///   plugin.
     /// - `closed` if the source does not accept arrivals.
+    /// - `held` if the action has no plugin, and the source holds the arrival until one is registered. The detail says
+    ///   how long, and how many arrivals the source holds.
     /// - In any other case, the code of the outcome, such as `sourceNotAllowed`.
     public let code: String
     /// The reason, in words, which is empty if the plugin would be called. Use ``description`` where the text must be
@@ -145,6 +147,8 @@ public struct ExplanationVerdict: Sendable, Hashable, Encodable, CustomStringCon
     public let detail: String
 
     static let called = ExplanationVerdict(code: "called", detail: "")
+
+    static func held(_ detail: String) -> Self { Self(code: "held", detail: detail) }
 
     /// Whether the plugin would be called.
     public var isCalled: Bool { self == .called }

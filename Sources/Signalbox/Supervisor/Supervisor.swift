@@ -118,7 +118,13 @@ extension Supervisor {
         deduplication: DeduplicationPolicy = .automatic,
         hold: HoldLimits? = nil
     ) throws(RegistrationError) {
-        let options = SourceOptions(window: window, rateLimit: rateLimit, deduplication: deduplication, hold: hold)
+        let options = SourceOptions(
+            window: window,
+            rateLimit: rateLimit,
+            deduplication: deduplication,
+            hold: hold,
+            maximumUnsettled: (adapter as? any InFlightLimitedAdapter)?.maximumUnsettled
+        )
         let (source, features) = (adapter.source, adapter.features)
         let (intake, phase) = try state.withLock { (state) throws(RegistrationError) in
             let known = state.counters[source]
@@ -178,7 +184,8 @@ extension Supervisor {
         guard state.intakes[source] == nil else { throw .duplicateSource(source) }
         let counters = state.counters[source] ?? OutcomeCounters()
         let settler = Settler(source: source, core: core, features: features, options: options, counters: counters)
-        let intake = SourceIntake(settler, registry: registry, lanes: lanes, hold: options.hold)
+        let hold = options.hold.map { ActionHold($0, unsettled: options.maximumUnsettled, settler) }
+        let intake = SourceIntake(settler, registry: registry, lanes: lanes, hold: hold)
         state.intakes[source] = intake
         state.counters[source] = counters
         return intake

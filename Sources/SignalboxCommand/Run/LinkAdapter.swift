@@ -5,7 +5,7 @@ import SignalboxCore
 import SignalboxRoutes
 
 /// Submits the links of a configured source. The adapter ends after the last link.
-struct LinkAdapter: Adapter {
+struct LinkAdapter: InFlightLimitedAdapter {
     private let feed: LinkFeed
     private let adapter: AppSchemeAdapter<LinkFeed>
 
@@ -26,6 +26,7 @@ struct LinkAdapter: Adapter {
 
     var source: SourceName { adapter.source }
     var features: AdapterFeatures { adapter.features }
+    var maximumUnsettled: Int { adapter.maximumUnsettled }
 
     /// - Throws: ``NamedFileError`` if a file or stdin could not be read to its end. Links that were read before the
     ///   error are settled.

@@ -25,6 +25,13 @@ public protocol Adapter: Sendable {
     func run(into intake: any Intake) async throws
 }
 
+/// An adapter that waits for outcomes before the source's window is full.
+package protocol InFlightLimitedAdapter: Adapter {
+    /// The number of unsettled arrivals at which the adapter submits no more. The supervisor holds at most half as many
+    /// arrivals without a plugin, so that others still pass.
+    var maximumUnsettled: Int { get }
+}
+
 /// The capabilities of a kind of source, which the supervisor and the conformance suite read.
 public struct AdapterFeatures: OptionSet, Sendable, Hashable {
     /// The bits of the set, with one bit for each feature.

@@ -61,6 +61,24 @@ import Testing
         #expect(stages == [.attempts, .circuitBreaker, .rateLimit, .deduplication])
     }
 
+    @Test func aMessageIsHeldUntilAsManyWaitAsMay() async throws {
+        let supervisor = Supervisor.make(clock: ManualClock())
+        let intake = try supervisor.intake(for: "push", hold: HoldLimits(time: .seconds(9), messages: 1))
+        let sink = RecordingSink()
+        try await supervisor.whileRunning {
+            let held = try Self.explain(message("late"), by: supervisor)
+            #expect(held.code == "held" && held.stops?.stage == .plugin)
+            #expect(held.stops?.detail.contains("held for at most 9.0 seconds") == true)
+            #expect(intake.submit(arrivals([message("late")]), to: sink) == 1)
+            #expect(supervisor.report.total.settled == 0)
+            let full = try Self.explain(message("late"), by: supervisor)
+            #expect(full.code == "unknownAction" && full.stops?.stage == .plugin)
+            #expect(full.stops?.detail.hasSuffix("not held: at most 1 messages and 8388608 bytes are held") == true)
+            #expect(intake.submit(arrivals([message("late")]), to: sink) == 1)
+            #expect(supervisor.report.total.rejected == 1)
+        }
+    }
+
     @Test func aStalledLaneAndARunningDuplicateAreReported() async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock)

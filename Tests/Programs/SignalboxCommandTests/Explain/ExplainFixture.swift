@@ -78,8 +78,9 @@ enum ExplainFixture {
         return try explainer.line(about: Array(payload.utf8), facts, of: explainer.source(source, for: facts))
     }
 
-    static func line(url: String, of source: String? = nil) async throws -> ExplanationLine {
-        try await explainer().line(about: url, of: source)
+    /// - Parameter text: The configuration.
+    static func line(url: String, of source: String? = nil, in text: String = text) async throws -> ExplanationLine {
+        try await explainer(text).line(about: url, of: source)
     }
 }
 

@@ -7,6 +7,16 @@ import Testing
 @testable import SignalboxCommand
 
 @Suite struct ExplainLinkTests {
+    @Test func theTextSaysHowLongALinkIsHeld() async throws {
+        let text = ExplainFixture.text.replacing("  other:\n", with: "  other:\n    hold: { time: 1m, messages: 1 }\n")
+        let line = try await ExplainFixture.line(url: "other://do/dance", of: "other", in: text)
+        let words =
+            "no plugin is registered for this action; the message is held for at most 60.0 seconds until one is, and then "
+            + "rejected as unknownAction; at most 1 messages and 8388608 bytes are held"
+        #expect(line.shown.contains("no  plugin          \(words)"))
+        #expect(line.shown.contains("no  verdict         held: \(words)"))
+    }
+
     @Test func theTextShowsTheSourceAndTheChainsDecision() async throws {
         let line = try await ExplainFixture.line(url: "MyApp://product/42", of: "shop")
         #expect(

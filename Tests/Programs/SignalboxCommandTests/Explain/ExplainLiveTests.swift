@@ -69,6 +69,29 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        (["--url", "myapp://dance"], "1h", "3600.0 seconds", 2),
+        (["--payload", "1", "--source", "push", "--topic", "push/dance"], "1h", "5.0 seconds", 64),
+        (["--payload", "1", "--source", "push", "--topic", "push/dance"], "1s", "1.0 seconds", 64),
+    ])
+    func aMessageWithoutAPluginWouldBeHeld(_ arguments: [String], _ hold: String, _ time: String, _ messages: Int)
+        async throws
+    {
+        let configuration = Self.configuration(port: 1)
+            .replacing("  push:\n", with: "  push:\n    hold: \(hold)\n")
+            .replacing("  links:\n    links:\n", with: "  links:\n    hold: \(hold)\n    links:\n")
+        try await LinkTrial.with(["c.yaml": configuration]) { trial in
+            let finished = try await trial.run(["explain", "--config", "c.yaml"] + arguments)
+            let words =
+                "no plugin is registered for this action; the message is held for at most \(time) until one is, and then "
+                + "rejected as unknownAction; at most \(messages) messages and 8388608 bytes are held"
+            #expect(finished.status == CommandStatus.notAsExpected.rawValue)
+            let line = try #require(finished.output.first)
+            #expect(line.contains(#""verdict":{"code":"held","detail":"\#(words)"}"#), "\(line)")
+            #expect(line.contains(#"{"stage":"plugin","passes":false,"detail":"\#(words)"}"#), "\(line)")
+        }
+    }
+
     @Test func aMessageThatReachesNoPluginIsStatusOne() async throws {
         try await LinkTrial.with(["c.yaml": Self.configuration(port: 1)]) { trial in
             for arguments in [

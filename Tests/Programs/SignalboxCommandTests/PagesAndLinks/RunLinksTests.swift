@@ -253,6 +253,25 @@ import Testing
         }
     }
 
+    @Test func linksWithoutAPluginDoNotKeepOthersOut() async throws {
+        let configuration = RunLinksTests.configuration("standard_input: true")
+            .replacing("sources:\n  links:\n", with: "sources:\n  links:\n    hold: 1h\n")
+        try await LinkTrial.with(["c.yaml": configuration]) { trial in
+            let command = try CommandProcess(["run", "c.yaml", "--outcomes"], folder: trial.folder, isTyped: true)
+            for number in 0..<6 { try command.type("myapp://do/late\(number)") }
+            try command.type("myapp://product/3")
+            let words = "at most 2 messages and 8388608 bytes are held, half of what the source may have in progress"
+            for number in 2..<6 {
+                #expect(await command.output.line(with: "\"action\":\"late\(number)\"", words) != nil)
+            }
+            #expect(await command.output.line(with: "\"action\":\"open\"", "\"outcome\":\"handled\"") != nil)
+            command.signal(SIGTERM)
+            let errors = await command.errors.rest()
+            #expect(errors.last?.contains("handled 1, rejected 6, failed 0, abandoned 0") == true)
+            await command.ends()
+        }
+    }
+
     @Test func aLinkThatWaitedInVainIsRejected() async throws {
         for hold in ["1ms", "{ time: 1ms, messages: 1 }"] {
             let configuration = RunLinksTests.configuration("urls: ['myapp://do/late']")

@@ -94,6 +94,28 @@ import Testing
         }
     }
 
+    /// The connection reads nothing while one of its messages waits, so unknown messages must not wait one by one.
+    @Test func messagesWaitOnceForTheSamePlugins() async throws {
+        let configuration = { (broker: Broker) in
+            ReloadConfiguration(broker: broker.url).with { configuration in
+                configuration.source = "hold: 1h"
+                configuration.rest = ["ack_deadline: 100ms"]
+            }
+        }
+        try await ReloadTrial.with(configuration) { trial, first in
+            let (held, unheld) = ("for this action\"", "earlier ones waited in vain")
+            try await trial.broker.publish("{}", to: "push/a/nobody")
+            try #require(await trial.process.output.line(with: "\"action\":\"nobody\"", held) != nil)
+            try await trial.broker.publish("{}", to: "push/a/nobody")
+            try #require(await trial.process.output.line(with: "\"action\":\"nobody\"", unheld) != nil)
+            let more = first.with { $0.plugins = ["action: show, use: print, from: [ { source: push } ]"] }
+            try await trial.reload(more.text, until: ReloadLiveTests.taken)
+            try await trial.broker.publish("{}", to: "push/a/nobody")
+            try #require(await trial.process.output.line(with: "\"action\":\"nobody\"", held) != nil)
+            #expect(await trial.end().status == 0)
+        }
+    }
+
     @Test(arguments: [
         ("timout: 3s\nplugns: []", ["at=signalbox.yaml:1:1 ", "at=signalbox.yaml:2:1 "]),
         ("timeout: [", ["at=signalbox.yaml:"]),
