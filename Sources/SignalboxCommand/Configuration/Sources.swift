@@ -20,6 +20,18 @@ struct SourceSection: Sendable, Hashable {
     /// How long messages wait for a plugin, or `nil` to reject those without one at once.
     var hold: HoldLimits?
 
+    /// Returns the limits that apply to messages without a plugin, or `nil` if the source rejects them at once.
+    func holdBounds(ackDeadline: Duration) -> HoldBounds? {
+        hold.map {
+            HoldBounds(
+                $0,
+                window: window,
+                unsettled: kind.unsettledLimit?.count,
+                ackDeadline: kind.mqtt == nil ? nil : ackDeadline
+            )
+        }
+    }
+
     /// The name of the source for actions that `signalbox send` submits. No entry may have this name.
     static let internalName: SourceName = "internal"
 }
@@ -145,7 +157,27 @@ struct ChatSource: Sendable, Hashable {
     }
 }
 
+/// A limit on the messages of a source that have no outcome yet.
+struct UnsettledLimit: CustomStringConvertible {
+    let count: Int
+    /// The key that sets the limit, or `nil` if it is fixed.
+    let key: String?
+
+    var description: String {
+        key.map { "\($0) is \(count)" } ?? "a source of links has at most \(count) in progress"
+    }
+}
+
 extension SourceKind {
+    /// The limit on messages without an outcome, if the source has one besides its window.
+    var unsettledLimit: UnsettledLimit? {
+        switch self {
+        case .mqtt(let mqtt): UnsettledLimit(count: mqtt.push.receiveMaximum, key: "receive_maximum")
+        case .links: UnsettledLimit(count: AppSchemeAdapter<LinkFeed>.maximumInFlight, key: nil)
+        case .script, .feed, .chat: nil
+        }
+    }
+
     var mqtt: MQTTSource? { if case .mqtt(let mqtt) = self { mqtt } else { nil } }
     var script: ScriptSource? { if case .script(let script) = self { script } else { nil } }
     var links: LinksSource? { if case .links(let links) = self { links } else { nil } }

@@ -62,9 +62,13 @@ struct ConfigurationLint {
 
     /// Says how the messages of a source end if their action has no plugin.
     private func result(for source: SourceName?) -> String {
-        let hold = configuration.sources.first { $0.name == source }?.hold
-        guard let hold else { return "rejected" }
-        return "held for \(DurationText.text(hold.time)) and then rejected, unless a reload adds one"
+        let deadline = configuration.supervisor.ackDeadline
+        let section = configuration.sources.first { $0.name == source }
+        guard let section, let hold = section.hold, let bounds = section.holdBounds(ackDeadline: deadline) else {
+            return "rejected"
+        }
+        let reason = bounds.time < hold.time ? " (ack_deadline)" : ""
+        return "held for \(DurationText.text(bounds.time))\(reason) and then rejected, unless a reload adds one"
     }
 
     /// Returns the sources from which at least one plugin admits messages.

@@ -17,7 +17,7 @@ extension ConfigurationReader {
                 keys.read("window", &window, self.window)
                 keys.read("rate_limit", &rateLimit, self.rateLimit)
                 keys.read("deduplication", formerly: "repeats", &policy, deduplication)
-                let hold = keys.optional("hold").flatMap(hold)
+                let hold = keys.optional("hold").flatMap { self.hold($0, window, kind?.unsettledLimit) }
                 guard let name, let kind else { return nil }
                 locations.sources[name] = entry.key
                 if keys.optional("deduplication", formerly: "repeats") != nil { locations.deduplicated.insert(name) }
@@ -81,13 +81,37 @@ extension ConfigurationReader {
     }
 
     /// Returns the limits from a time alone or from a mapping.
-    private func hold(_ value: YAMLValue) -> HoldLimits? {
+    ///
+    /// - Parameter unsettled: How many messages of the source are in progress at most.
+    private func hold(_ value: YAMLValue, _ window: WindowLimits, _ unsettled: UnsettledLimit?) -> HoldLimits? {
+        let limits = [UnsettledLimit(count: window.arrivals, key: "window.arrivals"), unsettled].compactMap { $0 }
+        if let key = limits.first(where: { $0.count < 2 })?.key {
+            return value.refused("no message can wait for a plugin while \(key) is 1; write \(key): 2 or more")
+        }
         let times: ClosedRange<Duration> = .milliseconds(1)...(.seconds(3_600))
         if value.characters != nil { return value.duration(times).map { HoldLimits(time: $0) } }
-        return value.mapping("hold", changing: HoldLimits()) { keys, limits in
-            keys.read("time", &limits.time) { $0.duration(times) }
-            keys.read("messages", &limits.messages) { $0.integer(1...10_000) }
+        return value.mapping("hold", changing: HoldLimits()) { keys, hold in
+            keys.read("time", &hold.time) { $0.duration(times) }
+            keys.read("messages", &hold.messages) { value in
+                let messages = value.integer(1...10_000)
+                if let messages { checkHalf(messages, of: limits, value) }
+                return messages
+            }
         }
+    }
+
+    /// Reports a number of held messages that leaves less than half of a source's messages in progress to others.
+    private func checkHalf(_ messages: Int, of limits: [UnsettledLimit], _ value: YAMLValue) {
+        let exceeded = limits.filter { messages > $0.count / 2 }
+        guard let half = exceeded.map({ $0.count / 2 }).min() else { return }
+        let keys = exceeded.compactMap(\.key)
+        let raise =
+            keys.count < exceeded.count ? "" : ", or raise \(keys.joined(separator: " and ")) to \(messages * 2)"
+        value.reportError(
+            "messages that wait for a plugin may be at most half of those in progress, and "
+                + "\(exceeded.map(\.description).joined(separator: " and ")); lower this to \(half)\(raise)",
+            suggestion: "\(half)"
+        )
     }
 
     private func deduplication(_ value: YAMLValue) -> DeduplicationPolicy? {

@@ -42,6 +42,52 @@ import Testing
         #expect(never.sources.first?.deduplication == .never)
     }
 
+    @Test(arguments: [
+        (", hold: { messages: 125 }", nil),
+        (", hold: { messages: 126 }", "receive_maximum is 250; lower this to 125, or raise receive_maximum to 252"),
+        (
+            ", window: { arrivals: 9 }, hold: { messages: 5 }",
+            "window.arrivals is 9; lower this to 4, or raise window.arrivals to 10"
+        ),
+        (
+            ", window: { arrivals: 200 }, hold: { messages: 126 }",
+            "window.arrivals is 200 and receive_maximum is 250; lower this to 100, or raise window.arrivals and "
+                + "receive_maximum to 252"
+        ),
+        (", window: { arrivals: 1 }, hold: 1s", "while window.arrivals is 1; write window.arrivals: 2 or more"),
+        (", hold: { messages: none }", "expected a whole number"), (", window: { arrivals: 2 }, hold: {}", nil),
+    ])
+    func heldMessagesAreAtMostHalfOfThoseInProgress(_ source: String, _ words: String?) {
+        let found = ConfigurationFixture.problems(OptionsConfigurationTests.file(source: source))
+        #expect(found.count == (words == nil ? 0 : 1), "found: \(found)")
+        if let words { #expect(found.first?.contains(words) == true, "found: \(found)") }
+    }
+
+    @Test(arguments: [("hold: 1s", true), ("hold: { messages: 2 }", true), ("hold: { messages: 3 }", false)])
+    func aSourceOfLinksHoldsTwo(_ hold: String, _ isValid: Bool) {
+        let text = """
+            sources: { in: { \(hold), links: { urls: [x], routes: [ { pattern: 'app://a', action: a } ] } } }
+            plugins: [ { action: a, use: log, from: in } ]
+            """
+        let found = ConfigurationFixture.problems(text)
+        #expect(found.count == (isValid ? 0 : 1), "found: \(found)")
+        let words = "half of those in progress, and a source of links has at most 4 in progress; lower this to 2"
+        if !isValid { #expect(found.first?.hasSuffix(words) == true, "found: \(found)") }
+    }
+
+    @Test(arguments: [
+        ("", "rejected"), (", hold: 1s", "held for 1s and then rejected"),
+        (", hold: 1h", "held for 5s (ack_deadline) and then rejected"),
+    ])
+    func theWarningSaysHowLongAMessageWaits(_ source: String, _ words: String) {
+        let text = OptionsConfigurationTests.file(source: source).replacing("pattern: a", with: "pattern: a, action: b")
+        let found = ConfigurationFixture.lint(text, readsSecrets: false).findings.filter {
+            $0.code == .actionWithoutPlugin
+        }
+        #expect(found.count == 1)
+        #expect(found.first?.message.contains("so its messages are \(words)") == true, "\(found)")
+    }
+
     @Test func theOptionsOfAPluginAreRead() throws {
         let plugin = try OptionsConfigurationTests.plugin(
             """

@@ -272,6 +272,18 @@ import Testing
         }
     }
 
+    @Test func heldLinksOverHalfOfThoseInProgressAreAnError() async throws {
+        let configuration = RunLinksTests.configuration("urls: ['myapp://do/late']")
+            .replacing("sources:\n  links:\n", with: "sources:\n  links:\n    hold: { messages: 3 }\n")
+        try await LinkTrial.with(["c.yaml": configuration]) { trial in
+            let finished = try await trial.run(["check", "c.yaml"])
+            #expect(finished.status == CommandStatus.invalidConfiguration.rawValue)
+            let words = "a source of links has at most 4 in progress; lower this to 2 [invalidValue]"
+            #expect(finished.output.first?.hasPrefix("c.yaml:3:23: error: sources.links.hold.messages: ") == true)
+            #expect(finished.output.first?.hasSuffix(words) == true, "\(finished.output)")
+        }
+    }
+
     @Test func aLinkThatWaitedInVainIsRejected() async throws {
         for hold in ["1ms", "{ time: 1ms, messages: 1 }"] {
             let configuration = RunLinksTests.configuration("urls: ['myapp://do/late']")
