@@ -56,42 +56,6 @@ import Testing
         gate.open()
     }
 
-    /// A plugin can send through its target until its call returns. Meanwhile a target whose senders wait for an
-    /// outcome abandons what they send, and a target that redelivers reads nothing.
-    @Test(arguments: [false, true])
-    func aDrainStopsTargetsLast(_ redelivers: Bool) async throws {
-        let supervisor = Supervisor.make()
-        let gate = Gate()
-        let target = TargetAdapter(source: "chat", features: redelivers ? .redelivers : [])
-        try supervisor.add(target)
-        supervisor.stopLast(["chat", "later"])
-        try supervisor.register(
-            Registration("work", as: Empty.self, from: .source("push")) { _, _ in
-                await gate.pass()
-                target.events.change { $0.append("sent") }
-            }
-        )
-        let intake = try supervisor.intake(for: "push", window: WindowLimits(arrivals: 1))
-        let (sink, late) = (RecordingSink(), RecordingSink())
-        let group = ServiceGroup(services: [supervisor], logger: Supervisor.quiet)
-        async let run: Void = group.run()
-        let chat = await target.untilStarted()
-        #expect(intake.submit(arrivals([message("work")]), to: sink) == 1)
-        await gate.untilArrived(1)
-        await group.triggerGracefulShutdown()
-        // Intakes close in the order of their names, so the target's intake is closed as well.
-        await #expect(throws: SourceClosed.self) { try await intake.room() }
-        #expect(chat.submit(arrivals(from: "chat", [message("work")]), to: late) == (redelivers ? 0 : 1))
-        #expect(late.outcomes[0]?.map(reason) == (redelivers ? nil : ["drain"]))
-        if !redelivers { try await chat.room() }
-        gate.open()
-        try await run
-        #expect(target.events.value.prefix(2) == ["started", "sent"])
-        #expect(target.events.value.dropFirst(2).contains("closed"))
-        #expect(sink.outcomes[0] == [.handled(reply: nil)])
-        #expect(chat.submit(arrivals(from: "chat", [message("work")]), to: late) == 0)
-    }
-
     @Test func cancellingTheRunAbandonsImmediately() async throws {
         let supervisor = Supervisor.make()
         let gate = Gate()
@@ -283,36 +247,5 @@ final class OneShotAdapter: Adapter {
         let (released, continuation) = AsyncStream.makeStream(of: Never.self)
         try await apply(change, retaining: Witness(continuation))
         for await _ in released {}
-    }
-}
-
-/// An adapter that waits for its intake to close, and records when that happens.
-struct TargetAdapter: Adapter {
-    let source: SourceName
-    let features: AdapterFeatures
-    let events = Watched<[String]>([])
-    private let intake = Watched<(any Intake)?>(nil)
-
-    init(source: SourceName, features: AdapterFeatures = []) {
-        (self.source, self.features) = (source, features)
-    }
-
-    func run(into intake: any Intake) async {
-        events.change { $0.append("started") }
-        self.intake.change { $0 = intake }
-        await withTaskCancellationHandler {
-            while (try? await intake.room()) != nil { await Task.yield() }
-            events.change { $0.append("closed") }
-        } onCancel: {
-            events.change { $0.append("cancelled") }
-        }
-    }
-
-    /// Returns the intake once the adapter runs.
-    func untilStarted() async -> any Intake {
-        while true {
-            await intake.untilUncancelled { $0 != nil }
-            if let intake = intake.value { return intake }
-        }
     }
 }

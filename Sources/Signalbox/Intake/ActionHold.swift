@@ -8,8 +8,10 @@ import SignalboxCore
 /// same action. A message that has waited for ``time`` is rejected as usual: `unknownAction`.
 ///
 /// Held messages use the source's window, but at most half of its arrivals and bytes, so that senders of unknown actions
-/// cannot stop the source. If the adapter waits for outcomes earlier, held messages are at most half of what it submits
-/// before: 2 links of an `AppSchemeAdapter`, and half of the receive maximum of an `MQTTPushAdapter`.
+/// cannot stop the source. Some adapters of this package have fewer unsettled messages than that: an `AppSchemeAdapter`
+/// has 4, and an `MQTTPushAdapter` its receive maximum. Of those, at most half are held. If your own adapter, or one that
+/// wraps an adapter, limits its unsettled messages, set ``messages`` to less than that limit. A held message keeps the
+/// memory of the whole batch in which it came.
 ///
 /// A source that redelivers acknowledges in order, so other messages may wait behind a held one. Such a source holds a
 /// message no longer than ``SupervisorConfiguration/ackDeadline``. After a message has waited in vain, it holds none
@@ -58,7 +60,7 @@ package struct HoldBounds: Sendable, Hashable {
         isHalf = half < limits.messages
     }
 
-    fileprivate var text: String { "\(messages) messages and \(bytes) bytes" }
+    fileprivate var text: String { "\(messages) \(messages == 1 ? "message" : "messages") and \(bytes) bytes" }
 }
 
 /// The messages of one source that wait for a plugin to be registered, in order of arrival.

@@ -207,7 +207,7 @@ extension SourceIntake {
         settler.stop(.room)
     }
 
-    /// Whether the intake refuses arrivals, which it does if the supervisor is draining or has stopped, or if the
+    /// Whether the intake refuses or abandons arrivals, which it does if the supervisor is draining or has stopped, or if the
     /// source is being removed.
     var isClosed: Bool { state.withLock { $0.phase == .closed || $0.phase == .abandoning } }
 

@@ -83,8 +83,16 @@ extension ExplanationStep {
         self.init(
             .access,
             passes: false,
-            "not allowed: the message is of \(origin.source), and 'from' needs \(decision.decidedBy)\(reason)\(part)"
+            "not allowed: the message comes from \(origin.source), but 'from' \(decision.demand)\(reason)\(part)"
         )
+    }
+}
+
+extension AccessDecision {
+    /// What the rule demands of a message, for a refusal.
+    fileprivate var demand: String {
+        let isNegation = decidedBy.hasPrefix("not (") && decidedBy.hasSuffix(")")
+        return isNegation ? "excludes \(decidedBy.dropFirst(5).dropLast())" : "requires \(decidedBy)"
     }
 }
 

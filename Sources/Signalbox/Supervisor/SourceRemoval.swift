@@ -24,29 +24,34 @@ extension Supervisor {
         await !remove(sources: [source]).isEmpty
     }
 
-    /// Removes several sources at the same time while the others continue.
+    /// Removes several sources in two steps while the others continue.
     ///
-    /// Each source ends as ``remove(source:)`` describes. The adapters of sources that plugins send to, which
-    /// ``stopLast(_:)`` names, stop when the messages of all these sources are settled. A call for one of these messages
-    /// can therefore still send its message. One time limit, ``SupervisorConfiguration/drainLimit``, applies to all of
-    /// these sources together.
+    /// Each source ends as ``remove(source:)`` describes. The sources that plugins send to, which ``stopLast(_:)`` names,
+    /// end after the others and serve their senders until then. They keep their connections until their own messages are
+    /// settled too. A call for one of these messages can therefore still send its message. Meanwhile, such a source
+    /// abandons new arrivals if it does not redeliver them.
+    ///
+    /// The limit ``SupervisorConfiguration/drainLimit`` applies to each step, and again to the end of the adapters of the
+    /// second step.
     ///
     /// - Parameter sources: The names of the sources.
     /// - Returns: The sources that this call has removed. A source is not among them if it does not exist or is already
     ///   being removed.
     @discardableResult
     public func remove(sources: Set<SourceName>) async -> Set<SourceName> {
-        let (leaving, targets) = beginRemoval(of: sources)
-        for intake in leaving { intake.close(stopsAdapter: !targets.contains(intake.source)) }
-        if !targets.isEmpty {
-            for intake in leaving { await intake.settler.wait(for: .removal) }
-            for intake in leaving where targets.contains(intake.source) {
-                intake.stopAdapter()
-                intake.lifecycle.stopAdapter()
-            }
+        let targets = state.withLock { sources.intersection($0.stopsLast) }
+        let others = beginRemoval(of: sources.subtracting(targets), stopsAdapters: true)
+        for intake in others { intake.close() }
+        for intake in others { await finishRemoval(of: intake) }
+        let last = beginRemoval(of: targets, stopsAdapters: false)
+        for intake in last { intake.close(stopsAdapter: false) }
+        for intake in last { await intake.settler.wait(for: .removal) }
+        // A drain that has begun stops these adapters once the messages of all sources are settled.
+        if !isEnding {
+            for intake in last { stopAdapter(of: intake) }
         }
-        for intake in leaving { await finishRemoval(of: intake) }
-        return Set(leaving.map(\.source))
+        for intake in last { await finishRemoval(of: intake) }
+        return Set((others + last).map(\.source))
     }
 
     /// Whether the supervisor is draining or has stopped. In both cases, nothing can be added.
@@ -72,21 +77,17 @@ extension Supervisor {
         try await body()
     }
 
-    /// Requests that sources stop.
+    /// Requests that sources stop, in the order of their names.
     ///
-    /// - Returns: The intakes to close, and the sources whose adapters continue until the caller stops them.
-    private func beginRemoval(of sources: Set<SourceName>) -> (leaving: [SourceIntake], targets: Set<SourceName>) {
-        let limit = TickCount.ticks(in: core.configuration.drainLimit, of: core.configuration.tick)
+    /// - Parameter stopsAdapters: Whether to cancel the adapters' tasks. If not, the caller must do so later.
+    /// - Returns: The intakes of the sources, which the caller must close.
+    private func beginRemoval(of sources: Set<SourceName>, stopsAdapters: Bool) -> [SourceIntake] {
+        let end = core.now + removalLimit
         return state.withLock { state in
             let endsRun = state.sourceChanges > 0
-            let leaving = sources.compactMap { source -> SourceIntake? in
-                let stopsAdapter = !state.stopsLast.contains(source)
+            return sources.sorted { $0.text < $1.text }.compactMap { source in
                 guard let intake = state.intakes[source],
-                    intake.lifecycle.requestStop(
-                        abandoningAt: core.now + limit,
-                        endsRun: endsRun,
-                        stopsAdapter: stopsAdapter
-                    )
+                    intake.lifecycle.requestStop(abandoningAt: end, endsRun: endsRun, stopsAdapter: stopsAdapters)
                 else {
                     return nil
                 }
@@ -95,8 +96,18 @@ extension Supervisor {
                 if state.phase == .stopped { intake.settler.stop(.removal) }
                 return intake
             }
-            return (leaving, state.stopsLast.intersection(leaving.map(\.source)))
         }
+    }
+
+    private var removalLimit: UInt64 {
+        TickCount.ticks(in: core.configuration.drainLimit, of: core.configuration.tick)
+    }
+
+    /// Stops the adapter of a source whose messages are settled. The adapter has the limit of a removal once more to end.
+    private func stopAdapter(of intake: SourceIntake) {
+        intake.lifecycle.extend(to: core.now + removalLimit)
+        intake.stopAdapter()
+        intake.lifecycle.stopAdapter()
     }
 
     /// Waits until a closed source has ended, and forgets it.
@@ -123,7 +134,9 @@ extension Supervisor {
             for lane in lanes.all { lane.abandonWaiting(of: intake.settler) }
             state.withLock { state in
                 guard state.intakes[intake.source] === intake else { return }
-                intake.settler.endRemoval()
+                intake.settler.stop(.removal)
+                // Otherwise the adapter has not been told to stop yet.
+                if intake.lifecycle.isAdapterStopped { intake.settler.stop(.adapterEnd) }
             }
         }
     }
@@ -217,6 +230,14 @@ final class SourceLifecycle: Sendable {
     func stopAdapter() {
         state.withLock { $0.isAdapterStopped = true }
         stopContinuation.finish()
+    }
+
+    /// Whether the adapter's task is cancelled, or never starts.
+    var isAdapterStopped: Bool { state.withLock { $0.isAdapterStopped } }
+
+    /// Sets a later tick at which the removal no longer waits.
+    func extend(to end: UInt64) {
+        state.withLock { $0.end = end }
     }
 
     /// Whether the adapter has started and its task is not cancelled.

@@ -44,8 +44,7 @@ public struct OutcomeCounts: Sendable, Hashable {
     /// The number of arrivals that received the outcome of an earlier arrival without a call of the plugin. They are
     /// also counted under that outcome.
     public var duplicates = 0
-    /// The number of items that could not be read, such as query items of links, in all settled arrivals. Their bodies
-    /// lack these items.
+    /// The number of items that could not be read, such as query items of links, in all settled arrivals.
     public var unreadableItems = 0
 
     /// The number of settled arrivals.

@@ -14,6 +14,8 @@ struct ConfigurationChange: Sendable {
     /// The actions of the new plugins for which a source that stops may hold messages. Plugins that need a source which
     /// the change starts or stops are not among them.
     private let awaited: Set<ActionName>
+    /// The sources that plugins of the old or the new configuration send to.
+    let targets: Set<SourceName>
     /// Changes that only take effect after the program is restarted.
     let deferred: [Deferred]
     /// The warnings about the new configuration that did not apply to the old one. The reload logs them.
@@ -38,6 +40,7 @@ struct ConfigurationChange: Sendable {
         let stopsHold = old.sources.contains { $0.hold != nil && moving.contains($0.name) }
         let ready = plugins.added.filter { $0.use.target.map { !moving.contains($0) } ?? true }
         awaited = stopsHold ? Set(ready.map(\.action)) : []
+        targets = old.targets.union(next.targets)
         self.deferred = deferred
         warnings = new.warnings.filter { warning in
             !old.warnings.contains { $0.path == warning.path && $0.code == warning.code }

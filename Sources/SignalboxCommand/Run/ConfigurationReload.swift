@@ -188,6 +188,8 @@ struct PreparedChange {
     /// - Throws: `RegistrationError` `closed` if the supervisor has started to drain.
     func apply(to supervisor: Supervisor) async throws {
         try await supervisor.whileSourcesChange {
+            // If a drain begins meanwhile, the new plugins can still send to their targets.
+            supervisor.stopLast(change.targets)
             try supervisor.apply(plugins.filter(change.isAwaited))
             let leaving = Set((change.sources.removed + change.sources.changed).map(\.name))
             for source in await supervisor.remove(sources: leaving) { builder.targets.remove(source) }

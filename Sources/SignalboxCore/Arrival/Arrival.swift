@@ -25,8 +25,8 @@ public struct Arrival: Sendable {
     /// The size of ``original`` in bytes.
     public var originalLength: Int { Int(storage.records[Int(index)].originalLength) }
 
-    /// The number of items of the message that cannot be read, such as query items of a link. The body lacks them, and
-    /// they do not make the message unreadable. The adapter counts at most 65,535.
+    /// The number of items of the message that cannot be read, such as query items of a link. If the message has a body,
+    /// the body lacks them. The adapter counts at most 65,535.
     public var unreadableItems: Int { Int(storage.records[Int(index)].unreadableItems) }
 
     /// A channel to the sender, or `nil` if the source cannot send unsolicited messages.

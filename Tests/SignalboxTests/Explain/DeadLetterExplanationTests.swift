@@ -31,7 +31,7 @@ import Testing
             [
                 "closed 2 of push: sourceNotAllowed: plugin closed allows all of (not (source chat); source page), which does not cover this origin of push",
                 "  envelope        passes  standard", "  plugin          passes  served by a closure for Empty",
-                "  access          stops   not allowed: the message is of push, and 'from' needs source page; "
+                "  access          stops   not allowed: the message comes from push, but 'from' requires source page; "
                     + "the rule is all of (not (source chat); source page)",
             ]
         ),

@@ -73,7 +73,7 @@ import Testing
             #expect(supervisor.report.total.settled == 0)
             let full = try Self.explain(message("late"), by: supervisor)
             #expect(full.code == "unknownAction" && full.stops?.stage == .plugin)
-            #expect(full.stops?.detail.hasSuffix("not held: at most 1 messages and 8388608 bytes are held") == true)
+            #expect(full.stops?.detail.hasSuffix("not held: at most 1 message and 8388608 bytes are held") == true)
             #expect(intake.submit(arrivals([message("late")]), to: sink) == 1)
             #expect(supervisor.report.total.rejected == 1)
         }

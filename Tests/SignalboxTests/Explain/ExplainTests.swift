@@ -117,10 +117,19 @@ import Testing
         let explanation = supervisor.explain(try Self.arrival(message("loading", body: "[]")))
         #expect(explanation.verdict.code == "sourceNotAllowed")
         let access =
-            "not allowed: the message is of push, and 'from' needs source page; "
+            "not allowed: the message comes from push, but 'from' requires source page; "
             + "the rule is all of (not (source chat); source page)"
         #expect(Self.step(explanation, .access)?.detail == access)
         #expect(Self.step(explanation, .body)?.passes == false)
+    }
+
+    @Test func aRuleThatExcludesTheSourceIsNamed() throws {
+        let supervisor = Supervisor.make()
+        let rule = AccessRule.not(.source("push"))
+        try supervisor.register(Registration("loading", as: Loading.self, from: rule) { _, _ in })
+        let explanation = supervisor.explain(try Self.arrival(message("loading", body: "[]")))
+        let access = "not allowed: the message comes from push, but 'from' excludes source push"
+        #expect(Self.step(explanation, .access)?.detail == access)
     }
 
     /// An `Info` that counts how often it is decoded.

@@ -47,41 +47,6 @@ import Testing
         }
     }
 
-    /// A message of one target can still be sent to the other, although both are removed.
-    @Test func targetsRemovedTogetherStopAfterTheirMessages() async throws {
-        let supervisor = Supervisor.make()
-        let gate = Gate()
-        let (from, to) = (TargetAdapter(source: "chat"), TargetAdapter(source: "screen"))
-        for adapter in [from, to] { try supervisor.add(adapter) }
-        supervisor.stopLast(["chat", "screen"])
-        try supervisor.register(
-            Registration("work", as: Empty.self, from: .source("chat")) { _, _ in
-                await gate.pass()
-                to.events.change { $0.append("sent") }
-            }
-        )
-        let (sink, late) = (RecordingSink(), RecordingSink())
-        try await supervisor.whileRunning {
-            let (chat, screen) = (await from.untilStarted(), await to.untilStarted())
-            #expect(chat.submit(arrivals(from: "chat", [message("work")]), to: sink) == 1)
-            await gate.untilArrived(1)
-            async let removed = supervisor.remove(sources: ["chat", "screen", "absent"])
-            var token: UInt64 = 0
-            repeat {
-                token += 1
-                let probe = arrivals(from: "screen", firstToken: token, [message("absent")])
-                try #require(screen.submit(probe, to: late) == 1, "the target has stopped before the message is sent")
-            } while late.outcomes[token]?.map(reason) != ["drain"]
-            #expect(await !supervisor.remove(source: "chat"))
-            gate.open()
-            #expect(await removed == ["chat", "screen"])
-            #expect(sink.outcomes[0] == [.handled(reply: nil)])
-            #expect(to.events.value.prefix(2) == ["started", "sent"])
-            #expect(to.events.value.dropFirst(2).contains("closed"))
-            try supervisor.add(TargetAdapter(source: "screen"))
-        }
-    }
-
     /// The running call does not stall the plugin. The remaining source is served as soon as the call returns.
     @Test func theDrainLimitAbandonsWaitingArrivalsOfOneSource() async throws {
         let clock = ManualClock()

@@ -12,7 +12,7 @@ import Testing
         let line = try await ExplainFixture.line(url: "other://do/dance", of: "other", in: text)
         let words =
             "no plugin is registered for this action; the message is held for at most 60.0 seconds until one is, and then "
-            + "rejected as unknownAction; at most 1 messages and 8388608 bytes are held"
+            + "rejected as unknownAction; at most 1 message and 8388608 bytes are held"
         #expect(line.shown.contains("no  plugin          \(words)"))
         #expect(line.shown.contains("no  verdict         held: \(words)"))
     }

@@ -209,7 +209,7 @@ import Testing
             let arguments = ["explain", "--config", "c.yaml", "--payload", "1", "--topic", "push/enter"]
             let line = try await trial.run(arguments).output.first
             #expect(line?.contains("served by plugins[2], use: join") == true, "\(line ?? "")")
-            #expect(line?.contains("not allowed: the message is of push, and 'from' needs source chat") == true)
+            #expect(line?.contains("not allowed: the message comes from push, but 'from' requires source chat") == true)
         }
     }
 

@@ -132,6 +132,8 @@ private struct ForwardingTrial {
           - { action: release, use: send, to: screen, from: [ { source: push } ] }
           - { action: ready, use: send, to: push, topic: 'kitchen/{action}', from: [ { source: chat } ] }
           - { action: shown, use: broadcast, to: chat, tag: lobby, from: [ { source: screen } ] }
+        timeout: 1h
+        drain_limit: 1h
         """
     }
 
