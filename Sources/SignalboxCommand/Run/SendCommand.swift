@@ -2,6 +2,7 @@ import ArgumentParser
 import Logging
 import Signalbox
 import SignalboxCore
+import Synchronization
 
 /// The command `signalbox send ACTION`.
 struct SendCommand: ReportingCommand {
@@ -58,7 +59,11 @@ struct SendCommand: ReportingCommand {
         var run = SingleSourceRun(configuration: configuration, adapter: adapter, logger: logger)
         run.timeout = timeout
         let report = try await run.report()
-        if let advice = try advice(configuration) { DiagnosticOutput.shared.report(advice) }
+        if case .rejected(let rejection)? = adapter.outcome, rejection.reason == .sourceNotAllowed,
+            let advice = try advice(configuration)
+        {
+            DiagnosticOutput.shared.report(advice)
+        }
         try report.check("the action had an outcome")
         return report.summary.settled == 1 && report.summary.notHandled == 0 ? .done : .notAsExpected
     }
@@ -79,11 +84,16 @@ struct SendCommand: ReportingCommand {
         return actionID
     }
 
-    /// Returns advice on which rule to add if the plugin does not accept actions from this source.
+    /// Returns advice about a plugin whose rule does not admit this source.
     private func advice(_ configuration: RunConfiguration) throws -> String? {
         let name = try name()
         let plugin = configuration.plugins.first { $0.action == name }
-        guard let plugin, !plugin.from.flatMap(\.sources).contains(SourceSection.internalName) else { return nil }
+        guard let plugin else { return nil }
+        switch plugin.use {
+        case .join, .leave, .broadcast(to: nil, _):
+            return "the plugin '\(name)' needs the connection that an action comes from; use 'signalbox connect URL'"
+        default: break
+        }
         let place = configuration.ruleLines[name].map { "\(config):\($0)" } ?? config
         let own = SourceSection.internalName.text
         let sources = plugin.from.map { rule in if case .origin(let source, []) = rule { source.text } else { "…" } }
@@ -93,8 +103,9 @@ struct SendCommand: ReportingCommand {
 }
 
 /// Delivers a single action from the program itself. The adapter ends when the action is settled.
-struct InternalAdapter: Adapter {
+final class InternalAdapter: Adapter {
     private let arrival: Arrival
+    private let settled = Mutex<Outcome?>(nil)
 
     /// - Parameters:
     ///   - body: The body as JSON. Empty input stands for `null`.
@@ -110,8 +121,12 @@ struct InternalAdapter: Adapter {
     var source: SourceName { SourceSection.internalName }
     var features: AdapterFeatures { .replies }
 
+    /// The outcome of the action, or `nil` until it has one.
+    var outcome: Outcome? { settled.withLock { $0 } }
+
     func run(into intake: any Intake) async {
-        _ = await intake.deliver([arrival])
+        let outcome = await intake.deliver([arrival]).first
+        settled.withLock { $0 = outcome }
     }
 }
 

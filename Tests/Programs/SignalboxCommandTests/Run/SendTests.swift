@@ -65,6 +65,25 @@ import Testing
         #expect(finished.errors.contains(advice), "\(finished.errors)")
     }
 
+    @Test func adviceAboutTheRuleIsOnlyForARefusedAction() async throws {
+        let configuration = """
+            sources: { chat: { chat: { port: 0, absent_origin: allowed } }, page: { script: {} } }
+            plugins:
+              - { action: open, use: print, from: [ { not: page } ] }
+              - { action: broken, use: fail, from: [ { not: page } ] }
+              - { action: enter, use: join, tag: lobby, from: [chat] }
+            """
+        try await LinkTrial.with(["c.yaml": configuration]) { trial in
+            for (action, status) in [("open", CommandStatus.done), ("broken", .notAsExpected)] {
+                let finished = try await trial.run(["send", action, "--config", "c.yaml"])
+                #expect(finished.status == status.rawValue)
+                #expect(!finished.errors.contains { $0.contains("to allow it") }, "\(finished.errors)")
+            }
+            let entered = try await trial.run(["send", "enter", "--config", "c.yaml"])
+            #expect(entered.errors.last?.contains("use 'signalbox connect URL'") == true, "\(entered.errors)")
+        }
+    }
+
     @Test func theSuggestedRuleMakesTheFileValid() async throws {
         try await LinkTrial.with(["c.yaml": Self.configuration]) { trial in
             let refused = try await trial.run(["send", "closed", "--config", "c.yaml"])
