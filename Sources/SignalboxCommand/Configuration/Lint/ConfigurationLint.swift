@@ -42,10 +42,11 @@ struct ConfigurationLint {
 
     /// Adds a warning for each likely mistake.
     func run() {
-        // A source that plugins send to is used, even if nothing that it receives is.
-        let used = admittedSources().union(configuration.targets)
+        let (admitted, targets) = (admittedSources(), configuration.targets)
         for source in configuration.sources {
-            if !used.contains(source.name) { warnOfRejections(source.name) }
+            if !admitted.contains(source.name) {
+                warnOfRejections(source, isTarget: targets.contains(source.name))
+            }
             checkIDs(of: source)
         }
         for plugin in configuration.plugins { check(plugin) }
@@ -83,11 +84,16 @@ struct ConfigurationLint {
         return admitted
     }
 
-    private func warnOfRejections(_ source: SourceName) {
-        locations.sources[source]?.warn(
-            "no plugin's 'from' admits messages of '\(source)', so all of them are rejected",
+    /// Warns about a source from which no plugin admits messages. A source that plugins send to is used nevertheless,
+    /// but a broker's source also subscribes to its topics.
+    private func warnOfRejections(_ source: SourceSection, isTarget: Bool) {
+        guard !isTarget || source.kind.mqtt != nil else { return }
+        let name = source.name
+        let advice = "; plugins send to it, but it also subscribes to its topics; add it to the 'from' of a plugin"
+        locations.sources[name]?.warn(
+            "no plugin's 'from' admits messages of '\(name)', so all of them are rejected\(isTarget ? advice : "")",
             .sourceWithoutRule,
-            advice: "add { source: \(source) } to the 'from' of a plugin"
+            advice: "add { source: \(name) } to the 'from' of a plugin"
         )
     }
 

@@ -164,9 +164,10 @@ import Testing
     @Test(arguments: [
         ("use: broadcast, to: chat, tag: lobby", "chat"), ("use: send, to: page", "page"),
         ("use: send, to: feed", "feed"),
-        ("use: publish, source: mute, topic: out", "mute"),
+        // A broker's source also subscribes to its topics.
+        ("use: publish, source: mute, topic: out", "none"),
     ])
-    func aSourceThatAPluginSendsToNeedsNoRule(_ plugin: String, _ target: String) {
+    func aSourceThatAPluginSendsToNeedsNoRuleUnlessItSubscribes(_ plugin: String, _ target: String) {
         let text = """
             sources:
               push: { mqtt: { broker: mqtt://h, client_id: a, topics: ['push/{action}'] } }

@@ -277,6 +277,28 @@ private struct ForwardingTrial {
         }
     }
 
+    @Test func aTargetWithoutARuleIsOnlyDoubtfulIfItSubscribes() async throws {
+        let configuration = """
+            sources:
+              push: { mqtt: { broker: mqtt://h, client_id: a, topics: ['push/{action}'], publishing: {} } }
+              out: { mqtt: { broker: mqtt://h, client_id: b, topics: ['out/{action}'], publishing: {} } }
+              chat: { chat: { port: 0, absent_origin: allowed } }
+            plugins:
+              - { action: order, use: broadcast, to: chat, from: push }
+              - { action: ready, use: send, to: out, topic: out, from: push }
+            """
+        try await LinkTrial.with([ForwardingTrial.file: configuration]) { trial in
+            let finished = try await trial.run(["check", "--strict", ForwardingTrial.file])
+            #expect(finished.status == CommandStatus.invalidConfiguration.rawValue)
+            #expect(finished.output.count == 1, "\(finished)")
+            let words = "'out', so all of them are rejected; plugins send to it, but it also subscribes to its topics"
+            #expect(finished.output.first?.contains(words) == true, "\(finished)")
+            let named = configuration.replacing("topic: out, from: push", with: "topic: out, from: [push, out]")
+            try ChatTrial.write(named, to: ForwardingTrial.file, in: trial.folder)
+            #expect(try await trial.run(["check", "--strict", ForwardingTrial.file]).status == 0)
+        }
+    }
+
     @Test func explainShowsTheTarget() async throws {
         let configuration = """
             sources:
