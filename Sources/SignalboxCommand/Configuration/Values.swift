@@ -153,13 +153,38 @@ enum VariableName {
 
 /// Recognises a secret that was written where the path of its file belongs.
 enum SecretForm {
-    /// Returns whether the text is long, mixes letters and digits, and has neither a folder nor a file extension.
+    /// Returns whether the text is long and looks like Base64, or mixes letters and digits and has neither a folder,
+    /// nor a file extension, nor the form of a name of several words.
     static func matches(_ text: String) -> Bool {
-        let bytes = text.utf8
-        guard bytes.count >= 16, !bytes.contains(UInt8(ascii: "/")) else { return false }
+        let bytes = text.hasPrefix("./") ? text.utf8.dropFirst(2) : text.utf8[...]
+        guard bytes.count >= 16 else { return false }
+        if isBase64(bytes) { return true }
+        guard !bytes.contains(UInt8(ascii: "/")), !isWords(bytes) else { return false }
         guard bytes.contains(where: \.isASCIIDigit), bytes.contains(where: \.isASCIILetter) else { return false }
         guard let dot = bytes.lastIndex(of: UInt8(ascii: ".")) else { return true }
         // The parts of a JSON Web Token are longer than any file extension.
         return bytes[dot...].count > 9
+    }
+
+    /// Returns whether the text has only characters of Base64, and both cases together with a digit, `+` or `=`.
+    private static func isBase64(_ bytes: Substring.UTF8View) -> Bool {
+        let signs = "+/=".utf8
+        guard bytes.allSatisfy({ $0.isASCIILetter || $0.isASCIIDigit || signs.contains($0) }) else { return false }
+        return bytes.contains(where: isLowercase) && bytes.contains { $0.isASCIILetter && !isLowercase($0) }
+            && bytes.contains { $0.isASCIIDigit || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "=") }
+    }
+
+    /// Returns whether the text consists of at least three lower-case words and short numbers, joined by `-` or `_`,
+    /// such as `mqtt-password-2026`.
+    private static func isWords(_ bytes: Substring.UTF8View) -> Bool {
+        let parts = bytes.split { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
+        return parts.count >= 3
+            && parts.allSatisfy { part in
+                part.allSatisfy(isLowercase) || part.count <= 8 && part.allSatisfy(\.isASCIIDigit)
+            }
+    }
+
+    private static func isLowercase(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
     }
 }

@@ -115,11 +115,13 @@ extension ConfigurationReader {
         return nil
     }
 
-    /// Returns the path of a secret's file for a message. If there is no such file and the path looks like the secret
-    /// itself, only its beginning is shown.
+    /// Returns the path of a secret's file for a message. If the path looks like the secret itself and not even its
+    /// first folder exists, only its beginning is shown.
     private func shown(_ path: String) -> String {
         let given = path.hasPrefix(folder) ? String(path.dropFirst(folder.count)) : path
-        guard SecretForm.matches(given), environment.presence(path) == .nothing else { return path }
+        let root = given.hasPrefix("/") ? "/" : folder
+        let first = given.split(separator: "/").first { $0 != "." } ?? ""
+        guard SecretForm.matches(given), environment.presence(root + first) == .nothing else { return path }
         return "\(given.prefix(4))… (shortened, because it looks like the secret itself; write the path of a file)"
     }
 }

@@ -109,13 +109,18 @@ import Testing
         }
     }
 
-    @Test func aSecretInPlaceOfItsFileIsNotRepeated() async throws {
-        let secret = "hunter2-long-random-token"
-        try await LinkTrial.with(["c.yaml": Self.configuration.replacing("FILE", with: secret)]) { trial in
+    @Test(arguments: [
+        ("hunter2-long-random-token", true), ("aB3/dEf9Gh1JkLmN+pQ==", true), ("./aB3dEf9Gh1JkLmNop", true),
+        ("mqtt-broker-password-2026", false), ("found/BrokerPassword2026", false),
+    ])
+    func aSecretInPlaceOfItsFileIsNotRepeated(_ file: String, _ isSecret: Bool) async throws {
+        try await LinkTrial.with(["c.yaml": Self.configuration.replacing("FILE", with: file)]) { trial in
+            let found = trial.folder.appendingPathComponent("found")
+            try FileManager.default.createDirectory(at: found, withIntermediateDirectories: false)
             let finished = try await trial.run(["check", "--with-secrets", "c.yaml"])
-            let passwords = (finished.output + finished.errors).filter { $0.contains("password") }
-            #expect(passwords.contains { $0.contains("hunt…") }, "\(finished)")
-            #expect(!passwords.contains { $0.contains(secret) }, "\(finished)")
+            let passwords = (finished.output + finished.errors).filter { $0.contains(".password: ") }
+            #expect(passwords.contains { $0.contains("\(file.prefix(4))…") } == isSecret, "\(finished)")
+            #expect(passwords.contains { $0.contains(file) } != isSecret, "\(finished)")
         }
     }
 

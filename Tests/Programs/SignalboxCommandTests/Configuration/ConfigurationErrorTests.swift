@@ -224,6 +224,10 @@ import Testing
         ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N", true), ("staff.token", false),
         ("api-key", false), ("/run/secrets/mqtt-password-2026", false), ("secrets/mqtt-password-2026", false),
         ("mqtt-password-2026.txt", false), ("correct-horse-battery-staple", false),
+        ("mqtt-broker-password-2026", false), ("mqtt_password_2026", false), ("mqtt-a1b2c3d4-e5f6a7b8", true),
+        ("mqtt-123456789012-key", true), ("aB3/dEf9Gh1JkLmN+pQ==", true), ("/aB3dEf9Gh1JkLmNop", true),
+        ("./hunter2longtoken", true), ("./aB3/dEf9Gh1JkLmN", true), ("secrets/mqtt/password2026", false),
+        ("Secrets/Broker2026.key", false),
     ])
     func aSecretDiffersFromAPath(_ text: String, _ isSecret: Bool) {
         #expect(SecretForm.matches(text) == isSecret)
