@@ -17,7 +17,7 @@ struct ExplainCommand: ReportingCommand {
               signalbox explain --payload '{"action":"payment"}' --config examples/tour/page.yaml
 
             \(CommandStatus.help([
-                .done, .notAsExpected, .usage, .invalidConfiguration, .unreadableFile, .unavailable, .outputFailed,
+                .done, .notAsExpected, .usage, .invalidConfiguration, .unreadableFile, .outputFailed,
             ], of: "explain"))
             """
     )

@@ -25,8 +25,8 @@ enum CommandStatus: Int32, CaseIterable {
     /// Stdin or a file that the user named cannot be read (EX_NOINPUT). The file may be the configuration, a script, a
     /// file of links or a recorded run.
     case unreadableFile = 66
-    /// A source or plugin could not start, or a source gave up (EX_UNAVAILABLE). In `publish`, `request` and `connect`,
-    /// the server cannot be reached or the connection was lost.
+    /// A source or plugin could not start, or a source gave up (EX_UNAVAILABLE). In `subscribe`, `publish`, `request`
+    /// and `connect`, the server cannot be reached or the connection was lost.
     case unavailable = 69
     /// The system does not provide what the command needs (EX_OSERR):
     ///
@@ -94,8 +94,10 @@ enum CommandStatus: Int32, CaseIterable {
             return command == "send"
                 ? "the configuration or the body is invalid" : "the configuration is invalid"
         case .unavailable:
-            let connects = ["subscribe", "publish", "request", "connect"].contains(command)
-            return connects
+            guard command != "connect" else {
+                return "the server cannot be reached, the connection broke, or a plugin could not start"
+            }
+            return ["subscribe", "publish", "request"].contains(command)
                 ? "the server cannot be reached, or the connection broke"
                 : "a source or plugin could not start, or a source gave up"
         case .cannotListen:
@@ -135,8 +137,8 @@ enum CommandStatus: Int32, CaseIterable {
         case .invalidConfiguration: "the configuration, or the body to send, is invalid"
         case .unreadableFile: "a file, or stdin, cannot be read"
         case .unavailable:
-            "a source or plugin could not start, or a source gave up; publish, request, connect: the server cannot be "
-                + "reached, or the connection broke"
+            "a source or plugin could not start, or a source gave up; subscribe, publish, request, connect: the server "
+                + "cannot be reached, or the connection broke"
         case .cannotListen:
             "the system has too few threads, file descriptors or memory; run, serve: a chat cannot listen: the port is in "
                 + "use, or the address or certificate is unusable"

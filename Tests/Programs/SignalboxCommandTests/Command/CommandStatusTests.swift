@@ -25,6 +25,19 @@ import Testing
     }
 
     @Test(arguments: [
+        ("connect", "the server cannot be reached, the connection broke, or a plugin could not start"),
+        ("publish", "the server cannot be reached, or the connection broke"),
+        ("send", "a source or plugin could not start, or a source gave up"), ("explain", nil),
+    ])
+    func theHelpSaysWhatIsUnavailable(_ command: String, _ meaning: String?) async throws {
+        // The words of long lines are wrapped.
+        let finished = try await CommandProcess.run([command, "--help"])
+        let words = finished.output.joined(separator: " ").split(separator: " ").joined(separator: " ")
+        let statuses = words.split(separator: "EXIT STATUS").dropFirst().joined()
+        #expect(statuses.contains(" 69 \(meaning ?? "")") == (meaning != nil), "\(statuses)")
+    }
+
+    @Test(arguments: [
         ["nonsense"], ["run"], ["run", "a", "b"], ["subscribe"], ["subscribe", "mqtt://h"],
         ["subscribe", "http://h", "--topic", "a"], ["subscribe", "mqtt://h", "--topic", "a#"],
         ["subscribe", "mqtt://h", "--topic", "a", "--count", "0"],

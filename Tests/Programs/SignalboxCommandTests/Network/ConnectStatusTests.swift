@@ -245,6 +245,19 @@ import Testing
         }
     }
 
+    @Test func aPluginThatCannotStartIsUnavailable() async throws {
+        try await TemporaryFolder.with { folder in
+            let text = """
+                sources: { news: { feed: { url: 'ws://127.0.0.1:1/' } } }
+                plugins: [ { action: say, use: file, path: /dev/null, from: news } ]
+                """
+            try ChatTrial.write(text, to: "news.yaml", in: folder)
+            let finished = try await CommandProcess.run(["connect", "--config", "news.yaml"], folder: folder)
+            #expect(finished.status == CommandStatus.unavailable.rawValue)
+            #expect(finished.errors.count == 1 && finished.errors[0].contains("/dev/null"), "\(finished.errors)")
+        }
+    }
+
     @Test func anUnexpectedBinaryMessageClosesTheConnection() async throws {
         let frames = "absent_origin: allowed, frames: { text: { action: echo, payload: text }, binary: echo }"
         try await ChatTrial.with(ChatTrial.configuration(frames)) { trial in
