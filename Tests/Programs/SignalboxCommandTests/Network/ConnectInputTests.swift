@@ -7,20 +7,37 @@ import Testing
 
 /// How the end of stdin ends `signalbox connect`.
 @Suite(.timeLimit(.minutes(10))) struct ConnectInputTests {
-    @Test func theEndOfAPipeEndsTheCommandAfterTheAnswer() async throws {
+    @Test func theConnectionStaysOpenForASecondAfterTheLastLine() async throws {
         try await ChatTrial.with { trial in
-            let message = #"{"action":"echo","id":"1"}"#
-            let finished = try await trial.connect(message, "--linger", "5s", "--raw")
-            #expect(finished.status == 0 && finished.errors.isEmpty, "\(finished.errors)")
-            #expect(finished.output == [#"{"id":"1","outcome":"handled","reply":null}"#])
-            // On a slow machine, an answer may take longer than the default period.
-            for attempt in 1...5 {
-                let byDefault = try await trial.connect(message, "--raw")
-                #expect(byDefault.status == 0 && byDefault.errors.isEmpty, "\(byDefault.errors)")
-                #expect(await trial.server.output.line(with: "signalbox.closed", #""code":1000"#) != nil)
-                if byDefault.output == finished.output { break }
-                #expect(attempt < 5, "no answer was shown")
+            let client = try trial.start()
+            #expect(await trial.server.output.line(with: "signalbox.connected") != nil)
+            let start = ContinuousClock.now
+            try client.type(#"{"action":"echo","id":"1"}"#)
+            try client.closeInput()
+            await client.ends()
+            #expect(start.duration(to: .now) >= .seconds(1))
+            #expect(await client.errors.rest() == [])
+            #expect(await trial.server.output.line(with: "signalbox.closed", #""code":1000"#) != nil)
+        }
+    }
+
+    @Test func anAnswerAfterTheEndOfAPipeIsShown() async throws {
+        try await ChatTrial.with { trial in
+            let port = try #require(URL(string: trial.url)?.port)
+            let answering = try AnsweringPort(afterUpgradeBy: port) { client in
+                var reader = FrameReader()
+                while reader.lengths.isEmpty, reader.read(client) {}
+                // The server closes, so that the command does not wait for the end of its period.
+                let frames = [0x81, 0x06] + Array("answer".utf8) + [0x88, 0x02, 0x03, 0xE8]
+                AnsweringPort.send(frames, to: client)
+                while !reader.isClosed, reader.read(client) {}
             }
+            let finished = try await CommandProcess.run(
+                ["connect", "ws://127.0.0.1:\(answering.port)/", "--raw", "--linger", "90s"],
+                input: try trial.file("hi\n")
+            )
+            #expect(finished.status == 0 && finished.errors.isEmpty, "\(finished.errors)")
+            #expect(finished.output == ["answer"])
         }
     }
 
