@@ -56,6 +56,33 @@ indirect enum AccessSection: Sendable, Hashable {
         case .not: return nil
         }
     }
+
+    /// Rules that together allow what this one does if it is enough that one of them does.
+    fileprivate var alternatives: [AccessSection] {
+        if case .any(let rules) = self { rules.flatMap(\.alternatives) } else { [self] }
+    }
+}
+
+/// Rules of which one must allow an arrival, by the sources that they can admit, so that a long list of sources is not
+/// searched for each of them.
+struct AccessIndex {
+    /// The key `nil` has the rules that can admit any source.
+    private let rules: [SourceName?: [AccessSection]]
+
+    init(_ sections: [AccessSection]) {
+        var rules: [SourceName?: [AccessSection]] = [:]
+        for rule in sections.flatMap(\.alternatives) {
+            let sources: [SourceName?] = rule.admissible.map(Array.init) ?? [nil]
+            for source in sources { rules[source, default: []].append(rule) }
+        }
+        self.rules = rules
+    }
+
+    /// The only sources that the rules can admit, or `nil` if they can admit any source.
+    var admissible: Set<SourceName>? { rules[nil] == nil ? Set(rules.keys.compactMap { $0 }) : nil }
+
+    /// Returns a rule that decides about arrivals from the source as all rules together do.
+    func rule(on source: SourceName) -> AccessSection { .any([source, nil].flatMap { rules[$0] ?? [] }) }
 }
 
 extension PluginSection {

@@ -50,7 +50,8 @@ struct ConfigurationLint {
             checkIDs(of: source)
         }
         for plugin in configuration.plugins { check(plugin) }
-        TagLint(configuration, locations, routes, rules).run()
+        var tagLint = TagLint(configuration, locations, routes, rules)
+        tagLint.run()
         let known = Set(configuration.plugins.map(\.action))
         for action in locations.actions where !known.contains(action.name) {
             action.value.warn(
@@ -74,14 +75,16 @@ struct ConfigurationLint {
 
     /// Returns the sources from which at least one plugin admits messages.
     private func admittedSources() -> Set<SourceName> {
-        var admitted: Set<SourceName> = []
-        for rule in configuration.plugins.lazy.flatMap(\.from) {
-            for source in rule.admissible ?? routes.sources where !admitted.contains(source) {
-                let isAdmitted = routes.contains(from: [source]) { rule.verdict(on: $0, for: nil) > .never }
-                if isAdmitted { admitted.insert(source) }
+        var rejected = routes.sources
+        for plugin in configuration.plugins {
+            for source in rules.admissible(for: plugin.action) ?? rejected where rejected.contains(source) {
+                let isAdmitted = routes.contains(from: [source]) {
+                    rules.verdict(on: $0, of: plugin.action, for: nil) > .never
+                }
+                if isAdmitted { rejected.remove(source) }
             }
         }
-        return admitted
+        return routes.sources.subtracting(rejected)
     }
 
     /// Warns about a source from which no plugin admits messages. A source that plugins send to is used nevertheless,
@@ -161,26 +164,20 @@ struct ConfigurationLint {
 
 /// The rules of all plugins by the sources that they can admit, so that no rule is compared with every source.
 struct RuleIndex {
-    /// The key `nil` has the rules that can admit any source.
-    private var rules: [ActionName: [SourceName?: [AccessSection]]] = [:]
+    private var rules: [ActionName: AccessIndex] = [:]
 
     init(_ plugins: [PluginSection]) {
-        for plugin in plugins {
-            var known: [SourceName?: [AccessSection]] = [:]
-            for rule in plugin.from {
-                let sources: [SourceName?] = rule.admissible.map(Array.init) ?? [nil]
-                for source in sources { known[source, default: []].append(rule) }
-            }
-            rules[plugin.action] = known
-        }
+        for plugin in plugins { rules[plugin.action] = AccessIndex(plugin.from) }
     }
 
     func hasPlugin(for action: ActionName) -> Bool { rules[action] != nil }
 
+    /// Returns the only sources that a plugin can admit, or `nil` if it can admit any source.
+    func admissible(for plugin: ActionName) -> Set<SourceName>? { rules[plugin].flatMap(\.admissible) }
+
     /// Returns the verdict of a plugin on the messages of a route.
     func verdict(on route: InboundRoute, of plugin: ActionName, for action: ActionName?) -> RuleVerdict {
-        [route.source, nil].flatMap { rules[plugin]?[$0] ?? [] }.map { $0.verdict(on: route, for: action) }.max()
-            ?? .never
+        rules[plugin]?.rule(on: route.source).verdict(on: route, for: action) ?? .never
     }
 }
 

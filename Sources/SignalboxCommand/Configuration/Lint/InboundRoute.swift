@@ -30,9 +30,11 @@ struct InboundRoute {
     /// Returns whether messages on this route can have the action.
     func canName(_ action: ActionName) -> Bool {
         if let fixed = self.action { return fixed == action }
-        // A peer cannot name an internal action.
-        return !namesNothing && ![.chatConnected, .chatClosed, .pushSessionLost].contains(action)
+        return !namesNothing && !InboundRoute.internalActions.contains(action)
     }
+
+    /// The actions that no peer can name.
+    static let internalActions: [ActionName] = [.chatConnected, .chatClosed, .pushSessionLost]
 
     /// Returns the topics that messages with this action can have on this route. If the action is `nil`, the result
     /// covers all messages on the route.
@@ -105,16 +107,23 @@ struct RouteIndex {
     /// The key `nil` has the routes on which the sender names the action.
     private let byAction: [SourceName: [ActionName?: [InboundRoute]]]
     private let byPattern: [Key: [InboundRoute]]
+    private let fixed: [ActionName: Set<SourceName>]
+    /// The names of the sources that have a route.
+    let sources: Set<SourceName>
 
     init(_ routes: [InboundRoute]) {
         all = routes
         bySource = Dictionary(grouping: routes, by: \.source)
         byAction = bySource.mapValues { Dictionary(grouping: $0, by: \.action) }
         byPattern = Dictionary(grouping: routes) { Key(source: $0.source, action: $0.action, pattern: $0.pattern) }
+        sources = Set(bySource.keys)
+        fixed = routes.reduce(into: [:]) { fixed, route in
+            if let action = route.action { fixed[action, default: []].insert(route.source) }
+        }
     }
 
-    /// The names of the sources that have a route.
-    var sources: Set<SourceName> { Set(bySource.keys) }
+    /// Returns the sources with a route on which every message has the action.
+    func sources(fixedTo action: ActionName) -> Set<SourceName> { fixed[action] ?? [] }
 
     /// Returns the source's routes with this pattern on which every message has the action.
     func fixed(to action: ActionName, from source: SourceName, pattern: String?) -> [InboundRoute] {

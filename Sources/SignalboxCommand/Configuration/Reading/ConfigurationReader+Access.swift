@@ -53,9 +53,12 @@ extension ConfigurationReader {
     }
 
     private func source(_ value: YAMLValue, among sources: SourceNames) -> SourceName? {
-        value.text()
-            .flatMap { listed($0, value, among: sources.all, "there is no source", "sources are", .unknownSource) }
-            .flatMap { try? SourceName($0) }
+        guard let name = value.text() else { return nil }
+        guard sources.contains(name) else {
+            _ = listed(name, value, among: sources.all, "there is no source", "sources are", .unknownSource)
+            return nil
+        }
+        return try? SourceName(name)
     }
 
     /// - Returns: The rule, or `nil` if a condition has an error.

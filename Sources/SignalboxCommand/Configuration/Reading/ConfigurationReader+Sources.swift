@@ -132,6 +132,8 @@ extension ConfigurationReader {
 struct SourceNames {
     /// The names of the configured sources, in file order.
     let configured: [String]
+    /// The same names, for finding one.
+    private let known: Set<String>
     /// The kind of each source, by the source's name. Sources without exactly one kind are left out. A kind is one of
     /// the keys in ``SourceKind``.
     let kinds: [String: String]
@@ -155,16 +157,20 @@ struct SourceNames {
             return found.count == 1 ? (entry.name, found[0]) : nil
         }
         configured = entries.map(\.name)
-        self.kinds = Dictionary(kinds) { first, _ in first }
-        let known = self.kinds
+        known = Set(configured)
+        let kindsByName = Dictionary(kinds) { first, _ in first }
+        self.kinds = kindsByName
         let names = configured.compactMap { try? SourceName($0) }
-        connected = Set(names.filter { known[$0.text].map(["chat", "feed"].contains) ?? true })
-        unconnected = names.filter { known[$0.text].map(["mqtt", "script"].contains) ?? false }
+        connected = Set(names.filter { kindsByName[$0.text].map(["chat", "feed"].contains) ?? true })
+        unconnected = names.filter { kindsByName[$0.text].map(["mqtt", "script"].contains) ?? false }
         sources = Dictionary(valid.map { ($0.name.text, $0.kind) }) { first, _ in first }
     }
 
+    /// Returns whether a rule may use the name.
+    func contains(_ name: String) -> Bool { known.contains(name) || name == SourceSection.internalName.text }
+
     /// Returns whether the source is of the given kind or its kind is unknown.
     func mayBe(_ source: String, _ kind: String) -> Bool {
-        configured.contains(source) && kinds[source].map { $0 == kind } ?? true
+        known.contains(source) && kinds[source].map { $0 == kind } ?? true
     }
 }

@@ -126,19 +126,21 @@ extension SourceNames {
     ///
     /// A rule that only excludes sources also admits `internal`. This is no mistake if the rule admits a connection, too.
     fileprivate func withoutConnection(admittedBy rule: AccessSection) -> SourceName? {
+        let index = AccessIndex([rule])
+        let verdicts = { (name: SourceName) in index.rule(on: name).verdicts(on: name) }
         let mentioned = Set(rule.sources)
         let isOther = { (name: SourceName) in !mentioned.contains(name) }
         // The rule decides alike about all sources that it does not mention, except links.
         let others = [connected.first(where: isOther), unconnected.first(where: isOther)].compactMap { $0 }
         let admitted = mentioned.union(others).filter { name in
-            kinds[name.text] == "links" ? rule.names(name) : rule.verdicts(on: name).permits > .never
+            (kinds[name.text] == "links" ? verdicts(name).named : verdicts(name).permits) > .never
         }
         let internalName = SourceSection.internalName
         let faulty = admitted.filter { !connected.contains($0) && $0 != internalName }
         if let first = faulty.min(by: { $0.text < $1.text }) { return first }
         let hasConnection = admitted.contains { connected.contains($0) }
-        let admitsInternal = hasConnection ? rule.names(internalName) : rule.verdicts(on: internalName).permits > .never
-        return admitsInternal ? internalName : nil
+        let onInternal = verdicts(internalName)
+        return (hasConnection ? onInternal.named : onInternal.permits) > .never ? internalName : nil
     }
 }
 

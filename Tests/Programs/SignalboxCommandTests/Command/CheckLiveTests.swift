@@ -5,11 +5,11 @@ import Testing
 @testable import SignalboxCommand
 
 @Suite struct CheckLiveTests {
-    private static let good = ConfigurationFixture.lines.joined(separator: "\n")
+    static let good = ConfigurationFixture.lines.joined(separator: "\n")
     private static let doubtful = good.replacing("source: push }", with: "source: push, topic: x }")
     private static let bad = good.replacing("timeout: 3s", with: "timout: 3s")
 
-    private static func check(_ texts: [String], _ options: [String] = []) async throws -> CommandProcess.Finished {
+    static func check(_ texts: [String], _ options: [String] = []) async throws -> CommandProcess.Finished {
         var finished: CommandProcess.Finished?
         try await TemporaryFolder.with { folder in
             let names = texts.indices.map { "\($0).yaml" }
@@ -282,58 +282,6 @@ import Testing
         lines[position[0] - 1] = line[..<start] + suggestion + line[start...].dropFirst(faulty.count)
         let finished = try await CheckLiveTests.check([lines.joined(separator: "\n")], ["--strict"])
         #expect(finished.status == 0, "\(finished.output)")
-    }
-
-    private static let trap: [(String, Int, String)] = [
-        ("limits:\n" + (0..<60_000).map { "  k\($0): 1\n" }.joined(), 60_000, " [unknownKey]"),
-        ("limits:\n" + (0..<60_000).map { "  k\($0 / 2): 1\n" }.joined(), 1, " [duplicateKey]"),
-        ("limits:\n  depth: &a [1, 1]\n" + nested(60), 1, " [notYAML]"),
-    ]
-
-    /// Returns keys whose aliases stand for 2^count values.
-    private static func nested(_ count: Int) -> String {
-        let names = ["a"] + (1...count).map { "a\($0)" }
-        return zip(names, names.dropFirst()).map { "  \($1): &\($1) [*\($0), *\($0)]\n" }.joined()
-    }
-
-    @Test(arguments: trap)
-    func aFileWithManyMistakesYieldsAHundredFindingsAndTheirCount(_ text: String, _ errors: Int, _ end: String)
-        async throws
-    {
-        let finished = try await CheckLiveTests.check(["\(CheckLiveTests.good)\n\(text)"])
-        #expect(finished.status == 65)
-        #expect(finished.output.count == min(errors, 100))
-        #expect(finished.output.allSatisfy { $0.hasSuffix(end) })
-        let rest = "signalbox: 0.yaml: \(errors - 100) more findings are not shown; correct these first"
-        let count = "signalbox: \(errors) error\(errors == 1 ? "" : "s"), 0 warnings in 1 file"
-        #expect(finished.errors == (errors > 100 ? [rest, count] : [count]))
-    }
-
-    /// If each plugin were compared with each source, the time limit of this suite would not suffice.
-    @Test func manySourcesAndPluginsAreNotComparedPairwise() async throws {
-        var (sources, plugins) = ("", "")
-        for number in 0..<3_000 {
-            let name = "a\(number)"
-            let links = "{ routes: [ { pattern: '\(name)://b', action: \(name) } ], urls: ['\(name)://b'] }"
-            sources += "  s\(number): { links: \(links) }\n"
-            plugins += "  - { action: \(name), use: log, from: [ { source: s\(number / 2) } ] }\n"
-        }
-        let checked = try await Self.check(["sources:\n\(sources)plugins:\n\(plugins)"])
-        #expect(checked.status == 65)
-        // A route is dead unless its plugin admits its source, which only the first one does.
-        #expect(checked.errors.last?.hasPrefix("signalbox: 2999 errors, ") == true, "\(checked.errors)")
-    }
-
-    @Test(arguments: [[], ["--json"]]) func noFindingIsLongerThanAKilobyte(_ options: [String]) async throws {
-        let long = String(repeating: "\\u0007\\\"é", count: 100)
-        let sources = (0..<500).map { "  source\($0): { script: { ? \"\(long)\" : 1 } }\n" }.joined()
-        let text = CheckLiveTests.good.replacing("plugins:", with: "\(sources)plugins:")
-            .replacing("timeout: 3s", with: "? \"\(long)\"\n: 1")
-            .replacing("broker: mqtt://127.0.0.1:1883", with: "broker: \"\(long)\"")
-        let finished = try await CheckLiveTests.check([text], options)
-        #expect(finished.output.count == 100)
-        #expect(finished.output.allSatisfy { $0.utf8.count < 1_000 })
-        #expect(finished.output.contains { $0.contains("…") })
     }
 
     @Test func everyCodeIsDocumented() throws {
