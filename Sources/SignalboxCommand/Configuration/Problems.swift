@@ -164,6 +164,7 @@ enum ProblemCode: String, Sendable, Hashable, CaseIterable {
     case sharedID
     case unreachablePlugin
     case emptyRule
+    case declinedPayload
     case actionWithoutPlugin
     case tagWithoutConnection
     case actionCapture

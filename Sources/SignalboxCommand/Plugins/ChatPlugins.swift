@@ -18,7 +18,7 @@ struct BroadcastPlugin: SyncPlugin {
     func callAsAction(_ info: RawBody, context: ActionContext) throws -> Answer {
         let connection = try context.connection
         let body = try context.action.envelopeBody(info)
-        let report = connection.broadcast(action, body, to: try tag ?? context.action.tagInBody)
+        let report = connection.broadcast(action, body, to: try context.action.tag(tag))
         return Answer(sent: report.sent, refused: report.refused)
     }
 }
@@ -32,10 +32,9 @@ struct TagPlugin: SyncPlugin {
 
     func callAsAction(_ info: RawBody, context: ActionContext) throws {
         let connection = try context.connection
-        let tag = try tag ?? context.action.tagInBody
-        guard joins else { return connection.leave(tag) }
-        guard connection.join(tag) else {
-            throw PluginDeclined("the connection has reached its limit of tags, or the tag is not 1 to 128 bytes")
+        guard joins else { return connection.leave(try context.action.tag(tag)) }
+        guard connection.join(try context.action.tagToJoin(tag)) else {
+            throw PluginDeclined("the connection has ended, or has reached its limit of tags")
         }
     }
 }
@@ -61,17 +60,47 @@ extension ActionContext {
     fileprivate var connection: ChatConnection {
         get throws(PluginDeclined) {
             if let chat { return chat }
-            throw PluginDeclined("the action did not come from a connection of a chat or feed")
+            throw .withoutConnection
         }
     }
+}
 
+extension PluginDeclined {
+    fileprivate static let withoutConnection = PluginDeclined(
+        "the action did not come from a connection of a chat or feed"
+    )
 }
 
 extension Action {
-    /// The tag that the body names.
+    /// The number of bytes that a tag of a connection can have.
+    static let tagLengths = 1...128
+
+    /// Checks that the action arrived on a WebSocket connection, before there is one.
+    func checkConnection() throws(PluginDeclined) {
+        guard origin.facts is ChatFacts else { throw .withoutConnection }
+    }
+
+    /// Returns the configured tag, or, if there is none, the tag that the body names. No connection can have a tag of
+    /// another length than ``tagLengths``, so a broadcast to it reaches no one.
+    func tag(_ configured: String?) throws(PluginDeclined) -> String {
+        if let configured { return configured }
+        return try tagInBody
+    }
+
+    /// Returns the tag for a connection to join: the configured tag, or, if there is none, the tag that the body names.
     ///
-    /// - Throws: `PluginDeclined` if the body does not name a tag.
-    var tagInBody: String {
+    /// - Throws: `PluginDeclined` if no connection can have the tag.
+    func tagToJoin(_ configured: String?) throws(PluginDeclined) -> String {
+        let tag = try tag(configured)
+        let lengths = Action.tagLengths
+        guard lengths.contains(tag.utf8.count) else {
+            let words = "a tag has \(lengths.lowerBound) to \(lengths.upperBound) bytes"
+            throw PluginDeclined("\(words), but the one in the body has \(tag.utf8.count)")
+        }
+        return tag
+    }
+
+    private var tagInBody: String {
         get throws(PluginDeclined) {
             do throws(BodyError) {
                 return try body.decode(NamedTag.self).tag

@@ -13,12 +13,7 @@ struct PublishPlugin: Plugin {
     let targets: TargetTable
 
     func callAsAction(_ info: RawBody, context: ActionContext) async throws {
-        let topic: String
-        do throws(TopicTemplateError) {
-            topic = try section.topic.topic(for: context.action.name, id: context.id)
-        } catch {
-            throw PluginDeclined(error.description)
-        }
+        let topic = try section.topic(for: context.action)
         guard case .broker(let publisher) = try targets.target(section.source) else {
             throw ForwardingFailure(wrongKind: section.source)
         }
@@ -104,7 +99,7 @@ struct BroadcastToPlugin: Plugin {
 
     func callAsAction(_ info: RawBody, context: ActionContext) async throws -> BroadcastPlugin.Answer {
         let body = try context.action.envelopeBody(info)
-        let tag = try tag ?? context.action.tagInBody
+        let tag = try context.action.tag(tag)
         guard case .chat(let server) = try targets.target(source) else { throw ForwardingFailure(wrongKind: source) }
         // A message may arrive before the chat listens, when the program starts.
         if !server.isRunning { _ = await server.port() }
@@ -120,6 +115,19 @@ struct BroadcastToPlugin: Plugin {
             )
         }
         return BroadcastPlugin.Answer(sent: report.sent, refused: report.refused)
+    }
+}
+
+extension PublishSection {
+    /// Returns the topic to which the action is published.
+    ///
+    /// - Throws: `PluginDeclined` if the action's id cannot be a level of the topic.
+    fileprivate func topic(for action: Action) throws(PluginDeclined) -> String {
+        do throws(TopicTemplateError) {
+            return try topic.topic(for: action.name, id: action.id)
+        } catch {
+            throw PluginDeclined(error.description)
+        }
     }
 }
 
@@ -152,12 +160,20 @@ extension PluginUse {
         guard let info = try? action.body.decode(RawBody.self) else { return nil }
         do throws(PluginDeclined) {
             switch self {
-            case .broadcast(_, let tag):
+            case .echo: if info.kind != .json { try action.checkConnection() }
+            case .broadcast(let target, let tag):
+                if target == nil { try action.checkConnection() }
                 _ = try action.envelopeBody(info)
-                if tag == nil { _ = try action.tagInBody }
+                _ = try action.tag(tag)
+            case .join(let tag):
+                try action.checkConnection()
+                _ = try action.tagToJoin(tag)
+            case .leave(let tag):
+                try action.checkConnection()
+                _ = try action.tag(tag)
             case .send: _ = try action.envelopeBody(info)
-            case .join(nil), .leave(nil): _ = try action.tagInBody
-            default: break
+            case .publish(let section): _ = try section.topic(for: action)
+            case .log, .print, .file, .fail, .suspend, .reply: break
             }
             return nil
         } catch {

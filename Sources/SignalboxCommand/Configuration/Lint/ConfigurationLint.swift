@@ -52,6 +52,7 @@ struct ConfigurationLint {
         for plugin in configuration.plugins { check(plugin) }
         var tagLint = TagLint(configuration, locations, routes, rules)
         tagLint.run()
+        PayloadLint(configuration, locations, routes, rules).run(configuration.plugins)
         let known = Set(configuration.plugins.map(\.action))
         for action in locations.actions where !known.contains(action.name) {
             action.value.warn(

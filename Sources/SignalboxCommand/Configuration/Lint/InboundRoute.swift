@@ -26,6 +26,8 @@ struct InboundRoute {
     var action: ActionName?
     /// Whether the sender cannot name any action that a plugin could have.
     var namesNothing = false
+    /// What the content of the messages is. An envelope is JSON.
+    var payload = PayloadKind.json
 
     /// Returns whether messages on this route can have the action.
     func canName(_ action: ActionName) -> Bool {
@@ -55,6 +57,7 @@ struct InboundRoute {
                 var route = InboundRoute(source: name, kind: .topic(topic.pattern), pattern: topic.pattern.text)
                 route.action = topic.action
                 route.namesNothing = isNumber(topic.pattern.text)
+                route.payload = topic.payload
                 return route
             }
             guard mqtt.push.announcesConnections else { return topics }
@@ -62,20 +65,26 @@ struct InboundRoute {
         case .script: return [InboundRoute(source: name, kind: .page)]
         case .links(let links): return routes(of: links.routes, from: name)
         case .feed(let feed):
-            return actions(of: feed.frames, announcesConnections: feed.announcesConnections).map {
-                InboundRoute(source: name, kind: .feed(isSecure: feed.isURLRead ? feed.url.isSecure : nil), action: $0)
-            }
+            let kind = Kind.feed(isSecure: feed.isURLRead ? feed.url.isSecure : nil)
+            return routes(of: feed.frames, kind, from: name, announcesConnections: feed.announcesConnections)
         case .chat(let chat):
-            return actions(of: chat.server.frames, announcesConnections: chat.server.announcesConnections).map {
-                InboundRoute(source: name, kind: .chat(chat.server), action: $0)
-            }
+            let announces = chat.server.announcesConnections
+            return routes(of: chat.server.frames, .chat(chat.server), from: name, announcesConnections: announces)
         }
     }
 
-    private static func actions(of frames: WebSocketFrames, announcesConnections: Bool) -> [ActionName?] {
-        var actions: [ActionName?] = if case .action(let action, _) = frames.text { [action] } else { [nil] }
-        if let action = frames.binary { actions.append(action) }
-        return actions + (announcesConnections ? [.chatConnected, .chatClosed] : [])
+    private static func routes(
+        of frames: WebSocketFrames,
+        _ kind: Kind,
+        from source: SourceName,
+        announcesConnections: Bool
+    ) -> [InboundRoute] {
+        var text = InboundRoute(source: source, kind: kind)
+        if case .action(let action, let payload) = frames.text { (text.action, text.payload) = (action, payload) }
+        let binary = frames.binary.map { InboundRoute(source: source, kind: kind, action: $0, payload: .bytes) }
+        let announced: [ActionName] = announcesConnections ? [.chatConnected, .chatClosed] : []
+        return [text] + [binary].compactMap { $0 }
+            + announced.map { InboundRoute(source: source, kind: kind, action: $0) }
     }
 
     private static func routes(of links: AppRoutes, from source: SourceName) -> [InboundRoute] {

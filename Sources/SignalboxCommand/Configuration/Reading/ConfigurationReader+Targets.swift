@@ -87,14 +87,11 @@ extension ConfigurationReader {
     func tag(_ keys: YAMLMapping) -> String?? {
         guard let value = keys.optional("tag") else { return .some(nil) }
         guard let tag = value.text() else { return nil }
-        guard tag.utf8.count <= ConfigurationReader.maximumTagLength else {
-            return value.refused("a tag has at most \(ConfigurationReader.maximumTagLength) bytes")
+        guard Action.tagLengths.contains(tag.utf8.count) else {
+            return value.refused("a tag has at most \(Action.tagLengths.upperBound) bytes")
         }
         return tag
     }
-
-    /// The maximum length of a tag, in bytes.
-    private static let maximumTagLength = 128
 }
 
 extension ConfigurationReader {

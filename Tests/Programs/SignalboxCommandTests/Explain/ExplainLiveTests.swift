@@ -148,14 +148,26 @@ import Testing
             mqtt:
               broker: mqtt://127.0.0.1:1
               client_id: explain
-              topics: [ { pattern: 'raw/{action}', payload: bytes }, 'push/{action}', 'sensors/{room}' ]
+              publishing: {}
+              topics:
+                - { pattern: 'raw/{action}', payload: bytes }
+                - { pattern: 'text/{action}', payload: text }
+                - push/{action}
+                - sensors/{room}
           chat: { chat: { port: 0, absent_origin: allowed } }
           links: { links: { routes: [ { pattern: 'myapp://{action}' } ], urls: ['myapp://tell'] } }
         plugins:
           - { action: tell, use: broadcast, to: chat, from: [push, links] }
           - { action: shout, use: broadcast, to: chat, tag: all, from: [push] }
           - { action: enter, use: join, from: [chat] }
+          - { action: out, use: publish, source: push, topic: 'out/{id}', from: [chat] }
+          - { action: away, use: send, to: push, topic: 'away/{id}', from: [chat] }
+          - { action: again, use: echo, from: [chat, push] }
         """
+
+    private static func entering(_ length: Int) -> String {
+        #"{"action":"enter","body":{"tag":"\#(String(repeating: "a", count: length))"}}"#
+    }
 
     @Test(arguments: [
         ("push/tell", #"{"tag":"a"}"#, nil), ("push/shout", "1", nil),
@@ -165,7 +177,14 @@ import Testing
         ),
         ("raw/shout", "1", "declined: an envelope cannot have bytes as its body"),
         ("chat", #"{"action":"enter"}"#, "the body names no tag"),
-        ("chat", #"{"action":"enter","body":{"tag":"a"}}"#, nil),
+        ("chat", entering(1), nil), ("chat", entering(128), nil),
+        ("chat", entering(0), "a tag has 1 to 128 bytes, but the one in the body has 0"),
+        ("chat", entering(129), "a tag has 1 to 128 bytes, but the one in the body has 129"),
+        ("chat", #"{"action":"out"}"#, nil), ("chat", #"{"action":"out","id":"a"}"#, nil),
+        ("chat", #"{"action":"out","id":"a/b"}"#, "the id cannot be a level of a topic"),
+        ("chat", #"{"action":"away","id":"a/b"}"#, "the id cannot be a level of a topic"),
+        ("chat", #"{"action":"again"}"#, nil), ("push/again", "1", nil),
+        ("text/again", "1", "did not come from a connection"), ("raw/again", "1", "did not come from a connection"),
         ("sensors/hall", "21.5", #"expected an envelope {"action": ...}, because neither the pattern of the route"#),
         ("sensors/hall", "{}", #"missingMember at action: expected an envelope {"action": ...}"#),
         ("sensors/hall", "warm", #"invalidSyntax at byte 0: expected an envelope {"action": ...}"#),
