@@ -82,7 +82,7 @@ async def results(awaitable):
 
 async def serve(program, cases, at_once):
     process = await asyncio.create_subprocess_exec(
-        program, "serve", "--config", str(HERE / "serve.yaml"),
+        program, "serve", str(HERE / "serve.yaml"),
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
     )
     lines, reading = [], None
@@ -110,7 +110,7 @@ async def serve(program, cases, at_once):
 async def connected(program, url):
     """Runs a client to the end of its connection."""
     process = await asyncio.create_subprocess_exec(
-        program, "connect", url, "--config", str(HERE / "connect.yaml"),
+        program, "connect", url, str(HERE / "connect.yaml"),
         # An open pipe without a writer, because the client exits at the end of its input.
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
     )

@@ -23,11 +23,13 @@ struct CommandTable {
 
     /// The options whose value is bytes or a file name. Every other option takes text.
     private static let rawOptions: Set<String> = [
-        "--payload", "--file", "--body", "--message", "--config", "--routes", "--expect",
-        "--ca", "--tls-ca", "--cert", "--key", "--password-file", "--psk-file", "--bearer-file", "--header-file",
+        "--body", "-m", "--file", "-f", "--routes", "--expect",
+        "--ca", "--cert", "--key", "--password-file", "--psk-file", "--bearer-file", "--header-file",
     ]
-    /// The commands whose arguments are file names.
-    private static let fileCommands: Set<String> = ["run", "check", "bridge"]
+    /// The commands whose first arguments are file names, with their greatest number. The URL of `connect` is text.
+    private static let fileArguments = [
+        "run": Int.max, "check": .max, "bridge": .max, "connect": 2, "serve": 1, "send": 1, "explain": 1, "navigate": 1,
+    ]
     /// The commands whose server is a URL, with that URL. Users of other clients write `-h HOST` instead.
     private static let serverURLs = [
         "subscribe": "mqtt://HOST:PORT", "publish": "mqtt://HOST:PORT", "request": "mqtt://HOST:PORT",
@@ -36,8 +38,13 @@ struct CommandTable {
     private static let notText = "bytes that are not UTF-8, or a noncharacter"
     /// The long options for the short ones that other MQTT clients have.
     private static let habits: [Character: String] = [
-        "m": "--payload", "u": "--user", "P": "--password-env", "q": "--qos", "C": "--count", "W": "--timeout",
-        "r": "--retain", "f": "--file", "l": "--lines", "V": "--v311", "c": "--config", "t": "--topic",
+        "m": "--body", "u": "--user", "P": "--password-env", "q": "--qos", "C": "--count", "W": "--timeout",
+        "r": "--retain", "f": "--file", "l": "--lines", "V": "--v311", "t": "--topic", "R": "--retained", "N": "--raw",
+        "s": "--file", "n": "--body", "o": "--origin", "x": "--body", "H": "--header", "k": "--insecure",
+    ]
+    /// The names that options had before, with the present ones.
+    private static let formerNames = [
+        "--payload": "--body", "--message": "--body", "--reconnect": "--retry", "--tls-ca": "--ca",
     ]
 
     private let commands: [Command]
@@ -57,14 +64,14 @@ struct CommandTable {
         if let problem = hostHabit(in: line) { return problem }
         // The parser shows the general help for a command that does not exist.
         if line.command == "help", let problem = unknownName(in: arguments) { return problem }
-        for item in line.items where RawArguments.isEscaped(item.value) {
+        for (index, item) in line.items.enumerated() where RawArguments.isEscaped(item.value) {
             switch item.role {
             case .value(let option):
                 guard !CommandTable.rawOptions.contains(option) else { continue }
                 return "\(option): the value is not text: it has \(CommandTable.notText)"
             case .positional:
                 guard item.value != line.command else { return unknownCommand(item.value) }
-                guard !CommandTable.fileCommands.contains(line.command ?? "") else { continue }
+                guard !line.namesFile(item.value, at: index) else { continue }
                 return "an argument of '\(line.command ?? "signalbox")' is not text: it has \(CommandTable.notText)"
             case .option: return "Unknown option '\(RawArguments.shown(item.value))'"
             }
@@ -106,8 +113,11 @@ struct CommandTable {
         if ["--host", "--port", "-p"].contains(name), let advice = CommandTable.urlAdvice(line) {
             return "Unknown option '\(name)'. \(advice)"
         }
-        if ["--config", "-c"].contains(name), let command = line.command, ["run", "check"].contains(command) {
-            return "Unknown option '\(name)'. '\(command)' takes the file as an argument: signalbox \(command) FILE"
+        if ["--config", "-c"].contains(name), let advice = CommandTable.configurationAdvice(line) {
+            return "Unknown option '\(name)'. \(advice)"
+        }
+        if let present = CommandTable.formerNames[name], line.options.contains(present) {
+            return "Unknown option '\(name)'. Did you mean '\(present)'?"
         }
         let isShort = !name.hasPrefix("--") && !line.options.contains("-\(name)")
         // The rest of a short option may be its value, and a secret.
@@ -161,6 +171,13 @@ struct CommandTable {
             return "-h does not name a host; it shows the help. \(advice)"
         }
         return nil
+    }
+
+    private static func configurationAdvice(_ line: Line) -> String? {
+        guard let command = line.command, fileArguments[command] != nil else { return nil }
+        let rest = ["send": " ACTION", "navigate": " URL", "explain": " --body TEXT"][command] ?? ""
+        let first = command == "bridge" ? "PAGE " : ""
+        return "'\(command)' takes the configuration as an argument: signalbox \(command) \(first)CONFIG\(rest)"
     }
 
     private static func urlAdvice(_ line: Line) -> String? {
@@ -221,6 +238,14 @@ extension CommandTable {
                     rest = rest.dropFirst()
                 }
             }
+        }
+
+        /// Whether the argument at this index of ``items`` is the name of a file.
+        func namesFile(_ value: String, at index: Int) -> Bool {
+            guard let command, let count = CommandTable.fileArguments[command] else { return false }
+            // The first argument is the command.
+            let position = items[..<index].count { $0.role == .positional } - 1
+            return position < count && !(command == "connect" && value.contains("://"))
         }
 
         /// Splits `--name=value`.

@@ -2,10 +2,14 @@ import ArgumentParser
 
 /// The options that limit how many messages a command shows, and for how long.
 struct LimitArguments: ParsableArguments {
-    @Option(help: "End after this many messages.")
+    @Option(name: [.customShort("C"), .customLong("count")], help: "End after this many messages.")
     var count: Int?
 
-    @Option(help: "End after this time: \(TimeoutOption.form).", transform: TimeoutOption.duration)
+    @Option(
+        name: [.customShort("W"), .customLong("timeout")],
+        help: "End after this time: \(TimeoutOption.form).",
+        transform: TimeoutOption.duration
+    )
     var timeout: Duration?
 
     /// Whether the user set a success condition. Without one, the command succeeds no matter how it ends.
@@ -18,17 +22,30 @@ struct LimitArguments: ParsableArguments {
     }
 }
 
-/// The options that select one of the sources in a configuration.
-struct SourceArguments: ParsableArguments {
-    @Option(help: ArgumentHelp("The configuration whose plugins are called.", valueName: "file"))
-    var config: String?
+/// The arguments of a command that takes a configuration beside other arguments. A configuration's name ends in `.yaml`
+/// or `.yml`.
+struct MixedArguments {
+    /// The other arguments, in order.
+    let others: [String]
+    private let configurations: [String]
 
-    @Option(help: ArgumentHelp("The name of the source in the configuration.", valueName: "name"))
-    var source: String?
+    init(_ arguments: [String]) {
+        let isConfiguration = { (text: String) in
+            !text.contains("://") && (text.hasSuffix(".yaml") || text.hasSuffix(".yml"))
+        }
+        configurations = arguments.filter(isConfiguration)
+        others = arguments.filter { !isConfiguration($0) }
+    }
 
-    func validate() throws {
-        guard source == nil || config != nil else {
-            throw ValidationError("--source names a source of a configuration; add --config")
+    /// The configuration's path, or `nil` if there is none.
+    var configuration: String? { configurations.first }
+
+    /// - Parameter source: The value of `--source`, which requires a configuration.
+    /// - Throws: `ValidationError` also if there are several configurations.
+    func validate(source: String?) throws(ValidationError) {
+        guard configurations.count <= 1 else { throw ValidationError("expected only one configuration") }
+        guard source == nil || !configurations.isEmpty else {
+            throw ValidationError("--source names a source of a configuration; add the configuration's file")
         }
     }
 }

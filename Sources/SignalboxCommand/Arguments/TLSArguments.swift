@@ -6,7 +6,7 @@ import WebSocketChat
 /// The TLS options.
 struct TLSArguments: ParsableArguments {
     @Option(
-        name: [.customLong("ca"), .customLong("tls-ca")],
+        name: .customLong("ca"),
         help: ArgumentHelp("Trust only the authority in this PEM file.", valueName: "file")
     )
     var authority: String?

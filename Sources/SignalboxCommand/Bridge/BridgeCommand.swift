@@ -7,7 +7,7 @@ import Signalbox
 import SignalboxCore
 import SignalboxRoutes
 
-/// The command `signalbox bridge PAGE...`.
+/// The command `signalbox bridge PAGE... [CONFIG]`.
 struct BridgeCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "bridge",
@@ -20,14 +20,14 @@ struct BridgeCommand: ReportingCommand {
 
             One JSON object per message, in the order sent: source, action, id, body, outcome, reason, detail, path, \
             reply. Lines contain no times, so the same scripts produce the same lines. With webkitgtk also one line per \
-            navigation: navigation, kind, frame, policy, decider, reason, trace. With --config the page may call the \
+            navigation: navigation, kind, frame, policy, decider, reason, trace. With CONFIG the page may call the \
             configuration's plugins, and the configuration's navigation chain decides about URLs without opening \
-            anything; other sources do not run. Without --config every message is rejected as unknownAction, and only \
+            anything; other sources do not run. Without CONFIG every message is rejected as unknownAction, and only \
             pages of the page's own origin load.
 
             EXAMPLE
-              signalbox bridge examples/tour/page.js --config examples/tour/page.yaml
-              signalbox bridge site/ --engine browser --config page.yaml
+              signalbox bridge examples/tour/page.js examples/tour/page.yaml
+              signalbox bridge site/ page.yaml --engine browser
 
             \(CommandStatus.help([
                 .done, .notAsExpected, .usage, .invalidConfiguration, .unreadableFile, .unavailable,
@@ -36,8 +36,13 @@ struct BridgeCommand: ReportingCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("Scripts; or one HTML file, folder or URL.", valueName: "page"))
-    var pages: [String]
+    @Argument(
+        help: ArgumentHelp(
+            "Scripts; or one HTML file, folder or URL. And a configuration (.yaml or .yml).",
+            valueName: "page"
+        )
+    )
+    var arguments: [String]
 
     @Option(help: "The engine.")
     var engine = BridgeEngineChoice.jsc
@@ -50,7 +55,8 @@ struct BridgeCommand: ReportingCommand {
     )
     var allowOrigin: [String] = []
 
-    @OptionGroup var plugins: SourceArguments
+    @Option(help: ArgumentHelp("The name of the source in the configuration.", valueName: "name"))
+    var source: String?
 
     @Option(help: ArgumentHelp("jsc: the lines of an earlier run to compare with.", valueName: "file"))
     var expect: String?
@@ -60,7 +66,15 @@ struct BridgeCommand: ReportingCommand {
     @Option(help: "Log level on stderr.")
     var logLevel = Logger.Level.info
 
+    /// The configuration's path, or `nil` if there is none.
+    var config: String? { mixed.configuration }
+    /// The scripts or the page. There is at least one.
+    var pages: [String] { mixed.others }
+    private var mixed: MixedArguments { MixedArguments(arguments) }
+
     func validate() throws {
+        try mixed.validate(source: source)
+        guard !pages.isEmpty else { throw ValidationError("there is no page; add a script, or see --engine") }
         if engine == .jsc {
             guard allowOrigin.isEmpty else {
                 throw ValidationError("--allow-origin applies to pages; scripts of --engine jsc have no origin")

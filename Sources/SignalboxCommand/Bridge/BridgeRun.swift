@@ -20,13 +20,13 @@ struct BridgeRun {
     /// Reads the configuration if the command has one.
     init(_ command: BridgeCommand) throws {
         self.command = command
-        logger = Logger(ofCommandAt: command.logLevel, hasPlugins: command.plugins.config != nil)
+        logger = Logger(ofCommandAt: command.logLevel, hasPlugins: command.config != nil)
         section = SourceSection(name: "page", kind: .script(script))
-        guard let file = command.plugins.config else { return }
+        guard let file = command.config else { return }
         configuration = try ConfigurationFile.read(file, for: .plugins)
         let none = "there is no script source; add one below 'sources', such as page: { script: {} }"
         (section, script) = try SourceChoice(kind: "script source", none: none, file: file)
-            .one(command.plugins.source, in: configuration, \.script)
+            .one(command.source, in: configuration, \.script)
     }
 
     /// Runs the page until it ends, and returns the exit status.
@@ -146,7 +146,10 @@ extension BridgeRun {
 
     /// Serves a page to the browser that opens the address of the page.
     private func browser() async throws -> CommandStatus {
-        var browser = BrowserConfiguration(source: section.name, documents: try SiteFiles.read(command.pages[0]))
+        var browser = BrowserConfiguration(
+            source: section.name,
+            documents: try SiteFiles.read(command.pages[0])
+        )
         browser.allowsInlineCode = true
         browser.origins = try command.origins()
         browser.limits = configuration.limits

@@ -8,7 +8,7 @@ struct BrokerArguments: ParsableArguments {
     @Argument(help: ArgumentHelp("The broker: mqtt://host or mqtt://host:port, mqtts:// for TLS.", valueName: "url"))
     var url: String
 
-    @Option(help: "The user name for the broker.")
+    @Option(name: [.customShort("u"), .customLong("user")], help: "The user name for the broker.")
     var user: String?
 
     @Option(help: ArgumentHelp("The environment variable that holds the password.", valueName: "name"))

@@ -13,7 +13,7 @@ struct PublishCommand: ReportingCommand {
             line on stderr counts published and unpublished messages; empty lines are skipped.
 
             EXAMPLE
-              signalbox publish mqtt://127.0.0.1:1883 --topic push/kiosk/loading --payload '{"percent":50}'
+              signalbox publish mqtt://127.0.0.1:1883 --topic push/kiosk/loading --body '{"percent":50}'
 
             \(CommandStatus.help([
                 .done, .notAsExpected, .usage, .unreadableFile, .unavailable, .timeout, .refused, .notSecured,
@@ -28,13 +28,17 @@ struct PublishCommand: ReportingCommand {
     @OptionGroup(title: "The message")
     var message: MessageArguments
 
-    @Flag(help: "Publish each line of stdin as a separate message.")
+    @Flag(name: [.customShort("l"), .customLong("lines")], help: "Publish each line of stdin as a separate message.")
     var lines = false
 
-    @Flag(help: "Have the broker retain the message for later subscribers; an empty one deletes it.")
+    @Flag(
+        name: [.customShort("r"), .customLong("retain")],
+        help: "Have the broker retain the message for later subscribers; an empty one deletes it."
+    )
     var retain = false
 
     @Option(
+        name: [.customShort("W"), .customLong("timeout")],
         help: "Give up after this time: \(TimeoutOption.form). Default for a single message: 30s.",
         transform: TimeoutOption.duration
     )
@@ -44,11 +48,11 @@ struct PublishCommand: ReportingCommand {
     var logLevel = Logger.Level.warning
 
     func validate() throws {
-        guard message.content == nil || !lines else {
-            throw ValidationError("--lines reads the payloads from stdin; remove --payload and --file")
+        guard message.content.source == nil || !lines else {
+            throw ValidationError("--lines reads the bodies from stdin; remove --body and --file")
         }
-        guard message.content != nil || lines else {
-            throw ValidationError("there is no payload; add --payload TEXT, --file FILE or --lines")
+        guard message.content.source != nil || lines else {
+            throw ValidationError("there is no body; add --body TEXT, --file FILE or --lines")
         }
         _ = try publisher()
     }
@@ -56,8 +60,8 @@ struct PublishCommand: ReportingCommand {
     func perform() async throws -> CommandStatus {
         broker.tls.warn()
         var message = message.message(retain: retain)
-        guard let payload = try await self.message.payloadBytes() else { return try await publishLines(as: message) }
-        message.payload = payload
+        guard let body = try await self.message.bytes() else { return try await publishLines(as: message) }
+        message.payload = body
         let publisher = try MQTTPublisher(publisher(), logger: Logger(ofCommandAt: logLevel))
         let end = await publisher.run(timeout: timeout) { [message] () throws(MQTTPublishError) in
             try await publisher.publish(message)

@@ -14,7 +14,7 @@ struct RequestCommand: ReportingCommand {
             The status is 0 if the reply's outcome is 'handled' or absent.
 
             EXAMPLE
-              signalbox request mqtt://127.0.0.1:1883 --topic push/kiosk/loading --payload '{}' --timeout 5s
+              signalbox request mqtt://127.0.0.1:1883 --topic push/kiosk/loading --body '{}' --timeout 5s
 
             \(CommandStatus.help([
                 .done, .notAsExpected, .usage, .unreadableFile, .unavailable, .outputFailed, .timeout, .refused,
@@ -34,6 +34,7 @@ struct RequestCommand: ReportingCommand {
     var message: MessageArguments
 
     @Option(
+        name: [.customShort("W"), .customLong("timeout")],
         help: "Wait at most this time for the reply: \(TimeoutOption.form); default 30s.",
         transform: TimeoutOption.duration
     )
@@ -49,8 +50,8 @@ struct RequestCommand: ReportingCommand {
 
     func validate() throws {
         try RawOutput.validate(raw)
-        guard message.content != nil else {
-            throw ValidationError("there is no payload; add --payload TEXT or --file FILE")
+        guard message.content.source != nil else {
+            throw ValidationError("there is no body; add --body TEXT or --file FILE")
         }
         guard !broker.v311 else { throw ValidationError("MQTT 3.1.1 has no response topics; remove --v311") }
         guard wait <= .seconds(86_400) else { throw ValidationError("--timeout must be at most 1d") }
@@ -61,7 +62,7 @@ struct RequestCommand: ReportingCommand {
         broker.tls.warn()
         let output = StandardOutput()
         var message = message.message()
-        message.payload = try await self.message.payloadBytes() ?? []
+        message.payload = try await self.message.bytes() ?? []
         let publisher = try MQTTPublisher(publisher(), logger: Logger(ofCommandAt: logLevel))
         let end = await publisher.run(timeout: wait + RequestCommand.margin) {
             [message, wait] () throws(MQTTPublishError) in

@@ -38,6 +38,7 @@ struct SubscribeCommand: ReportingCommand {
     var topics: [String]
 
     @Option(
+        name: [.customShort("q"), .customLong("qos")],
         help: "Maximum QoS: 0 (at most once) or 1 (at least once, default).",
         transform: MQTTQoS.option
     )

@@ -5,20 +5,20 @@ import Signalbox
 import SignalboxCore
 import WebSocketChat
 
-/// The command `signalbox connect URL`.
+/// The command `signalbox connect URL`, or with a configuration.
 struct ConnectCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "connect",
         abstract: "Connects to a WebSocket server, sends lines of stdin and shows received messages.",
         discussion: """
             Each line of stdin is sent as one message. Each received message is one JSON object: payload, payloadKind \
-            ("json": payload is the JSON value, "text": a string, "binary": Base64), binary, receivedAt. With --config, \
+            ("json": payload is the JSON value, "text": a string, "binary": Base64), binary, receivedAt. With CONFIG, \
             messages go to the plugins of a configuration instead, and each line shows the outcome, as in 'bridge'.
 
             When stdin ends, the command closes the connection 1 s (--linger) after the last line is sent, whatever \
             arrives meanwhile, or ends when the server closes. A server that reads slowly delays that second. With \
             --count it waits for N messages instead, and --timeout bounds every wait. It keeps the connection if stdin \
-            had no line, such as /dev/null, and with --reconnect; --exit-after-input or --linger ends it nevertheless. \
+            had no line, such as /dev/null, and with --retry; --exit-after-input or --linger ends it nevertheless. \
             On a terminal, Ctrl-D closes the connection at once.
 
             EXAMPLE
@@ -34,15 +34,21 @@ struct ConnectCommand: ReportingCommand {
     /// The message limits if there is no configuration. A message that exceeds them closes the connection.
     static let messageLimits = MessageLimits(bytes: 16 << 20, depth: 512)
 
-    @Argument(help: ArgumentHelp("The server: ws://host:port/path, or wss:// for TLS.", valueName: "url"))
-    var urls: [String] = []
+    @Argument(
+        help: ArgumentHelp(
+            "The server: ws://host:port/path, or wss:// for TLS. A configuration (.yaml or .yml) whose plugins are called.",
+            valueName: "url|config"
+        )
+    )
+    var arguments: [String] = []
 
     @OptionGroup var limits: LimitArguments
 
     @Option(defaultAsFlag: RawOutput.auto, parsing: .next, help: RawOutput.help("each message"))
     var raw: RawOutput?
 
-    @OptionGroup var plugins: SourceArguments
+    @Option(help: ArgumentHelp("The name of the source in the configuration.", valueName: "name"))
+    var source: String?
 
     @OptionGroup(title: "Sent messages")
     var outgoing: OutgoingArguments
@@ -53,19 +59,25 @@ struct ConnectCommand: ReportingCommand {
     @Option(help: "Log level on stderr.")
     var logLevel: Logger.Level?
 
+    private var mixed: MixedArguments { MixedArguments(arguments) }
+
     func validate() throws {
         try RawOutput.validate(raw)
-        guard urls.count <= 1 else { throw ValidationError("expected only one URL") }
-        guard raw == nil || plugins.config == nil else {
-            throw ValidationError("--raw writes received messages, but --config writes outcomes; remove one of them")
+        try mixed.validate(source: source)
+        guard mixed.others.count <= 1 else { throw ValidationError("expected only one URL") }
+        guard raw == nil || mixed.configuration == nil else {
+            throw ValidationError(
+                "--raw writes received messages, but a configuration's plugins handle them; remove one"
+            )
         }
         let url = try url()
-        guard url != nil || plugins.config != nil else {
-            throw ValidationError("there is no server; add a URL such as ws://127.0.0.1:8080/, or --config with a feed")
+        guard url != nil || mixed.configuration != nil else {
+            let advice = "add a URL such as ws://127.0.0.1:8080/, or a configuration with a feed"
+            throw ValidationError("there is no server; \(advice)")
         }
         try ValidationError.checked {
             let feed = try feed(from: try url ?? WebSocketURL("ws://localhost/"))
-            if plugins.config == nil { try feed.validate() }
+            if mixed.configuration == nil { try feed.validate() }
         }
     }
 
@@ -73,9 +85,9 @@ struct ConnectCommand: ReportingCommand {
         connection.tls.warn()
         // At a terminal, the user should see the log line about the connection.
         let level = logLevel ?? (OutgoingArguments.isInteractive ? .info : .warning)
-        let logger = Logger(ofCommandAt: level, hasPlugins: plugins.config != nil)
+        let logger = Logger(ofCommandAt: level, hasPlugins: mixed.configuration != nil)
         do {
-            if let config = plugins.config { return try await runPlugins(of: config, logger) }
+            if let config = mixed.configuration { return try await runPlugins(of: config, logger) }
             guard let url = try url() else {
                 throw CommandFailure(.usage, "there is no server; add a URL: ws://host:port/path")
             }
@@ -87,7 +99,7 @@ struct ConnectCommand: ReportingCommand {
 
     /// Returns the URL. Error messages never contain it, because its query may include a token.
     private func url() throws(ValidationError) -> WebSocketURL? {
-        guard let text = urls.first else { return nil }
+        guard let text = mixed.others.first else { return nil }
         return try ValidationError.checked { try WebSocketURL(text) }
     }
 
@@ -132,7 +144,7 @@ struct ConnectCommand: ReportingCommand {
         let configuration = try ConfigurationFile.read(file, for: .plugins)
         let none = "there is no feed; add one below 'sources', such as feed: { feed: { url: 'wss://host/path' } }"
         let choice = SourceChoice(kind: "feed", none: none, file: file)
-        let (section, feed) = try choice.one(plugins.source, in: configuration, \.feed)
+        let (section, feed) = try choice.one(source, in: configuration, \.feed)
         let output = StandardOutput()
         let stop = AsyncStream.makeStream(of: Void.self)
         let source = try ConnectSource(

@@ -51,8 +51,8 @@ struct ConnectionArguments: ParsableArguments {
 
     @OptionGroup var tls: TLSArguments
 
-    @Flag(help: "Reconnect if the connection breaks or cannot be made; without it, the command ends.")
-    var reconnect = false
+    @Flag(help: "Retry if the connection cannot be made or breaks; without it, the command ends.")
+    var retry = false
 
     /// Applies the options to a feed. If an option is absent, the feed's value stays unchanged. Reconnecting is the
     /// exception: the feed reconnects only if an option requests it.
@@ -69,7 +69,7 @@ struct ConnectionArguments: ParsableArguments {
         if let ping { feed.pingAfter = ping.duration }
         feed.compression = compression || feed.compression
         feed.remedies = ConnectionArguments.remedies
-        feed.reconnect = reconnect ? feed.reconnect ?? WebSocketReconnect() : nil
+        feed.reconnect = retry ? feed.reconnect ?? WebSocketReconnect() : nil
     }
 
     private static let remedies: [FeedRemedy: String] = [

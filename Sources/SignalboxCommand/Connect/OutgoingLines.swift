@@ -10,10 +10,11 @@ struct OutgoingArguments: ParsableArguments {
     static var isInteractive: Bool { isatty(STDIN_FILENO) == 1 }
 
     @Option(
+        name: [.customShort("m"), .customLong("body")],
         parsing: .unconditionalSingleValue,
         help: ArgumentHelp("Send this once, before the lines of stdin; may be repeated.", valueName: "text")
     )
-    var message: [String] = []
+    var bodies: [String] = []
 
     @Flag(help: "Send binary messages: the unchanged bytes of each line.")
     var binary = false
@@ -21,7 +22,7 @@ struct OutgoingArguments: ParsableArguments {
     @Flag(help: "Do not read stdin.")
     var noInput = false
 
-    @Flag(help: "End after stdin, even if it is empty or with --reconnect; with --count, once N messages have arrived.")
+    @Flag(help: "End after stdin, even if it is empty or with --retry; with --count, once N messages have arrived.")
     var exitAfterInput = false
 
     @Option(
@@ -31,8 +32,8 @@ struct OutgoingArguments: ParsableArguments {
     var linger: DurationChoice?
 
     func validate() throws {
-        let isText = message.allSatisfy { String(validating: RawArguments.bytes(of: $0), as: UTF8.self) != nil }
-        guard binary || isText else { throw ValidationError("--message: the message is not UTF-8; add --binary") }
+        let isText = bodies.allSatisfy { String(validating: RawArguments.bytes(of: $0), as: UTF8.self) != nil }
+        guard binary || isText else { throw ValidationError("--body: the message is not UTF-8; add --binary") }
     }
 
     /// Returns how the end of the input ends the command.
@@ -40,7 +41,7 @@ struct OutgoingArguments: ParsableArguments {
     /// - Parameters:
     ///   - hasLines: Whether stdin had a line. Without one, stdin is `/dev/null` or closed, and the user only receives.
     ///   - hasCount: Whether `--count` ends the command.
-    ///   - reconnects: Whether `--reconnect` is set.
+    ///   - reconnects: Whether `--retry` is set.
     func end(hasLines: Bool, hasCount: Bool, reconnects: Bool, isInteractive: Bool) -> InputEnd {
         let isRequested = exitAfterInput || linger != nil
         if isInteractive && !noInput && !isRequested { return .closesAfter(.zero) }
@@ -102,7 +103,7 @@ final class OutgoingLines: Sendable {
 
     /// Sends all messages and lines, unless the task is cancelled first.
     func run() async {
-        for message in options.message { await send(InputLine(RawArguments.bytes(of: message))) }
+        for message in options.bodies { await send(InputLine(RawArguments.bytes(of: message))) }
         let hasLines = options.noInput ? false : await sendInput()
         let end = options.end(
             hasLines: hasLines,

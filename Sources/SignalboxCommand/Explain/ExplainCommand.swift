@@ -3,7 +3,7 @@ import NavigationChain
 import SignalboxCore
 import SignalboxRoutes
 
-/// The commands `signalbox explain --payload JSON` and `signalbox explain --url URL`.
+/// The commands `signalbox explain CONFIG --body JSON` and `signalbox explain CONFIG --url URL`.
 struct ExplainCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
@@ -13,8 +13,8 @@ struct ExplainCommand: ReportingCommand {
             command calls no plugin, opens no plugin's file, connects to no broker, runs no script and reads no secret.
 
             EXAMPLE
-              signalbox explain --url myapp://product/42 --config examples/links/links.yaml
-              signalbox explain --payload '{"action":"payment"}' --config examples/tour/page.yaml
+              signalbox explain examples/links/links.yaml --url myapp://product/42
+              signalbox explain examples/tour/page.yaml --body '{"action":"payment"}'
 
             \(CommandStatus.help([
                 .done, .notAsExpected, .usage, .invalidConfiguration, .unreadableFile, .outputFailed,
@@ -22,8 +22,10 @@ struct ExplainCommand: ReportingCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("The message; @FILE reads it from a file, '-' from stdin.", valueName: "text"))
-    var payload: String?
+    @Argument(help: ArgumentHelp("The configuration, a YAML file.", valueName: "config"))
+    var config: String
+
+    @OptionGroup var content: BodyArguments
 
     @Option(help: ArgumentHelp("A link instead of a message; '-' reads it from stdin.", valueName: "url"))
     var url: String?
@@ -31,17 +33,14 @@ struct ExplainCommand: ReportingCommand {
     @Option(help: ArgumentHelp("The source of the message or link.", valueName: "name"))
     var source: String?
 
-    @Option(help: ArgumentHelp("The configuration.", valueName: "file"))
-    var config: String
-
     @Flag(help: "Also read the variables and files that hold secrets; what is missing is an error.")
     var withSecrets = false
 
     @OptionGroup var facts: MessageFacts
 
     func validate() throws {
-        guard (payload == nil) != (url == nil) else {
-            throw ValidationError("expected either a message (--payload) or a link (--url)")
+        guard (content.source == nil) != (url == nil) else {
+            throw ValidationError("expected either a message (--body or --file) or a link (--url)")
         }
         if url != nil, let option = facts.given.first?.name {
             throw ValidationError("\(option) applies to a message, not to a URL")
@@ -52,14 +51,14 @@ struct ExplainCommand: ReportingCommand {
         let configuration = try ConfigurationFile.read(config, for: withSecrets ? .plugins : .explain)
         let explainer = ConfigurationExplainer(configuration: configuration, file: config)
         let line: ExplanationLine
-        if let payload {
+        if let message = content.source {
             let section = try explainer.source(source, for: facts)
             if case .feed(let feed) = section.kind, !feed.isURLRead {
                 DiagnosticOutput.shared.report(
                     "the URL of '\(section.name)' is not read; add --with-secrets to read it"
                 )
             }
-            let bytes = try await InputSource(payload: payload).bytes(limit: FileContent.payloadLimit)
+            let bytes = try await message.bytes(limit: FileContent.payloadLimit)
             line = try explainer.line(about: bytes, facts, of: section)
         } else {
             line = try await explainer.line(about: try await link(), of: source)
@@ -84,19 +83,19 @@ struct ExplainCommand: ReportingCommand {
     }
 }
 
-extension InputSource {
-    /// - Parameter argument: The value of `--payload`. If it starts with `@`, the rest is a file path.
-    init(payload argument: String) {
-        self = argument.hasPrefix("@") ? .file(String(argument.dropFirst())) : InputSource(argument)
-    }
-}
-
 /// The message properties that an adapter would normally supply along with the bytes. Here, the user supplies them.
 struct MessageFacts: ParsableArguments {
-    @Option(help: "For a broker's message: its topic.", transform: { try TopicName($0) })
+    @Option(
+        name: [.customShort("t"), .customLong("topic")],
+        help: "For a broker's message: its topic.",
+        transform: { try TopicName($0) }
+    )
     var topic: TopicName?
 
-    @Option(help: "For a broker's message: its QoS, 0 or 1 (default 1).")
+    @Option(
+        name: [.customShort("q"), .customLong("qos")],
+        help: "For a broker's message: its QoS, 0 or 1 (default 1)."
+    )
     var qos: Int?
 
     @Flag(help: "For a broker's message: it was retained.")

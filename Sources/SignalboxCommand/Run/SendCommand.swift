@@ -4,7 +4,7 @@ import Signalbox
 import SignalboxCore
 import Synchronization
 
-/// The command `signalbox send ACTION`.
+/// The command `signalbox send CONFIG ACTION`.
 struct SendCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "send",
@@ -14,7 +14,7 @@ struct SendCommand: ReportingCommand {
             sources are not used. One JSON object: source, action, id, body, outcome, reason, detail, path, reply.
 
             EXAMPLE
-              signalbox send payment --body '{}' --config examples/tour/page.yaml
+              signalbox send examples/tour/page.yaml payment --body '{}'
 
             \(CommandStatus.help([
                 .done, .notAsExpected, .usage, .invalidConfiguration, .unreadableFile, .unavailable, .outputFailed,
@@ -23,19 +23,22 @@ struct SendCommand: ReportingCommand {
             """
     )
 
+    @Argument(help: ArgumentHelp("The configuration whose plugin is called.", valueName: "config"))
+    var config: String
+
     @Argument(help: "The action's name.")
     var action: String
 
-    @Option(help: ArgumentHelp("The body; '-' reads it from stdin; default null.", valueName: "json"))
-    var body: String?
+    @OptionGroup var content: BodyArguments
 
     @Option(help: "The id; by default one is assigned and not shown.")
     var id: String?
 
-    @Option(help: ArgumentHelp("The configuration whose plugin is called.", valueName: "file"))
-    var config: String
-
-    @Option(help: "Wait at most this time for the outcome: \(TimeoutOption.form).", transform: TimeoutOption.duration)
+    @Option(
+        name: [.customShort("W"), .customLong("timeout")],
+        help: "Wait at most this time for the outcome: \(TimeoutOption.form).",
+        transform: TimeoutOption.duration
+    )
     var timeout: Duration?
 
     @Option(help: "Log level on stderr.")
@@ -49,10 +52,10 @@ struct SendCommand: ReportingCommand {
         let configuration = try ConfigurationFile.read(config, for: .plugins)
         let limits = configuration.limits
         let bytes =
-            try await body.map { InputSource($0) }?
-            .bytes(limit: limits.bytes, what: "the body on stdin", otherwise: .invalidConfiguration) ?? []
-        guard body == nil || !bytes.isEmpty else {
-            throw CommandFailure(.invalidConfiguration, "the body is empty; remove --body, or write null")
+            try await content.source?
+            .bytes(limit: limits.bytes, what: content.inputName, otherwise: .invalidConfiguration) ?? []
+        guard content.source == nil || !bytes.isEmpty else {
+            throw CommandFailure(.invalidConfiguration, "the body is empty; write null, or remove the option")
         }
         let adapter = try InternalAdapter(name(), id: actionID(), body: bytes, limits: limits)
         let logger = Logger(ofCommandAt: logLevel, hasPlugins: true)

@@ -3,7 +3,7 @@ import Logging
 import SignalboxCore
 import WebSocketChat
 
-/// The command `signalbox serve --config FILE`.
+/// The command `signalbox serve CONFIG`.
 struct ServeCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
@@ -15,7 +15,7 @@ struct ServeCommand: ReportingCommand {
             describes who may connect.
 
             EXAMPLE
-              signalbox serve --config examples/tour/chat.yaml --port 8080
+              signalbox serve examples/tour/chat.yaml --port 8080
 
             \(CommandStatus.help([
                 .done, .usage, .invalidConfiguration, .unreadableFile, .unavailable, .cannotListen,
@@ -24,7 +24,7 @@ struct ServeCommand: ReportingCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("The configuration, a YAML file.", valueName: "file"))
+    @Argument(help: ArgumentHelp("The configuration, a YAML file.", valueName: "config"))
     var config: String
 
     @OptionGroup var request: ServeRequest

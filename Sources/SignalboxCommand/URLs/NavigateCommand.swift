@@ -2,7 +2,7 @@ public import ArgumentParser
 public import NavigationChain
 import SignalboxRoutes
 
-/// The command `signalbox navigate URL...`.
+/// The command `signalbox navigate CONFIG URL...`.
 struct NavigateCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "navigate",
@@ -12,7 +12,7 @@ struct NavigateCommand: ReportingCommand {
             decider, reason, trace. Opens nothing: a reason shows what would be opened.
 
             EXAMPLE
-              signalbox navigate https://shop.example/cart --config examples/links/links.yaml
+              signalbox navigate examples/links/links.yaml https://shop.example/cart
 
             \(CommandStatus.help([
                 .done, .notAsExpected, .usage, .invalidConfiguration, .unreadableFile, .outputFailed,
@@ -20,10 +20,10 @@ struct NavigateCommand: ReportingCommand {
             """
     )
 
-    @OptionGroup var input: URLArguments
-
-    @Option(help: ArgumentHelp("The configuration; only its 'navigation' is required.", valueName: "file"))
+    @Argument(help: ArgumentHelp("The configuration; only its 'navigation' is required.", valueName: "config"))
     var config: String
+
+    @OptionGroup var input: URLArguments
 
     @Option(help: "The reason for loading the URL.")
     var kind = NavigationKind.link

@@ -20,7 +20,7 @@ import Testing
 
     @Test func onlyBytesThatAreNotTextAreEscaped() {
         #expect(RawArguments.escaped(Array("a\u{FFFD}ß=".utf8)) == "a\u{FFFD}ß=")
-        #expect(RawArguments.escaped(Array("--payload=".utf8) + [0xFF]).hasPrefix("--payload="))
+        #expect(RawArguments.escaped(Array("--body=".utf8) + [0xFF]).hasPrefix("--body="))
         #expect(RawArguments.shown(RawArguments.escaped(Array("a/".utf8) + [0xFF, 0x01])) == "a/\\xff\u{1}")
     }
 }
@@ -47,10 +47,11 @@ import Testing
         return (await process.status(), output, errors)
     }
 
-    @Test(arguments: ["", "--payload="])
-    func aPayloadIsPublishedUnchanged(_ prefix: String) async throws {
+    @Test(arguments: ["", "--body=", "-m"])
+    func aBodyIsPublishedUnchanged(_ prefix: String) async throws {
         try await Broker.with { broker in
-            let option = prefix.isEmpty ? ["--payload"] : []
+            let option = prefix.isEmpty ? ["--body"] : prefix == "-m" ? ["-m"] : []
+            let prefix = prefix == "-m" ? "" : prefix
             let sent = try await Self.run(["publish", broker.url, "-t", "raw", "--retain"] + option, last: prefix)
             try #require(sent.status == 0, "\(sent.errors)")
             let seen = try await CommandProcess.run(["subscribe", broker.url, "-t", "raw", "--count", "1"])
@@ -60,7 +61,7 @@ import Testing
 
     @Test func aBodyIsNotChanged() async throws {
         try await PageTrial.with { trial in
-            let sent = try await Self.run(["send", "show", "--config", "c.yaml", "--body"], folder: trial.folder)
+            let sent = try await Self.run(["send", "c.yaml", "show", "--body"], folder: trial.folder)
             #expect(sent.status == CommandStatus.invalidConfiguration.rawValue)
             #expect(sent.errors.first?.contains("the body cannot be sent as JSON") == true, "\(sent.errors)")
         }
@@ -82,13 +83,12 @@ import Testing
     @Test func aPayloadFileAndAScriptAreOpenedUnchanged() async throws {
         try await PageTrial.with { trial in
             let explained = try await Self.run(
-                ["explain", "--config", "c.yaml", "--source", "page", "--payload"],
-                last: "@",
+                ["explain", "c.yaml", "--source", "page", "--file"],
                 folder: trial.folder
             )
             #expect(explained.status == CommandStatus.unreadableFile.rawValue)
             #expect(explained.errors.first?.contains("\\xff") == true, "\(explained.errors)")
-            let page = try await Self.run(["bridge", "--config", "c.yaml"], content: "1;", folder: trial.folder)
+            let page = try await Self.run(["bridge", "c.yaml"], content: "1;", folder: trial.folder)
             #expect(page.status == 0, "\(page.errors)")
         }
     }
@@ -96,7 +96,7 @@ import Testing
     @Test func aPasswordFileIsOpenedUnchanged() async throws {
         try await Broker.with(BrokerOptions(users: ["u": "right"])) { broker in
             try await TemporaryFolder.with { folder in
-                let publish = ["publish", broker.url, "-t", "a", "--payload", "b", "--user", "u"]
+                let publish = ["publish", broker.url, "-t", "a", "--body", "b", "--user", "u"]
                 for (password, status) in [("right", CommandStatus.done), ("wrong", .refused)] {
                     let sent = try await Self.run(
                         publish + ["--password-file"],
@@ -107,7 +107,7 @@ import Testing
                 }
             }
             let missing = try await Self.run(
-                ["publish", broker.url, "-t", "a", "--payload", "b", "--user", "u", "--password-file"]
+                ["publish", broker.url, "-t", "a", "--body", "b", "--user", "u", "--password-file"]
             )
             #expect(missing.status != 0)
             #expect(missing.errors.first?.contains("\\xff") == true, "\(missing.errors)")
@@ -152,8 +152,8 @@ import Testing
     @Test(arguments: [
         ["parse"], ["subscribe", "mqtt://h", "-t"], ["subscribe", "-t", "a"],
         ["publish", "mqtt://h", "-t", "a", "--user"],
-        ["connect", "ws://h/", "--no-input", "--message"], ["connect", "ws://h/", "--open-message"],
-        ["send", "--config", "c"], ["explain", "--config", "c", "--url"], ["navigate", "--config", "c"],
+        ["connect", "ws://h/", "--no-input", "--body"], ["connect", "ws://h/", "--open-message"],
+        ["send", "c"], ["explain", "c", "--url"], ["navigate", "c"], ["connect", "--subprotocol"],
         ["subscribe", "mqtt://h", "-t", "a", "--password-env"],
     ])
     func textThatIsNotUTF8IsAUsageError(_ arguments: [String]) async throws {

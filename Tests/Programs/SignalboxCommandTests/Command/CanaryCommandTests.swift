@@ -60,7 +60,7 @@ import Testing
             #expect(run.status == CommandStatus.notAsExpected.rawValue)
             try check(run, without: shown, lines: Self.urls.count)
         }
-        let arguments = ["navigate", "--stdin", "--config", "FOLDER/navigation.yaml"]
+        let arguments = ["navigate", "--stdin", "FOLDER/navigation.yaml"]
         let run = try await CanaryRun(arguments, files: Self.files, input: input)
         #expect(run.status == CommandStatus.notAsExpected.rawValue)
         try check(run, without: ["url", "input"], lines: Self.urls.count)
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test func consoleLinesAndMessagesAreLoggedWithoutSecrets() async throws {
-        let arguments = ["bridge", "FOLDER/page.js", "--config", "FOLDER/page.yaml", "--log-level", "trace"]
+        let arguments = ["bridge", "FOLDER/page.js", "FOLDER/page.yaml", "--log-level", "trace"]
         let run = try await CanaryRun(arguments, files: Self.files)
         #expect(run.status == CommandStatus.notAsExpected.rawValue)
         try check(run, without: ["body", "original"], lines: 4)
@@ -92,7 +92,7 @@ import Testing
     func aSentMessageAppearsOnlyInItsOutcome(_ action: String) async throws {
         let run = try await CanaryRun(
             [
-                "send", action, "--id", "token=\(Self.c)", "--body", "-", "--config", "FOLDER/page.yaml",
+                "send", "FOLDER/page.yaml", action, "--id", "token=\(Self.c)", "--file", "-",
                 "--log-level", "trace",
             ],
             files: Self.files,
@@ -104,7 +104,7 @@ import Testing
 
     @Test(arguments: [#"{"token":"\#(c)""#, "\(c)", #""\#(String(repeating: c, count: 10_000))""#, "\"\(c)\u{1}\""])
     func aRefusedBodyIsNotRepeated(_ body: String) async throws {
-        let arguments = ["send", "quiet", "--body", "-", "--config", "FOLDER/page.yaml", "--log-level", "trace"]
+        let arguments = ["send", "FOLDER/page.yaml", "quiet", "--file", "-", "--log-level", "trace"]
         let run = try await CanaryRun(arguments, files: Self.files, input: body)
         #expect(run.status == CommandStatus.invalidConfiguration.rawValue)
         #expect(!run.errors.isEmpty && !run.everything.contains(Self.c), "\(run.errors)")
@@ -113,19 +113,19 @@ import Testing
     /// Each entry is stdin and the options that describe it. Of a message, `id` and `body` may contain the canary.
     private static let explained: [(String, [String])] =
         urls.map { ($0, ["--url", "-", "--source", "links"]) } + [
-            (#"{"token":"\#(c)"}"#, ["--payload", "-", "--source", "push", "--topic", "push/\(c)/closed"]),
-            (#"{"token":"\#(c)"}"#, ["--payload", "-", "--source", "push", "--topic", "nowhere/\(c)"]),
-            (#"{"token":"\#(c)","token":1}"#, ["--payload", "-", "--source", "push", "--topic", "push/\(c)/closed"]),
+            (#"{"token":"\#(c)"}"#, ["--file", "-", "--source", "push", "--topic", "push/\(c)/closed"]),
+            (#"{"token":"\#(c)"}"#, ["--file", "-", "--source", "push", "--topic", "nowhere/\(c)"]),
+            (#"{"token":"\#(c)","token":1}"#, ["--file", "-", "--source", "push", "--topic", "push/\(c)/closed"]),
             (
                 #"{"action":"token=\#(c)","body":"\#(c)"}"#,
-                ["--payload", "-", "--source", "page", "--origin", "https://app.example"]
+                ["--file", "-", "--source", "page", "--origin", "https://app.example"]
             ),
-            (#"{"action":"closed","id":"token=\#(c)","body":{"a":"\#(c)"}}"#, ["--payload", "-", "--source", "page"]),
+            (#"{"action":"closed","id":"token=\#(c)","body":{"a":"\#(c)"}}"#, ["--file", "-", "--source", "page"]),
             (
                 #"{"action":"closed","id":"\#(c)\#(String(repeating: c, count: 100))"}"#,
-                ["--payload", "-", "--source", "page"]
+                ["--file", "-", "--source", "page"]
             ),
-            ("\(c)", ["--payload", "-", "--source", "page", "--handler", "closed"]),
+            ("\(c)", ["--file", "-", "--source", "page", "--handler", "closed"]),
         ]
 
     @Test(arguments: explained.indices)
@@ -153,7 +153,7 @@ import Testing
               fallback: cancel
             """
         let run = try await CanaryRun(
-            ["explain"] + options + ["--config", "FOLDER/c.yaml"],
+            ["explain"] + options + ["FOLDER/c.yaml"],
             files: ["c.yaml": configuration],
             environment: ["TEST_USER": "\(Self.c)-user", "TEST_PASSWORD": "\(Self.c)-password"],
             input: input

@@ -208,12 +208,11 @@ import Testing
         let environment = ["TEST_URL": "ws://127.0.0.1:1/\(Self.c)?token=\(Self.c)", "TEST_TOKEN": Self.token]
         let payload = #"{"action":"a"}"#
         for arguments in [
-            ["check", "FOLDER/c.yaml"], ["connect", "--config", "FOLDER/c.yaml", "--log-level", "trace"],
-            ["connect", "--config", "FOLDER/c.yaml", "--reconnect", "--timeout", "500ms", "--log-level", "trace"],
-            ["explain", "--payload", payload, "--source", "feed", "--config", "FOLDER/c.yaml"],
+            ["check", "FOLDER/c.yaml"], ["connect", "FOLDER/c.yaml", "--log-level", "trace"],
+            ["connect", "FOLDER/c.yaml", "--retry", "--timeout", "500ms", "--log-level", "trace"],
+            ["explain", "--body", payload, "--source", "feed", "FOLDER/c.yaml"],
             [
-                "explain", "--payload", payload, "--source", "chat", "--principal", "kitchen", "--config",
-                "FOLDER/c.yaml",
+                "explain", "--body", payload, "--source", "chat", "--principal", "kitchen", "FOLDER/c.yaml",
             ],
         ] {
             let run = try await CanaryRun(arguments, files: files, environment: environment)
@@ -226,7 +225,7 @@ import Testing
         try await ChatTrial.with(ChatTrial.configuration(keys), environment: ["TOKEN": Self.token]) { trial in
             let message = #"{"action":"broken","id":"1","body":{"token":"\#(Self.c)"}}"#
             let byQuery = try await CommandProcess.run([
-                "connect", "\(trial.url)?token=\(Self.token)", "--message", message, "--count", "1",
+                "connect", "\(trial.url)?token=\(Self.token)", "--body", message, "--count", "1",
             ])
             #expect(byQuery.status == 0)
             let wrong = try await CommandProcess.run(["connect", "\(trial.url)?token=\(Self.c)"])

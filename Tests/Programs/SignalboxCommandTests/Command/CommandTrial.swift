@@ -68,7 +68,7 @@ struct PageTrial {
     /// Runs a script with the configuration to its end.
     func bridge(_ script: String, _ arguments: String...) async throws -> CommandProcess.Finished {
         try write(script, to: "page.js")
-        return try await run(["bridge", "page.js", "--config", "c.yaml"] + arguments)
+        return try await run(["bridge", "page.js", "c.yaml"] + arguments)
     }
 
     func run(_ arguments: [String]) async throws -> CommandProcess.Finished {
@@ -107,7 +107,7 @@ enum BrokerTrial {
         -> (published: CommandProcess.Finished, seen: CommandProcess.Finished)
     {
         let published = try await CommandProcess.run(
-            ["publish", url, "-t", "trial", "--payload", "hello", "--retain"] + login,
+            ["publish", url, "-t", "trial", "--body", "hello", "--retain"] + login,
             environment: environment
         )
         let seen = try await CommandProcess.run(

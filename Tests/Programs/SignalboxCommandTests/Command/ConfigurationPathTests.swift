@@ -58,7 +58,7 @@ import Testing
             let checked = try await CommandProcess.run(["check", "--strict", "c.yaml"], folder: folder)
             #expect(checked.output.isEmpty)
             #expect(checked.status == 0)
-            let message = ["explain", "--config", "c.yaml", "--payload"]
+            let message = ["explain", "c.yaml", "--body"]
             let push = try await CommandProcess.run(
                 message + ["{}", "--source", "push", "--topic", "a/tick"],
                 folder: folder
@@ -82,7 +82,7 @@ import Testing
             #expect(variables.count == 7)
             #expect(files.count == 6)
             #expect(checked.output.count == variables.count + files.count, "\(checked.output)")
-            for command in [["explain", "--with-secrets", "--url", "a://b", "--config", "c.yaml"], ["run", "c.yaml"]] {
+            for command in [["explain", "--with-secrets", "--url", "a://b", "c.yaml"], ["run", "c.yaml"]] {
                 let finished = try await CommandProcess.run(command, folder: folder)
                 #expect(finished.status == 65)
                 let missing = finished.errors.filter {

@@ -24,9 +24,9 @@ import Testing
     /// Each entry is a command that cannot use the file `FILE`.
     private static let commands = [
         ["publish", "mqtt://127.0.0.1:1", "-t", "a", "--file", "FILE"],
-        ["publish", "mqtt://127.0.0.1:1", "-t", "a", "--payload", "b", "--user", "u", "--password-file", "FILE"],
-        ["publish", "mqtts://127.0.0.1:1", "-t", "a", "--payload", "b", "--ca", "FILE"],
-        ["request", "mqtt://127.0.0.1:1", "-t", "a", "--payload", "b", "--user", "u", "--password-file", "FILE"],
+        ["publish", "mqtt://127.0.0.1:1", "-t", "a", "--body", "b", "--user", "u", "--password-file", "FILE"],
+        ["publish", "mqtts://127.0.0.1:1", "-t", "a", "--body", "b", "--ca", "FILE"],
+        ["request", "mqtt://127.0.0.1:1", "-t", "a", "--body", "b", "--user", "u", "--password-file", "FILE"],
         ["subscribe", "mqtt://127.0.0.1:1", "-t", "a", "--user", "u", "--password-file", "FILE"],
         ["subscribe", "mqtts://127.0.0.1:1", "-t", "a", "--ca", "FILE"],
         ["subscribe", "mqtts://127.0.0.1:1", "-t", "a", "--cert", "FILE", "--key", "FILE"],
@@ -34,11 +34,11 @@ import Testing
         ["connect", "ws://127.0.0.1:1/", "--bearer-file", "FILE"],
         ["connect", "ws://127.0.0.1:1/", "--header-file", "X-Key: FILE"],
         ["connect", "wss://localhost:1/", "--ca", "FILE"],
-        ["run", "FILE"], ["serve", "--config", "FILE"], ["check", "FILE"], ["bridge", "FILE"],
-        ["bridge", "FILE", "--engine", "browser"], ["bridge", "page.js", "--config", "FILE"],
-        ["bridge", "page.js", "--expect", "FILE"], ["send", "a", "--config", "FILE"],
-        ["navigate", "https://a.example/", "--config", "FILE"], ["parse", "a:b", "--routes", "FILE"],
-        ["explain", "--payload", "1", "--config", "FILE"], ["check", "--with-secrets", "c.yaml"], ["run", "c.yaml"],
+        ["run", "FILE"], ["serve", "FILE"], ["check", "FILE"], ["bridge", "FILE"],
+        ["bridge", "FILE", "--engine", "browser"], ["bridge", "page.js", "FILE.yaml"],
+        ["bridge", "page.js", "--expect", "FILE"], ["send", "FILE", "a"],
+        ["navigate", "FILE", "https://a.example/"], ["parse", "a:b", "--routes", "FILE"],
+        ["explain", "--body", "1", "FILE"], ["check", "--with-secrets", "c.yaml"], ["run", "c.yaml"],
     ]
 
     @Test(arguments: ["staff.token", "password.txt", "api-key", "client.secret", "cookies"])
@@ -58,8 +58,9 @@ import Testing
         try await LinkTrial.with { trial in
             let folder = trial.folder.appendingPathComponent("staff.token")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
-            for command in [["run"], ["check"], ["parse", "a:b", "--routes"], ["send", "a", "--config"]] {
-                let finished = try await trial.run(command + ["staff.token"])
+            for command in [["run"], ["check"], ["parse", "a:b", "--routes"], ["navigate"], ["serve"]] {
+                let urls = command == ["navigate"] ? ["a:b"] : []
+                let finished = try await trial.run(command + ["staff.token"] + urls)
                 let text = (finished.output + finished.errors).joined(separator: "\n")
                 #expect(text.contains("staff.token") && text.contains("Is a directory"), "\(command): \(text)")
             }
@@ -134,17 +135,17 @@ import Testing
             let script = "window.webkit.messageHandlers.say.postMessage(1)"
             try ChatTrial.write(script, to: "page.js", in: trial.folder)
             for command in [
-                ["bridge", "page.js"], ["send", "say"],
-                ["connect", "--message", #"{"action":"say"}"#, "--count", "1"],
+                ["bridge", "page.js", "c.yaml"], ["send", "c.yaml", "say"],
+                ["connect", "c.yaml", "--body", #"{"action":"say"}"#, "--count", "1"],
             ] {
-                let finished = try await CommandProcess.run(command + ["--config", "c.yaml"], folder: trial.folder)
+                let finished = try await CommandProcess.run(command, folder: trial.folder)
                 #expect(finished.status == CommandStatus.notAsExpected.rawValue)
                 let line = finished.errors.first { $0.contains(" warning dead letter: ") } ?? ""
                 #expect(line.contains("the plugin 'fail' always fails") && line.contains("plugin=say"), "\(finished)")
                 #expect(!finished.errors.contains { $0.contains("draining") }, "\(finished.errors)")
             }
             let absent = try await CommandProcess.run(
-                ["connect", "ws://127.0.0.1:1/", "--config", "c.yaml"],
+                ["connect", "ws://127.0.0.1:1/", "c.yaml"],
                 folder: trial.folder
             )
             #expect(absent.errors.count == 1 && !absent.errors[0].contains("other sources"), "\(absent.errors)")
@@ -165,7 +166,7 @@ import Testing
 
     @Test func aFailedConnectionIsReportedOnceInTheWordsOfItsOptions() async throws {
         try await Broker.with(BrokerOptions(users: ["u": "right"])) { broker in
-            for command in [["subscribe"], ["publish", "--payload", "b"], ["request", "--payload", "b"]] {
+            for command in [["subscribe"], ["publish", "--body", "b"], ["request", "--body", "b"]] {
                 let arguments = ["-t", "a"] + command.dropFirst()
                 let refused = try await CommandProcess.run([command[0], broker.url] + arguments)
                 #expect(refused.status == CommandStatus.refused.rawValue)

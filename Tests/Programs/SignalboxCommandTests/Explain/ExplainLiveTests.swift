@@ -34,17 +34,17 @@ import Testing
         let listener = try QuietListener()
         try await LinkTrial.with(["c.yaml": Self.configuration(port: listener.port)]) { trial in
             for action in ["file", "keyed", "print", "log", "hang"] {
-                let arguments = ["explain", "--payload", "{}", "--source", "push", "--topic", "push/\(action)"]
-                let finished = try await trial.run(arguments + ["--config", "c.yaml"])
+                let arguments = ["explain", "--body", "{}", "--source", "push", "--topic", "push/\(action)"]
+                let finished = try await trial.run(arguments + ["c.yaml"])
                 #expect(finished.status == 0)
                 #expect(finished.output.count == 1 && finished.errors.isEmpty, "\(finished)")
                 #expect(finished.output.first?.contains(#""verdict":{"code":"called","detail":""}"#) == true)
             }
             let page = #"{"action":"print"}"#
-            let arguments = ["explain", "--payload", page, "--source", "page", "--config", "c.yaml"]
+            let arguments = ["explain", "--body", page, "--source", "page", "c.yaml"]
             #expect(try await trial.run(arguments).status == 0)
             let link = try await trial.run(
-                ["explain", "--url", "myapp://print", "--config", "c.yaml"],
+                ["explain", "--url", "myapp://print", "c.yaml"],
                 input: "myapp://a"
             )
             #expect(link.status == 0 && link.output.count == 1)
@@ -59,20 +59,20 @@ import Testing
 
     @Test func aMessageIsReadFromAFileOrStandardInput() async throws {
         try await LinkTrial.with(["c.yaml": Self.configuration(port: 1), "message": "[1,\n2]"]) { trial in
-            let arguments = ["explain", "--source", "push", "--topic", "push/print", "--config", "c.yaml", "--payload"]
-            let argument = try await trial.run(arguments + ["[1,2]"])
+            let arguments = ["explain", "--source", "push", "--topic", "push/print", "c.yaml"]
+            let argument = try await trial.run(arguments + ["--body", "[1,2]"])
             #expect(argument.output.first?.contains(#""body":[1,2]"#) == true)
-            #expect(try await trial.run(arguments + ["@message"]).output == argument.output)
-            #expect(try await trial.run(arguments + ["-"], input: "[1,2]").output == argument.output)
-            let link = try await trial.run(["explain", "--url", "-", "--config", "c.yaml"], input: "myapp://print\r\n")
+            #expect(try await trial.run(arguments + ["-f", "message"]).output == argument.output)
+            #expect(try await trial.run(arguments + ["--file", "-"], input: "[1,2]").output == argument.output)
+            let link = try await trial.run(["explain", "--url", "-", "c.yaml"], input: "myapp://print\r\n")
             #expect(link.output.first?.hasPrefix(#"{"url":"myapp://print","source":"links","#) == true)
         }
     }
 
     @Test(arguments: [
         (["--url", "myapp://dance"], "1h", "3600.0 seconds", 2),
-        (["--payload", "1", "--source", "push", "--topic", "push/dance"], "1h", "5.0 seconds", 64),
-        (["--payload", "1", "--source", "push", "--topic", "push/dance"], "1s", "1.0 seconds", 64),
+        (["--body", "1", "--source", "push", "--topic", "push/dance"], "1h", "5.0 seconds", 64),
+        (["--body", "1", "--source", "push", "--topic", "push/dance"], "1s", "1.0 seconds", 64),
     ])
     func aMessageWithoutAPluginWouldBeHeld(_ arguments: [String], _ hold: String, _ time: String, _ messages: Int)
         async throws
@@ -81,7 +81,7 @@ import Testing
             .replacing("  push:\n", with: "  push:\n    hold: \(hold)\n")
             .replacing("  links:\n    links:\n", with: "  links:\n    hold: \(hold)\n    links:\n")
         try await LinkTrial.with(["c.yaml": configuration]) { trial in
-            let finished = try await trial.run(["explain", "--config", "c.yaml"] + arguments)
+            let finished = try await trial.run(["explain", "c.yaml"] + arguments)
             let words =
                 "no plugin is registered for this action; the message is held for at most \(time) until one is, and then "
                 + "rejected as unknownAction; at most \(messages) messages and 8388608 bytes are held"
@@ -95,12 +95,12 @@ import Testing
     @Test func aMessageThatReachesNoPluginIsStatusOne() async throws {
         try await LinkTrial.with(["c.yaml": Self.configuration(port: 1)]) { trial in
             for arguments in [
-                ["--payload", "{", "--source", "push", "--topic", "push/print"],
-                ["--payload", "1", "--source", "push", "--topic", "elsewhere"],
-                ["--payload", #"{"action":"file"}"#, "--source", "page"], ["--url", "https://shop.example/"],
+                ["--body", "{", "--source", "push", "--topic", "push/print"],
+                ["--body", "1", "--source", "push", "--topic", "elsewhere"],
+                ["--body", #"{"action":"file"}"#, "--source", "page"], ["--url", "https://shop.example/"],
                 ["--url", "myapp://dance"],
             ] {
-                let finished = try await trial.run(["explain", "--config", "c.yaml"] + arguments)
+                let finished = try await trial.run(["explain", "c.yaml"] + arguments)
                 #expect(finished.status == CommandStatus.notAsExpected.rawValue)
                 #expect(finished.output.count == 1 && finished.errors.isEmpty, "\(finished)")
             }
@@ -111,15 +111,15 @@ import Testing
         try await LinkTrial.with(["c.yaml": Self.configuration(port: 1)]) { trial in
             let rows: [(arguments: [String], status: CommandStatus, words: String)] = [
                 (
-                    ["--payload", "1"], .invalidConfiguration,
+                    ["--body", "1"], .invalidConfiguration,
                     "there are several sources; choose one with --source: push, page, links"
                 ),
                 (
-                    ["--payload", "1", "--source", "push"], .usage,
+                    ["--body", "1", "--source", "push"], .usage,
                     "'push' is an MQTT source; add the message's topic with --topic"
                 ),
                 (
-                    ["--payload", "@none", "--source", "page"], .unreadableFile,
+                    ["--file", "none", "--source", "page"], .unreadableFile,
                     "none: cannot be read: No such file or directory"
                 ),
                 (
@@ -128,7 +128,7 @@ import Testing
                 ),
             ]
             for row in rows {
-                let finished = try await trial.run(["explain", "--config", "c.yaml"] + row.arguments)
+                let finished = try await trial.run(["explain", "c.yaml"] + row.arguments)
                 #expect(finished.status == row.status.rawValue)
                 #expect(finished.output.isEmpty)
                 #expect(
@@ -137,7 +137,7 @@ import Testing
                 )
             }
         }
-        let missing = try await CommandProcess.run(["explain", "--url", "a:b", "--config", "/nowhere.yaml"])
+        let missing = try await CommandProcess.run(["explain", "--url", "a:b", "/nowhere.yaml"])
         #expect(missing.status == CommandStatus.unreadableFile.rawValue)
     }
 
@@ -194,7 +194,7 @@ import Testing
         try await LinkTrial.with(["c.yaml": Self.forwarding]) { trial in
             // Only one source has topics, so they name it.
             let place = topic == "chat" ? ["--source", "chat"] : ["--topic", topic]
-            let finished = try await trial.run(["explain", "--config", "c.yaml", "--payload", payload] + place)
+            let finished = try await trial.run(["explain", "c.yaml", "--body", payload] + place)
             #expect(finished.status == (words == nil ? 0 : 1), "\(finished)")
             let line = try #require(finished.output.first)
             let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
@@ -209,7 +209,7 @@ import Testing
             for (options, source) in [
                 (["--qos", "0", "--topic", "push/tell"], "push"), (["--binary"], nil), (["--principal", "a"], nil),
             ] as [([String], String?)] {
-                let arguments = ["explain", "--config", "c.yaml", "--payload", #"{"tag":"a"}"#]
+                let arguments = ["explain", "c.yaml", "--body", #"{"tag":"a"}"#]
                 let finished = try await trial.run(arguments + options)
                 guard let source else {
                     // The source is a chat, which does not fit the value.
@@ -218,14 +218,14 @@ import Testing
                 }
                 #expect(finished.output.first?.contains("\"source\":\"\(source)\"") == true, "\(finished)")
             }
-            let link = try await trial.run(["explain", "--config", "c.yaml", "--url", "myapp://tell"])
+            let link = try await trial.run(["explain", "c.yaml", "--url", "myapp://tell"])
             #expect(link.output.first?.contains(#""source":"links""#) == true, "\(link)")
         }
     }
 
     @Test func aRefusalNamesTheMessagesSourceAndTheRule() async throws {
         try await LinkTrial.with(["c.yaml": Self.forwarding]) { trial in
-            let arguments = ["explain", "--config", "c.yaml", "--payload", "1", "--topic", "push/enter"]
+            let arguments = ["explain", "c.yaml", "--body", "1", "--topic", "push/enter"]
             let line = try await trial.run(arguments).output.first
             #expect(line?.contains("served by plugins[2], use: join") == true, "\(line ?? "")")
             #expect(line?.contains("not allowed: the message comes from push, but 'from' requires source chat") == true)

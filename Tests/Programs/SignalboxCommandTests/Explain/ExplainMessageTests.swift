@@ -240,10 +240,12 @@ import Testing
         #expect(error?.description == "--handler does not apply to messages of 'push', which is an MQTT source")
     }
 
-    @Test func theArgumentSelectsTheInput() {
-        #expect(InputSource(payload: "-") == .standardInput)
-        #expect(InputSource(payload: "@a/b") == .file("a/b"))
-        #expect(InputSource(payload: "{}") == .text("{}"))
+    @Test func theOptionSelectsTheInput() throws {
+        #expect(try BodyArguments.parse(["--file", "-"]).source == .standardInput)
+        #expect(try BodyArguments.parse(["-f", "a/b"]).source == .file("a/b"))
+        #expect(try BodyArguments.parse(["-m", "-"]).source == .text("-"))
+        #expect(try BodyArguments.parse(["--body", "@a"]).source == .text("@a"))
+        #expect(try BodyArguments.parse([]).source == nil)
         #expect(InputSource("-") == .standardInput)
         #expect(InputSource("@a") == .text("@a"))
     }

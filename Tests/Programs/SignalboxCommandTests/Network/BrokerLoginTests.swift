@@ -29,14 +29,14 @@ import Testing
         -> CommandProcess.Finished
     {
         try await CommandProcess.run(
-            ["publish", url, "-t", "a", "--payload", "b"] + login,
+            ["publish", url, "-t", "a", "--body", "b"] + login,
             environment: environment
         )
     }
 
     @Test func aCertificateOfAGivenAuthorityIsTrusted() async throws {
         try await Self.withTLS { _, url, file in
-            let (published, seen) = try await BrokerTrial.roundTrip(url, ["--tls-ca", file("ca.pem")])
+            let (published, seen) = try await BrokerTrial.roundTrip(url, ["--ca", file("ca.pem")])
             #expect(published.status == 0 && published.errors.isEmpty, "\(published)")
             #expect(seen.output == ["hello"] && seen.errors.isEmpty, "\(seen)")
         }
@@ -46,10 +46,10 @@ import Testing
         try await Self.withTLS { broker, url, file in
             let other = "mqtts://127.0.0.1:\(broker.port)"
             for arguments in [
-                ["publish", url, "--payload", "b"], ["request", url, "--payload", "b"], ["subscribe", url],
-                ["publish", other, "--payload", "b", "--tls-ca", file("ca.pem")],
-                ["subscribe", other, "--tls-ca", file("ca.pem")],
-                ["subscribe", url, "--tls-ca", "/nowhere/ca.pem"],
+                ["publish", url, "--body", "b"], ["request", url, "--body", "b"], ["subscribe", url],
+                ["publish", other, "--body", "b", "--ca", file("ca.pem")],
+                ["subscribe", other, "--ca", file("ca.pem")],
+                ["subscribe", url, "--ca", "/nowhere/ca.pem"],
             ] {
                 let finished = try await CommandProcess.run(arguments + ["-t", "a"])
                 #expect(finished.status == CommandStatus.notSecured.rawValue, "\(arguments): \(finished)")
@@ -70,11 +70,11 @@ import Testing
 
     @Test func aRequiredClientCertificateIsSent() async throws {
         try await Self.withTLS(["require_certificate true"]) { _, url, file in
-            let trust = ["--tls-ca", file("ca.pem")]
+            let trust = ["--ca", file("ca.pem")]
             let identity = trust + ["--cert", file("server.pem"), "--key", file("server.key")]
             let (published, seen) = try await BrokerTrial.roundTrip(url, identity)
             #expect(published.status == 0 && seen.output == ["hello"], "\(published) \(seen)")
-            for command in [["publish", "--payload", "b"], ["subscribe"]] {
+            for command in [["publish", "--body", "b"], ["subscribe"]] {
                 let none = try await CommandProcess.run([command[0], url, "-t", "a"] + command.dropFirst() + trust)
                 #expect(none.status == CommandStatus.refused.rawValue, "\(none)")
             }
@@ -166,7 +166,7 @@ import Testing
 
     @Test func everySettingIsApplied() throws {
         let arguments = [
-            "mqtts://h", "--user", "u", "--password-file", "p", "--tls-ca", "ca", "--cert", "c", "--key", "k",
+            "mqtts://h", "--user", "u", "--password-file", "p", "--ca", "ca", "--cert", "c", "--key", "k",
             "--v311", "--retry",
         ]
         let source = try BrokerArguments.parse(arguments).source("s", topics: [])
@@ -189,11 +189,11 @@ import Testing
     }
 
     @Test(arguments: [
-        ["mqtt://h", "--tls-ca", "a"], ["mqtt://h", "--insecure"], ["mqtt://h", "--cert", "a", "--key", "b"],
-        ["mqtt://h", "--psk-identity", "a", "--psk-file", "b"], ["mqtts://h", "--tls-ca", "a", "--insecure"],
+        ["mqtt://h", "--ca", "a"], ["mqtt://h", "--insecure"], ["mqtt://h", "--cert", "a", "--key", "b"],
+        ["mqtt://h", "--psk-identity", "a", "--psk-file", "b"], ["mqtts://h", "--ca", "a", "--insecure"],
         ["mqtts://h", "--cert", "a"], ["mqtts://h", "--key", "a"], ["mqtts://h", "--psk-identity", "a"],
         ["mqtts://h", "--psk-file", "a"], ["mqtts://h", "--psk-identity", "a", "--psk-file", "b", "--psk-env", "C"],
-        ["mqtts://h", "--psk-identity", "a", "--psk-file", "b", "--tls-ca", "c"],
+        ["mqtts://h", "--psk-identity", "a", "--psk-file", "b", "--ca", "c"],
         ["mqtt://h", "--psk-allow-short"], ["mqtts://h", "--psk-allow-short"],
         ["mqtts://h", "--psk-identity", "a", "--psk-allow-short"], ["mqtts://h", "--psk-allow-short", "--insecure"],
         ["mqtt://h", "--password-env", "P"],

@@ -50,7 +50,7 @@ struct ChatTrial {
         _ body: (ChatTrial) async throws -> Void
     ) async throws {
         try write(configuration, to: "chat.yaml", in: folder)
-        let arguments = ["serve", "--config", "chat.yaml", "--outcomes"]
+        let arguments = ["serve", "chat.yaml", "--outcomes"]
         let server = try CommandProcess(arguments, environment: environment, folder: folder)
         let url = try await listening(server, scheme: scheme)
         try await body(ChatTrial(folder: folder, server: server, url: url))

@@ -59,13 +59,13 @@ import Testing
                 "--raw",
                 "--count",
                 "4",
-                "--message",
+                "--body",
                 "b",
                 "--open-message",
                 "-a"
             )
             #expect(finished.output == ["-a", "b", "c", "d"])
-            let silent = try await trial.connect("c\n", "--raw", "--count", "1", "--no-input", "--message", "b")
+            let silent = try await trial.connect("c\n", "--raw", "--count", "1", "--no-input", "--body", "b")
             #expect(silent.output == ["b"])
         }
     }
@@ -111,7 +111,7 @@ import Testing
             let left = try await trial.connect(#"{"action":"say","body":"bye"}"#, "--exit-after-input")
             #expect(left.status == 0 && left.errors.isEmpty, "\(left.errors)")
             #expect(await trial.server.output.line(with: "signalbox.closed", #""code":1000"#) != nil)
-            let stays = try trial.start("--reconnect")
+            let stays = try trial.start("--retry")
             try stays.type(#"{"action":"enter","id":"1","body":{"tag":"lobby"}}"#)
             #expect(await stays.output.line(with: "handled") != nil)
             try stays.closeInput()
@@ -167,7 +167,7 @@ import Testing
             var client: CommandProcess?
             try await ChatTrial.with(configuration, in: folder) { trial in
                 port = String(try #require(URL(string: trial.url)?.port))
-                let started = try trial.start("--raw", "--reconnect", "--open-message", "opened", "--log-level", "info")
+                let started = try trial.start("--raw", "--retry", "--open-message", "opened", "--log-level", "info")
                 #expect(await started.output.line(with: "opened") != nil)
                 client = started
             }

@@ -152,7 +152,7 @@ import Testing
         try await ChatTrial.with(ChatTrial.configuration(keys), scheme: "wss", in: authority.folder) { trial in
             let named = trial.url.replacing("127.0.0.1", with: "localhost")
             let ca = authority.authorityFile
-            let message = ["--count", "1", "--message", #"{"action":"echo","id":"1"}"#]
+            let message = ["--count", "1", "--body", #"{"action":"echo","id":"1"}"#]
             func run(_ url: String, _ arguments: [String]) async throws -> CommandProcess.Finished {
                 try await CommandProcess.run(
                     ["connect", url] + arguments + (arguments.contains("--timeout") ? [] : ["--timeout", "100s"])
@@ -174,7 +174,7 @@ import Testing
     }
 }
 
-/// `signalbox connect --config`: messages are actions, and their outcomes are printed.
+/// `signalbox connect` with a configuration: messages are actions, and their outcomes are printed.
 @Suite(.timeLimit(.minutes(10))) struct ConnectConfigurationTests {
     private static func configuration(_ url: String, _ keys: String = "") -> String {
         """
@@ -196,12 +196,12 @@ import Testing
         _ arguments: String...
     ) async throws -> CommandProcess.Finished {
         try ChatTrial.write(configuration(trial.url, keys), to: "news.yaml", in: trial.folder)
-        return try await CommandProcess.run(["connect", "--config", "news.yaml"] + arguments, folder: trial.folder)
+        return try await CommandProcess.run(["connect", "news.yaml"] + arguments, folder: trial.folder)
     }
 
     @Test func eachMessageIsPrintedWithItsOutcome() async throws {
         try await ChatTrial.with { trial in
-            let finished = try await Self.connect(trial, "", "--message", #"{"action":"say","body":7}"#, "--count", "1")
+            let finished = try await Self.connect(trial, "", "--body", #"{"action":"say","body":7}"#, "--count", "1")
             #expect(finished.status == 0 && finished.errors.isEmpty, "\(finished.errors)")
             #expect(
                 finished.output == [#"{"source":"news","action":"say","body":7,"outcome":"handled","reply":1}"#]
@@ -212,7 +212,7 @@ import Testing
     @Test func answersToOwnMessagesAreShown() async throws {
         try await ChatTrial.with { trial in
             try ChatTrial.write(Self.configuration(trial.url), to: "news.yaml", in: trial.folder)
-            let client = try CommandProcess(["connect", "--config", "news.yaml"], folder: trial.folder, isTyped: true)
+            let client = try CommandProcess(["connect", "news.yaml"], folder: trial.folder, isTyped: true)
             try client.type(#"{"action":"say","id":"9","body":7}"#)
             // The two lines may arrive in either order.
             var found: Set<String> = []
@@ -234,7 +234,7 @@ import Testing
             let finished = try await Self.connect(
                 trial,
                 ", frames: { text: { action: closed, payload: text } }",
-                "--message",
+                "--body",
                 #"{"action":"say"}"#,
                 "--count",
                 "1"
@@ -252,7 +252,7 @@ import Testing
                 plugins: [ { action: say, use: file, path: /dev/null, from: news } ]
                 """
             try ChatTrial.write(text, to: "news.yaml", in: folder)
-            let finished = try await CommandProcess.run(["connect", "--config", "news.yaml"], folder: folder)
+            let finished = try await CommandProcess.run(["connect", "news.yaml"], folder: folder)
             #expect(finished.status == CommandStatus.unavailable.rawValue)
             #expect(finished.errors.count == 1 && finished.errors[0].contains("/dev/null"), "\(finished.errors)")
         }
@@ -261,10 +261,10 @@ import Testing
     @Test func anUnexpectedBinaryMessageClosesTheConnection() async throws {
         let frames = "absent_origin: allowed, frames: { text: { action: echo, payload: text }, binary: echo }"
         try await ChatTrial.with(ChatTrial.configuration(frames)) { trial in
-            let finished = try await Self.connect(trial, "", "--binary", "--message", "a")
+            let finished = try await Self.connect(trial, "", "--binary", "--body", "a")
             #expect(finished.status == CommandStatus.protocolBroken.rawValue)
             #expect(finished.errors.last?.contains("1003") == true, "\(finished.errors)")
-            let large = try await Self.connect(trial, "", "--message", String(repeating: "a", count: 2_000))
+            let large = try await Self.connect(trial, "", "--body", String(repeating: "a", count: 2_000))
             #expect(large.status == CommandStatus.protocolBroken.rawValue)
             #expect(large.errors.last?.contains("1009") == true, "\(large.errors)")
         }
@@ -274,7 +274,7 @@ import Testing
         let frames = "frames: { text: { action: said, payload: text }, binary: said }"
         let chat = "absent_origin: allowed, frames: { text: { action: echo, payload: text }, binary: echo }"
         try await ChatTrial.with(ChatTrial.configuration(chat)) { trial in
-            let finished = try await Self.connect(trial, ", \(frames)", "--message", "", "--count", "4")
+            let finished = try await Self.connect(trial, ", \(frames)", "--body", "", "--count", "4")
             #expect(finished.status == 0)
             let line = #"{"source":"news","action":"said","body":null,"outcome":"handled","reply":null}"#
             #expect(finished.output == Array(repeating: line, count: 4))
@@ -293,16 +293,16 @@ import Testing
     @Test func theURLArgumentOverridesTheURLOfAnExistingFeed() async throws {
         try await ChatTrial.with { trial in
             try ChatTrial.write(Self.configuration("ws://127.0.0.1:1/"), to: "news.yaml", in: trial.folder)
-            let message = ["--message", #"{"action":"say","body":7}"#, "--count", "1"]
-            let arguments = ["connect", trial.url, "--config", "news.yaml", "--source", "news"] + message
+            let message = ["--body", #"{"action":"say","body":7}"#, "--count", "1"]
+            let arguments = ["connect", trial.url, "news.yaml", "--source", "news"] + message
             #expect(try await CommandProcess.run(arguments, folder: trial.folder).status == 0)
             let wrong = try await CommandProcess.run(
-                ["connect", "--config", "news.yaml", "--source", "nwes"],
+                ["connect", "news.yaml", "--source", "nwes"],
                 folder: trial.folder
             )
             #expect(wrong.status == CommandStatus.invalidConfiguration.rawValue)
             #expect(wrong.errors.first?.contains("there is no feed 'nwes'; did you mean 'news'?") == true)
-            let none = try await CommandProcess.run(["connect", "--config", "chat.yaml"], folder: trial.folder)
+            let none = try await CommandProcess.run(["connect", "chat.yaml"], folder: trial.folder)
             #expect(none.errors.first?.contains("there is no feed; add one below 'sources'") == true)
         }
     }

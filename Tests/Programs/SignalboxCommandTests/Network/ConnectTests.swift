@@ -18,13 +18,13 @@ import Testing
         #expect(feed.frames == WebSocketFrames(text: .action("message", .text), binary: "message"))
         #expect(feed.reconnect == nil)
         try feed.validate()
-        let again = try ConnectCommand.parse(["ws://h", "--reconnect"])
+        let again = try ConnectCommand.parse(["ws://h", "--retry"])
         #expect(try again.feed(from: url).reconnect == WebSocketReconnect())
     }
 
     @Test func theSectionAppliesWithoutOptions() throws {
         let section = try WebSocketFixture.feedConfiguration(Self.section)
-        let feed = try ConnectCommand.parse(["--config", "c"]).feed(changing: section)
+        let feed = try ConnectCommand.parse(["c.yaml"]).feed(changing: section)
         #expect(feed.url == section.url && feed.headers == section.headers && feed.bearer == section.bearer)
         #expect(feed.subprotocols == section.subprotocols && feed.origin == section.origin)
         #expect(feed.trust == section.trust && feed.identity == section.identity)
@@ -35,10 +35,10 @@ import Testing
     @Test func optionsOverrideTheSection() throws {
         let section = try WebSocketFixture.feedConfiguration(Self.section)
         let command = try ConnectCommand.parse([
-            "wss://other", "--config", "c", "--subprotocol", "b", "--origin", "https://b.example", "--header", "x-b: 3",
+            "wss://other", "c.yaml", "--subprotocol", "b", "--origin", "https://b.example", "--header", "x-b: 3",
             "--bearer-file", "b",
             "--insecure", "--cert", "c", "--key", "k", "--open-message", "b", "--ping", "never", "--compression",
-            "--reconnect",
+            "--retry",
         ])
         let feed = try command.feed(changing: section)
         #expect(feed.url.host == "other")
@@ -47,12 +47,12 @@ import Testing
         let identity = WebSocketIdentity(certificateFile: "c", keyFile: "k")
         #expect(feed.trust == .anything && feed.identity == identity && feed.openingMessages == ["b"])
         #expect(feed.pingAfter == nil && feed.compression)
-        #expect(feed.reconnect == WebSocketReconnect(first: .seconds(3)), "--reconnect uses the section's delays")
+        #expect(feed.reconnect == WebSocketReconnect(first: .seconds(3)), "--retry uses the section's delays")
     }
 }
 
 @Suite struct InputEndTests {
-    /// The options, whether stdin had a line, `--count` and `--reconnect` are set, stdin is a terminal, and the end.
+    /// The options, whether stdin had a line, `--count` and `--retry` are set, stdin is a terminal, and the end.
     static let cases: [([String], Bool, Bool, Bool, Bool, InputEnd)] = [
         ([], true, false, false, false, .closesAfter(.seconds(1))), ([], false, false, false, false, .keepsConnection),
         ([], true, true, false, false, .keepsConnection), ([], true, false, true, false, .keepsConnection),

@@ -98,7 +98,7 @@ final class ServedProgram: Sendable {
             """
         try text.write(to: file, atomically: true, encoding: .utf8)
         process = try CommandProcess(
-            ["serve", "--config", file.path],
+            ["serve", file.path],
             startedBy: ["/bin/sh", "-c", "ulimit -n \(descriptors); exec \"$0\" \"$@\""]
         )
     }

@@ -28,7 +28,7 @@ import Testing
 
     @Test func aPublishedMessageReachesTheBroker() async throws {
         try await Broker.with { broker in
-            let finished = try await Self.publish(broker, "-t", "a/b", "--payload", "{\"a\":1}", "--retain")
+            let finished = try await Self.publish(broker, "-t", "a/b", "--body", "{\"a\":1}", "--retain")
             #expect(finished.status == 0 && finished.errors.isEmpty && finished.output.isEmpty, "\(finished)")
             let seen = try await CommandProcess.run(["subscribe", broker.url, "-t", "a/b", "--count", "1"])
             #expect(seen.output.first?.contains("\"payload\":{\"a\":1}") == true)
@@ -72,8 +72,8 @@ import Testing
         try "topic read #\ntopic write open/#\n".write(to: rules, atomically: true, encoding: .utf8)
         defer { try? FileManager.default.removeItem(at: rules) }
         try await Broker.with(BrokerOptions(lines: ["acl_file \(rules.path)"])) { broker in
-            #expect(try await Self.publish(broker, "-t", "open/a", "--payload", "x").status == 0)
-            let denied = try await Self.publish(broker, "-t", "closed/a", "--payload", "canary-4711")
+            #expect(try await Self.publish(broker, "-t", "open/a", "--body", "x").status == 0)
+            let denied = try await Self.publish(broker, "-t", "closed/a", "--body", "canary-4711")
             #expect(denied.status == CommandStatus.refused.rawValue, "\(denied)")
             #expect(denied.errors.contains { $0.contains("not published to \"closed/a\"") }, "\(denied)")
             #expect(!denied.errors.joined().contains("canary-4711"))
@@ -88,10 +88,10 @@ import Testing
     @Test func anUnreachableBrokerIsAnError() async throws {
         let port = try await Broker.with { $0.port }
         let url = "mqtt://127.0.0.1:\(port)"
-        let one = try await CommandProcess.run(["publish", url, "-t", "a", "--payload", "b"])
+        let one = try await CommandProcess.run(["publish", url, "-t", "a", "--body", "b"])
         #expect(one.status == CommandStatus.unavailable.rawValue, "\(one)")
         #expect(one.errors.contains { $0.contains("not published to \"a\"") })
-        let requested = try await CommandProcess.run(["request", url, "-t", "a", "--payload", "b"])
+        let requested = try await CommandProcess.run(["request", url, "-t", "a", "--body", "b"])
         #expect(requested.status == CommandStatus.unavailable.rawValue && requested.output.isEmpty, "\(requested)")
     }
 
@@ -116,7 +116,7 @@ import Testing
                 broker,
                 "-t",
                 "p",
-                "--payload",
+                "--body",
                 "x",
                 "--retain",
                 "--content-type",
@@ -203,7 +203,7 @@ import Testing
     private static func request(_ broker: Broker, _ topic: String, _ arguments: String...) async throws
         -> CommandProcess.Finished
     {
-        try await CommandProcess.run(["request", broker.url, "-t", topic, "--payload", "{}"] + arguments)
+        try await CommandProcess.run(["request", broker.url, "-t", topic, "--body", "{}"] + arguments)
     }
 
     @Test func aPluginsReplyIsPrintedOnStdout() async throws {

@@ -13,7 +13,7 @@ import FoundationNetworking
         var finished: CommandProcess.Finished?
         try await TemporaryFolder.with { folder in
             try ChatTrial.write(configuration, to: "c.yaml", in: folder)
-            finished = try await CommandProcess.run(["serve", "--config", "c.yaml"] + arguments, folder: folder)
+            finished = try await CommandProcess.run(["serve", "c.yaml"] + arguments, folder: folder)
         }
         return try #require(finished)
     }
@@ -70,7 +70,7 @@ import FoundationNetworking
         let port = try await Broker.with { $0.port }
         try await TemporaryFolder.with { folder in
             try ChatTrial.write(ChatTrial.open, to: "c.yaml", in: folder)
-            let server = try CommandProcess(["serve", "--config", "c.yaml", "--port", "\(port)"], folder: folder)
+            let server = try CommandProcess(["serve", "c.yaml", "--port", "\(port)"], folder: folder)
             #expect(try await ChatTrial.listening(server) == "ws://127.0.0.1:\(port)/")
             // The port of the option also applies after a reload.
             let changed = ChatTrial.open.replacing("allowed,", with: "allowed, path: /chat,")
@@ -92,7 +92,7 @@ import FoundationNetworking
     @Test func theListenAddressIsReportedAtEveryLogLevel() async throws {
         try await TemporaryFolder.with { folder in
             try ChatTrial.write(ChatTrial.open, to: "c.yaml", in: folder)
-            let server = try CommandProcess(["serve", "--config", "c.yaml", "--log-level", "critical"], folder: folder)
+            let server = try CommandProcess(["serve", "c.yaml", "--log-level", "critical"], folder: folder)
             #expect(try await ChatTrial.listening(server).hasPrefix("ws://127.0.0.1:"))
             server.signal(SIGINT)
             await server.ends()
@@ -113,7 +113,7 @@ import FoundationNetworking
                 #expect(page == "<p>hello</p>" && health.contains("ok"))
             }
             try FileManager.default.removeItem(at: folder.appendingPathComponent("index.html"))
-            let finished = try await CommandProcess.run(["serve", "--config", "chat.yaml"], folder: folder)
+            let finished = try await CommandProcess.run(["serve", "chat.yaml"], folder: folder)
             #expect(finished.status == CommandStatus.unreadableFile.rawValue)
         }
     }
@@ -123,7 +123,7 @@ import FoundationNetworking
         let configuration = ChatTrial.open.replacing("port: 0", with: "port: \(port)")
         try await TemporaryFolder.with { folder in
             try await ChatTrial.with(configuration, in: folder) { trial in
-                let client = try trial.start("--raw", "--reconnect")
+                let client = try trial.start("--raw", "--retry")
                 try client.type(#"{"action":"echo","id":"1"}"#)
                 #expect(await client.output.line(with: #""id":"1""#) != nil)
                 let changed = configuration.replacing("allowed,", with: "allowed, connections: 9,")

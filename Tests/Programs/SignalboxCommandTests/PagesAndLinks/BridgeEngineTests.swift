@@ -60,7 +60,7 @@ import Testing
     @Test func theLimitationsOfAnEngineAreReported() async throws {
         try await Self.with { trial in
             try trial.write("signalbox.call('pay');", to: "page.js")
-            let finished = try await trial.run(["bridge", "page.js", "--config", "c.yaml"])
+            let finished = try await trial.run(["bridge", "page.js", "c.yaml"])
             #expect(finished.status == 0)
             #expect(finished.errors.contains { $0.contains("engine jsc: navigation: not reported") })
         }
@@ -76,7 +76,7 @@ import Testing
                     "signalbox.call('pay', { amount: 5 }).then(reply => signalbox.call('show', reply));",
                     to: "site/page.js"
                 )
-                let arguments = ["bridge", ".", "--engine", "browser", "--config", "c.yaml", "--count", "2"]
+                let arguments = ["bridge", ".", "--engine", "browser", "c.yaml", "--count", "2"]
                 let process = try trial.start(arguments)
                 #expect(await process.errors.line(with: "engine browser: navigation: not reported") != nil)
                 let line = try #require(await process.errors.line(with: "signalbox: open http://"))
@@ -123,7 +123,7 @@ import Testing
     @Test func aWebViewCallsPluginsAndGetsNavigationVerdicts() async throws {
         guard Self.hasDisplay() else { return }
         try await Self.with { trial in
-            let process = try trial.start(["bridge", "page.html", "--engine", "webkitgtk", "--config", "c.yaml"])
+            let process = try trial.start(["bridge", "page.html", "--engine", "webkitgtk", "c.yaml"])
             var lines: [String] = []
             // Both navigations and both messages have a line; the page itself stays.
             while lines.count < 4, let line = await process.output.line(with: "{") { lines.append(line) }
@@ -139,7 +139,7 @@ import Testing
         try await Self.with { trial in
             let page = Self.page.replacing("location.href = 'https://elsewhere.example/';", with: "")
             try trial.write(page, to: "stays.html")
-            let arguments = ["bridge", "stays.html", "--engine", "webkitgtk", "--config", "c.yaml", "--count", "2"]
+            let arguments = ["bridge", "stays.html", "--engine", "webkitgtk", "c.yaml", "--count", "2"]
             let finished = try await trial.run(arguments)
             #expect(finished.status == 0, "\(finished.errors)")
             #expect(Array(finished.output.dropFirst()) == Self.messages)
@@ -173,7 +173,7 @@ import Testing
     ) async throws -> CommandProcess.Finished {
         var finished: CommandProcess.Finished?
         try await LinkTrial.with(["a.js": script, "c.yaml": configuration(page)]) { trial in
-            finished = try await trial.run(["bridge", "a.js", "--config", "c.yaml"] + arguments)
+            finished = try await trial.run(["bridge", "a.js", "c.yaml"] + arguments)
         }
         return try #require(finished)
     }
@@ -225,7 +225,7 @@ import Testing
         ]) {
             trial in
             let command = try CommandProcess(
-                ["bridge", "a.js", "--config", "c.yaml"],
+                ["bridge", "a.js", "c.yaml"],
                 environment: ["SECRET": "canary-4711"],
                 folder: trial.folder
             )
@@ -244,7 +244,7 @@ import Testing
             "a.js": "setInterval(() => {}, 1e6); signalbox.call('say');", "c.yaml": Self.configuration(""),
         ]) {
             trial in
-            let command = try CommandProcess(["bridge", "a.js", "--config", "c.yaml"], folder: trial.folder)
+            let command = try CommandProcess(["bridge", "a.js", "c.yaml"], folder: trial.folder)
             try #require(await command.output.line() != nil)
             let child = try #require(try Self.children(of: command.id).first)
             kill(child, SIGKILL)

@@ -102,7 +102,7 @@ import Testing
         try await PageTrial.with { trial in
             try trial.write("const name = 'pay'; let count = 1;", to: "a.js")
             try trial.write("count += 1; signalbox.call(name, count);", to: "b.js")
-            let finished = try await trial.run(["bridge", "a.js", "b.js", "--config", "c.yaml"])
+            let finished = try await trial.run(["bridge", "a.js", "b.js", "c.yaml"])
             #expect(finished.status == 0, "\(finished.errors)")
             let words = #""action":"pay","body":2,"outcome":"handled","reply":{"receipt":"r-1"}}"#
             #expect(finished.output.count == 1 && finished.output[0].hasSuffix(words), "\(finished.output)")
@@ -179,7 +179,7 @@ import Testing
     func aSignalEndsThePageWithItsStatus(_ number: Int32, _ status: CommandStatus) async throws {
         try await PageTrial.with { trial in
             try trial.write("setInterval(() => {}, 10); console.log('begun');", to: "page.js")
-            let process = try trial.start(["bridge", "page.js", "--config", "c.yaml"])
+            let process = try trial.start(["bridge", "page.js", "c.yaml"])
             try #require(await process.errors.line(with: "begun") != nil)
             process.signal(number)
             await process.ends(with: status.rawValue)
@@ -187,8 +187,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ["nowhere.js", "--config", "c.yaml"], ["page.js", "nowhere.js"], ["page.js", "--expect", "nowhere.jsonl"],
-        ["page.js", "--config", "nowhere.yaml"],
+        ["nowhere.js", "c.yaml"], ["page.js", "nowhere.js"], ["page.js", "--expect", "nowhere.jsonl"],
+        ["page.js", "nowhere.yaml"],
     ])
     func anUnreadableFileHasItsOwnStatus(_ arguments: [String]) async throws {
         try await PageTrial.with { trial in
@@ -235,7 +235,7 @@ import Testing
 
     @Test func theTourMatchesItsRecordedRun() async throws {
         let root = "/" + #filePath.split(separator: "/").dropLast(5).joined(separator: "/")
-        let arguments = ["page.js", "--config", "page.yaml", "--expect", "page.expected.jsonl"]
+        let arguments = ["page.js", "page.yaml", "--expect", "page.expected.jsonl"]
         let folder = URL(fileURLWithPath: "\(root)/examples/tour")
         let finished = try await CommandProcess.run(["bridge"] + arguments, folder: folder)
         #expect(finished.status == 0, "\(finished.errors)")

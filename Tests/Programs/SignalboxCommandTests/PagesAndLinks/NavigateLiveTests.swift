@@ -22,7 +22,7 @@ import Testing
         var finished: CommandProcess.Finished?
         try await LinkTrial.with(["c.yaml": configuration]) { trial in
             finished = try await trial.run(
-                ["navigate", "--config", "c.yaml"] + arguments,
+                ["navigate", "c.yaml"] + arguments,
                 input: input.map { Array($0.utf8) }
             )
         }
@@ -89,13 +89,13 @@ import Testing
         let url = "https://shop.example/caf%E9/100%"
         let files = ["strict.yaml": strict, "lenient.yaml": strict + "  paths: lenient\n"]
         try await LinkTrial.with(files) { trial in
-            let refused = try await trial.run(["navigate", "--config", "strict.yaml", url])
+            let refused = try await trial.run(["navigate", "strict.yaml", url])
             #expect(refused.status == CommandStatus.notAsExpected.rawValue)
             #expect(refused.output.first?.contains("add `paths: lenient` to `navigation`") == true, "\(refused.output)")
-            let loaded = try await trial.run(["navigate", "--config", "lenient.yaml", url])
+            let loaded = try await trial.run(["navigate", "lenient.yaml", url])
             #expect(loaded.status == 0)
             #expect(loaded.output.first?.contains(#""policy":"allow","decider":"host""#) == true, "\(loaded.output)")
-            let other = try await trial.run(["navigate", "--config", "lenient.yaml", "https://evil.example/100%"])
+            let other = try await trial.run(["navigate", "lenient.yaml", "https://evil.example/100%"])
             #expect(other.status == CommandStatus.notAsExpected.rawValue)
         }
     }
@@ -126,7 +126,7 @@ import Testing
 
     @Test func aNonUTF8LineIsCancelled() async throws {
         try await LinkTrial.with(["c.yaml": NavigateLiveTests.configuration]) { trial in
-            let arguments = ["navigate", "--stdin", "--config", "c.yaml"]
+            let arguments = ["navigate", "--stdin", "c.yaml"]
             let finished = try await trial.run(arguments, input: [0x61, 0x3A, 0xFF, 0x0A])
             #expect(
                 finished.output == [
@@ -138,7 +138,7 @@ import Testing
 
     @Test func aConfigurationWithoutAChainIsRefused() async throws {
         try await LinkTrial.with(["c.yaml": "sources: {}\nplugins: []\n"]) { trial in
-            let finished = try await trial.run(["navigate", "a:b", "--config", "c.yaml"])
+            let finished = try await trial.run(["navigate", "c.yaml", "a:b"])
             #expect(finished.status == CommandStatus.invalidConfiguration.rawValue)
             #expect(finished.errors.contains { $0.contains("c.yaml:1:1: 'navigation' is missing;") })
         }

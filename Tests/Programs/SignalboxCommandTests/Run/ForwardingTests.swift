@@ -270,7 +270,7 @@ private struct ForwardingTrial {
             plugins: [ { action: order, use: broadcast, to: chat, tag: a, from: [ { source: internal } ] } ]
             """
         try await LinkTrial.with([ForwardingTrial.file: configuration]) { trial in
-            let finished = try await trial.run(["send", "order", "--config", ForwardingTrial.file])
+            let finished = try await trial.run(["send", ForwardingTrial.file, "order"])
             #expect(finished.status == CommandStatus.notAsExpected.rawValue)
             let line = try #require(finished.output.first)
             #expect(line.contains("the source chat does not run in this command"), "\(line)")
@@ -308,7 +308,7 @@ private struct ForwardingTrial {
             """
         try await LinkTrial.with([ForwardingTrial.file: configuration]) { trial in
             let finished = try await trial.run([
-                "explain", "--config", ForwardingTrial.file, "--url", "myapp://menu/soup",
+                "explain", ForwardingTrial.file, "--url", "myapp://menu/soup",
             ])
             #expect(finished.output.joined().contains("; sends to the tag 'hall' of 'chat'"), "\(finished)")
         }

@@ -207,12 +207,12 @@ import Testing
 /// end by itself before that.
 @Suite(.timeLimit(.minutes(10))) struct ResourceLimitTests {
     private static let commands = [
-        ["run", "c.yaml"], ["serve", "--config", "c.yaml"], ["check", "c.yaml"],
+        ["run", "c.yaml"], ["serve", "c.yaml"], ["check", "c.yaml"],
         ["subscribe", "mqtt://127.0.0.1:1", "-t", "a"],
-        ["publish", "mqtt://127.0.0.1:1", "-t", "a", "--payload", "b"],
-        ["request", "mqtt://127.0.0.1:1", "-t", "a", "--payload", "b"], ["connect", "ws://127.0.0.1:1/"],
-        ["bridge", "page.js"], ["send", "say", "--config", "c.yaml"], ["parse", "a://b"],
-        ["navigate", "a://b", "--config", "c.yaml"], ["explain", "--payload", "1", "--config", "c.yaml"],
+        ["publish", "mqtt://127.0.0.1:1", "-t", "a", "--body", "b"],
+        ["request", "mqtt://127.0.0.1:1", "-t", "a", "--body", "b"], ["connect", "ws://127.0.0.1:1/"],
+        ["bridge", "page.js"], ["send", "c.yaml", "say"], ["parse", "a://b"],
+        ["navigate", "c.yaml", "a://b"], ["explain", "--body", "1", "c.yaml"],
     ]
 
     private static let configuration = """

@@ -24,7 +24,7 @@ import Testing
             try configuration.write(to: file, atomically: true, encoding: .utf8)
             try (input ?? "").write(to: body, atomically: true, encoding: .utf8)
             finished = try await CommandProcess.run(
-                ["send"] + arguments + ["--config", "c.yaml"],
+                ["send", "c.yaml"] + arguments,
                 folder: folder,
                 input: input == nil ? nil : body
             )
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test func theBodyMayComeFromStandardInput() async throws {
-        let finished = try await SendTests.send("pay", "--body", "-", input: "[1,\n2]\n")
+        let finished = try await SendTests.send("pay", "--file", "-", input: "[1,\n2]\n")
         #expect(finished.status == 0)
         #expect(finished.output.first?.contains("\"body\":[1,2],\"outcome\":\"handled\"") == true)
     }
@@ -75,23 +75,23 @@ import Testing
             """
         try await LinkTrial.with(["c.yaml": configuration]) { trial in
             for (action, status) in [("open", CommandStatus.done), ("broken", .notAsExpected)] {
-                let finished = try await trial.run(["send", action, "--config", "c.yaml"])
+                let finished = try await trial.run(["send", "c.yaml", action])
                 #expect(finished.status == status.rawValue)
                 #expect(!finished.errors.contains { $0.contains("to allow it") }, "\(finished.errors)")
             }
-            let entered = try await trial.run(["send", "enter", "--config", "c.yaml"])
+            let entered = try await trial.run(["send", "c.yaml", "enter"])
             #expect(entered.errors.last?.contains("use 'signalbox connect URL'") == true, "\(entered.errors)")
         }
     }
 
     @Test func theSuggestedRuleMakesTheFileValid() async throws {
         try await LinkTrial.with(["c.yaml": Self.configuration]) { trial in
-            let refused = try await trial.run(["send", "closed", "--config", "c.yaml"])
+            let refused = try await trial.run(["send", "c.yaml", "closed"])
             let rule = try #require(refused.errors.last?.split(separator: "such as ").last)
             let line = "  - { action: closed, use: log, from: [ { source: push } ] }"
             let changed = Self.configuration.replacing(line, with: "  - { action: closed, use: log, \(rule) }")
             _ = try trial.write(Array(changed.utf8), to: "c.yaml")
-            #expect(try await trial.run(["send", "closed", "--config", "c.yaml"]).status == 0)
+            #expect(try await trial.run(["send", "c.yaml", "closed"]).status == 0)
         }
     }
 
@@ -101,7 +101,7 @@ import Testing
             plugins: [ { action: show, use: send, to: page, from: [internal] } ]
             """
         try await LinkTrial.with(["c.yaml": configuration]) { trial in
-            let finished = try await trial.run(["send", "show", "--config", "c.yaml"])
+            let finished = try await trial.run(["send", "c.yaml", "show"])
             let words =
                 "the source page does not run in this command; use 'signalbox run' and a message of another source"
             #expect(finished.output.first?.contains(words) == true, "\(finished)")
@@ -131,7 +131,7 @@ import Testing
     }
 
     @Test func standardInputIsBoundedByTheMessageLimit() async throws {
-        let finished = try await SendTests.send("pay", "--body", "-", input: String(repeating: "1", count: 101))
+        let finished = try await SendTests.send("pay", "--file", "-", input: String(repeating: "1", count: 101))
         #expect(finished.status == CommandStatus.invalidConfiguration.rawValue)
         #expect(finished.errors.contains { $0.contains("it has more than 100 bytes") })
     }
@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test func aMissingConfigurationHasItsOwnStatus() async throws {
-        let finished = try await CommandProcess.run(["send", "a", "--config", "/nowhere.yaml"])
+        let finished = try await CommandProcess.run(["send", "/nowhere.yaml", "a"])
         #expect(finished.status == CommandStatus.unreadableFile.rawValue)
     }
 }
