@@ -29,6 +29,9 @@ public struct PushProperties: Sendable, Hashable {
     public internal(set) var userProperties: [UserProperty] = []
     /// The remaining lifetime of the message, in seconds.
     public internal(set) var messageExpiry: UInt32?
+    /// Whether the publisher says that the payload is UTF-8 text: 1 if it does, otherwise 0 (MQTT 5.0, 3.3.2.3.2).
+    /// Nothing checks the payload.
+    public internal(set) var payloadFormat: UInt8?
 
     /// Whether properties were left out because of the limits.
     public internal(set) var truncated = false
@@ -64,6 +67,7 @@ extension PushProperties: Encodable {
         case correlationData = "correlation_data"
         case userProperties = "user_properties"
         case messageExpiry = "message_expiry"
+        case payloadFormat = "payload_format"
         case truncated
     }
 
@@ -76,6 +80,7 @@ extension PushProperties: Encodable {
         try container.encodeIfPresent(correlationData?.hexadecimal, forKey: .correlationData)
         if !userProperties.isEmpty { try container.encode(userProperties, forKey: .userProperties) }
         try container.encodeIfPresent(messageExpiry, forKey: .messageExpiry)
+        try container.encodeIfPresent(payloadFormat, forKey: .payloadFormat)
         if truncated { try container.encode(true, forKey: .truncated) }
     }
 }
@@ -105,6 +110,9 @@ extension PushProperties {
         case MQTT_PROP_MESSAGE_EXPIRY_INTERVAL.rawValue:
             var seconds: UInt32 = 0
             if mosquitto_property_read_int32(property, identifier, &seconds, false) != nil { messageExpiry = seconds }
+        case MQTT_PROP_PAYLOAD_FORMAT_INDICATOR.rawValue:
+            var format: UInt8 = 0
+            if mosquitto_property_read_byte(property, identifier, &format, false) != nil { payloadFormat = format }
         default: break
         }
     }

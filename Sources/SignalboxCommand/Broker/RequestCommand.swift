@@ -1,3 +1,4 @@
+import AdapterSupport
 import ArgumentParser
 import Logging
 import MQTTPush
@@ -40,8 +41,8 @@ struct RequestCommand: ReportingCommand {
     )
     var timeout: Duration?
 
-    @Option(defaultAsFlag: RawOutput.auto, parsing: .next, help: RawOutput.help("the reply's payload"))
-    var raw: RawOutput?
+    @OptionGroup(title: "Output")
+    var form: OutputArguments
 
     @Option(help: "Log level on stderr.")
     var logLevel = Logger.Level.warning
@@ -49,7 +50,6 @@ struct RequestCommand: ReportingCommand {
     private var wait: Duration { timeout ?? .seconds(30) }
 
     func validate() throws {
-        try RawOutput.validate(raw)
         guard message.content.source != nil else {
             throw ValidationError("there is no body; add --body TEXT or --file FILE")
         }
@@ -69,7 +69,11 @@ struct RequestCommand: ReportingCommand {
             try await publisher.request(message, timeout: wait)
         }
         let reply = try end.value(orFail: "no reply from \(message.topic.debugDescription)")
-        output.offer(line(for: reply, isTerminal: output.isTerminal))
+        do throws(PayloadNotJSON) {
+            output.offer(try line(for: reply, isTerminal: output.isTerminal))
+        } catch {
+            throw CommandFailure(.notAsExpected, "the reply is not shown: \(error)")
+        }
         if let lost = await output.finish(), lost != .closed { throw lost }
         return reply.outcome.map { $0 == "handled" } ?? true ? .done : .notAsExpected
     }
@@ -78,10 +82,12 @@ struct RequestCommand: ReportingCommand {
         try message.publisher(to: broker, timeout: wait)
     }
 
-    /// Returns the output for the reply, including its newline.
-    private func line(for reply: MQTTReply, isTerminal: Bool) -> [UInt8] {
-        if let raw { return raw.line(reply.payload, isTerminal: isTerminal) }
+    /// Returns the output for the reply.
+    private func line(for reply: MQTTReply, isTerminal: Bool) throws(PayloadNotJSON) -> [UInt8] {
         let payload = RawBody(recognizing: Bytes(reply.payload))
+        var message = TemplateMessage(payload, receivedAt: .now())
+        (message.contentType, message.userProperties) = (reply.contentType, reply.userProperties)
+        if let bytes = try form.bytes(for: message, isTerminal: isTerminal) { return bytes }
         if isTerminal {
             let outcome = reply.outcome.map { [TerminalText.column($0, width: 8)] } ?? []
             return TerminalText.line(outcome + [TerminalText.body(payload)])

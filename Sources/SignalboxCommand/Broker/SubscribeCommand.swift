@@ -57,8 +57,8 @@ struct SubscribeCommand: ReportingCommand {
 
     @OptionGroup var limits: LimitArguments
 
-    @Option(defaultAsFlag: RawOutput.auto, parsing: .next, help: RawOutput.help("each payload"))
-    var raw: RawOutput?
+    @OptionGroup(title: "Output")
+    var output: OutputArguments
 
     @Flag(help: "Report the rate of messages on stderr once a second.")
     var rate = false
@@ -67,7 +67,6 @@ struct SubscribeCommand: ReportingCommand {
     var logLevel = Logger.Level.warning
 
     func validate() throws {
-        try RawOutput.validate(raw)
         _ = try push(topics.map(pattern))
     }
 
@@ -77,7 +76,7 @@ struct SubscribeCommand: ReportingCommand {
         let run = MessageRun(
             limits: limits,
             logger: Logger(ofCommandAt: logLevel),
-            raw: raw,
+            form: output,
             messageLimits: SubscribeCommand.messageLimits,
             patterns: patterns,
             reportsRate: rate

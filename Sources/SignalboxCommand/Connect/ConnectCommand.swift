@@ -44,8 +44,8 @@ struct ConnectCommand: ReportingCommand {
 
     @OptionGroup var limits: LimitArguments
 
-    @Option(defaultAsFlag: RawOutput.auto, parsing: .next, help: RawOutput.help("each message"))
-    var raw: RawOutput?
+    @OptionGroup(title: "Output")
+    var output: OutputArguments
 
     @Option(help: ArgumentHelp("The name of the source in the configuration.", valueName: "name"))
     var source: String?
@@ -62,13 +62,14 @@ struct ConnectCommand: ReportingCommand {
     private var mixed: MixedArguments { MixedArguments(arguments) }
 
     func validate() throws {
-        try RawOutput.validate(raw)
         try mixed.validate(source: source)
         guard mixed.others.count <= 1 else { throw ValidationError("expected only one URL") }
-        guard raw == nil || mixed.configuration == nil else {
-            throw ValidationError(
-                "--raw writes received messages, but a configuration's plugins handle them; remove one"
-            )
+        if let option = output.option, mixed.configuration != nil {
+            let problem = "writes received messages, but a configuration's plugins handle them; remove one of them"
+            throw ValidationError("\(option) \(problem)")
+        }
+        guard !output.verbose else {
+            throw ValidationError("--verbose shows topics, which WebSocket messages do not have; use --raw")
         }
         let url = try url()
         guard url != nil || mixed.configuration != nil else {
@@ -123,7 +124,7 @@ struct ConnectCommand: ReportingCommand {
     }
 
     private func show(_ feed: WebSocketFeedConfiguration, _ logger: Logger) async throws -> CommandStatus {
-        var run = MessageRun(limits: limits, logger: logger, raw: raw, messageLimits: ConnectCommand.messageLimits)
+        var run = MessageRun(limits: limits, logger: logger, form: output, messageLimits: ConnectCommand.messageLimits)
         let stop = run.stop.continuation
         let source = try ConnectSource(
             feed,

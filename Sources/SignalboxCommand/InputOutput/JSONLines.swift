@@ -42,6 +42,22 @@ extension JSONObject {
         }
     }
 
+    /// Adds the MQTT 5 properties that a message has: `contentType`, `responseTopic`, `correlationData`, `userProperties`
+    /// (a list, because names may repeat), `messageExpiry` in seconds, and `propertiesTruncated`.
+    mutating func add(_ properties: PushProperties) {
+        add("contentType", properties.contentType)
+        add("responseTopic", properties.responseTopic)
+        if let data = properties.correlationData { add("correlationData", content: Bytes(data)) }
+        if !properties.userProperties.isEmpty {
+            add("userProperties", objects: properties.userProperties) { property, object in
+                object.add("name", property.name)
+                object.add("value", property.value)
+            }
+        }
+        if let expiry = properties.messageExpiry { add("messageExpiry", Int(expiry)) }
+        if properties.truncated { add("propertiesTruncated", true) }
+    }
+
     /// Adds the number of items that cannot be read. Adds nothing if there are none.
     mutating func add(unreadableItems count: Int) {
         if count > 0 { add("unreadableItems", count) }

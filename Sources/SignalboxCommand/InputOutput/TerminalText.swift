@@ -89,22 +89,14 @@ enum RawOutput: String, ExpressibleByArgument, CaseIterable, Sendable {
         if raw == .unknown { throw ValidationError("expected --raw or --raw=always") }
     }
 
-    /// - Parameter what: What the option applies to, such as "each payload".
-    static func help(_ what: String) -> ArgumentHelp {
-        ArgumentHelp(
-            "Write \(what) unchanged, and a newline. On a terminal, escape control characters; --raw=always does not.",
-            valueName: "when"
-        )
-    }
-
-    /// Returns the bytes followed by a newline. On a terminal, ``auto`` replaces invalid UTF-8 and escapes control
+    /// Returns the bytes to write. On a terminal, ``auto`` replaces invalid UTF-8 and escapes control
     /// characters other than line feeds and tabs.
-    func line(_ bytes: [UInt8], isTerminal: Bool) -> [UInt8] {
-        guard self == .auto, isTerminal else { return bytes + [UInt8(ascii: "\n")] }
+    func bytes(_ bytes: [UInt8], isTerminal: Bool) -> [UInt8] {
+        guard self == .auto, isTerminal else { return bytes }
         let text = LineText.escaped(String(decoding: bytes, as: UTF8.self)) { scalar in
             scalar == "\n" || scalar == "\t" ? String(scalar) : LineEscape.escape(scalar)
         }
-        return Array((text + "\n").utf8)
+        return Array(text.utf8)
     }
 }
 

@@ -29,13 +29,15 @@ struct MessageRecord {
         payload = isBinary ? body : RawBody(recognizing: body.bytes, limits: limits)
     }
 
-    /// Returns the output for the message, including its newline.
-    func line(_ raw: RawOutput?, isTerminal: Bool) -> [UInt8] {
-        raw?.line(Array(payload.bytes), isTerminal: isTerminal) ?? (isTerminal ? terminalLine : jsonLine)
+    /// Returns the output for the message.
+    func bytes(_ arguments: OutputArguments, isTerminal: Bool) throws(PayloadNotJSON) -> [UInt8] {
+        let facts = context.origin.facts as? PushFacts
+        let message = TemplateMessage(payload, facts, receivedAt: context.action.receivedAt)
+        return try arguments.bytes(for: message, isTerminal: isTerminal) ?? (isTerminal ? terminalLine : jsonLine)
     }
 
     /// The message as one JSON object followed by a newline. The members are `topic`, `payload`, `payloadKind`,
-    /// `encoding`, `retained`, `qos`, `binary`, `receivedAt` and `captures`.
+    /// `encoding`, `retained`, `qos`, the MQTT 5 properties, `binary`, `receivedAt` and `captures`.
     private var jsonLine: [UInt8] {
         let push = context.origin.facts as? PushFacts
         var object = JSONObject()
@@ -44,6 +46,7 @@ struct MessageRecord {
         if let push {
             object.add("retained", push.retained)
             object.add("qos", push.qos)
+            if let properties = push.properties { object.add(properties) }
         }
         if isBinary { object.add("binary", true) }
         object.add("receivedAt", WallTimeText.utc(context.action.receivedAt))

@@ -15,8 +15,8 @@ struct MessageRun {
     let limits: LimitArguments
     let logger: Logger
     let output = StandardOutput()
-    /// How to write just the payload, or `nil` to write the whole message.
-    let raw: RawOutput?
+    /// How to write a message.
+    let form: OutputArguments
     /// The limits for a JSON payload.
     let messageLimits: MessageLimits
     /// The patterns whose topic captures are shown.
@@ -76,7 +76,7 @@ final class MessagePlugin: Plugin {
     func callAsAction(_ info: RawBody, context: ActionContext) async throws {
         guard !state.withLock({ $0.isClosed }) else { return }
         let record = MessageRecord(info, context, patterns: run.patterns, limits: run.messageLimits)
-        try await run.output.write(record.line(run.raw, isTerminal: run.output.isTerminal))
+        try await run.output.write(record.bytes(run.form, isTerminal: run.output.isTerminal))
         let isLast = state.withLock { state in
             state.shown += 1
             guard !state.isClosed, state.shown == run.limits.count else { return false }
