@@ -29,8 +29,8 @@ public struct PushProperties: Sendable, Hashable {
     public internal(set) var userProperties: [UserProperty] = []
     /// The remaining lifetime of the message, in seconds.
     public internal(set) var messageExpiry: UInt32?
-    /// Whether the publisher says that the payload is UTF-8 text: 1 if it does, otherwise 0 (MQTT 5.0, 3.3.2.3.2).
-    /// Nothing checks the payload.
+    /// The payload format indicator: 1 if the payload is UTF-8 text, according to the publisher, or 0 (MQTT 5.0,
+    /// 3.3.2.3.2). Nothing checks the payload.
     public internal(set) var payloadFormat: UInt8?
 
     /// Whether properties were left out because of the limits.

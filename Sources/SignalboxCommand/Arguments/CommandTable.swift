@@ -40,7 +40,7 @@ struct CommandTable {
     private static let habits: [Character: String] = [
         "m": "--body", "u": "--user", "P": "--password-env", "q": "--qos", "C": "--count", "W": "--timeout",
         "r": "--retain", "f": "--file", "l": "--lines", "V": "--v311", "t": "--topic", "R": "--retained", "N": "--raw",
-        "s": "--file", "n": "--body", "o": "--origin", "x": "--body", "H": "--header", "k": "--insecure",
+        "s": "--file", "o": "--origin", "x": "--body", "H": "--header", "k": "--insecure",
     ]
     /// The names that options had before, with the present ones.
     private static let formerNames = [
@@ -73,7 +73,10 @@ struct CommandTable {
                 guard item.value != line.command else { return unknownCommand(item.value) }
                 guard !line.namesFile(item.value, at: index) else { continue }
                 return "an argument of '\(line.command ?? "signalbox")' is not text: it has \(CommandTable.notText)"
-            case .option: return "Unknown option '\(RawArguments.shown(item.value))'"
+            // The rest of a short option may be its value, and a secret.
+            case .option:
+                let name = item.value.hasPrefix("--") ? item.value : String(item.value.prefix(2))
+                return "Unknown option '\(RawArguments.shown(name))'"
             }
         }
         return nil
@@ -110,7 +113,8 @@ struct CommandTable {
     }
 
     private func unknownOption(_ name: String, of line: Line) -> String {
-        if ["--host", "--port", "-p"].contains(name), let advice = CommandTable.urlAdvice(line) {
+        let isHost = ["--host", "--port", "-p"].contains(name) || name == "-c" && line.command == "connect"
+        if isHost, let advice = CommandTable.urlAdvice(line) {
             return "Unknown option '\(name)'. \(advice)"
         }
         if ["--config", "-c"].contains(name), let advice = CommandTable.configurationAdvice(line) {
@@ -229,7 +233,11 @@ extension CommandTable {
                     items.append((next, .positional))
                     continue
                 }
-                let (name, value) = Line.split(next)
+                if let flags = flags(next) {
+                    items += flags.map { ($0, .option) }
+                    continue
+                }
+                let (name, value) = split(next)
                 items.append((name, .option))
                 if let value {
                     items.append((value, .value(name)))
@@ -248,9 +256,18 @@ extension CommandTable {
             return position < count && !(command == "connect" && value.contains("://"))
         }
 
-        /// Splits `--name=value`.
-        private static func split(_ text: String) -> (name: String, value: String?) {
-            guard text.hasPrefix("--"), let equals = text.firstIndex(of: "=") else { return (text, nil) }
+        /// Returns the options of `-lr`, or `nil` if these are not all flags of the command.
+        private func flags(_ text: String) -> [String]? {
+            guard !text.hasPrefix("--"), text.count > 2, !options.contains(text) else { return nil }
+            let names = text.dropFirst().map { "-\($0)" }
+            return names.allSatisfy { options.contains($0) && !valued.contains($0) } ? names : nil
+        }
+
+        /// Splits `--name=value` and `-n=value`.
+        private func split(_ text: String) -> (name: String, value: String?) {
+            guard let equals = text.firstIndex(of: "=") else { return (text, nil) }
+            let name = String(text[..<equals])
+            guard text.hasPrefix("--") || options.contains(name) else { return (text, nil) }
             return (String(text[..<equals]), String(text[text.index(after: equals)...]))
         }
     }

@@ -42,7 +42,7 @@ struct RequestCommand: ReportingCommand {
     var timeout: Duration?
 
     @OptionGroup(title: "Output")
-    var form: OutputArguments
+    var output: OutputArguments
 
     @Option(help: "Log level on stderr.")
     var logLevel = Logger.Level.warning
@@ -53,6 +53,9 @@ struct RequestCommand: ReportingCommand {
         guard message.content.source != nil else {
             throw ValidationError("there is no body; add --body TEXT or --file FILE")
         }
+        guard !output.verbose else {
+            throw ValidationError("--verbose shows topics, and the topic of a reply is random; use --raw")
+        }
         guard !broker.v311 else { throw ValidationError("MQTT 3.1.1 has no response topics; remove --v311") }
         guard wait <= .seconds(86_400) else { throw ValidationError("--timeout must be at most 1d") }
         _ = try publisher()
@@ -60,7 +63,7 @@ struct RequestCommand: ReportingCommand {
 
     func perform() async throws -> CommandStatus {
         broker.tls.warn()
-        let output = StandardOutput()
+        let stdout = StandardOutput()
         var message = message.message()
         message.payload = try await self.message.bytes() ?? []
         let publisher = try MQTTPublisher(publisher(), logger: Logger(ofCommandAt: logLevel))
@@ -70,11 +73,11 @@ struct RequestCommand: ReportingCommand {
         }
         let reply = try end.value(orFail: "no reply from \(message.topic.debugDescription)")
         do throws(PayloadNotJSON) {
-            output.offer(try line(for: reply, isTerminal: output.isTerminal))
+            stdout.offer(try line(for: reply, isTerminal: stdout.isTerminal))
         } catch {
             throw CommandFailure(.notAsExpected, "the reply is not shown: \(error)")
         }
-        if let lost = await output.finish(), lost != .closed { throw lost }
+        if let lost = await stdout.finish(), lost != .closed { throw lost }
         return reply.outcome.map { $0 == "handled" } ?? true ? .done : .notAsExpected
     }
 
@@ -87,7 +90,7 @@ struct RequestCommand: ReportingCommand {
         let payload = RawBody(recognizing: Bytes(reply.payload))
         var message = TemplateMessage(payload, receivedAt: .now())
         (message.contentType, message.userProperties) = (reply.contentType, reply.userProperties)
-        if let bytes = try form.bytes(for: message, isTerminal: isTerminal) { return bytes }
+        if let bytes = try output.form.bytes(for: message, isTerminal: isTerminal) { return bytes }
         if isTerminal {
             let outcome = reply.outcome.map { [TerminalText.column($0, width: 8)] } ?? []
             return TerminalText.line(outcome + [TerminalText.body(payload)])

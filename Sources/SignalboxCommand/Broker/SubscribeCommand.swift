@@ -11,7 +11,7 @@ struct SubscribeCommand: ReportingCommand {
         abstract: "Shows the messages of a broker's topics.",
         discussion: """
             One JSON object per message: topic, payload, payloadKind ("json": payload is the \
-            JSON value, "text": a string, "binary": Base64), retained, qos, receivedAt, captures. The command has no session at the broker: of messages sent before it \
+            JSON value, "text": a string, "binary": Base64), retained, qos, the MQTT 5 properties, receivedAt, captures. The command has no session at the broker: of messages sent before it \
             connected, it shows only retained ones. The status is 0 after --count messages, or when the reader closes \
             stdout; with --timeout alone, if at least one message arrived in that time.
 
@@ -76,7 +76,7 @@ struct SubscribeCommand: ReportingCommand {
         let run = MessageRun(
             limits: limits,
             logger: Logger(ofCommandAt: logLevel),
-            form: output,
+            form: output.form,
             messageLimits: SubscribeCommand.messageLimits,
             patterns: patterns,
             reportsRate: rate

@@ -84,7 +84,7 @@ enum FileContent {
                 guard !chunk.isEmpty else { return .success(bytes) }
                 bytes += chunk
                 guard bytes.count <= limit else {
-                    return .failure(FileReadError(description: "it has more than \(limit) bytes"))
+                    return .failure(FileReadError(description: "it has more than \(limit) bytes", isTooLarge: true))
                 }
             }
         } catch {
@@ -128,6 +128,8 @@ enum FileContent {
 struct FileReadError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The system error, or the limit that was exceeded.
     let description: String
+    /// Whether the input could be read, but exceeds the limit.
+    var isTooLarge = false
 }
 
 /// A file that the user named, and the reason why it cannot be used.

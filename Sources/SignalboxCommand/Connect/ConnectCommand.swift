@@ -63,7 +63,9 @@ struct ConnectCommand: ReportingCommand {
 
     func validate() throws {
         try mixed.validate(source: source)
-        guard mixed.others.count <= 1 else { throw ValidationError("expected only one URL") }
+        guard mixed.others.count <= 1 else {
+            throw ValidationError("expected only one URL; the name of a configuration ends in .yaml or .yml")
+        }
         if let option = output.option, mixed.configuration != nil {
             let problem = "writes received messages, but a configuration's plugins handle them; remove one of them"
             throw ValidationError("\(option) \(problem)")
@@ -124,7 +126,12 @@ struct ConnectCommand: ReportingCommand {
     }
 
     private func show(_ feed: WebSocketFeedConfiguration, _ logger: Logger) async throws -> CommandStatus {
-        var run = MessageRun(limits: limits, logger: logger, form: output, messageLimits: ConnectCommand.messageLimits)
+        var run = MessageRun(
+            limits: limits,
+            logger: logger,
+            form: output.form,
+            messageLimits: ConnectCommand.messageLimits
+        )
         let stop = run.stop.continuation
         let source = try ConnectSource(
             feed,

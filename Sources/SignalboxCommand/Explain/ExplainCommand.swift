@@ -39,6 +39,7 @@ struct ExplainCommand: ReportingCommand {
     @OptionGroup var facts: MessageFacts
 
     func validate() throws {
+        try MixedArguments.validate(first: config)
         guard (content.source == nil) != (url == nil) else {
             throw ValidationError("expected either a message (--body or --file) or a link (--url)")
         }

@@ -25,12 +25,12 @@ enum InputSource: Sendable, Hashable {
     /// - Parameters:
     ///   - limit: The maximum number of bytes to read from a file or stdin.
     ///   - what: The start of the error message. The default is the name of the input followed by a colon.
-    ///   - status: The exit status if this method fails.
+    ///   - tooLarge: The exit status if there are too many bytes.
     /// - Throws: ``CommandFailure`` if the bytes cannot be read, or if there are too many.
     func bytes(
         limit: Int,
         what: String? = nil,
-        otherwise status: CommandStatus = .unreadableFile
+        tooLarge: CommandStatus = .unreadableFile
     ) async throws(CommandFailure) -> [UInt8] {
         if case .text(let text) = self { return RawArguments.bytes(of: text) }
         let content = await FileContent.waiting {
@@ -43,6 +43,7 @@ enum InputSource: Sendable, Hashable {
         do throws(FileReadError) {
             return try content.get()
         } catch {
+            let status = error.isTooLarge ? tooLarge : .unreadableFile
             throw CommandFailure(status, "\(what ?? "\(name):") cannot be read: \(error)")
         }
     }

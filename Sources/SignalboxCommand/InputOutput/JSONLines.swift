@@ -43,7 +43,7 @@ extension JSONObject {
     }
 
     /// Adds the MQTT 5 properties that a message has: `contentType`, `responseTopic`, `correlationData`, `userProperties`
-    /// (a list, because names may repeat), `messageExpiry` in seconds, and `propertiesTruncated`.
+    /// (a list, because names may repeat), `payloadFormat`, `messageExpiry` in seconds, and `propertiesTruncated`.
     mutating func add(_ properties: PushProperties) {
         add("contentType", properties.contentType)
         add("responseTopic", properties.responseTopic)
@@ -54,6 +54,7 @@ extension JSONObject {
                 object.add("value", property.value)
             }
         }
+        if let format = properties.payloadFormat { add("payloadFormat", Int(format)) }
         if let expiry = properties.messageExpiry { add("messageExpiry", Int(expiry)) }
         if properties.truncated { add("propertiesTruncated", true) }
     }

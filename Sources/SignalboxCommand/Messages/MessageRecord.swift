@@ -30,10 +30,12 @@ struct MessageRecord {
     }
 
     /// Returns the output for the message.
-    func bytes(_ arguments: OutputArguments, isTerminal: Bool) throws(PayloadNotJSON) -> [UInt8] {
-        let facts = context.origin.facts as? PushFacts
-        let message = TemplateMessage(payload, facts, receivedAt: context.action.receivedAt)
-        return try arguments.bytes(for: message, isTerminal: isTerminal) ?? (isTerminal ? terminalLine : jsonLine)
+    func bytes(_ form: MessageForm, isTerminal: Bool) throws(PayloadNotJSON) -> [UInt8] {
+        let bytes = try form.bytes(
+            for: TemplateMessage(payload, context.origin.facts as? PushFacts, receivedAt: context.action.receivedAt),
+            isTerminal: isTerminal
+        )
+        return bytes ?? (isTerminal ? terminalLine : jsonLine)
     }
 
     /// The message as one JSON object followed by a newline. The members are `topic`, `payload`, `payloadKind`,

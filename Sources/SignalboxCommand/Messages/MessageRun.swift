@@ -16,7 +16,7 @@ struct MessageRun {
     let logger: Logger
     let output = StandardOutput()
     /// How to write a message.
-    let form: OutputArguments
+    let form: MessageForm
     /// The limits for a JSON payload.
     let messageLimits: MessageLimits
     /// The patterns whose topic captures are shown.

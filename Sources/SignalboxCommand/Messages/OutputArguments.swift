@@ -45,10 +45,11 @@ struct OutputArguments: ParsableArguments {
 
     /// The form of the output.
     var form: MessageForm {
-        if let raw { return .raw(raw) }
-        if let format { return .template(format) }
-        if verbose, let template = try? MessageTemplate("%t %p") { return .template(template) }
-        return hex ? .hexadecimal : base64 ? .base64 : .record
+        let end: [UInt8] = noNewline ? [] : [UInt8(ascii: "\n")]
+        if let raw { return .raw(raw, end: end) }
+        if let format { return .template(format, end: end) }
+        if verbose, let template = try? MessageTemplate("%t %p") { return .template(template, end: end) }
+        return hex ? .hexadecimal(end: end) : base64 ? .base64(end: end) : .record
     }
 
     /// The option that the user gave, or `nil` for a record.
@@ -70,24 +71,6 @@ struct OutputArguments: ParsableArguments {
         }
     }
 
-    /// Returns the output for a message, or `nil` for a record.
-    ///
-    /// - Throws: ``PayloadNotJSON``.
-    func bytes(for message: TemplateMessage, isTerminal: Bool) throws(PayloadNotJSON) -> [UInt8]? {
-        let payload = Array(message.payload.bytes)
-        let bytes: [UInt8]
-        switch form {
-        case .record: return nil
-        case .raw(let raw): bytes = raw.bytes(payload, isTerminal: isTerminal)
-        case .template(let template):
-            guard let text = template.bytes(for: message) else { throw PayloadNotJSON() }
-            bytes = (template.hasEscape ? RawOutput.always : .auto).bytes(text, isTerminal: isTerminal)
-        case .hexadecimal: bytes = TemplateMessage.hexadecimal(payload)
-        case .base64: bytes = Array(Base64.encoded(message.payload.bytes).utf8)
-        }
-        return noNewline ? bytes : bytes + [UInt8(ascii: "\n")]
-    }
-
     private static func template(_ text: String) throws -> MessageTemplate {
         do throws(MessageTemplateError) {
             return try MessageTemplate(text)
@@ -97,13 +80,28 @@ struct OutputArguments: ParsableArguments {
     }
 }
 
-/// The form in which a received message is written.
-enum MessageForm {
+/// The form in which received messages are written. The bytes at the end follow each message.
+enum MessageForm: Sendable {
     case record
-    case raw(RawOutput)
-    case template(MessageTemplate)
-    case hexadecimal
-    case base64
+    case raw(RawOutput, end: [UInt8])
+    case template(MessageTemplate, end: [UInt8])
+    case hexadecimal(end: [UInt8])
+    case base64(end: [UInt8])
+
+    /// Returns the output for a message, or `nil` for a record.
+    ///
+    /// - Throws: ``PayloadNotJSON``.
+    func bytes(for message: @autoclosure () -> TemplateMessage, isTerminal: Bool) throws(PayloadNotJSON) -> [UInt8]? {
+        switch self {
+        case .record: return nil
+        case .raw(let raw, let end): return raw.bytes(Array(message().payload.bytes), isTerminal: isTerminal) + end
+        case .template(let template, let end):
+            guard let text = template.bytes(for: message(), isTerminal: isTerminal) else { throw PayloadNotJSON() }
+            return text + end
+        case .hexadecimal(let end): return TemplateMessage.hexadecimal(message().payload.bytes) + end
+        case .base64(let end): return Array(Base64.encoded(message().payload.bytes).utf8) + end
+        }
+    }
 }
 
 /// A message that is not written because a template shows its payload as JSON.

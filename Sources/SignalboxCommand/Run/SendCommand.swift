@@ -45,6 +45,7 @@ struct SendCommand: ReportingCommand {
     var logLevel = Logger.Level.warning
 
     func validate() throws {
+        try MixedArguments.validate(first: config)
         _ = try (name(), actionID())
     }
 
@@ -53,7 +54,7 @@ struct SendCommand: ReportingCommand {
         let limits = configuration.limits
         let bytes =
             try await content.source?
-            .bytes(limit: limits.bytes, what: content.inputName, otherwise: .invalidConfiguration) ?? []
+            .bytes(limit: limits.bytes, what: content.inputName, tooLarge: .invalidConfiguration) ?? []
         guard content.source == nil || !bytes.isEmpty else {
             throw CommandFailure(.invalidConfiguration, "the body is empty; write null, or remove the option")
         }

@@ -31,6 +31,10 @@ struct NavigateCommand: ReportingCommand {
     @Option(help: "The frame that would load it.")
     var frame = FrameRole.main
 
+    func validate() throws {
+        try MixedArguments.validate(first: config)
+    }
+
     func perform() async throws -> CommandStatus {
         let configuration = try ConfigurationFile.read(config, for: .navigation)
         guard let router = configuration.navigation else {

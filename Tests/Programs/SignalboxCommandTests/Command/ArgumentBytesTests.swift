@@ -47,7 +47,7 @@ import Testing
         return (await process.status(), output, errors)
     }
 
-    @Test(arguments: ["", "--body=", "-m"])
+    @Test(arguments: ["", "--body=", "-m", "-m="])
     func aBodyIsPublishedUnchanged(_ prefix: String) async throws {
         try await Broker.with { broker in
             let option = prefix.isEmpty ? ["--body"] : prefix == "-m" ? ["-m"] : []

@@ -76,6 +76,8 @@ import Testing
         ["subscribe", "mqtt://h", "-t", "a", "--raw", "--hex"], ["subscribe", "mqtt://h", "-t", "a", "-v", "-F", "%p"],
         ["subscribe", "mqtt://h", "-t", "a", "-N"], ["subscribe", "mqtt://h", "-t", "a", "-F", "%Z"],
         ["connect", "ws://h/", "--verbose"], ["connect", "ws://h/", "c.yaml", "--format", "%p"],
+        ["navigate", "https://h/", "c.yaml"], ["explain", "{}", "c.yaml", "--url", "a:b"], ["send", "a?b", "c.yaml"],
+        ["publish", "mqtt://h", "-lr"], ["request", "mqtt://h", "-t", "a", "-m", "b", "-v"],
         ["serve"], ["serve", "c", "--port", "65536"],
         ["connect"], ["connect", "http://h/"], ["connect", "ws://h/", "ws://i/"], ["connect", "ws://h/#a"],
         ["connect", "ws://h/", "--count", "0"], ["connect", "ws://h/", "--timeout", "soon"],
@@ -99,7 +101,10 @@ import Testing
         (["help", "chekc"], "Unknown command 'chekc'. Did you mean 'check'?"),
         (["xyzzy"], "Unknown command 'xyzzy'. The commands are: run, serve, check, "),
         (["publish", "mqtt://h", "-t", "a", "-s"], "Unknown option '-s'. Did you mean '--file'?"),
-        (["publish", "-n", "b"], "Unknown option '-n'. Did you mean '--body'?"),
+        (
+            ["connect", "-c", "ws://h/"],
+            "Unknown option '-c'. Write the server as a URL: signalbox connect ws://HOST:PORT/PATH"
+        ),
         (["subscribe", "mqtt://h", "-m", "b"], "Unknown option '-m'. Did you mean 'publish -m'?"),
         (["subscribe", "mqtt://h", "-P", "b", "-t", "a"], "Unknown option '-P'. Did you mean '--password-env'?"),
         (["subscribe", "mqtt://h", "--topik", "a"], "Unknown option '--topik'. Did you mean '--topic'?"),

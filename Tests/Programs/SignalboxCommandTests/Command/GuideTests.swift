@@ -168,7 +168,9 @@ import Testing
             let bytes = try FileContent.read("\(root)/docs/commands/\(command).md", limit: 1 << 20).get()
             let page = String(decoding: bytes, as: UTF8.self)
             let help = try await CommandProcess.run([command, "--help"]).output
-            let options = help.filter { $0.hasPrefix("  --") }.compactMap { $0.split { $0 == " " || $0 == "," }.first }
+            let options = help.filter { $0.hasPrefix("  -") }.compactMap { line in
+                line.split { $0 == " " || $0 == "," }.first { $0.hasPrefix("--") }
+            }
             for option in Set(options).subtracting(["--version", "--help"]) {
                 #expect(page.contains("`\(option)"), "\(option)")
             }

@@ -119,19 +119,37 @@ import Testing
             let finished = try await CommandProcess.run(["subscribe", broker.url, "-t", "f/+/json", "-C", "1"])
             let properties =
                 #""contentType":"text/plain","responseTopic":"answers/é","correlationData":"c d","#
-                + #""userProperties":[{"name":"k","value":"v w"},{"name":"l","value":""}],"receivedAt":"#
+                + #""userProperties":[{"name":"k","value":"v w"},{"name":"l","value":""}],"payloadFormat":1,"receivedAt":"#
             #expect(finished.output.first?.contains(properties) == true, "\(finished)")
         }
     }
 
-    @Test func webSocketMessagesAndRepliesHaveFormats() async throws {
+    @Test func webSocketMessagesHaveFormats() async throws {
         try await ChatTrial.with { chat in
             let message = #"{"action":"say","id":"c1","body":"hi"}"#
             let finished = try await chat.connect("", "-m", message, "--no-input", "-C", "1", "-F", "<%l:%p>")
-            #expect(finished.output.first?.hasPrefix("<") == true, "\(finished)")
-            #expect(finished.output.first?.contains(#":{"id":"c1""#) == true, "\(finished)")
+            let payload = try #require(finished.output.first?.dropFirst().dropLast())
+            let parts = payload.split(separator: ":", maxSplits: 1)
+            #expect(parts.count == 2 && Int(parts[0]) == parts[1].utf8.count, "\(finished)")
             let refused = try await chat.connect("", "-v")
             #expect(refused.status == CommandStatus.usage.rawValue)
+        }
+    }
+
+    /// The message cannot control the terminal, but the user's own text can.
+    @Test func partsOfTheMessageAreEscapedOnATerminal() async throws {
+        try await Broker.with { broker in
+            try await broker.publish("\u{1B}]0;title\u{07}end", to: "x", retain: true)
+            let terminal = try Terminal()
+            let process = try SpawnedProcess(
+                BuiltProgram.path("signalbox"),
+                ["subscribe", broker.url, "--topic", "x", "--count", "1", "-F", "\\e[1m%p\\e[0m"],
+                SpawnedProcess.Streams(output: terminal.device.fileDescriptor)
+            )
+            defer { process.signal(SIGKILL) }
+            try terminal.device.close()
+            #expect(await terminal.lines.line(with: "end")?.contains("\u{1B}[1m\\e]0;title") == true)
+            #expect(await process.endStatus() == 0)
         }
     }
 }

@@ -206,6 +206,18 @@ import Testing
         try await CommandProcess.run(["request", broker.url, "-t", topic, "--body", "{}"] + arguments)
     }
 
+    @Test func aReplyHasFormats() async throws {
+        try await Self.withRun { broker, _ in
+            let finished = try await Self.request(broker, "push/1/question", "-W", "100s", "-F", "<%P|%p>")
+            let line = try #require(finished.output.first)
+            #expect(line.hasPrefix("<") && line.contains("outcome:handled") && line.contains("|{"), "\(line)")
+            #expect(line.hasSuffix("}>") && line.contains(#"{"answer":42}"#), "\(line)")
+            let base64 = try await Self.request(broker, "push/1/question", "-W", "100s", "--base64")
+            let payload = try #require(Data(base64Encoded: base64.output.first ?? ""))
+            #expect(String(decoding: payload, as: UTF8.self).contains(#"{"answer":42}"#), "\(base64)")
+        }
+    }
+
     @Test func aPluginsReplyIsPrintedOnStdout() async throws {
         try await Self.withRun { broker, _ in
             let finished = try await Self.request(broker, "push/1/question", "--timeout", "100s")

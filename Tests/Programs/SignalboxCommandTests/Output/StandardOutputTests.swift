@@ -81,15 +81,15 @@ import Testing
     private let hostile = Array("\u{1B}]0;title\u{07}\u{9B}2J\ta\nb\u{202E}ä".utf8) + [0xFF]
 
     @Test func controlCharactersAreEscapedForATerminal() {
-        let shown = String(decoding: RawOutput.auto.line(hostile, isTerminal: true), as: UTF8.self)
+        let shown = String(decoding: RawOutput.auto.bytes(hostile, isTerminal: true), as: UTF8.self)
         #expect(!shown.unicodeScalars.contains { $0 != "\n" && $0 != "\t" && $0.isUnsafeInLine })
-        #expect(shown.hasPrefix("\\e]0;title") && shown.contains("\ta\nb") && shown.hasSuffix("ä\u{FFFD}\n"))
+        #expect(shown.hasPrefix("\\e]0;title") && shown.contains("\ta\nb") && shown.hasSuffix("ä\u{FFFD}"))
     }
 
     @Test func rawBytesAreWrittenToPipesOrOnRequest() {
-        #expect(RawOutput.auto.line(hostile, isTerminal: false) == hostile + [10])
+        #expect(RawOutput.auto.bytes(hostile, isTerminal: false) == hostile)
         for isTerminal in [false, true] {
-            #expect(RawOutput.always.line(hostile, isTerminal: isTerminal) == hostile + [10])
+            #expect(RawOutput.always.bytes(hostile, isTerminal: isTerminal) == hostile)
         }
     }
 
@@ -102,7 +102,7 @@ import Testing
     )
     func theRawOptionMayHaveNoValue(arguments: [String], raw: RawOutput?) throws {
         let command = try SubscribeCommand.parse(arguments)
-        #expect(command.raw == raw && command.broker.url == "mqtt://a")
+        #expect(command.output.raw == raw && command.broker.url == "mqtt://a")
     }
 
     @Test(arguments: ["--raw=alwasy", "--raw=never"]) func anUnknownKeywordIsRefused(option: String) {

@@ -130,6 +130,11 @@ import Testing
         #expect(finished.errors.contains { $0.contains(words) }, "\(finished.errors)")
     }
 
+    @Test func aFileThatCannotBeReadHasItsOwnStatus() async throws {
+        let finished = try await SendTests.send("pay", "--file", "/nowhere")
+        #expect(finished.status == CommandStatus.unreadableFile.rawValue)
+    }
+
     @Test func standardInputIsBoundedByTheMessageLimit() async throws {
         let finished = try await SendTests.send("pay", "--file", "-", input: String(repeating: "1", count: 101))
         #expect(finished.status == CommandStatus.invalidConfiguration.rawValue)
