@@ -14,8 +14,9 @@ enum SystemErrorText {
     /// Every text that this system has. Linux has the error numbers 1 to 133, and other systems have fewer. The numbers of
     /// gai_strerror(3) are negative on Linux, and positive on Darwin.
     private static var all: Set<[UInt8]> {
-        let system = (1...133).compactMap { strerror($0) }.map { Array(String(cString: $0).utf8) }
-        let names = (-105...16).compactMap { gai_strerror($0) }.map { Array(String(cString: $0).utf8) }
+        // The next call may free the text of an unknown number, so each text is copied at once.
+        let system = (1...133).compactMap { number in strerror(number).map { Array(String(cString: $0).utf8) } }
+        let names = (-105...16).compactMap { number in gai_strerror(number).map { Array(String(cString: $0).utf8) } }
         return Set(system + names).filter { !$0.isEmpty && !$0.starts(with: "Unknown error".utf8) }
     }
 
