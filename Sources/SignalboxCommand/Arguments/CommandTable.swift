@@ -156,7 +156,8 @@ struct CommandTable {
         }
         if name.count > 2, long.contains("-\(name)") { return "-\(name)" }
         if let habit = CommandTable.habits[letter], long.contains(habit) { return habit }
-        return long.first { $0.dropFirst(2).first == letter }
+        // An option that removes protection is never a suggestion.
+        return long.first { $0.dropFirst(2).first == letter && $0 != "--insecure" }
     }
 
     /// Returns the nearest name. Options have hyphens where keys of a configuration have underscores.
