@@ -40,7 +40,7 @@ struct CommandTable {
     private static let habits: [Character: String] = [
         "m": "--body", "u": "--user", "P": "--password-env", "q": "--qos", "C": "--count", "W": "--timeout",
         "r": "--retain", "f": "--file", "l": "--lines", "V": "--v311", "t": "--topic", "R": "--retained", "N": "--raw",
-        "s": "--file", "o": "--origin", "x": "--body", "H": "--header", "k": "--insecure",
+        "s": "--file", "o": "--origin", "x": "--body", "H": "--header",
     ]
     /// The names that options had before, with the present ones.
     private static let formerNames = [
@@ -269,7 +269,7 @@ extension CommandTable {
             guard let equals = text.firstIndex(of: "=") else { return (text, nil) }
             let name = String(text[..<equals])
             guard text.hasPrefix("--") || options.contains(name) else { return (text, nil) }
-            return (String(text[..<equals]), String(text[text.index(after: equals)...]))
+            return (name, String(text[text.index(after: equals)...]))
         }
     }
 }

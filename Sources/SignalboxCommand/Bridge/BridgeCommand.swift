@@ -66,7 +66,7 @@ struct BridgeCommand: ReportingCommand {
     @Option(help: "Log level on stderr.")
     var logLevel = Logger.Level.info
 
-    /// The configuration's path, or `nil` if there is none.
+    /// The configuration's path, or `nil` if no argument names one.
     var config: String? { mixed.configuration }
     /// The scripts or the page. There is at least one.
     var pages: [String] { mixed.others }

@@ -1,3 +1,4 @@
+import AdapterSupport
 import ArgumentParser
 import SignalboxCore
 
@@ -98,7 +99,7 @@ enum MessageForm: Sendable {
         case .template(let template, let end):
             guard let text = template.bytes(for: message(), isTerminal: isTerminal) else { throw PayloadNotJSON() }
             return text + end
-        case .hexadecimal(let end): return TemplateMessage.hexadecimal(message().payload.bytes) + end
+        case .hexadecimal(let end): return Array(message().payload.bytes.hexadecimal.utf8) + end
         case .base64(let end): return Array(Base64.encoded(message().payload.bytes).utf8) + end
         }
     }

@@ -1,3 +1,4 @@
+import AdapterSupport
 import Foundation
 import MQTTPush
 import SignalboxCore
@@ -54,8 +55,8 @@ struct TemplateMessage {
         case .qos: text("\(qos)")
         case .retained: text(isRetained ? "1" : "0")
         case .topic: text(topic)
-        case .lowerHexadecimal: TemplateMessage.hexadecimal(payload.bytes)
-        case .upperHexadecimal: TemplateMessage.hexadecimal(payload.bytes, digits: "0123456789ABCDEF")
+        case .lowerHexadecimal: text(payload.bytes.hexadecimal)
+        case .upperHexadecimal: text(payload.bytes.hexadecimal.uppercased())
         case .json: object { $0.add("payload", content: payload.bytes) }
         case .jsonWithPayload:
             payload.kind == .json ? object { $0.add("payload", json: EscapedJSON.compact(payload.bytes)) } : nil
@@ -63,11 +64,6 @@ struct TemplateMessage {
     }
 
     private func text(_ text: String?) -> [UInt8] { text.map { Array($0.utf8) } ?? [] }
-
-    static func hexadecimal(_ bytes: some Sequence<UInt8>, digits: String = "0123456789abcdef") -> [UInt8] {
-        let digits = Array(digits.utf8)
-        return bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 0xF)]] }
-    }
 
     private func object(_ addPayload: (inout JSONObject) -> Void) -> [UInt8] {
         var object = JSONObject()
@@ -79,7 +75,7 @@ struct TemplateMessage {
         object.add("retain", isRetained ? 1 : 0)
         object.add("payloadlen", payload.bytes.count)
         let properties = properties
-        if properties.count > 2 { object.add("properties", json: properties) }
+        if properties != Array("{}".utf8) { object.add("properties", json: properties) }
         addPayload(&object)
         return object.bytes
     }

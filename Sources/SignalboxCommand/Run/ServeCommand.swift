@@ -31,6 +31,10 @@ struct ServeCommand: ReportingCommand {
 
     @OptionGroup var options: RunArguments
 
+    func validate() throws {
+        try MixedArguments.validate(first: config)
+    }
+
     func perform() async throws -> CommandStatus {
         try await options.run(config, serving: request)
     }

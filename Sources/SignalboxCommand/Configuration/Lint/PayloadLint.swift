@@ -95,7 +95,7 @@ struct PayloadLint {
             switch use {
             case .echo:
                 (
-                    "it returns \(payload) on a connection, and the messages of '\(route.source)' come from none",
+                    "it returns \(payload) on a connection, but the messages of '\(route.source)' have no connection",
                     "let the payload be json, or answer with 'use: publish'"
                 )
             case .broadcast where route.payload == .bytes, .send:

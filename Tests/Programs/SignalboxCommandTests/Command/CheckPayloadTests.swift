@@ -27,7 +27,7 @@ import Testing
     private static let open = "{ pattern: 'raw/{action}', payload: text }"
     private static let echo = "use: echo, from: [up]"
     private static let reason =
-        "it returns text on a connection, and the messages of 'up' come from none; let the payload"
+        "it returns text on a connection, but the messages of 'up' have no connection; let the payload"
 
     static let declined = [
         (text, echo, "sources.up.mqtt.topics[0].action", reason),

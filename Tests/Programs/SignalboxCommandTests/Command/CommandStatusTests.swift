@@ -76,7 +76,8 @@ import Testing
         ["subscribe", "mqtt://h", "-t", "a", "--raw", "--hex"], ["subscribe", "mqtt://h", "-t", "a", "-v", "-F", "%p"],
         ["subscribe", "mqtt://h", "-t", "a", "-N"], ["subscribe", "mqtt://h", "-t", "a", "-F", "%Z"],
         ["connect", "ws://h/", "--verbose"], ["connect", "ws://h/", "c.yaml", "--format", "%p"],
-        ["navigate", "https://h/", "c.yaml"], ["explain", "{}", "c.yaml", "--url", "a:b"], ["send", "a?b", "c.yaml"],
+        ["navigate", "https://h/", "c.yaml"], ["serve", "ws://u:canary@h/"],
+        ["explain", "{}", "c.yaml", "--url", "a:b"], ["send", "a?b", "c.yaml"],
         ["publish", "mqtt://h", "-lr"], ["request", "mqtt://h", "-t", "a", "-m", "b", "-v"],
         ["serve"], ["serve", "c", "--port", "65536"],
         ["connect"], ["connect", "http://h/"], ["connect", "ws://h/", "ws://i/"], ["connect", "ws://h/#a"],
@@ -101,6 +102,8 @@ import Testing
         (["help", "chekc"], "Unknown command 'chekc'. Did you mean 'check'?"),
         (["xyzzy"], "Unknown command 'xyzzy'. The commands are: run, serve, check, "),
         (["publish", "mqtt://h", "-t", "a", "-s"], "Unknown option '-s'. Did you mean '--file'?"),
+        (["publish", "mqtt://h", "-k", "5"], "Unknown option '-k'. Did you mean '--key'?"),
+        (["publish", "mqtt://h", "-i", "me"], "Unknown option '-i'."),
         (
             ["connect", "-c", "ws://h/"],
             "Unknown option '-c'. Write the server as a URL: signalbox connect ws://HOST:PORT/PATH"
