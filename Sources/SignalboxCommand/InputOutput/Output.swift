@@ -4,7 +4,7 @@ import Synchronization
 
 /// Writes to stdout. After the first ``failure``, nothing more is written.
 final class StandardOutput: Sendable {
-    /// How long the program waits for the reader of its output before it exits.
+    /// How long, by default, the program waits for the reader of its output before it exits.
     static let flushLimit: Duration = .seconds(5)
 
     /// Whether stdout is a terminal. If it is, lines are written as aligned text instead of JSON.

@@ -84,6 +84,7 @@ struct ConfigurationChange: Sendable {
         keep("dead_letters.bytes", \.supervisor.deadLetters.bytes)
         keep("ack_deadline", \.supervisor.ackDeadline)
         keep("drain_limit", \.supervisor.drainLimit)
+        keep("output_wait", \.outputWait)
         keep("log_lines_per_second", \.supervisor.logLinesPerSecond)
     }
 }

@@ -63,6 +63,7 @@ struct RunArguments: ParsableArguments {
         if let listening { builder.onChat = { listening.expect($0, isFirst: false) } }
         let reload = ConfigurationReload(file: file, serving: serving, supervisor: supervisor, builder: builder)
         var session = SupervisorSession(supervisor: supervisor, output: output)
+        session.outputWait = configuration.outputWait
         session.onEnd = { failure in
             if let failure { DiagnosticOutput.shared.report("\(failure)") } else { logger.info("drained") }
         }

@@ -17,6 +17,8 @@ struct SupervisorSession {
     let supervisor: Supervisor
     let output: StandardOutput
     var timeout: Duration?
+    /// How long the end of the session waits for a slow reader of stdout.
+    var outputWait = StandardOutput.flushLimit
     /// Called with the exit status for a signal or timeout, before the drain starts.
     var onInterruption: @Sendable (CommandStatus) -> Void = { _ in }
     /// Called with the supervisor's error, or `nil` if there was none, after the drain but before the session waits for
@@ -54,6 +56,6 @@ struct SupervisorSession {
             }
         }
         onEnd(failure)
-        return End(failure: failure, interruption: interruption.current, lost: await output.finish())
+        return End(failure: failure, interruption: interruption.current, lost: await output.finish(within: outputWait))
     }
 }

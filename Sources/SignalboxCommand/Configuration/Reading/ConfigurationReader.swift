@@ -127,6 +127,7 @@ struct ConfigurationReader {
                 $0.duration(.milliseconds(10)...(.seconds(3_600)))
             }
             keys.read("drain_limit", &configuration.supervisor.drainLimit) { $0.duration(.zero...(.seconds(86_400))) }
+            keys.read("output_wait", &configuration.outputWait) { $0.duration(.zero...(.seconds(86_400))) }
             keys.read("log_lines_per_second", &configuration.supervisor.logLinesPerSecond) { $0.integer(1...1_000_000) }
             keys.read("navigation", &configuration.navigation, navigation)
             if use == .navigation {

@@ -122,10 +122,11 @@ import Testing
     }
 
     @Test func theGlobalLimitsAreRead() throws {
-        let text = OptionsConfigurationTests.file(rest: "ack_deadline: 20s\nlog_lines_per_second: 7")
+        let text = OptionsConfigurationTests.file(rest: "ack_deadline: 20s\nlog_lines_per_second: 7\noutput_wait: 0s")
         let configuration = try ConfigurationFixture.read(text)
         #expect(configuration.supervisor.ackDeadline == .seconds(20))
         #expect(configuration.supervisor.logLinesPerSecond == 7)
+        #expect(configuration.outputWait == .zero)
         #expect(try ConfigurationFixture.read(OptionsConfigurationTests.file()).supervisor.ackDeadline == .seconds(5))
     }
 

@@ -259,6 +259,7 @@ import Testing
         ("plugins:", "limits: { depth: 9 }\nplugins:", "~push ~page"),
         ("plugins:", "ack_deadline: 9s\nplugins:", "!ack_deadline"),
         ("plugins:", "drain_limit: 9s\nlog_lines_per_second: 9\nplugins:", "!drain_limit !log_lines_per_second"),
+        ("plugins:", "output_wait: 9s\nplugins:", "!output_wait"),
         ("plugins:", "dead_letters: { count: 9, bytes: 9 }\nplugins:", "!dead_letters.count !dead_letters.bytes"),
         ("plugins:", "navigation: { chain: [ { schemes: [https] } ], fallback: cancel }\nplugins:", ""),
     ])

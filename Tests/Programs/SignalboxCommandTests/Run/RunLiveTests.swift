@@ -220,7 +220,10 @@ import Testing
 /// A program whose drain has ended while its lines still wait for a reader.
 @Suite(.timeLimit(.minutes(10))) struct UnreadOutputTests {
     /// Runs until a line longer than a pipe's buffer waits, and the drain after a first signal has ended.
-    private static func withDrained(_ body: (CommandProcess) async throws -> Void) async throws {
+    private static func withDrained(
+        outputWait: String = "1h",
+        _ body: (CommandProcess) async throws -> Void
+    ) async throws {
         try await Broker.with { broker in
             try await TemporaryFolder.with { folder in
                 let file = folder.appendingPathComponent("signalbox.yaml")
@@ -229,6 +232,7 @@ import Testing
                       push: { mqtt: { broker: '\(broker.url)', client_id: a, topics: [ { pattern: 'x/{action}' } ] } }
                     plugins: [ { action: show, use: log, from: [ { source: push } ] } ]
                     limits: { message_bytes: 1MiB }
+                    output_wait: \(outputWait)
                     """
                 try configuration.write(to: file, atomically: true, encoding: .utf8)
                 let process = try CommandProcess(["run", file.path, "--outcomes"], pausesOutput: true)
@@ -243,7 +247,7 @@ import Testing
     }
 
     @Test func unreadOutputIsReportedAsLost() async throws {
-        try await UnreadOutputTests.withDrained { process in
+        try await UnreadOutputTests.withDrained(outputWait: "10ms") { process in
             let errors = await process.errors.rest()
             await process.ends(with: CommandStatus.outputFailed.rawValue)
             #expect(errors.contains { $0.contains("the output was not read") })
