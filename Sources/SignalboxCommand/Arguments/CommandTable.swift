@@ -42,9 +42,14 @@ struct CommandTable {
         "r": "--retain", "f": "--file", "l": "--lines", "V": "--v311", "t": "--topic", "R": "--retained", "N": "--raw",
         "s": "--file", "o": "--origin", "x": "--body", "H": "--header",
     ]
-    /// The names that options had before, with the present ones.
-    private static let formerNames = [
+    /// The names that options had before, and those of other clients, with the present ones.
+    private static let otherNames = [
         "--payload": "--body", "--message": "--body", "--reconnect": "--retry", "--tls-ca": "--ca",
+        "--cafile": "--ca", "--pw": "--password-file", "--username": "--user", "--stdin-line": "--lines",
+        "--will-payload": "--will-body", "--filter-out": "--exclude", "--disable-clean-session": "--keep-session",
+        "--repeat-delay": "--interval", "--basic-auth": "--user", "--auth": "--user",
+        "--execute": "--body", "--close-status-code": "--close-code", "--socks5": "--proxy",
+        "--protocol": "--subprotocol", "--ping-interval": "--ping", "--ping-timeout": "--pong-within",
     ]
 
     private let commands: [Command]
@@ -117,10 +122,13 @@ struct CommandTable {
         if isHost, let advice = CommandTable.urlAdvice(line) {
             return "Unknown option '\(name)'. \(advice)"
         }
+        if ["-V", "--protocol-version"].contains(name), line.options.contains("--v311") {
+            return "Unknown option '\(name)'. MQTT 5 is the default; '--v311' selects MQTT 3.1.1."
+        }
         if ["--config", "-c"].contains(name), let advice = CommandTable.configurationAdvice(line) {
             return "Unknown option '\(name)'. \(advice)"
         }
-        if let present = CommandTable.formerNames[name], line.options.contains(present) {
+        if let present = CommandTable.otherNames[name], line.options.contains(present) {
             return "Unknown option '\(name)'. Did you mean '\(present)'?"
         }
         let isShort = !name.hasPrefix("--") && !line.options.contains("-\(name)")

@@ -105,9 +105,12 @@ struct RequestTests {
                     )
                     let arrival = await receiving.arrivals(1)[0]
                     let topic = try #require(arrival.pushFacts?.properties?.responseTopic)
+                    // A responder in a shell can return text only.
+                    let digits = try #require(arrival.pushFacts?.properties?.correlationData)
+                    #expect(digits.count == 32 && digits.allSatisfy { Character(UnicodeScalar($0)).isHexDigit })
                     try await trial.publisher.publish(MQTTMessage("forged", to: topic))
                     var forged = MQTTMessage("forged", to: topic)
-                    forged.correlation = [UInt8](repeating: 7, count: 16)
+                    forged.correlation = [UInt8](repeating: 55, count: 32)
                     try await trial.publisher.publish(forged)
                     for taken in intake.taken.all { taken.settle(.handled(reply: Bytes("true"))) }
                     #expect(try await reply.text == #"{"id":"1","outcome":"handled","reply":true}"#)

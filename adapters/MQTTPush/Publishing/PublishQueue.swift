@@ -59,7 +59,8 @@ final class PublishQueue: Sendable {
     func prepare(_ message: MQTTMessage) -> MQTTMessage {
         var request = message
         request.responseTopic = replyTopic
-        request.correlation = RandomBytes.make(16)
+        // Text, because a responder in a shell cannot return other bytes.
+        request.correlation = Array(RandomBytes.make(16).hexadecimal.utf8)
         return request
     }
 

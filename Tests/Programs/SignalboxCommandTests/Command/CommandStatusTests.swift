@@ -103,7 +103,11 @@ import Testing
         (["xyzzy"], "Unknown command 'xyzzy'. The commands are: run, serve, check, "),
         (["publish", "mqtt://h", "-t", "a", "-s"], "Unknown option '-s'. Did you mean '--file'?"),
         (["publish", "mqtt://h", "-k", "5"], "Unknown option '-k'. Did you mean '--key'?"),
-        (["publish", "mqtt://h", "-i", "me"], "Unknown option '-i'."),
+        (
+            ["publish", "mqtt://h", "-V", "mqttv5"],
+            "Unknown option '-V'. MQTT 5 is the default; '--v311' selects MQTT 3.1.1."
+        ),
+        (["publish", "mqtts://h", "--cafile", "f"], "Unknown option '--cafile'. Did you mean '--ca'?"),
         (
             ["connect", "-c", "ws://h/"],
             "Unknown option '-c'. Write the server as a URL: signalbox connect ws://HOST:PORT/PATH"
