@@ -1,3 +1,4 @@
+import AdapterSupport
 import SignalboxCore
 import SignalboxTesting
 import TestSupport
@@ -8,12 +9,12 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct AnswerTableTests {
     private static let long: Duration = .seconds(60)
 
-    private func code(_ answer: AnswerTable.Answer) -> PageCallError.Code? {
+    private func code(_ answer: PageAnswer) -> PageCallError.Code? {
         if case .failure(let error) = answer { error.code } else { nil }
     }
 
     @Test func eachCallIsAnsweredOnceByItsNumber() async throws {
-        let callers = AnswerTable(bound: 10)
+        let callers = PageCallers(bound: 10, failures: .page)
         let numbers = EventList<UInt64>()
         async let one = callers.answer(within: Self.long) { number in
             numbers.append(number)
@@ -27,20 +28,20 @@ import Testing
     }
 
     @Test func aCallThatCannotBeSentFailsAtOnce() async {
-        let callers = AnswerTable(bound: 1)
+        let callers = PageCallers(bound: 1, failures: .page)
         #expect(code(await callers.answer(within: Self.long) { _ in PageCallError(.tooLarge, "") }) == .tooLarge)
         #expect(code(await callers.answer(within: .milliseconds(1)) { _ in nil }) == .timeout)
     }
 
     @Test func aTimeoutBeforeTheCallerIsRegisteredEndsTheWait() async {
-        let callers = AnswerTable(bound: 1)
+        let callers = PageCallers(bound: 1, failures: .page)
         for _ in 0..<2_000 {
             #expect(code(await callers.answer(within: .nanoseconds(1)) { _ in nil }) == .timeout)
         }
     }
 
     @Test func concurrentCallsAreBounded() async throws {
-        let callers = AnswerTable(bound: 1)
+        let callers = PageCallers(bound: 1, failures: .page)
         let numbers = EventList<UInt64>()
         async let one = callers.answer(within: Self.long) { number in
             numbers.append(number)
@@ -53,7 +54,7 @@ import Testing
     }
 
     @Test func closingAndCancellationEndTheWaits() async {
-        let callers = AnswerTable(bound: 10)
+        let callers = PageCallers(bound: 10, failures: .page)
         let numbers = EventList<UInt64>()
         let task = Task {
             await callers.answer(within: Self.long) { number in
@@ -75,7 +76,7 @@ import Testing
     }
 
     @Test func aCallAnsweredWhileItIsSentLeavesNothingBehind() async throws {
-        let callers = AnswerTable(bound: 1)
+        let callers = PageCallers(bound: 1, failures: .page)
         let events = EventList<String>()
         let answer = await callers.answer(within: Self.long) { number in
             callers.finish(number, .success(Bytes("1")))
@@ -89,7 +90,7 @@ import Testing
     }
 
     @Test func aCancelledTaskSendsNoCall() async {
-        let callers = AnswerTable(bound: 1)
+        let callers = PageCallers(bound: 1, failures: .page)
         let numbers = EventList<UInt64>()
         let task = Task {
             while !Task.isCancelled { await Task.yield() }

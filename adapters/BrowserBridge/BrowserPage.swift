@@ -1,3 +1,4 @@
+import AdapterSupport
 import JSBridge
 import SignalboxCore
 import Synchronization
@@ -7,7 +8,7 @@ import WebSocketChat
 final class BrowserPage: PagePort {
     private let chat: ChatConnection
     let limits: MessageLimits
-    private let callers: AnswerTable
+    private let callers: PageCallers
     private let storedTitle = Mutex<String?>(nil)
     /// Whether the program has closed the page. Messages sent after that would be dropped.
     private let closed = Atomic(false)
@@ -15,7 +16,7 @@ final class BrowserPage: PagePort {
     init(_ chat: ChatConnection, _ configuration: BrowserConfiguration) {
         self.chat = chat
         limits = configuration.limits
-        callers = AnswerTable(bound: configuration.messagesToPage)
+        callers = PageCallers(bound: configuration.messagesToPage, failures: .page)
     }
 
     // MARK: - The program's side
@@ -69,7 +70,7 @@ final class BrowserPage: PagePort {
     }
 
     func answered(_ number: UInt64, _ kind: PageAnswerKind, _ json: Bytes) {
-        let answer = AnswerTable.Answer(
+        let answer = PageAnswer(
             kind,
             json.isEmpty ? nil : json,
             detail: (try? Body(json: json).decode(String.self)) ?? "",

@@ -21,7 +21,7 @@ final class PageMailbox: PagePort {
     /// The page's title until a run replaces it.
     private let configuredTitle: String?
     private let bound: Int
-    private let callers: AnswerTable
+    private let callers: PageCallers
     let limits: MessageLimits
     private let state: Mutex<State>
 
@@ -32,7 +32,7 @@ final class PageMailbox: PagePort {
         configuredTitle = title
         self.bound = bound
         self.limits = limits
-        callers = AnswerTable(bound: bound)
+        callers = PageCallers(bound: bound, failures: .page)
         state = Mutex(State(title: title))
     }
 
@@ -160,7 +160,7 @@ final class PageMailbox: PagePort {
     var isIdle: Bool { callers.isEmpty && state.withLock { $0.messages.isEmpty } }
 
     /// Resumes a caller with a result. This method has no effect if the call has already finished.
-    func finish(_ number: UInt64, _ result: AnswerTable.Answer) {
+    func finish(_ number: UInt64, _ result: PageAnswer) {
         callers.finish(number, result)
     }
 

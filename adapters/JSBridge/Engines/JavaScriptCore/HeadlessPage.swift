@@ -161,7 +161,7 @@ extension HeadlessPage {
         // One unit more than the limit is enough to refuse an answer, because a unit takes at least one byte.
         let text = text?.text(atMost: kind == "returned" ? limit + 1 : PageCallError.longestDetail)
         let kind = PageAnswerKind(rawValue: kind)
-        mailbox.finish(number, AnswerTable.Answer(kind, text.map { Bytes($0) }, detail: text ?? "", limit: limit))
+        mailbox.finish(number, PageAnswer(kind, text.map { Bytes($0) }, detail: text ?? "", limit: limit))
     }
 
     /// Ends the script that called a native function if the page must end immediately.

@@ -149,7 +149,7 @@ final class RemotePage {
 
     private func answered(_ frame: WorkerFrame) {
         guard frame.text(0) != "closed" else { return parts.mailbox.finish(frame.number, .failure(.closed)) }
-        let answer = AnswerTable.Answer(
+        let answer = PageAnswer(
             PageAnswerKind(rawValue: frame.text(0)),
             frame.texts.count > 1 ? Bytes(frame.texts[1]) : nil,
             detail: frame.text(1),

@@ -134,7 +134,7 @@ extension WebViewRun {
 
     /// Finishes a call from the program with the page's answer.
     private func answered(_ number: UInt64, _ kind: PageAnswerKind, _ text: Bytes) {
-        let answer = AnswerTable.Answer(
+        let answer = PageAnswer(
             kind,
             text.isEmpty ? nil : text,
             detail: text.withUnsafeBytes { RelayRecord.text($0[...]) },

@@ -1,10 +1,33 @@
-import AdapterSupport
-package import SignalboxCore
 import Synchronization
 
-/// Tracks the callers in the program that are waiting for a page's answers. Safe to use from any thread.
-package final class AnswerTable: Sendable {
-    package typealias Answer = Result<Bytes?, PageCallError>
+/// Tracks the callers in the program that are waiting for a peer's answers. Safe to use from any thread.
+package final class AnswerTable<Value: Sendable, Failure: Error>: Sendable {
+    package typealias Answer = Result<Value, Failure>
+
+    /// The errors with which the table itself ends a call.
+    package struct Failures: Sendable {
+        let closed: Failure
+        let cancelled: Failure
+        let full: @Sendable (Int) -> Failure
+        let timeout: @Sendable (Duration) -> Failure
+
+        /// - Parameters:
+        ///   - closed: The error of a call whose peer is gone.
+        ///   - cancelled: The error of a call whose task was cancelled.
+        ///   - full: Creates the error of a call beyond the maximum number of waiting callers.
+        ///   - timeout: Creates the error of a call that was not answered within this time.
+        package init(
+            closed: Failure,
+            cancelled: Failure,
+            full: @escaping @Sendable (Int) -> Failure,
+            timeout: @escaping @Sendable (Duration) -> Failure
+        ) {
+            self.closed = closed
+            self.cancelled = cancelled
+            self.full = full
+            self.timeout = timeout
+        }
+    }
 
     private struct Caller {
         let continuation: CheckedContinuation<Answer, Never>
@@ -17,11 +40,13 @@ package final class AnswerTable: Sendable {
     }
 
     private let bound: Int
+    private let failures: Failures
     private let state = Mutex(State())
 
     /// - Parameter bound: The maximum number of waiting callers.
-    package init(bound: Int) {
+    package init(bound: Int, failures: Failures) {
         self.bound = bound
+        self.failures = failures
     }
 
     package var isEmpty: Bool { state.withLock { $0.callers.isEmpty } }
@@ -34,18 +59,18 @@ package final class AnswerTable: Sendable {
     ///     The closure may be called twice.
     package func answer(
         within timeout: Duration,
-        asking ask: (UInt64) -> PageCallError?,
+        asking ask: (UInt64) -> Failure?,
         ended: @escaping @Sendable (UInt64) -> Void = { _ in }
     ) async -> Answer {
         // The number is unique within the process, so a late answer matches no caller.
         let number = lastCall.add(1, ordering: .relaxed).newValue
         return await withDeadline(timeout) { [self] end in
-            finish(number, .failure(end == .cancelled ? .cancelled : .noAnswer(within: timeout)))
+            finish(number, .failure(end == .cancelled ? failures.cancelled : failures.timeout(timeout)))
         } begin: { caller in
             if let error = add(Caller(continuation: caller, ended: ended), number) {
                 return caller.resume(returning: .failure(error))
             }
-            if let error = Task.isCancelled ? .cancelled : ask(number) {
+            if let error = Task.isCancelled ? failures.cancelled : ask(number) {
                 finish(number, .failure(error))
             } else if !isWaiting(number) {
                 // The wait ended before the call was sent, so the call must be removed here.
@@ -54,12 +79,10 @@ package final class AnswerTable: Sendable {
         }
     }
 
-    private func add(_ caller: Caller, _ number: UInt64) -> PageCallError? {
+    private func add(_ caller: Caller, _ number: UInt64) -> Failure? {
         state.withLock { state in
-            guard !state.isClosed else { return .closed }
-            guard state.callers.count < bound else {
-                return PageCallError(.full, "\(bound) calls are waiting for the page's answers")
-            }
+            guard !state.isClosed else { return failures.closed }
+            guard state.callers.count < bound else { return failures.full(bound) }
             state.callers[number] = caller
             return nil
         }
@@ -68,14 +91,14 @@ package final class AnswerTable: Sendable {
     private func isWaiting(_ number: UInt64) -> Bool { state.withLock { $0.callers[number] != nil } }
 
     /// Resumes a caller. This method has no effect if the caller has already been resumed or belongs to a different
-    /// page.
+    /// peer.
     package func finish(_ number: UInt64, _ answer: Answer) {
         guard let caller = state.withLock({ $0.callers.removeValue(forKey: number) }) else { return }
         caller.ended(number)
         caller.continuation.resume(returning: answer)
     }
 
-    /// Fails all waiting callers, because the page is gone.
+    /// Fails all waiting callers, because the peer is gone.
     ///
     /// - Parameter isLast: Whether to fail all future callers as well.
     package func failAll(isLast: Bool = false) {
@@ -84,43 +107,8 @@ package final class AnswerTable: Sendable {
             defer { state.callers = [:] }
             return state.callers
         }
-        for caller in callers.values { caller.continuation.resume(returning: .failure(.closed)) }
+        for caller in callers.values { caller.continuation.resume(returning: .failure(failures.closed)) }
     }
 }
 
 private let lastCall = Atomic<UInt64>(0)
-
-/// How a page answered a call. The names are those used by bridge.js.
-package enum PageAnswerKind: String, Sendable {
-    /// The listener returned a value.
-    case returned
-    /// The listener threw. The detail describes the error.
-    case threw
-    /// The listener's return value has no JSON form. The detail gives the reason.
-    case invalidReply
-    /// There is no listener, and the page has no room for another message that has none.
-    case full
-}
-
-extension AnswerTable.Answer {
-    /// Creates a call's result from the page's answer.
-    ///
-    /// - Parameters:
-    ///   - kind: The kind that the page sent, or `nil` if it is unknown.
-    ///   - value: The return value as JSON, or `nil` if the listener returned nothing.
-    ///   - detail: The page's description of an error, which is truncated here.
-    ///   - limit: The maximum size of the value, in bytes.
-    package init(_ kind: PageAnswerKind?, _ value: Bytes?, detail: @autoclosure () -> String, limit: Int) {
-        func error(_ code: PageCallError.Code) -> Self {
-            .failure(PageCallError(code, String(detail().prefix(PageCallError.longestDetail))))
-        }
-        switch kind {
-        case .returned where value.map({ $0.count > limit }) ?? false:
-            self = .failure(PageCallError(.invalidReply, "the answer has more than \(limit) bytes"))
-        case .returned: self = .success(value)
-        case .threw: self = error(.threw)
-        case .full: self = error(.full)
-        case .invalidReply, nil: self = error(.invalidReply)
-        }
-    }
-}
