@@ -138,6 +138,8 @@ struct TargetAdapter: Adapter {
     func run(into intake: any Intake) async {
         events.change { $0.append("started") }
         self.intake.change { $0 = intake }
+        // The intake belongs to the supervisor, which has this adapter: a cycle.
+        defer { self.intake.change { $0 = nil } }
         await withTaskCancellationHandler {
             while (try? await intake.room()) != nil { await Task.yield() }
             events.change { $0.append("closed") }
