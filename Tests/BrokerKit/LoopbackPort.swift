@@ -12,6 +12,27 @@ public enum LoopbackPort {
         return (socket, port)
     }
 
+    /// Returns a listening Unix socket, which the caller closes. If the path begins with `@`, the rest names an abstract
+    /// socket.
+    static func listening(unixSocket path: String) throws -> Int32 {
+        let socket = try makeSocket(AF_UNIX)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let bytes = path.hasPrefix("@") ? [0] + path.utf8.dropFirst() : Array(path.utf8)
+        let offset = MemoryLayout.offset(of: \sockaddr_un.sun_path) ?? 0
+        withUnsafeMutableBytes(of: &address) { $0[offset...].copyBytes(from: bytes) }
+        let isBound = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(socket, $0, socklen_t(offset + bytes.count)) == 0 && listen(socket, 128) == 0
+            }
+        }
+        guard isBound else {
+            close(socket)
+            throw BrokerKitError("cannot listen on the Unix socket (errno \(errno))")
+        }
+        return socket
+    }
+
     /// Returns a bound socket, which the caller closes, and its port, which was free before.
     ///
     /// - Parameter isShared: Whether one more socket with this option may bind to the port (socket(7), SO_REUSEADDR).
@@ -62,13 +83,15 @@ public enum LoopbackPort {
     }
 
     /// Returns a TCP socket for IPv4, which the caller closes. Programs started later do not inherit it.
-    public static func makeSocket() throws -> Int32 {
+    public static func makeSocket() throws -> Int32 { try makeSocket(AF_INET) }
+
+    private static func makeSocket(_ family: Int32) throws -> Int32 {
         #if os(Linux)
         let kind = Int32(SOCK_STREAM.rawValue)
         #else
         let kind = SOCK_STREAM
         #endif
-        let made = socket(AF_INET, kind, 0)
+        let made = socket(family, kind, 0)
         guard made >= 0 else { throw BrokerKitError("cannot create a socket (errno \(errno))") }
         _ = fcntl(made, F_SETFD, FD_CLOEXEC)
         return made

@@ -2,7 +2,7 @@ import Foundation
 import SignalboxTesting
 import Synchronization
 
-/// A TCP relay from its own port to another one, which a test can cut.
+/// A TCP relay from its own port, or a Unix socket, to another port, which a test can cut.
 public final class Relay: Sendable {
     private struct State {
         var sockets: Set<Int32> = []
@@ -12,7 +12,7 @@ public final class Relay: Sendable {
         var withheldAfter: Int?
     }
 
-    /// The listening port.
+    /// The listening port, or 0 for a Unix socket.
     public let port: UInt16
     private let listener: Int32
     private let state = Mutex(State())
@@ -22,6 +22,12 @@ public final class Relay: Sendable {
     public init() throws {
         (listener, port) = try LoopbackPort.listening()
         // The threads retain the object until `close()` ends them.
+        Thread.detachNewThread { self.serve() }
+    }
+
+    /// Starts listening on a Unix socket, which this initializer creates; ``forward(to:)`` sets the target.
+    public init(unixSocket path: String) throws {
+        (listener, port) = (try LoopbackPort.listening(unixSocket: path), 0)
         Thread.detachNewThread { self.serve() }
     }
 

@@ -34,6 +34,15 @@ struct ConnectionArguments: ParsableArguments {
     @Option(help: ArgumentHelp("The file that holds a token for Authorization: Bearer.", valueName: "path"))
     var bearerFile: String?
 
+    @Option(
+        name: .customLong("unix"),
+        help: ArgumentHelp(
+            "Connect to this Unix socket; the request and TLS still use the URL's host.",
+            valueName: "path"
+        )
+    )
+    var unixSocket: String?
+
     @Option(help: "The header Origin, such as https://app.example; default none.")
     var origin: String?
 
@@ -57,6 +66,7 @@ struct ConnectionArguments: ParsableArguments {
     /// Applies the options to a feed. If an option is absent, the feed's value stays unchanged. Reconnecting is the
     /// exception: the feed reconnects only if an option requests it.
     func apply(to feed: inout WebSocketFeedConfiguration) throws {
+        feed.unixSocket = unixSocket ?? feed.unixSocket
         if !subprotocol.isEmpty { feed.subprotocols = subprotocol }
         feed.origin = origin ?? feed.origin
         let headers = try headers()

@@ -44,7 +44,7 @@ struct ExplainedMessage {
         case .feed(let feed):
             let known = ChatFacts(
                 role: .feed,
-                peer: "\(feed.url.host):\(feed.url.port)",
+                peer: feed.peer,
                 subprotocol: feed.subprotocols.first,
                 tls: feed.url.isSecure
             )

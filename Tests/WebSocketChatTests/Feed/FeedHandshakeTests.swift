@@ -1,3 +1,4 @@
+import Foundation
 import SignalboxCore
 import SignalboxTesting
 import TestSupport
@@ -188,5 +189,87 @@ import Testing
             await trial.waitForLog("status 418")
         }
         await openSSL.end()
+    }
+}
+
+@Suite(.timeLimit(.minutes(10))) struct FeedUnixSocketTests {
+    /// Returns the path of a new socket. It is short enough for every system.
+    private static var path: String {
+        FileManager.default.temporaryDirectory.appendingPathComponent("s-\(UUID().uuidString.prefix(8))").path
+    }
+
+    @Test(arguments: ["ws", "wss"]) func aFeedConnectsToAUnixSocket(scheme: String) async throws {
+        let authority = try await TestAuthority()
+        defer { authority.remove() }
+        var endpoint = ServerEndpoint()
+        if scheme == "wss" {
+            endpoint.identity = .init(certificateFile: authority.certificateFile, keyFile: authority.keyFile)
+        }
+        var server = try await TransportTrial.server(endpoint: endpoint)
+        let path = Self.path
+        let relay = try Relay(unixSocket: path)
+        defer { unlink(path) }
+        relay.forward(to: server.transport.port)
+        // Nothing listens on the URL's port, and its host must still be that of the certificate.
+        let configuration = try WebSocketFeedConfiguration.test(9, scheme: scheme, host: "localhost") {
+            if scheme == "wss" { $0.trust = .authority(file: authority.authorityFile) }
+            $0.unixSocket = path
+        }
+        var environment = FeedEnvironment()
+        environment.resolve = { _ in .failure(.notResolved("a Unix socket needs no lookup")) }
+        try await FeedTrial.run(configuration, environment) { trial in
+            let (id, handshake) = try await server.opened()
+            #expect(handshake.request?.host == "localhost:9")
+            server.send("{\"action\":\"tick\"}", on: id)
+            let taken = try #require(await trial.intake.taken.first(1).first)
+            let facts = try #require(taken.arrival.origin.facts as? ChatFacts)
+            #expect(facts.peer == "unix:\(path)" && facts.tls == (scheme == "wss"))
+            await trial.waitForLog("connected to \(scheme)://localhost:9, Unix socket \(path)")
+        }
+        relay.close()
+        await server.stop()
+    }
+
+    #if os(Linux)
+    @Test func aFeedConnectsToAnAbstractSocket() async throws {
+        var server = try await TransportTrial.server()
+        let name = "@signalbox-\(UUID().uuidString)"
+        let relay = try Relay(unixSocket: name)
+        relay.forward(to: server.transport.port)
+        let configuration = try WebSocketFeedConfiguration.test(9) { $0.unixSocket = name }
+        try await FeedTrial.run(configuration) { _ in _ = try await server.opened() }
+        relay.close()
+        await server.stop()
+    }
+    #endif
+
+    @Test func theCertificateIsCheckedAgainstTheURLsHost() async throws {
+        let authority = try await TestAuthority()
+        defer { authority.remove() }
+        var endpoint = ServerEndpoint()
+        endpoint.identity = .init(certificateFile: authority.certificateFile, keyFile: authority.keyFile)
+        let server = try await TransportTrial.server(endpoint: endpoint)
+        let path = Self.path
+        let relay = try Relay(unixSocket: path)
+        defer { unlink(path) }
+        relay.forward(to: server.transport.port)
+        let configuration = try WebSocketFeedConfiguration.test(9, scheme: "wss", host: "other.example") {
+            $0.trust = .authority(file: authority.authorityFile)
+            $0.unixSocket = path
+        }
+        try await FeedTrial.run(configuration) { trial in await trial.waitForLog("hostname mismatch") }
+        relay.close()
+        await server.stop()
+    }
+
+    @Test func aMissingSocketIsReportedWithItsPath() async throws {
+        let path = Self.path
+        let configuration = try WebSocketFeedConfiguration.test(9) { $0.unixSocket = path }
+        try await FeedTrial.run(configuration) { trial in
+            let line = await trial.waitForLog("retrying in")
+            #expect(
+                line.contains("cannot reach ws://127.0.0.1:9: no answer on the Unix socket \(path)")
+            )
+        }
     }
 }

@@ -23,7 +23,7 @@ public struct ChatFacts: OriginFacts {
     /// The source's role in the connection.
     public let role: Role
     /// The peer's address. For a server, this is the client's numeric address; for a feed, it is the `host:port` of the
-    /// server.
+    /// server, or `unix:` and the path of its Unix socket.
     public let peer: String
     /// The origin of the page that opened the connection.
     ///

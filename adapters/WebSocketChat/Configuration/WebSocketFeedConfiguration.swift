@@ -11,6 +11,12 @@ public struct WebSocketFeedConfiguration: Sendable, Hashable {
     public var source: SourceName
     /// The server's URL.
     public var url: WebSocketURL
+    /// The path of the server's Unix socket, if the feed connects to one instead of the URL's host and port. The default
+    /// is `nil`.
+    ///
+    /// The request and TLS still use the URL's host. The path can have at most 107 bytes (103 on macOS) and no control
+    /// characters. If it begins with `@`, the rest names an abstract socket, which only Linux has.
+    public var unixSocket: String?
     /// The subprotocols to offer, most preferred first. The default is to offer none.
     ///
     /// There can be at most 32 distinct tokens, with a total of at most 1,024 bytes. If the server agrees to none of
@@ -103,7 +109,17 @@ extension WebSocketFeedConfiguration {
         }
     }
 
+    /// The server's address in facts.
+    package var peer: String { unixSocket.map { "unix:\($0)" } ?? "\(url.host):\(url.port)" }
+
+    /// Whether the connection stays on this machine.
+    package var isLocal: Bool { unixSocket != nil || url.isLocal }
+
     private func validateRequest() throws(WebSocketChatError) {
+        guard unixSocket.map(ClientTarget.isSocketPath) ?? true else {
+            let limit = ClientTarget.socketPathLimit
+            throw .invalid("the path of a Unix socket must have 1 to \(limit) bytes without control characters")
+        }
         guard subprotocols.count <= 32, subprotocols.allSatisfy(HeaderField.isToken),
             subprotocols.reduce(0, { $0 + $1.utf8.count }) <= 1_024
         else {

@@ -44,7 +44,7 @@ final class FeedSession {
         self.context = context
         self.sender = sender
         self.dispatcher = dispatcher
-        peer = "\(context.feed.configuration.url.host):\(context.feed.configuration.url.port)"
+        peer = context.feed.configuration.peer
         log = FeedLog(context.feed.logger, configuration: context.feed.configuration)
         backoff = context.feed.configuration.reconnect?.backoff
         feeder = ArrivalFeeder(
@@ -316,7 +316,8 @@ final class FeedLog {
         hasLoggedDisconnect = false
         let subprotocol = handshake.subprotocol.map { ", subprotocol \($0)" } ?? ""
         let compressed = handshake.isCompressed ? ", compressed" : ""
-        log.write(.info, "connected to \(url)\(subprotocol)\(compressed)")
+        let path = configuration.unixSocket.map { ", Unix socket \($0)" } ?? ""
+        log.write(.info, "connected to \(url)\(path)\(subprotocol)\(compressed)")
     }
 
     func certificateNotVerified() {

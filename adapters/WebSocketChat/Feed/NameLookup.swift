@@ -9,10 +9,13 @@ struct FeedPreparation: Equatable, Sendable {
     let headers: [HeaderField]
     /// The numeric addresses, in the order in which to try them. There is at least one.
     let addresses: [String]
+    /// The path of a Unix socket to connect to instead of the addresses.
+    var unixSocket: String?
 
     /// Returns whether ``make(_:resolve:)`` can block for this configuration.
     static func mayBlock(_ configuration: WebSocketFeedConfiguration) -> Bool {
-        guard NumericAddress(configuration.url.hostName) != nil else { return true }
+        let needsLookup = configuration.unixSocket == nil && NumericAddress(configuration.url.hostName) == nil
+        guard !needsLookup else { return true }
         let secrets = configuration.headers.map(\.value) + [configuration.bearer].compactMap { $0 }
         return !secrets.allSatisfy { secret in
             if case .text = secret.source { true } else { false }
@@ -31,6 +34,10 @@ struct FeedPreparation: Equatable, Sendable {
             for header in configuration.headers { headers.append(try field(header.name, header.value)) }
             if let bearer = configuration.bearer { headers.append(try field("Authorization", bearer, "Bearer ")) }
             let host = configuration.url.hostName
+            // The host stands for the only address, and the server that listens on the socket sees it in the request.
+            if let path = configuration.unixSocket {
+                return FeedPreparation(headers: headers, addresses: [host], unixSocket: path)
+            }
             let addresses = NumericAddress(host) == nil ? try resolve(host).get() : [host]
             return FeedPreparation(headers: headers, addresses: addresses)
         }
@@ -57,6 +64,7 @@ struct FeedPreparation: Equatable, Sendable {
             host: configuration.url.hostHeader,
             path: configuration.url.target
         )
+        target.unixSocket = unixSocket
         target.trust = configuration.url.isSecure ? configuration.trust : nil
         target.identity = configuration.identity
         target.subprotocols = configuration.subprotocols

@@ -51,7 +51,7 @@ public final class WebSocketFeed: Adapter {
         self.environment = environment
         self.logger = logger
         status = FeedStatus(configuration)
-        if configuration.url.isSecure, !configuration.url.isLocal { WebSocketVulnerabilities.warn(to: logger) }
+        if configuration.url.isSecure, !configuration.isLocal { WebSocketVulnerabilities.warn(to: logger) }
     }
 
     /// The source named in the configuration.

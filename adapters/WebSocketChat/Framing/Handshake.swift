@@ -1,3 +1,5 @@
+import AdapterSupport
+
 /// The result of opening a connection.
 struct Handshake: Equatable, Sendable {
     /// The negotiated subprotocol, if any.
@@ -47,11 +49,15 @@ struct ClientTarget: Equatable, Sendable {
     static let pathLimit = 2_032
     static let hostLimit = 119
     static let originLimit = 117
+    // The system's address has room for this path and a zero at its end (unix(7)).
+    static let socketPathLimit = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 
     /// The numeric address. It cannot be a name, because resolving a name would block the thread and all its
     /// connections.
     let address: String
     let port: UInt16
+    /// The path of a Unix socket to connect to instead of the address and port.
+    var unixSocket: String?
     /// The `Host` header, including the port unless it is the scheme's default. TLS uses the part without the port as
     /// the host name.
     let host: String
@@ -73,7 +79,11 @@ struct ClientTarget: Equatable, Sendable {
 
     /// Why the target cannot be expressed as a request, or `nil` if it can.
     var problem: String? {
-        guard HeaderField.isWord(address) else { return "the address is empty or has forbidden characters" }
+        if let unixSocket {
+            guard ClientTarget.isSocketPath(unixSocket) else { return "the path of the Unix socket is not usable" }
+        } else {
+            guard HeaderField.isWord(address) else { return "the address is empty or has forbidden characters" }
+        }
         for (name, text, limit) in [
             ("path", path, ClientTarget.pathLimit), ("host", host, ClientTarget.hostLimit),
             ("origin", origin ?? "", ClientTarget.originLimit),
@@ -91,6 +101,13 @@ struct ClientTarget: Equatable, Sendable {
             return "TLS needs a name or an IPv4 address, not \(host)"
         }
         return nil
+    }
+}
+
+extension ClientTarget {
+    /// Returns whether the path can be the address of a Unix socket. The library would truncate a longer path.
+    static func isSocketPath(_ path: String) -> Bool {
+        (1...socketPathLimit).contains(path.utf8.count) && HeaderField.isLine(path)
     }
 }
 

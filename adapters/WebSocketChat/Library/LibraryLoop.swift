@@ -254,7 +254,11 @@ extension LibraryLoop {
         if isDestroying { return .stopped }
         if let cut = connection.cut { return cut.closeReason }
         guard connection.phase == .opening, connection.target != nil else { return .lost }
-        // The library reports all other failures to open a connection itself.
+        // The library reports all other failures to open a connection itself, except those of Unix sockets.
+        if let path = connection.target?.unixSocket, !connection.hasSentRequest {
+            let advice = "does a server listen there, and may this user connect to it?"
+            return .unreachable("no answer on the Unix socket \(path); \(advice)")
+        }
         let text = "no answer came within \(limits.connectWithin) s"
         return connection.hasSentRequest ? .upgradeFailed(text) : .unreachable(text)
     }

@@ -6,7 +6,7 @@ extension LibraryLoop {
         let connection = LibraryConnection(id, target: target)
         connections[id] = connection
         if let problem = target.problem { return finish(connection, .invalidTarget(problem)) }
-        guard NumericAddress(target.address) != nil else {
+        guard target.unixSocket != nil || NumericAddress(target.address) != nil else {
             return finish(connection, .notResolved("\(target.address) is not a numeric address"))
         }
         let handle: OpaquePointer?
@@ -18,7 +18,7 @@ extension LibraryLoop {
         // The library may have reported the end of the connection during the call.
         guard connections[id] === connection else { return }
         guard let handle else {
-            return finish(connection, .unreachable("cannot start a connection to \(target.address)"))
+            return finish(connection, .unreachable("cannot start a connection to \(address(of: target))"))
         }
         connection.handle = handle
         if let cut = connection.cut {
@@ -27,10 +27,13 @@ extension LibraryLoop {
         }
     }
 
+    /// Returns the server's address for the library, which connects to a Unix socket if the address begins with `+`.
+    private func address(of target: ClientTarget) -> String { target.unixSocket.map { "+\($0)" } ?? target.address }
+
     private func begin(_ id: ConnectionID, _ target: ClientTarget, virtualHost: OpaquePointer) -> OpaquePointer? {
         // The library copies these strings.
         let texts = [
-            target.address, target.path, target.host, target.origin, target.subprotocols.joined(separator: ", "),
+            address(of: target), target.path, target.host, target.origin, target.subprotocols.joined(separator: ", "),
             LibraryTables.ownProtocol, "http/1.1",
         ].map { text in text.flatMap { strdup($0) } }
         defer { for text in texts { free(text) } }

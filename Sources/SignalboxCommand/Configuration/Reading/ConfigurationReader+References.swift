@@ -207,7 +207,7 @@ extension ConfigurationReader {
     /// Warns about tokens that are sent to the server unencrypted. A header whose value is a reference is treated as a
     /// secret.
     func checkTokens(_ feed: WebSocketFeedConfiguration, _ keys: YAMLMapping) {
-        guard !feed.url.isSecure, !feed.url.isLocal else { return }
+        guard !feed.url.isSecure, !feed.isLocal else { return }
         let headers = feed.headers.contains { !$0.value.isInline } ? keys.optional("headers") : nil
         for value in [keys.optional("bearer"), headers] {
             value?.warn("it is sent to the server unencrypted; use wss://", .credentialsInClear)

@@ -149,6 +149,7 @@ extension ConfigurationReader {
             guard let address = url ?? ConfigurationReader.anyURL else { return nil }
             var feed = WebSocketFeedConfiguration(source: name, url: address)
             feed.limits = limits
+            keys.read("unix_socket", &feed.unixSocket, createdFile)
             keys.read("subprotocols", &feed.subprotocols, texts)
             keys.read("origin", &feed.origin) { $0.text() }
             keys.read("headers", &feed.headers, headers)

@@ -75,6 +75,7 @@ import Testing
                 ["credentialsInClear sources.in.feed.bearer", "credentialsInClear sources.in.feed.headers"]
             ),
             ("ws://chat.example/", "headers: { X-Client: kiosk }", []),
+            ("ws://chat.example/", "unix_socket: /run/chat.sock, bearer: { env: PASSWORD }", []),
             ("wss://chat.example/", "headers: { X-Token: { env: PASSWORD } }", []),
             ("ws://localhost:8080/", "headers: { X-Token: { env: PASSWORD } }", []),
         ] as [(String, String, [String])]

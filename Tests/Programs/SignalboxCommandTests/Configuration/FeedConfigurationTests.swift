@@ -8,7 +8,7 @@ import WebSocketChat
     @Test func everyKeyIsRead() throws {
         let feed = try WebSocketFixture.feedConfiguration(
             """
-            { url: 'wss://feed.example/v1', subprotocols: [a, b], origin: 'https://app.example',
+            { url: 'wss://feed.example/v1', unix_socket: feed.sock, subprotocols: [a, b], origin: 'https://app.example',
               headers: { X-Client: kiosk, X-Token: { env: PASSWORD } }, bearer: { env: PASSWORD },
               trust: { authority: ca.pem }, identity: { certificate: c.pem, key: k.pem },
               opening_messages: ['{"action":"subscribe"}', { env: PASSWORD }],
@@ -20,6 +20,7 @@ import WebSocketChat
             rest: "limits: { message_bytes: 9 }"
         )
         #expect(feed.url.description == "wss://feed.example:443")
+        #expect(feed.unixSocket == "feed.sock")
         #expect(feed.subprotocols == ["a", "b"])
         #expect(feed.origin == "https://app.example")
         #expect(

@@ -43,6 +43,26 @@ import Testing
         }
     }
 
+    @Test func aUnixSocketReplacesTheURLsAddress() async throws {
+        try await ChatTrial.with { trial in
+            let path = trial.folder.appendingPathComponent("s").path
+            let relay = try Relay(unixSocket: path)
+            relay.forward(to: try #require(trial.url.split(separator: ":").last.flatMap { UInt16($0.dropLast()) }))
+            let finished = try await CommandProcess.run(
+                ["connect", "ws://localhost:9/", "--unix", path, "--count", "1", "--log-level", "info"],
+                input: try trial.file(#"{"action":"echo","id":"7"}"#)
+            )
+            #expect(finished.status == 0 && finished.output.count == 1, "\(finished.errors)")
+            #expect(finished.errors.contains { $0.contains("connected to ws://localhost:9, Unix socket \(path)") })
+            relay.close()
+            let missing = try await CommandProcess.run(
+                ["connect", "ws://localhost:9/", "--unix", "\(path)2", "--no-input"]
+            )
+            #expect(missing.status == CommandStatus.unavailable.rawValue)
+            #expect(missing.errors.first?.contains("no answer on the Unix socket") == true)
+        }
+    }
+
     @Test func rawPrintsOnlyTheMessage() async throws {
         let frames = "frames: { text: { action: echo, payload: text } }"
         try await ChatTrial.with(ChatTrial.configuration("absent_origin: allowed, \(frames)")) { trial in

@@ -38,9 +38,10 @@ import Testing
             "wss://other", "c.yaml", "--subprotocol", "b", "--origin", "https://b.example", "--header", "x-b: 3",
             "--bearer-file", "b",
             "--insecure", "--cert", "c", "--key", "k", "--open-message", "b", "--ping", "never", "--compression",
-            "--retry",
+            "--retry", "--unix", "s",
         ])
         let feed = try command.feed(changing: section)
+        #expect(feed.unixSocket == "s")
         #expect(feed.url.host == "other")
         #expect(feed.subprotocols == ["b"] && feed.origin == "https://b.example" && feed.bearer == .file("b"))
         #expect(feed.headers == [WebSocketHeader("X-A", .text("1")), WebSocketHeader("x-b", .text("3"))])
