@@ -47,6 +47,9 @@ struct SignalboxTool: AsyncParsableCommand {
         let arguments = RawArguments.process
         do {
             var command = try parse(arguments)
+            if let options = (command as? any DiagnosingCommand)?.diagnostics {
+                DiagnosticOutput.shared.use(options.logFormat, isQuiet: options.quiet)
+            }
             if var command = command as? any AsyncParsableCommand, !(command is SignalboxTool) {
                 if let problem = SystemResources.missing() {
                     write(problem, to: .standardError)

@@ -12,7 +12,8 @@ struct BodyArguments: ParsableArguments {
     @Option(
         name: [.customShort("f"), .customLong("file")],
         parsing: .unconditional,
-        help: ArgumentHelp("The file whose bytes are the body; '-' is stdin.", valueName: "path")
+        help: ArgumentHelp("The file whose bytes are the body; '-' is stdin.", valueName: "path"),
+        completion: .file()
     )
     var file: String?
 

@@ -37,3 +37,8 @@ struct MixedArguments {
         }
     }
 }
+
+extension CompletionKind {
+    /// The files that may be a configuration.
+    static var configuration: CompletionKind { .file(extensions: ["yaml", "yml"]) }
+}

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Logging
 import MQTTPush
 import SignalboxCore
 import WebSocketChat
@@ -7,17 +8,22 @@ import WebSocketChat
 struct TLSArguments: ParsableArguments {
     @Option(
         name: .customLong("ca"),
-        help: ArgumentHelp("Trust only the authority in this PEM file.", valueName: "file")
+        help: ArgumentHelp("Trust only the authority in this PEM file.", valueName: "file"),
+        completion: .file()
     )
     var authority: String?
 
     @Option(
         name: .customLong("cert"),
-        help: ArgumentHelp("The client certificate, a PEM file; requires --key.", valueName: "file")
+        help: ArgumentHelp("The client certificate, a PEM file; requires --key.", valueName: "file"),
+        completion: .file()
     )
     var certificate: String?
 
-    @Option(help: ArgumentHelp("The certificate's private key, a PEM file.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("The certificate's private key, a PEM file.", valueName: "file"),
+        completion: .file()
+    )
     var key: String?
 
     @Flag(help: "Check no certificate. Anyone on the network path can then read and change all traffic.")
@@ -48,7 +54,7 @@ struct TLSArguments: ParsableArguments {
     func warn() {
         guard insecure else { return }
         let danger = "anyone on the network path can read and change all traffic"
-        DiagnosticOutput.shared.report("--insecure: no certificate is checked, so \(danger)")
+        DiagnosticOutput.shared.report("--insecure: no certificate is checked, so \(danger)", level: .warning)
     }
 }
 

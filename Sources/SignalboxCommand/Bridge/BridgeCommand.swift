@@ -12,6 +12,7 @@ struct BridgeCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "bridge",
         abstract: "Runs a page and shows the outcome of each message and navigation.",
+        usage: "signalbox bridge [<options>] <page> ...",
         discussion: """
             With --engine jsc, the default, PAGE is one or more scripts. They run in order, in one page without a \
             document, until no timer, call or message to the page is left. With webkitgtk, PAGE is an HTML file, a folder \
@@ -40,7 +41,8 @@ struct BridgeCommand: ReportingCommand {
         help: ArgumentHelp(
             "Scripts; or one HTML file, folder or URL. And a configuration (.yaml or .yml).",
             valueName: "page"
-        )
+        ),
+        completion: .file()
     )
     var arguments: [String]
 
@@ -58,13 +60,19 @@ struct BridgeCommand: ReportingCommand {
     @Option(help: ArgumentHelp("The name of the source in the configuration.", valueName: "name"))
     var source: String?
 
-    @Option(help: ArgumentHelp("jsc: the lines of an earlier run to compare with.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("jsc: the lines of an earlier run to compare with.", valueName: "file"),
+        completion: .file()
+    )
     var expect: String?
 
     @OptionGroup var limits: LimitArguments
 
     @Option(help: "Log level on stderr.")
     var logLevel = Logger.Level.info
+
+    @OptionGroup(title: "Diagnostics")
+    var diagnostics: DiagnosticArguments
 
     /// The configuration's path, or `nil` if no argument names one.
     var config: String? { mixed.configuration }

@@ -158,7 +158,7 @@ extension BridgeRun {
         let engine = try BrowserEngine(browser, logger: logger.withoutSecrets)
         // Anyone who has the address can use the page, so the address is written to stderr and not logged.
         let address = Task {
-            if let url = try? await engine.url() { DiagnosticOutput.shared.report("open \(url)") }
+            if let url = try? await engine.url() { DiagnosticOutput.shared.report("open \(url)", level: .info) }
         }
         defer { address.cancel() }
         return try await status(of: engine) { 0 }

@@ -14,7 +14,10 @@ struct BrokerArguments: ParsableArguments {
     @Option(help: ArgumentHelp("The environment variable that holds the password.", valueName: "name"))
     var passwordEnv: String?
 
-    @Option(help: ArgumentHelp("The file that holds the password.", valueName: "path"))
+    @Option(
+        help: ArgumentHelp("The file that holds the password.", valueName: "path"),
+        completion: .file()
+    )
     var passwordFile: String?
 
     @OptionGroup var tls: TLSArguments
@@ -27,7 +30,10 @@ struct BrokerArguments: ParsableArguments {
     )
     var pskEnv: String?
 
-    @Option(help: ArgumentHelp("The file that holds the pre-shared key, in hexadecimal.", valueName: "path"))
+    @Option(
+        help: ArgumentHelp("The file that holds the pre-shared key, in hexadecimal.", valueName: "path"),
+        completion: .file()
+    )
     var pskFile: String?
 
     @Flag(help: "Accept a key shorter than 16 bytes, which is weak.")

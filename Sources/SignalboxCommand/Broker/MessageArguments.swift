@@ -16,6 +16,7 @@ struct MessageArguments: ParsableArguments {
     @Option(
         name: [.customShort("q"), .customLong("qos")],
         help: "QoS: 0 (at most once) or 1 (at least once, default).",
+        completion: .list(["0", "1"]),
         transform: MQTTQoS.option
     )
     var qos: MQTTQoS?

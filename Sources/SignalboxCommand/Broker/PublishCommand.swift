@@ -47,6 +47,9 @@ struct PublishCommand: ReportingCommand {
     @Option(help: "Log level on stderr.")
     var logLevel = Logger.Level.warning
 
+    @OptionGroup(title: "Diagnostics")
+    var diagnostics: DiagnosticArguments
+
     func validate() throws {
         guard message.content.source == nil || !lines else {
             throw ValidationError("--lines reads the bodies from stdin; remove --body and --file")

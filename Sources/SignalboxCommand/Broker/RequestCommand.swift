@@ -47,6 +47,9 @@ struct RequestCommand: ReportingCommand {
     @Option(help: "Log level on stderr.")
     var logLevel = Logger.Level.warning
 
+    @OptionGroup(title: "Diagnostics")
+    var diagnostics: DiagnosticArguments
+
     private var wait: Duration { timeout ?? .seconds(30) }
 
     func validate() throws {

@@ -40,6 +40,7 @@ struct SubscribeCommand: ReportingCommand {
     @Option(
         name: [.customShort("q"), .customLong("qos")],
         help: "Maximum QoS: 0 (at most once) or 1 (at least once, default).",
+        completion: .list(["0", "1"]),
         transform: MQTTQoS.option
     )
     var qos: MQTTQoS?
@@ -65,6 +66,9 @@ struct SubscribeCommand: ReportingCommand {
 
     @Option(help: "Log level on stderr.")
     var logLevel = Logger.Level.warning
+
+    @OptionGroup(title: "Diagnostics")
+    var diagnostics: DiagnosticArguments
 
     func validate() throws {
         _ = try push(topics.map(pattern))
@@ -135,7 +139,8 @@ struct RateReporter: Sendable {
         var (before, moment) = (count(), clock.now)
         while (try? await clock.sleep(until: moment + RateReporter.interval)) != nil {
             let (now, next) = (count(), clock.now)
-            DiagnosticOutput.shared.report(RateReporter.line(new: now - before, within: next - moment, all: now))
+            let line = RateReporter.line(new: now - before, within: next - moment, all: now)
+            DiagnosticOutput.shared.report(line, level: .info)
             (before, moment) = (now, next)
         }
     }

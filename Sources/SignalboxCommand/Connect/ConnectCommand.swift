@@ -38,7 +38,8 @@ struct ConnectCommand: ReportingCommand {
         help: ArgumentHelp(
             "The server: ws://host:port/path, or wss:// for TLS. A configuration (.yaml or .yml) whose plugins are called.",
             valueName: "url|config"
-        )
+        ),
+        completion: .configuration
     )
     var arguments: [String] = []
 
@@ -58,6 +59,9 @@ struct ConnectCommand: ReportingCommand {
 
     @Option(help: "Log level on stderr.")
     var logLevel: Logger.Level?
+
+    @OptionGroup(title: "Diagnostics")
+    var diagnostics: DiagnosticArguments
 
     private var mixed: MixedArguments { MixedArguments(arguments) }
 

@@ -31,7 +31,10 @@ struct ConnectionArguments: ParsableArguments {
     )
     var bearerEnv: String?
 
-    @Option(help: ArgumentHelp("The file that holds a token for Authorization: Bearer.", valueName: "path"))
+    @Option(
+        help: ArgumentHelp("The file that holds a token for Authorization: Bearer.", valueName: "path"),
+        completion: .file()
+    )
     var bearerFile: String?
 
     @Option(

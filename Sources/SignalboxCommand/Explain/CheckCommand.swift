@@ -1,11 +1,13 @@
 import ArgumentParser
+import Logging
 import SignalboxCore
 
 /// The command `signalbox check CONFIG...`.
-struct CheckCommand: AsyncParsableCommand {
+struct CheckCommand: DiagnosingCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
         abstract: "Checks configuration files for errors and likely mistakes. Starts nothing.",
+        usage: "signalbox check [<options>] <config> ...",
         discussion: """
             The files and folders that a configuration names must exist. Variables and files of secrets are only read \
             with --with-secrets. Paths are relative to the folder of the configuration. One line per finding: \
@@ -21,7 +23,10 @@ struct CheckCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("Configuration files (YAML).", valueName: "config"))
+    @Argument(
+        help: ArgumentHelp("Configuration files (YAML).", valueName: "config"),
+        completion: .configuration
+    )
     var files: [String]
 
     @Flag(help: "One JSON object per finding: file, line, column, path, severity, code, message, suggestion, advice.")
@@ -32,6 +37,9 @@ struct CheckCommand: AsyncParsableCommand {
 
     @Flag(help: "For the exit status, warnings count as errors.")
     var strict = false
+
+    @OptionGroup(title: "Diagnostics")
+    var diagnostics: DiagnosticArguments
 
     func run() async throws {
         let output = StandardOutput()
@@ -46,11 +54,12 @@ struct CheckCommand: AsyncParsableCommand {
         if let lost { DiagnosticOutput.shared.report("\(lost)") }
         for (file, result) in found where result.omitted > 0 {
             DiagnosticOutput.shared.report(
-                "\(file): \(result.omitted) more findings are not shown; correct these first"
+                "\(file): \(result.omitted) more findings are not shown; correct these first",
+                level: .warning
             )
         }
         let (errors, warnings) = (found.map(\.result.errors).reduce(0, +), found.map(\.result.warnings).reduce(0, +))
-        DiagnosticOutput.shared.report(summary(errors: errors, warnings: warnings))
+        DiagnosticOutput.shared.report(summary(errors: errors, warnings: warnings), level: .info)
         await DiagnosticOutput.shared.flush()
         if lost != nil { throw CommandStatus.outputFailed.code }
         if found.flatMap(\.result.findings).contains(where: { $0.code == .unreadableFile }) {

@@ -43,7 +43,8 @@ struct ConfigurationExplainer {
         let takers = sources.filter { $0.value.accepts(link) }
         if takers.count > 1 {
             let names = takers.dropFirst().map(\.section.name.text).joined(separator: ", ")
-            DiagnosticOutput.shared.report("\(file): \(names) would also accept this link; choose one with --source")
+            let note = "\(file): \(names) would also accept this link; choose one with --source"
+            DiagnosticOutput.shared.report(note, level: .notice)
         }
         var answer: ExplanationLine
         if let (section, links) = takers.first ?? (sources.count == 1 ? sources.first : nil) {

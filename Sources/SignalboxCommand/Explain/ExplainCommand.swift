@@ -1,4 +1,5 @@
 import ArgumentParser
+import Logging
 import NavigationChain
 import SignalboxCore
 import SignalboxRoutes
@@ -22,7 +23,10 @@ struct ExplainCommand: ReportingCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("The configuration, a YAML file.", valueName: "config"))
+    @Argument(
+        help: ArgumentHelp("The configuration, a YAML file.", valueName: "config"),
+        completion: .configuration
+    )
     var config: String
 
     @OptionGroup var content: BodyArguments
@@ -37,6 +41,9 @@ struct ExplainCommand: ReportingCommand {
     var withSecrets = false
 
     @OptionGroup var facts: MessageFacts
+
+    @OptionGroup(title: "Diagnostics")
+    var diagnostics: DiagnosticArguments
 
     func validate() throws {
         try MixedArguments.validate(first: config)
@@ -56,7 +63,8 @@ struct ExplainCommand: ReportingCommand {
             let section = try explainer.source(source, for: facts)
             if case .feed(let feed) = section.kind, !feed.isURLRead {
                 DiagnosticOutput.shared.report(
-                    "the URL of '\(section.name)' is not read; add --with-secrets to read it"
+                    "the URL of '\(section.name)' is not read; add --with-secrets to read it",
+                    level: .warning
                 )
             }
             let bytes = try await message.bytes(limit: FileContent.payloadLimit)
@@ -95,7 +103,8 @@ struct MessageFacts: ParsableArguments {
 
     @Option(
         name: [.customShort("q"), .customLong("qos")],
-        help: "For a broker's message: its QoS, 0 or 1 (default 1)."
+        help: "For a broker's message: its QoS, 0 or 1 (default 1).",
+        completion: .list(["0", "1"])
     )
     var qos: Int?
 

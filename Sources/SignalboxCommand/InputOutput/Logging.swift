@@ -35,7 +35,7 @@ extension Logger {
     }
 }
 
-/// A log handler that writes each event to stderr as exactly one line.
+/// A log handler that writes each event to stderr as exactly one line, in the form of ``DiagnosticOutput``.
 struct LineLogHandler: LogHandler {
     var logLevel: Logger.Level
     var metadata: Logger.Metadata = [:]
@@ -60,9 +60,9 @@ struct LineLogHandler: LogHandler {
     }
 
     func log(event: LogEvent) {
-        guard shows(event) else { return }
+        guard shows(event), !DiagnosticOutput.shared.isQuiet else { return }
         var pairs = metadata.merging(event.metadata ?? [:]) { $1 }
-        let now = WallTimeText.utc(.now())
+        let now = WallTime.now()
         var message = redactsMessages ? Redaction.redacted("\(event.message)") : "\(event.message)"
         // Only lines of this module start with the name. A page's console output may, but is not changed.
         if supervisorLines != .all, event.source == "AdapterSupport", let source = pairs["source"],
@@ -71,7 +71,17 @@ struct LineLogHandler: LogHandler {
             message.removeFirst("\(source): ".count)
             pairs["source"] = nil
         }
-        let line = LineLogHandler.line(time: now, level: event.level, message: message, metadata: pairs)
+        let line =
+            switch DiagnosticOutput.shared.format {
+            case .text:
+                LineLogHandler.line(
+                    time: WallTimeText.utc(now),
+                    level: event.level,
+                    message: message,
+                    metadata: pairs
+                )
+            case .json: DiagnosticOutput.json(time: now, level: event.level, message, metadata: pairs)
+            }
         DiagnosticOutput.shared.offer(line)
     }
 

@@ -247,7 +247,7 @@ struct CommandFailure: Error, Sendable, CustomStringConvertible {
 }
 
 /// A subcommand that reports its errors on stderr, one line each.
-protocol ReportingCommand: AsyncParsableCommand, Sendable {
+protocol ReportingCommand: DiagnosingCommand, Sendable {
     /// Does the command's work and returns the exit status. All diagnostics are written out after this method returns.
     func perform() async throws -> CommandStatus
 }
@@ -259,7 +259,10 @@ extension ReportingCommand {
             status = try await perform()
         } catch {
             let failure = CommandFailure(error)
-            for line in failure.description.split(separator: "\n") { DiagnosticOutput.shared.report(String(line)) }
+            for line in failure.description.split(separator: "\n") {
+                // An argument that only proves wrong later is still an error of the arguments.
+                DiagnosticOutput.shared.report(String(line), evenIfQuiet: failure.status == .usage)
+            }
             status = failure.status
         }
         await DiagnosticOutput.shared.flush()

@@ -111,7 +111,7 @@ private final class RejectionReporter: Sendable {
         }
         guard let withheld = limiter.withLock({ $0.admit(at: .now - start) }) else { return }
         let more = withheld == 0 ? "" : " (\(withheld) similar lines were left out)"
-        DiagnosticOutput.shared.report("a message is not shown: \(reason)\(more)")
+        DiagnosticOutput.shared.report("a message is not shown: \(reason)\(more)", level: .warning)
     }
 }
 

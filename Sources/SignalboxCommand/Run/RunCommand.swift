@@ -8,6 +8,7 @@ struct RunCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
         abstract: "Receives from the sources of a configuration and calls its plugins.",
+        usage: "signalbox run [<options>] <config>",
         discussion: """
             Runs until SIGTERM or SIGINT, or until all sources have ended, then drains: running and waiting calls finish \
             within 'drain_limit'. Messages left after that are not acknowledged and will be redelivered. A second signal \
@@ -24,10 +25,16 @@ struct RunCommand: ReportingCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("The configuration, a YAML file.", valueName: "config"))
+    @Argument(
+        help: ArgumentHelp("The configuration, a YAML file.", valueName: "config"),
+        completion: .configuration
+    )
     var file: String
 
     @OptionGroup var options: RunArguments
+
+    @OptionGroup(title: "Diagnostics")
+    var diagnostics: DiagnosticArguments
 
     func perform() async throws -> CommandStatus {
         try await options.run(file)
@@ -88,10 +95,11 @@ struct RunArguments: ParsableArguments {
         if lostLetters > 0 {
             DiagnosticOutput.shared.report(
                 "\(lostLetters) dead \(lostLetters == 1 ? "letter was" : "letters were") kept in memory and lost with the "
-                    + "process; use --outcomes to write each to stdout"
+                    + "process; use --outcomes to write each to stdout",
+                level: .warning
             )
         }
-        DiagnosticOutput.shared.report(summary.description)
+        DiagnosticOutput.shared.report(summary.description, level: .info)
         if let failure = end.failure { return CommandFailure(givingUp: failure).status }
         guard end.lost == nil else { return .outputFailed }
         guard report.isClean else { return .drainIncomplete }

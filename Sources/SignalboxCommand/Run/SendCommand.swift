@@ -9,6 +9,7 @@ struct SendCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "send",
         abstract: "Sends one action to a plugin of a configuration and shows the outcome.",
+        usage: "signalbox send [<options>] <config> <action>",
         discussion: """
             The action comes from the source 'internal', which the plugin's 'from' must name. The configuration's \
             sources are not used. One JSON object: source, action, id, body, outcome, reason, detail, path, reply.
@@ -23,7 +24,10 @@ struct SendCommand: ReportingCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("The configuration whose plugin is called.", valueName: "config"))
+    @Argument(
+        help: ArgumentHelp("The configuration whose plugin is called.", valueName: "config"),
+        completion: .configuration
+    )
     var config: String
 
     @Argument(help: "The action's name.")
@@ -43,6 +47,9 @@ struct SendCommand: ReportingCommand {
 
     @Option(help: "Log level on stderr.")
     var logLevel = Logger.Level.warning
+
+    @OptionGroup(title: "Diagnostics")
+    var diagnostics: DiagnosticArguments
 
     func validate() throws {
         try MixedArguments.validate(first: config)

@@ -8,6 +8,7 @@ struct ServeCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
         abstract: "Runs a configuration with a WebSocket server and shows its address.",
+        usage: "signalbox serve [<options>] <config>",
         discussion: """
             Works like 'run', and writes a line to stderr when a source of kind 'chat' starts to listen: chat: \
             listening on ws://127.0.0.1:8080/. The configuration must have such a source, and the program ends if one \
@@ -24,12 +25,18 @@ struct ServeCommand: ReportingCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("The configuration, a YAML file.", valueName: "config"))
+    @Argument(
+        help: ArgumentHelp("The configuration, a YAML file.", valueName: "config"),
+        completion: .configuration
+    )
     var config: String
 
     @OptionGroup var request: ServeRequest
 
     @OptionGroup var options: RunArguments
+
+    @OptionGroup(title: "Diagnostics")
+    var diagnostics: DiagnosticArguments
 
     func validate() throws {
         try MixedArguments.validate(first: config)
@@ -124,6 +131,6 @@ final class ListenAddressReporter: Sendable {
         // At the level `info` and below, the adapter logs the address itself.
         guard level > .info else { return }
         let url = server.configuration.url(port: port)
-        DiagnosticOutput.shared.report("\(server.source): listening on \(url)")
+        DiagnosticOutput.shared.report("\(server.source): listening on \(url)", level: .info)
     }
 }

@@ -7,6 +7,7 @@ struct NavigateCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "navigate",
         abstract: "Shows what the navigation chain decides for URLs.",
+        usage: "signalbox navigate [<options>] <config> [<url> ...]",
         discussion: """
             One JSON object per URL, in order: url (or input, if it is refused), policy (allow, cancel or download), \
             decider, reason, trace. Opens nothing: a reason shows what would be opened.
@@ -20,7 +21,10 @@ struct NavigateCommand: ReportingCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("The configuration; only its 'navigation' is required.", valueName: "config"))
+    @Argument(
+        help: ArgumentHelp("The configuration; only its 'navigation' is required.", valueName: "config"),
+        completion: .configuration
+    )
     var config: String
 
     @OptionGroup var input: URLArguments
@@ -30,6 +34,9 @@ struct NavigateCommand: ReportingCommand {
 
     @Option(help: "The frame that would load it.")
     var frame = FrameRole.main
+
+    @OptionGroup(title: "Diagnostics")
+    var diagnostics: DiagnosticArguments
 
     func validate() throws {
         try MixedArguments.validate(first: config)

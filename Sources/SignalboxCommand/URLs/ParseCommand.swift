@@ -8,6 +8,7 @@ struct ParseCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "parse",
         abstract: "Parses URLs and prints their parts, or the reason they are refused.",
+        usage: "signalbox parse [<options>] [<url> ...]",
         discussion: """
             One JSON object per URL, in order: url, scheme, host, port, path, segments, query, fragment, origin; or \
             input and error, with reason, offset and detail. With --routes it also shows what would be called: route, \
@@ -24,7 +25,10 @@ struct ParseCommand: ReportingCommand {
 
     @OptionGroup var input: URLArguments
 
-    @Option(help: ArgumentHelp("A file of routes, or a configuration with a source of links.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("A file of routes, or a configuration with a source of links.", valueName: "file"),
+        completion: .configuration
+    )
     var routes: String?
 
     @Option(help: ArgumentHelp("The source of links, if there are several.", valueName: "name"))
@@ -32,6 +36,9 @@ struct ParseCommand: ReportingCommand {
 
     @Option(help: ArgumentHelp("The base of relative URLs.", valueName: "url"))
     var base: String?
+
+    @OptionGroup(title: "Diagnostics")
+    var diagnostics: DiagnosticArguments
 
     func validate() throws {
         guard source == nil || routes != nil else {

@@ -45,13 +45,14 @@ import Testing
         ("events", #"{"action":"broken","token":"\#(planted)","token":"\#(planted)"}"#),
     ]
 
-    @Test func outputOmitsThePasswordAndMessageContent() async throws {
+    @Test(arguments: DiagnosticFormat.allCases)
+    func outputOmitsThePasswordAndMessageContent(_ format: DiagnosticFormat) async throws {
         try await Broker.with(BrokerOptions(users: [Self.user: Self.password, "other": "other"])) { broker in
             try await TemporaryFolder.with { folder in
                 let file = folder.appendingPathComponent("signalbox.yaml")
                 try Self.configuration.write(to: file, atomically: true, encoding: .utf8)
                 let process = try CommandProcess(
-                    ["run", file.path, "--outcomes", "--log-level", "trace"],
+                    ["run", file.path, "--outcomes", "--log-level", "trace", "--log-format", format.rawValue],
                     environment: ["TEST_BROKER": broker.url, "TEST_USER": Self.user, "TEST_PASSWORD": Self.password],
                     folder: folder
                 )

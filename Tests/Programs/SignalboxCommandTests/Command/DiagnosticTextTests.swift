@@ -54,6 +54,48 @@ import Testing
         }
     }
 
+    @Test func withQuietOnlyTheStatusReportsAFailure() async throws {
+        for command in Self.commands + [["publish", "mqtts://127.0.0.1:1", "-t", "a", "--body", "b", "--insecure"]] {
+            let files = ["c.yaml": Self.configuration, "page.js": ""]
+            try await LinkTrial.with(files) { trial in
+                let finished = try await trial.run(command + ["--quiet"])
+                #expect(finished.status > 0 && finished.status != 64, "\(command)")
+                #expect(finished.errors.isEmpty, "\(command): \(finished.errors)")
+            }
+        }
+        let wrong = try await CommandProcess.run(["check", "--quiet", "--nothing", "--log-format", "json"])
+        #expect(wrong.status == 64 && wrong.errors.first?.hasPrefix("Error: Unknown option") == true)
+        let chats = "sources: { a: { chat: { port: 0 } }, b: { chat: { port: 0 } } }"
+        try await LinkTrial.with(["c.yaml": chats]) { trial in
+            // Only the configuration shows that the argument is wrong.
+            let late = try await trial.run(["serve", "c.yaml", "--port", "1", "--quiet"])
+            #expect(late.status == 64 && late.errors.count == 1, "\(late.errors)")
+        }
+    }
+
+    @Test func eachDiagnosticCanBeAJSONObject() async throws {
+        struct Line: Decodable {
+            let time: String
+            let level: String
+            let message: String
+        }
+        for command in Self.commands {
+            try await LinkTrial.with(["c.yaml": Self.configuration, "page.js": ""]) { trial in
+                let finished = try await trial.run(command + ["--log-format", "json"])
+                let lines = try finished.errors.map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
+                #expect(!lines.isEmpty && lines.allSatisfy { $0.time.hasSuffix("Z") }, "\(command)")
+                if command[0] == "check" {
+                    #expect(lines.last?.level == "info" && lines.last?.message.hasSuffix("in 1 file") == true)
+                } else {
+                    #expect(
+                        lines.contains { $0.level == "error" && $0.message.contains("FILE") },
+                        "\(command): \(lines)"
+                    )
+                }
+            }
+        }
+    }
+
     @Test func anUnreadableFolderIsNamed() async throws {
         try await LinkTrial.with { trial in
             let folder = trial.folder.appendingPathComponent("staff.token")

@@ -58,6 +58,15 @@ import Testing
         #expect(!line.dropLast().unicodeScalars.contains { $0.isUnsafeInLine })
     }
 
+    @Test(arguments: NaughtyText.all) func oneEventIsOneJSONObject(_ text: String) throws {
+        let line = DiagnosticOutput.json(level: .error, text, metadata: ["key\(text)": "\(text)", "time": "later"])
+        #expect(line.hasSuffix("\n"))
+        #expect(!line.dropLast().unicodeScalars.contains { $0.isUnsafeInLine })
+        let members = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: String])
+        #expect(members["level"] == "error" && members["message"] == text)
+        #expect(members["key\(text)"] == text && members["time_"] == "later" && members["time"]?.count == 24)
+    }
+
     @Test func keysAreSortedAndSpacesQuoted() {
         let metadata: Logger.Metadata = ["b": "two words", "a": "1"]
         let line = LineLogHandler.line(time: "T", level: .warning, message: "hello", metadata: metadata)

@@ -2,6 +2,7 @@ import ArgumentParser
 import BrokerKit
 import Dispatch
 import Foundation
+import Logging
 import Testing
 
 @testable import NavigationChain
@@ -50,6 +51,22 @@ import Testing
 }
 
 @Suite struct DiagnosticOutputTests {
+    @Test func aQuietOutputOnlyReportsErrorsOfTheArguments() async throws {
+        let pipe = Pipe.unshared()
+        let writer = pipe.fileHandleForWriting
+        let output = DiagnosticOutput(descriptor: OutputDescriptor(number: writer.fileDescriptor))
+        output.report("first", level: .info)
+        output.use(.json, isQuiet: true)
+        output.report("second")
+        output.report("third", evenIfQuiet: true)
+        output.offer("fourth\n")
+        #expect(await output.flush(within: .seconds(600)))
+        try writer.close()
+        let lines = await LineStream(pipe.fileHandleForReading).rest()
+        #expect(lines.count == 3 && lines.first == "signalbox: first" && lines.last == "fourth", "\(lines)")
+        #expect(lines.dropFirst().first?.hasSuffix(#""level":"error","message":"third"}"#) == true, "\(lines)")
+    }
+
     @Test func eachLineIsWrittenOrCountedOnce() async throws {
         let pipe = Pipe.unshared()
         let writer = pipe.fileHandleForWriting
