@@ -1,6 +1,6 @@
 # Every target is a script, so that it can be read, and run, without make.
 
-.PHONY: help deps demo demo-web recording quick test heavy conformance crash-matrix soak fuzz lint bench docs api sbom clean
+.PHONY: help deps demo demo-web recording quick test heavy conformance crash-matrix soak fuzz lint bench docs api sbom completions man clean
 
 help:
 	@echo "make deps   install the system packages (JavaScriptCore, libmosquitto, mosquitto, its clients, pkg-config, python3-venv)"
@@ -19,6 +19,8 @@ help:
 	@echo "make docs   build the documentation of the libraries; report the share of documented public symbols"
 	@echo "make api    record the public symbols in docs/api; a frozen module may only add symbols"
 	@echo "make sbom   write a bill of materials to .build/signalbox.spdx.json (SPDX 2.3)"
+	@echo "make completions  write the completions of the command for bash, zsh and fish to .build/completions"
+	@echo "make man    write the manual pages of the command to .build/man/man1"
 	@echo "make clean  remove all build products"
 
 deps:
@@ -76,6 +78,14 @@ api:
 sbom: deps
 	@swift package resolve
 	@.ci/sbom .build/signalbox.spdx.json
+
+completions: deps
+	@swift build --product signalbox
+	@.ci/completions "$$(swift build --show-bin-path)/signalbox" .build/completions
+
+man: deps
+	@swift build --product signalbox
+	@.ci/man "$$(swift build --show-bin-path)/signalbox" .build/man/man1
 
 clean:
 	rm -rf .build .build-* examples/.build examples/*/.build Tests/*/.build
