@@ -1,4 +1,4 @@
-"""shell.py COMMAND COMPLETIONS PAGES: checks what a user of a shell gets: the completions of bash and zsh, and the manual pages.
+"""shell.py COMMAND COMPLETIONS PAGES: checks what a user of a shell gets: colours, completions of bash and zsh, manual pages.
 
 Each case is a line as typed up to the tab key, with words that must be offered and words that must not be. A shell or a `man` that
 is not installed is skipped with a message. Exits with status 1 if a case fails.
@@ -9,7 +9,7 @@ PATIENCE = 60  # seconds until a shell has answered
 FILES = ["lights.yaml", "lamps.yml", "lost.txt", "lit.pem"]
 CASES = [
     ("signalbox subs", ["subscribe"], ["publish"]),
-    ("signalbox subscribe --retai", ["--retained"], ["--topic"]),
+    ("signalbox subscribe mqtt://h --retai", ["--retained"], ["--topic"]),
     ("signalbox subscribe --retained ig", ["ignore"], ["deliver"]),
     ("signalbox run li", ["lights.yaml"], ["lit.pem"]),
     ("signalbox check la", ["lamps.yml"], []),
@@ -128,12 +128,39 @@ def manual(program, pages):
     print(f"shell: man shows {len(dump['command']['subcommands']) - 1} pages")
 
 
+def colour(program):
+    """Only a terminal shows colours, and only if the user wants them."""
+    def output(**variables):
+        process, terminal = pty.fork()
+        if process == 0:
+            environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+            os.execve(program, [program, "parse", "https://a.example/", "nothing"], {**environment, **variables})
+        text = b""
+        try:
+            while more := os.read(terminal, 65536):
+                text += more
+        except OSError:  # the program has ended
+            pass
+        os.waitpid(process, 0)
+        return text.decode()
+
+    for variables, is_colored in [({"TERM": "xterm"}, True), ({"TERM": "dumb"}, False), ({"TERM": "xterm", "NO_COLOR": "1"}, False)]:
+        text = output(**variables)
+        if "refused: " not in re.sub(r"\x1b\[\d*m", "", text) or ("\x1b[31mrefused\x1b[0m" in text) != is_colored or ("\x1b" in text) != is_colored:
+            faults.append(f"colour: with {variables}, a terminal shows {text!r}")
+    piped = subprocess.run([program, "parse", "nothing"], env={**os.environ, "TERM": "xterm"}, capture_output=True).stdout
+    if b"\x1b" in piped:
+        faults.append(f"colour: a pipe has {piped!r}")
+    print("shell: colours appear on a terminal only")
+
+
 def main(program, completions, pages):
     program, completions = os.path.abspath(program), os.path.abspath(completions)
     path = f"{os.path.dirname(program)}:{os.environ['PATH']}"
     with tempfile.TemporaryDirectory() as folder:
         for name in FILES:
             open(os.path.join(folder, name), "w").close()
+        colour(program)
         bash(os.path.join(completions, "signalbox.bash"), folder, path)
         if shutil.which("zsh"):
             zsh(completions, folder, path)

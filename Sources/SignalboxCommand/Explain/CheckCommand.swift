@@ -99,8 +99,10 @@ extension ConfigurationProblem {
     /// - Parameter file: The path as the user gave it.
     fileprivate func line(in file: String) -> [UInt8] {
         let key = path.isEmpty ? "" : "\(path): "
-        let text = LineEscape.escaped("\(file):\(line):\(column): \(severity.rawValue): \(key)\(message)")
-        return Array("\(text) [\(code.rawValue)]\n".utf8)
+        let place = LineEscape.escaped("\(file):\(line):\(column)")
+        let kind = TerminalColor(severity).applied(to: severity.rawValue)
+        let text = LineEscape.escaped("\(key)\(message)")
+        return Array("\(place): \(kind): \(text) [\(code.rawValue)]\n".utf8)
     }
 
     /// Returns one JSON object followed by a newline. The members are `file`, `line`, `column`, `path`, `severity`,

@@ -95,7 +95,8 @@ struct ExplanationLine {
             guard let text else { return }
             let mark = passes.map { $0 ? "ok" : "no" } ?? ""
             lines += TerminalText.line([
-                TerminalText.column(mark, width: 2), TerminalText.column(name, width: 14), LineEscape.escaped(text),
+                TerminalText.column(mark, width: 2, color: passes.map { $0 ? .green : .red }),
+                TerminalText.column(name, width: 14), LineEscape.escaped(text),
             ])
         }
         add("url", link.map { url?.text ?? $0.shown })

@@ -4,10 +4,11 @@ import SignalboxCore
 
 /// Formats text for a terminal. The result is aligned, fits on one line, and has no control characters.
 enum TerminalText {
-    /// Returns the escaped text, padded with spaces to the given width. Longer text is not truncated.
-    static func column(_ text: String, width: Int) -> String {
+    /// Returns the escaped text, padded with spaces to the given width. Longer text is not truncated. Only the text, not the
+    /// padding, has the colour, on a terminal that shows colours.
+    static func column(_ text: String, width: Int, color: TerminalColor? = nil) -> String {
         let shown = LineEscape.escaped(text)
-        return shown + String(repeating: " ", count: max(0, width - shown.count))
+        return (color?.applied(to: shown) ?? shown) + String(repeating: " ", count: max(0, width - shown.count))
     }
 
     /// Returns the columns as one line, including its newline but without trailing spaces.

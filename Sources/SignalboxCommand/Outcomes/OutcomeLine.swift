@@ -53,7 +53,7 @@ struct OutcomeLine {
         let body = action.flatMap { try? $0.body.decode(RawBody.self) }
         let original = RawBody(bytes: settled.arrival.original, kind: .bytes)
         let columns = [
-            TerminalText.column(settled.outcome.name, width: 9),
+            TerminalText.column(settled.outcome.name, width: 9, color: TerminalColor(settled.outcome)),
             TerminalText.column(action?.name.text ?? "(unreadable)", width: 16),
             TerminalText.column(action?.senderID ?? "", width: 8),
             TerminalText.column(TerminalText.body(body ?? original), width: 32),

@@ -135,7 +135,8 @@ struct ParsedURL {
     /// columns are the input and the reason.
     var terminalLine: [UInt8] {
         guard let url else {
-            let reason = LineEscape.escaped("refused: \(error?.description ?? "")")
+            let refused = TerminalColor.red.applied(to: "refused")
+            let reason = "\(refused): " + LineEscape.escaped(error?.description ?? "")
             return TerminalText.line([TerminalText.column(input.shown, width: 48), reason])
         }
         let location = ([url.host].compactMap { $0 } + url.segments).joined(separator: "  ")
@@ -146,7 +147,9 @@ struct ParsedURL {
         case .success(let action)?:
             let body = String(decoding: body(of: action), as: UTF8.self)
             columns.append(LineEscape.escaped("-> \(action.name.text) ") + body)
-        case .failure(let rejection)?: columns.append(LineEscape.escaped("rejected: \(rejection.description)"))
+        case .failure(let rejection)?:
+            let rejected = TerminalColor.red.applied(to: "rejected")
+            columns.append("\(rejected): " + LineEscape.escaped(rejection.description))
         case nil: break
         }
         return TerminalText.line(columns)

@@ -20,7 +20,7 @@ struct VerdictLine {
     /// The verdict as columns for a terminal: the policy, the decider, the URL and the reason.
     var terminalLine: [UInt8] {
         TerminalText.line([
-            TerminalText.column(verdict.policy.rawValue, width: 8),
+            TerminalText.column(verdict.policy.rawValue, width: 8, color: TerminalColor(verdict.policy)),
             TerminalText.column(verdict.decider, width: 16),
             TerminalText.column(verdict.url?.text ?? input.shown, width: 48),
             LineEscape.escaped(verdict.reason),

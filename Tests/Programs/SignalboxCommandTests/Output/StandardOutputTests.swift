@@ -94,6 +94,25 @@ import Testing
     }
 }
 
+@Suite struct TerminalColorTests {
+    @Test func onlyATerminalThatIsNotDumbHasColours() {
+        let on = { TerminalColor.isOn(isTerminal: $0, environment: $1) }
+        #expect(on(true, [:]) && on(true, ["NO_COLOR": ""]) && on(true, ["TERM": "xterm-256color"]))
+        #expect(
+            !on(false, ["TERM": "xterm"]) && !on(true, ["NO_COLOR": "1", "TERM": "xterm"])
+                && !on(true, ["TERM": "dumb"])
+        )
+    }
+
+    @Test func aColourChangesNoVisibleCharacter() {
+        for color in TerminalColor.allCases {
+            let colored = color.applied(to: "handled", isOn: true)
+            #expect(colored.replacing(/\u{1B}\[\d*m/, with: "") == "handled" && colored.hasSuffix("\u{1B}[0m"))
+            #expect(color.applied(to: "handled", isOn: false) == "handled")
+        }
+    }
+}
+
 @Suite struct RawOutputTests {
     private let hostile = Array("\u{1B}]0;title\u{07}\u{9B}2J\ta\nb\u{202E}ä".utf8) + [0xFF]
 
