@@ -23,8 +23,9 @@ struct SignalboxTool: AsyncParsableCommand {
         discussion: """
             stdout carries data: one JSON object per line, or aligned text on a terminal. stderr carries diagnostics.
 
-            EXAMPLE
-              signalbox subscribe mqtt://127.0.0.1:1883 --topic 'push/{device}/{action}' --count 1
+            EXAMPLES
+              signalbox subscribe mqtt://127.0.0.1:1883 -t 'push/{device}/{action}' -C 1
+              signalbox check signalbox.yaml && signalbox run signalbox.yaml --outcomes
 
             \(CommandStatus.help(CommandStatus.allCases))
             """,

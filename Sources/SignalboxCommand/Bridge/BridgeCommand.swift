@@ -26,7 +26,7 @@ struct BridgeCommand: ReportingCommand {
             anything; other sources do not run. Without CONFIG every message is rejected as unknownAction, and only \
             pages of the page's own origin load.
 
-            EXAMPLE
+            EXAMPLES
               signalbox bridge examples/tour/page.js examples/tour/page.yaml
               signalbox bridge site/ page.yaml --engine browser
 

@@ -12,8 +12,11 @@ struct PublishCommand: ReportingCommand {
             The status is 0 if the broker accepted every message; at QoS 1 it acknowledges each. With --lines the last \
             line on stderr counts published and unpublished messages; empty lines are skipped.
 
-            EXAMPLE
-              signalbox publish mqtt://127.0.0.1:1883 --topic push/kiosk/loading --body '{"percent":50}'
+            EXAMPLES
+              signalbox publish mqtt://127.0.0.1:1883 --topic push/kiosk/loading \\
+                --body '{"percent":50}'
+              journalctl -f | signalbox publish mqtts://broker.example -t logs --lines \\
+                --user me --password-file password.txt
 
             \(CommandStatus.help([
                 .done, .notAsExpected, .usage, .unreadableFile, .unavailable, .timeout, .refused, .notSecured,

@@ -15,7 +15,8 @@ struct RequestCommand: ReportingCommand {
             The status is 0 if the reply's outcome is 'handled' or absent.
 
             EXAMPLE
-              signalbox request mqtt://127.0.0.1:1883 --topic push/kiosk/loading --body '{}' --timeout 5s
+              signalbox request mqtt://127.0.0.1:1883 --topic push/kiosk/loading \\
+                --body '{}' --timeout 5s
 
             \(CommandStatus.help([
                 .done, .notAsExpected, .usage, .unreadableFile, .unavailable, .outputFailed, .timeout, .refused,
@@ -95,7 +96,10 @@ struct RequestCommand: ReportingCommand {
         (message.contentType, message.userProperties) = (reply.contentType, reply.userProperties)
         if let bytes = try output.form.bytes(for: message, isTerminal: isTerminal) { return bytes }
         if isTerminal {
-            let outcome = reply.outcome.map { [TerminalText.column($0, width: 8)] } ?? []
+            let outcome =
+                reply.outcome.map {
+                    [TerminalText.column($0, width: 8, color: $0 == "handled" ? .green : .red)]
+                } ?? []
             return TerminalText.line(outcome + [TerminalText.body(payload)])
         }
         var object = JSONObject()

@@ -15,8 +15,10 @@ struct SubscribeCommand: ReportingCommand {
             connected, it shows only retained ones. The status is 0 after --count messages, or when the reader closes \
             stdout; with --timeout alone, if at least one message arrived in that time.
 
-            EXAMPLE
-              signalbox subscribe mqtt://127.0.0.1:1883 --topic 'push/{device}/{action}' --count 3 --timeout 30s
+            EXAMPLES
+              signalbox subscribe mqtt://127.0.0.1:1883 --topic 'push/{device}/{action}' \\
+                --count 3 --timeout 30s
+              signalbox subscribe mqtt://127.0.0.1:1883 -t 'sensors/#' -F '%I %t %p'
 
             \(CommandStatus.help([
                 .done, .usage, .unavailable, .outputFailed, .timeout, .refused, .notSecured, .interrupted,

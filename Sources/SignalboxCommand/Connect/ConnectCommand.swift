@@ -21,8 +21,11 @@ struct ConnectCommand: ReportingCommand {
             had no line, such as /dev/null, and with --retry; --exit-after-input or --linger ends it nevertheless. \
             On a terminal, Ctrl-D closes the connection at once.
 
-            EXAMPLE
-              echo '{"action":"say","id":"1","body":"hello"}' | signalbox connect ws://127.0.0.1:8080/
+            EXAMPLES
+              echo '{"action":"say","id":"1","body":"hello"}' \\
+                | signalbox connect ws://127.0.0.1:8080/
+              signalbox connect wss://feed.example/prices --bearer-file token.txt --retry \\
+                --open-message '{"subscribe":"ABC"}' --no-input
 
             \(CommandStatus.help([
                 .done, .notAsExpected, .usage, .invalidConfiguration, .unreadableFile, .unavailable, .outputFailed,

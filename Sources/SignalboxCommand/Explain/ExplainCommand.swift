@@ -13,7 +13,7 @@ struct ExplainCommand: ReportingCommand {
             One JSON object: source, envelope, action, id, route, body, verdict, steps; for a URL also navigation. The \
             command calls no plugin, opens no plugin's file, connects to no broker, runs no script and reads no secret.
 
-            EXAMPLE
+            EXAMPLES
               signalbox explain examples/links/links.yaml --url myapp://product/42
               signalbox explain examples/tour/page.yaml --body '{"action":"payment"}'
 

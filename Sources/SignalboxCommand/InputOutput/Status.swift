@@ -80,9 +80,28 @@ enum CommandStatus: Int32, CaseIterable {
     static func help(_ statuses: [CommandStatus], of command: String? = nil) -> String {
         let lines = allCases.filter { $0 == .cannotListen || statuses.contains($0) }.map { status in
             let meaning = command.flatMap { status.meaning(in: $0) } ?? status.meaning
-            return "  " + TerminalText.column("\(status.rawValue)", width: 5) + meaning
+            return "  " + TerminalText.column("\(status.rawValue)", width: 5) + wrapped(meaning, indent: 7)
         }
         return (["EXIT STATUS"] + lines).joined(separator: "\n")
+    }
+
+    /// Breaks text into lines of less than 80 columns, with all but the first indented. The argument parser would continue a
+    /// line that is too long in the first column.
+    private static func wrapped(_ text: String, indent: Int) -> String {
+        var (lines, line) = ([String](), "")
+        for word in text.split(separator: " ") {
+            guard !line.isEmpty else {
+                line = String(word)
+                continue
+            }
+            if indent + line.count + 1 + word.count < 80 {
+                line += " \(word)"
+            } else {
+                lines.append(line)
+                line = String(word)
+            }
+        }
+        return (lines + [line]).joined(separator: "\n" + String(repeating: " ", count: indent))
     }
 
     /// What the status means in one command, if it can mean something else in others.

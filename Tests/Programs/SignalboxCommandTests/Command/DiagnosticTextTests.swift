@@ -65,7 +65,10 @@ import Testing
         }
         let wrong = try await CommandProcess.run(["check", "--quiet", "--nothing", "--log-format", "json"])
         #expect(wrong.status == 64 && wrong.errors.first?.hasPrefix("Error: Unknown option") == true)
-        let chats = "sources: { a: { chat: { port: 0 } }, b: { chat: { port: 0 } } }"
+        let chats = """
+            sources: { a: { chat: { port: 0, absent_origin: allowed } }, b: { chat: { port: 0, absent_origin: allowed } } }
+            plugins: [ { action: say, use: print, from: [ { source: a } ] } ]
+            """
         try await LinkTrial.with(["c.yaml": chats]) { trial in
             // Only the configuration shows that the argument is wrong.
             let late = try await trial.run(["serve", "c.yaml", "--port", "1", "--quiet"])

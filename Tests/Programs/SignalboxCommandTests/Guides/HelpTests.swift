@@ -1,0 +1,96 @@
+import ArgumentParser
+import Foundation
+import Testing
+
+@testable import SignalboxCommand
+
+/// The help of each command fits 80 columns, has examples that can be copied, and agrees with docs/command.md.
+@Suite struct HelpTests {
+    private static let commands = SignalboxTool.configuration.subcommands
+    private static let root = "/" + #filePath.split(separator: "/").dropLast(5).joined(separator: "/")
+
+    private static func name(_ command: any ParsableCommand.Type) -> String {
+        command.configuration.commandName ?? ""
+    }
+
+    private static func discussion(_ command: any ParsableCommand.Type) -> [Substring] {
+        command.configuration.discussion.split(separator: "\n", omittingEmptySubsequences: false)
+    }
+
+    /// Returns the command lines of the examples, with continued lines joined.
+    private static func examples(_ command: any ParsableCommand.Type) -> [String] {
+        let lines = discussion(command).drop { !$0.hasPrefix("EXAMPLE") }.dropFirst().prefix { !$0.isEmpty }
+        let text = lines.joined(separator: "\n").replacing("\\\n", with: " ")
+        return text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+    }
+
+    /// Returns the numbers of the statuses in a discussion.
+    private static func statuses(_ command: any ParsableCommand.Type) -> [Int] {
+        discussion(command).drop { $0 != "EXIT STATUS" }.compactMap { line in
+            line.hasPrefix("  ") && !line.hasPrefix("   ") ? line.split(separator: " ").first.flatMap { Int($0) } : nil
+        }
+    }
+
+    @Test func noLineIsLongerThan80Columns() {
+        for help in [SignalboxTool.helpMessage(columns: 80)]
+            + Self.commands.map({ SignalboxTool.helpMessage(for: $0, columns: 80) })
+        {
+            for line in help.split(separator: "\n") { #expect(line.count <= 80, "\(line)") }
+        }
+    }
+
+    @Test func eachExampleIsUnchangedAndParses() throws {
+        for command in [SignalboxTool.self] + Self.commands {
+            let examples = Self.examples(command)
+            #expect(!examples.isEmpty, "\(command)")
+            let help = SignalboxTool.helpMessage(for: command, columns: 80)
+            for line in Self.discussion(command).drop(while: { !$0.hasPrefix("EXAMPLE") }).prefix(while: { !$0.isEmpty }
+            ) {
+                #expect(help.contains("\n\(line)\n"), "the parser breaks \(line)")
+            }
+            for example in examples {
+                for part in example.split(separator: " && ").flatMap({ $0.split(separator: " | ") }) {
+                    let words = ShellWords.split(String(part))
+                    guard words.first == "signalbox" else { continue }
+                    #expect(throws: Never.self, "\(part)") { try SignalboxTool.parseAsRoot(Array(words.dropFirst())) }
+                    #expect(command == SignalboxTool.self || words.dropFirst().first == Self.name(command), "\(part)")
+                }
+            }
+        }
+    }
+
+    @Test func eachStatusIsInTheTableOfTheDocumentation() throws {
+        let bytes = try FileContent.read("\(Self.root)/docs/command.md", limit: 1 << 20).get()
+        let rows = String(decoding: bytes, as: UTF8.self).split(separator: "\n").filter { $0.hasPrefix("| ") }.map {
+            line in
+            line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+        }
+        let heading = try #require(rows.first { $0.first == "status" })
+        for command in Self.commands {
+            let column = try #require(heading.firstIndex(of: Self.name(command)))
+            let documented = rows.filter { $0.count == heading.count && $0[column] == "x" }.compactMap { Int($0[0]) }
+            #expect(documented == Self.statuses(command), "\(Self.name(command))")
+        }
+        #expect(Self.statuses(SignalboxTool.self) == rows.compactMap { $0.count == heading.count ? Int($0[0]) : nil })
+    }
+}
+
+/// Splits a command line into arguments, like a shell. It knows words in single quotes only.
+enum ShellWords {
+    static func split(_ line: String) -> [String] {
+        var (words, word, isQuoted, isOpen) = ([String](), "", false, false)
+        for character in line {
+            if character == "'" {
+                isQuoted.toggle()
+                isOpen = true
+            } else if character == " ", !isQuoted {
+                if isOpen { words.append(word) }
+                (word, isOpen) = ("", false)
+            } else {
+                word.append(character)
+                isOpen = true
+            }
+        }
+        return isOpen ? words + [word] : words
+    }
+}
