@@ -30,20 +30,7 @@ import Testing
     /// Splits a command line of the guide into arguments, like a shell.
     private static func arguments(_ line: Substring) throws -> [String] {
         let command = try #require(line.split(separator: "signalbox ", omittingEmptySubsequences: false).last)
-        var (words, word, isQuoted, isOpen) = ([String](), "", false, false)
-        for character in command.prefix(while: { $0 != ">" }) {
-            if character == "'" {
-                isQuoted.toggle()
-                isOpen = true
-            } else if character == " ", !isQuoted {
-                if isOpen { words.append(word) }
-                (word, isOpen) = ("", false)
-            } else {
-                word.append(character)
-                isOpen = true
-            }
-        }
-        return isOpen ? words + [word] : words
+        return ShellWords.split(String(command.prefix { $0 != ">" }))
     }
 
     @Test func eachCommandLineParses() throws {
@@ -62,6 +49,26 @@ import Testing
             }
         }
         #expect(found["subscribe", default: 0] >= 7 && found["publish", default: 0] >= 5 && found["request"] == 1)
+    }
+
+    @Test func eachOptionOfMosquittosClientsHasARow() async throws {
+        let sections = try Self.text("cli-from-mosquitto.md").split(separator: "\n## ")
+        let common = try #require(sections.first { $0.hasPrefix("Options of all three") })
+        for program in ["mosquitto_sub", "mosquitto_pub", "mosquitto_rr"] {
+            let own = try #require(sections.first { $0.hasPrefix("`\(program)`") })
+            let rows = "\(common)\n\(own)".split(separator: "\n").filter { $0.hasPrefix("| ") }
+            let named = Set(rows.compactMap { $0.split(separator: "|").first }.flatMap(Self.code).map(String.init))
+            var help = ""
+            try await TemporaryFolder.with { folder in
+                let file = folder.appendingPathComponent("help")
+                _ = try await RunningProgram(program, ["--help"], output: file).status()
+                help = String(decoding: try Data(contentsOf: file), as: UTF8.self)
+            }
+            // As in `[-C msg_count]`, ` -C :` and `{--cafile file | --capath dir}`.
+            let options = Set(help.matches(of: /(?:^|[ \[{(])(--?[A-Za-z][A-Za-z0-9-]*)/).map { String($0.output.1) })
+            #expect(options.count > 30, "\(program): \(help)")
+            for option in options { #expect(named.contains(option), "\(program) \(option)") }
+        }
     }
 
     @Test func eachNamedOptionExists() throws {
@@ -160,6 +167,19 @@ import Testing
             }
         }
         #expect(found > 9)
+    }
+
+    @Test func eachOptionOfTheOtherClientsHasARow() throws {
+        let rows = try Self.rows()
+        let wscat = try #require(rows.firstIndex { $0.first == " wscat " })
+        for (client, rows, options) in [
+            ("websocat", rows[..<wscat], OtherClients.websocat), ("wscat", rows[wscat...], OtherClients.wscat),
+        ] {
+            let named = Set(rows.compactMap(\.first).flatMap(Self.code).map(String.init))
+            for option in options.split(separator: /\s+/) {
+                #expect(named.contains(String(option)), "\(client) \(option)")
+            }
+        }
     }
 
     @Test func eachOptionIsOnItsCommandsPage() async throws {
