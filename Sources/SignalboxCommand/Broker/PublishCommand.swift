@@ -88,7 +88,9 @@ struct PublishCommand: ReportingCommand {
         if let failure = end.failure { DiagnosticOutput.shared.report(failure.commandText) }
         var report = (try? end.result?.get()) ?? PublishReport(topic: message.topic)
         report.add(publisher.counts)
-        for line in report.messages { DiagnosticOutput.shared.report(line) }
+        for line in report.messages {
+            DiagnosticOutput.shared.report(line, level: report.status == .done ? .info : .error)
+        }
         return end.failure.map { CommandStatus(connection: $0) } ?? end.interruption ?? report.status
     }
 

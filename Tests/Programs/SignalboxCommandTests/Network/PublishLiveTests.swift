@@ -54,6 +54,18 @@ import Testing
         }
     }
 
+    @Test func aSummaryIsNoErrorAndCanBeLeftOut() async throws {
+        try await Broker.with { broker in
+            let file = try Self.write("a\nb\n", in: broker.folder)
+            let arguments = ["publish", broker.url, "-t", "lines", "--lines"]
+            let json = try await CommandProcess.run(arguments + ["--log-format", "json"], input: file)
+            let wanted = #""level":"info","message":"to \"lines\": published 2, not published 0"}"#
+            #expect(json.status == 0 && json.errors.last?.hasSuffix(wanted) == true, "\(json)")
+            let quiet = try await CommandProcess.run(arguments + ["--quiet", "--log-level", "trace"], input: file)
+            #expect(quiet.status == 0 && quiet.errors.isEmpty, "\(quiet)")
+        }
+    }
+
     @Test(arguments: ["0", "1"]) func eachLineIsAMessageInOrder(_ qos: String) async throws {
         try await Broker.with { broker in
             let lines = (1...3_000).map { "\($0)" }
