@@ -122,7 +122,7 @@ public final class Relay: Sendable {
     }
 
     /// - Parameter mayPass: Receives all bytes before they are forwarded; returns whether to forward them.
-    private static func pass(from: Int32, to: Int32, _ mayPass: (ArraySlice<UInt8>) -> Bool) {
+    static func pass(from: Int32, to: Int32, _ mayPass: (ArraySlice<UInt8>) -> Bool) {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {
             let count = recv(from, &buffer, buffer.count, 0)

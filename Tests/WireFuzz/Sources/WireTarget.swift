@@ -18,6 +18,8 @@ enum WireTarget: Character, CaseIterable {
     case page = "p"
     /// The bytes are a text of relay.js.
     case relay = "r"
+    /// The bytes are the answer of a proxy: see ``ProxyTarget``.
+    case proxy = "x"
     /// The bytes are a configuration.
     case yaml = "y"
     /// The bytes are a text that appears in a log.
@@ -37,6 +39,7 @@ enum WireTarget: Character, CaseIterable {
         case .upgrade: UpgradeTarget.run(input)
         case .page: PageTarget.run(input)
         case .relay: RelayTarget.run(input)
+        case .proxy: ProxyTarget.run(input)
         case .yaml: ConfigurationTarget.run(input)
         case .redaction: RedactionTarget.run(input)
         }
@@ -74,6 +77,7 @@ public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 enum SeedFolder {
     private static let targets: [String: WireTarget] = [
         "frames": .frames, "texts": .utf8, "extensions": .extensions, "upgrades": .upgrade, "pages": .page,
+        "proxies": .proxy,
         "relay": .relay, "configurations": .yaml, "logs": .redaction,
     ]
 

@@ -1,0 +1,67 @@
+/// A unix socket that only this process can connect to. It is in a folder that only its user can enter, and each peer's
+/// process is checked.
+final class PrivateListener: Sendable {
+    /// The longest path that all systems accept (`sun_path` of unix(4) has 104 bytes on macOS, with the NUL).
+    private static let pathLimit = 103
+
+    let path: String
+    let descriptor: OwnedDescriptor
+    private let folder: String
+
+    /// Creates the folder and the socket.
+    ///
+    /// - Throws: ``ProxyFailure`` `noResources`.
+    init() throws(ProxyFailure) {
+        folder = try PrivateListener.makeFolder()
+        path = "\(folder)/socket"
+        guard let socket = StreamSocket.make(AF_UNIX), PrivateListener.listens(socket, at: path) else {
+            let reason = StreamSocket.errorText(errno)
+            PrivateListener.remove(folder, path)
+            throw .noResources("cannot create a socket at \(path): \(reason)")
+        }
+        descriptor = socket
+    }
+
+    deinit {
+        PrivateListener.remove(folder, path)
+    }
+
+    /// Returns the waiting connection, or `nil` if there is none or it is not from this process.
+    func accept() -> OwnedDescriptor? {
+        guard let peer = StreamSocket.accept(on: descriptor) else { return nil }
+        return StreamSocket.peerProcess(of: peer) == getpid() ? peer : nil
+    }
+
+    private static func makeFolder() throws(ProxyFailure) -> String {
+        let name = "/signalbox-XXXXXX"
+        let preferred = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        let isUsable =
+            preferred.utf8.first == UInt8(ascii: "/")
+            && preferred.utf8.count + name.utf8.count + "/socket".utf8.count <= pathLimit
+        let parent = isUsable ? preferred : "/tmp"
+        var template = Array("\(parent)\(name)".utf8CString)
+        guard mkdtemp(&template) != nil else {
+            let reason = StreamSocket.errorText(errno)
+            throw .noResources(
+                "cannot create a folder in \(parent): \(reason); set TMPDIR to a folder for temporary files"
+            )
+        }
+        return template.withUnsafeBufferPointer { text in text.baseAddress.map { String(cString: $0) } ?? "" }
+    }
+
+    private static func listens(_ socket: OwnedDescriptor, at path: String) -> Bool {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix(pathLimit)) }
+        let length = socklen_t(MemoryLayout<sockaddr_un>.size)
+        let isBound = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(socket.number, $0, length) == 0 }
+        }
+        return isBound && listen(socket.number, 1) == 0
+    }
+
+    private static func remove(_ folder: String, _ path: String) {
+        unlink(path)
+        rmdir(folder)
+    }
+}

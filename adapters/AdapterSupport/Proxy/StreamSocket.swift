@@ -1,0 +1,78 @@
+/// A file descriptor that is closed when the last reference to it is released.
+final class OwnedDescriptor: Sendable {
+    let number: Int32
+
+    init(_ number: Int32) {
+        self.number = number
+    }
+
+    deinit {
+        close(number)
+    }
+}
+
+/// Sockets that never block, that no program inherits, and that raise no `SIGPIPE`.
+enum StreamSocket {
+    #if canImport(Glibc)
+    static let type = Int32(SOCK_STREAM.rawValue)
+    private static let flags = Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+    #elseif os(Linux)
+    static let type = SOCK_STREAM
+    private static let flags = SOCK_CLOEXEC | SOCK_NONBLOCK
+    #else
+    static let type = SOCK_STREAM
+    #endif
+
+    /// Returns a socket, or `nil` with the reason in `errno`.
+    static func make(_ family: Int32) -> OwnedDescriptor? {
+        #if os(Linux)
+        let made = socket(family, type | flags, 0)
+        return made < 0 ? nil : OwnedDescriptor(made)
+        #else
+        let made = socket(family, type, 0)
+        return made < 0 ? nil : prepared(made)
+        #endif
+    }
+
+    /// Accepts a connection, or returns `nil` with the reason in `errno`.
+    static func accept(on listener: OwnedDescriptor) -> OwnedDescriptor? {
+        let made = AdapterSupport.accept(listener.number, nil, nil)
+        return made < 0 ? nil : prepared(made)
+    }
+
+    private static func prepared(_ made: Int32) -> OwnedDescriptor {
+        _ = fcntl(made, F_SETFD, FD_CLOEXEC)
+        _ = fcntl(made, F_SETFL, O_NONBLOCK)
+        #if !os(Linux)
+        var yes: Int32 = 1
+        setsockopt(made, SOL_SOCKET, SO_NOSIGPIPE, &yes, socklen_t(MemoryLayout<Int32>.size))
+        #endif
+        return OwnedDescriptor(made)
+    }
+
+    /// Sends as many bytes as the system takes at once. Returns their number, or -1 with the reason in `errno`.
+    static func send(_ bytes: UnsafeRawBufferPointer, on socket: Int32) -> Int {
+        #if os(Linux)
+        AdapterSupport.send(socket, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+        #else
+        AdapterSupport.send(socket, bytes.baseAddress, bytes.count, 0)
+        #endif
+    }
+
+    /// Returns the process that has connected to a unix socket, or `nil` if the system does not say.
+    static func peerProcess(of socket: OwnedDescriptor) -> pid_t? {
+        #if os(Linux)
+        // The C type `ucred`: the process, the user and the group.
+        var peer: (pid_t, uid_t, gid_t) = (0, 0, 0)
+        var length = socklen_t(MemoryLayout<(pid_t, uid_t, gid_t)>.size)
+        let found = getsockopt(socket.number, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0
+        return found ? peer.0 : nil
+        #else
+        var peer: pid_t = 0
+        var length = socklen_t(MemoryLayout<pid_t>.size)
+        return getsockopt(socket.number, SOL_LOCAL, LOCAL_PEERPID, &peer, &length) == 0 ? peer : nil
+        #endif
+    }
+
+    static func errorText(_ code: Int32) -> String { String(cString: strerror(code)) }
+}
