@@ -25,6 +25,7 @@ struct CommandTable {
     private static let rawOptions: Set<String> = [
         "--body", "-m", "--file", "-f", "--routes", "--expect",
         "--ca", "--cert", "--key", "--password-file", "--psk-file", "--bearer-file", "--header-file",
+        "--proxy-password-file",
     ]
     /// The commands whose first arguments are file names, with their greatest number. The URL of `connect` is text.
     private static let fileArguments = [

@@ -61,6 +61,8 @@ struct ConnectionArguments: ParsableArguments {
     @Flag(help: "Offer compression (RFC 7692).")
     var compression = false
 
+    @OptionGroup var proxy: ProxyArguments
+
     @OptionGroup var tls: TLSArguments
 
     @Flag(help: "Retry if the connection cannot be made or breaks; without it, the command ends.")
@@ -69,7 +71,7 @@ struct ConnectionArguments: ParsableArguments {
     /// Applies the options to a feed. If an option is absent, the feed's value stays unchanged. Reconnecting is the
     /// exception: the feed reconnects only if an option requests it.
     func apply(to feed: inout WebSocketFeedConfiguration) throws {
-        feed.unixSocket = unixSocket ?? feed.unixSocket
+        try applyRoute(to: &feed)
         if !subprotocol.isEmpty { feed.subprotocols = subprotocol }
         feed.origin = origin ?? feed.origin
         let headers = try headers()
@@ -85,11 +87,23 @@ struct ConnectionArguments: ParsableArguments {
         feed.reconnect = retry ? feed.reconnect ?? WebSocketReconnect() : nil
     }
 
+    /// Applies `--unix` and `--proxy`, each of which replaces both of the section.
+    private func applyRoute(to feed: inout WebSocketFeedConfiguration) throws {
+        let server = try proxy.server()
+        guard unixSocket == nil || server == nil else {
+            throw ValidationError("--unix and --proxy exclude each other")
+        }
+        guard unixSocket != nil || server != nil else { return }
+        feed.unixSocket = unixSocket
+        feed.proxy = server
+    }
+
     private static let remedies: [FeedRemedy: String] = [
         .authority: "Check the trusted authorities (--ca)",
         .token: "Check the bearer token (--bearer-env or --bearer-file)",
         .origin: "Check the origin (--origin)",
         .headers: "Check path and headers (--header)",
+        .proxyLogin: ProxyArguments.loginNames,
     ]
 
     private func headers() throws -> [WebSocketHeader] {

@@ -49,8 +49,8 @@ enum CommandStatus: Int32, CaseIterable {
     /// connection.
     case protocolBroken = 76
     /// The server or broker refused access (EX_NOPERM). In `connect`, the server answered with an HTTP status such as
-    /// 401 or 403 instead of opening a connection. In `subscribe`, `publish` and `request`, the broker refused the
-    /// login or denied a message.
+    /// 401 or 403 instead of opening a connection, or the proxy refused the login or the server. In `subscribe`,
+    /// `publish` and `request`, the broker refused the login or denied a message.
     case refused = 77
     /// When the drain ended, some arrivals had been abandoned or some calls had not returned.
     case drainIncomplete = 80
@@ -125,7 +125,7 @@ enum CommandStatus: Int32, CaseIterable {
             return "\(limits); or a chat cannot listen: the port is in use, or the address or certificate is unusable"
         case .refused:
             return command == "connect"
-                ? "the server refused the connection with an HTTP status"
+                ? "the server refused the connection with an HTTP status, or a proxy refused it"
                 : "the broker refused the login or denied a message"
         case .interrupted: return ends ? "a SIGINT before the end" : "a second SIGINT"
         case .terminated: return ends ? "a SIGTERM before the end" : "a second SIGTERM"
@@ -183,7 +183,7 @@ extension CommandStatus {
     /// Creates the exit status for a command whose connection to a broker or server failed.
     init(connection error: any Error) {
         switch (error as? WebSocketChatError)?.disconnectReason {
-        case .refused?: self = .refused
+        case .refused?, .proxyRefused?: self = .refused
         case .tlsFailed?: self = .notSecured
         case .protocolViolation?: self = .protocolBroken
         case .closed?: self = .closedWithError

@@ -17,6 +17,8 @@ public struct WebSocketFeedConfiguration: Sendable, Hashable {
     /// The request and TLS still use the URL's host. The path can have at most 107 bytes (103 on macOS) and no control
     /// characters. If it begins with `@`, the rest names an abstract socket, which only Linux has.
     public var unixSocket: String?
+    /// The proxy through which to connect, if any. The environment's variables, such as `http_proxy`, have no effect.
+    public var proxy: WebSocketProxy?
     /// The subprotocols to offer, most preferred first. The default is to offer none.
     ///
     /// There can be at most 32 distinct tokens, with a total of at most 1,024 bytes. If the server agrees to none of
@@ -60,7 +62,7 @@ public struct WebSocketFeedConfiguration: Sendable, Hashable {
     public var firstConnectionMustSucceed = false
     /// The timeout for each step of connecting. Must be between 1 and 60 s; the default is 10 s.
     ///
-    /// In the first step, the feed reads the secrets and resolves the name. Each address that it then tries is another
+    /// In the first step, the feed reads the secrets and resolves the name, or opens a connection through the proxy. Each address that it then tries is another
     /// step, which lasts until the server has responded.
     public var connectTimeout: Duration = .seconds(10)
     /// How long the connection can be silent before the feed pings the server. Must be between 1 s and 1 h; the default
@@ -103,6 +105,7 @@ extension WebSocketFeedConfiguration {
             try validateSecurity()
             try validateMessages()
             try validateTimes()
+            try validateProxy()
             try reconnect?.validate()
         } catch {
             throw error.about(source)
@@ -113,7 +116,13 @@ extension WebSocketFeedConfiguration {
     package var peer: String { unixSocket.map { "unix:\($0)" } ?? "\(url.host):\(url.port)" }
 
     /// Whether the connection stays on this machine.
-    package var isLocal: Bool { unixSocket != nil || url.isLocal }
+    package var isLocal: Bool { unixSocket != nil || url.isLocal && proxy?.isLocal ?? true }
+
+    private func validateProxy() throws(WebSocketChatError) {
+        guard let proxy else { return }
+        guard unixSocket == nil else { throw .invalid("a Unix socket and a proxy exclude each other") }
+        try proxy.validate()
+    }
 
     private func validateRequest() throws(WebSocketChatError) {
         guard unixSocket.map(ClientTarget.isSocketPath) ?? true else {

@@ -13,6 +13,8 @@ enum DisconnectReason: Error, Equatable {
     case notResolved(String)
     /// Reading secrets and resolving the name took longer than this limit. Only feeds report this.
     case lookupTimeout(Duration)
+    /// The proxy gave no connection to the server. Only feeds report this.
+    case proxyFailed(ProxyFailure)
     /// The address could not be reached.
     case unreachable(String)
     /// Connecting to an address took longer than this limit. Only feeds report this.
@@ -48,6 +50,7 @@ enum DisconnectReason: Error, Equatable {
     var isConfigurationError: Bool {
         switch self {
         case .invalidTarget, .secretUnavailable, .tlsFailed, .subprotocolMismatch: true
+        case .proxyFailed(let failure): failure.isConfigurationError
         case .refused(300..<400), .refused(400), .refused(401), .refused(403), .refused(404), .refused(405),
             .refused(407), .refused(410), .refused(426):
             true
@@ -82,7 +85,8 @@ enum DisconnectReason: Error, Equatable {
             .upgradeFailed(let text):
             (nil, text)
         case .refused(let status): (nil, "refused with \(status)")
-        case .lost, .pongTimeout, .secretUnavailable, .lookupTimeout, .connectTimeout, .subprotocolMismatch:
+        case .lost, .pongTimeout, .secretUnavailable, .lookupTimeout, .proxyFailed, .connectTimeout,
+            .subprotocolMismatch:
             (nil, "the connection broke")
         }
     }
@@ -96,6 +100,7 @@ extension DisconnectReason {
         case .invalidTarget: ("target", .notPrepared)
         case .secretUnavailable: ("secret", .notPrepared)
         case .notResolved, .lookupTimeout: ("lookup", .unreachable)
+        case .proxyFailed(let failure): ("proxy \(failure.kind)", failure.isRefusal ? .proxyRefused : .unreachable)
         case .unreachable: ("unreachable", .unreachable)
         case .connectTimeout: ("slow", .unreachable)
         case .tlsFailed: ("tlsFailed", .tlsFailed)
@@ -128,6 +133,7 @@ extension DisconnectReason {
         case .lookupTimeout(let limit):
             "secrets and the address of \(url) were not available within \(limit.secondsDescription): "
                 + "check the name server"
+        case .proxyFailed(let failure): configuration.sentence(about: failure, login: text(.proxyLogin))
         case .unreachable(let reason): "cannot reach \(url): \(reason)"
         case .connectTimeout(let limit): "\(url) did not open the connection within \(limit.secondsDescription)"
         case .tlsFailed(let reason):
@@ -161,9 +167,23 @@ extension DisconnectReason {
         case 403: ". \(text(.origin)), and what the token allows"
         case 404, 410: ". Check the path"
         case 400, 405, 426: ". \(text(.headers)), and that the server supports WebSocket version 13"
-        case 407: ". A proxy requires authentication, which is not supported"
+        case 407: ". A proxy in front of the server requires a login, which is only sent to the feed's own proxy"
         default: ""
         }
+    }
+}
+
+extension WebSocketFeedConfiguration {
+    /// What follows the server in a log line: the Unix socket or the proxy, if there is one.
+    var route: String {
+        unixSocket.map { ", Unix socket \($0)" } ?? proxy.map { " through the proxy \($0)" } ?? ""
+    }
+
+    /// Returns a sentence about a failure of the feed's proxy.
+    fileprivate func sentence(about failure: ProxyFailure, login: String) -> String {
+        guard let proxy else { return "cannot reach \(url)" }
+        let destination = ProxyDestination(host: url.hostName, port: url.port)
+        return failure.sentence(about: proxy.server, to: destination, login: login)
     }
 }
 
@@ -171,14 +191,17 @@ extension DisconnectReason {
 /// options.
 package enum FeedRemedy: Sendable, Hashable {
     case authority, token, origin, headers
+    /// Names the settings of the login for the proxy. The others are the beginning of a sentence.
+    case proxyLogin
 
-    /// The beginning of a sentence, for a feed whose settings are in a configuration.
+    /// The text for a feed whose settings are in a configuration.
     var text: String {
         switch self {
         case .authority: "Check the trusted authorities"
         case .token: "Check the bearer token"
         case .origin: "Check the origin"
         case .headers: "Check path and headers"
+        case .proxyLogin: "the user name and the password of the proxy"
         }
     }
 }
@@ -189,6 +212,8 @@ package enum WebSocketDisconnectReason: Sendable, Hashable {
     case notPrepared
     /// The host name could not be resolved, or a connection could not be opened to any of its addresses.
     case unreachable
+    /// The proxy refused the login, or denies a connection to this server.
+    case proxyRefused
     /// TLS failed. For example, the certificate is not trusted or does not match the host.
     case tlsFailed
     /// The server answered with this HTTP status instead of an upgrade.

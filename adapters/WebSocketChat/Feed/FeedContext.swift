@@ -1,5 +1,6 @@
 import AdapterSupport
 import SignalboxCore
+import Synchronization
 
 /// The state that a feed's task and the service's thread share during a run. Safe to use from any thread.
 final class FeedContext: Sendable {
@@ -12,6 +13,7 @@ final class FeedContext: Sendable {
     let halted = Promise<Void>()
     /// Fulfilled when the thread has finished the run. The value is the error that the run ends with, if any.
     let finished = Promise<WebSocketChatError?>()
+    private let relay = Mutex<(current: TunnelRelay?, end: Promise<Void>?)>((nil, nil))
     private let delays: AsyncStream<ReconnectDelay>
     /// Receives the delay to wait before the next attempt.
     let nextDelay: AsyncStream<ReconnectDelay>.Continuation
@@ -43,7 +45,23 @@ final class FeedContext: Sendable {
         )
     }
 
+    /// Keeps the connection through the proxy that the session uses, or ends the last one.
+    func keep(_ relay: TunnelRelay?) {
+        // The last one is released after the lock.
+        let last = self.relay.withLock { state in
+            defer { state = (relay, relay?.end ?? state.end) }
+            return state.current
+        }
+        last?.finish()
+    }
+
     // MARK: - Tasks
+
+    /// Waits until the relay of the last connection through a proxy has ended. Earlier ones have ended before it, or end
+    /// within their grace.
+    func relayEnded() async {
+        await relay.withLock { $0.end }?.value()
+    }
 
     /// Waits for each delay that the thread requests, until the task is cancelled.
     func serveDelays() async {

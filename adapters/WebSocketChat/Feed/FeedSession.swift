@@ -95,7 +95,7 @@ final class FeedSession {
         case .preparing(let until, let ticket):
             guard now >= until else { return }
             if let ticket { context.feed.environment.threadPool.cancel(ticket) }
-            failed(.lookupTimeout(configuration.connectTimeout))
+            failed(FeedPreparation.timeout(configuration))
         case .connecting(let id, let until, let preparation, let index):
             guard now >= until else { return }
             abort(id)
@@ -154,7 +154,9 @@ extension FeedSession {
     func prepared(_ result: Result<FeedPreparation, DisconnectReason>, attempt: UInt64) {
         guard case .preparing = phase, attempt == self.attempt else { return }
         switch result {
-        case .success(let preparation): connect(preparation, 0)
+        case .success(let preparation):
+            context.keep(preparation.relay)
+            connect(preparation, 0)
         case .failure(let reason): failed(reason)
         }
     }
@@ -208,6 +210,7 @@ extension FeedSession {
     /// Schedules the next attempt, or halts the run.
     func ended(_ reason: DisconnectReason) {
         attempt += 1
+        context.keep(nil)
         if !wasConnected && (configuration.firstConnectionMustSucceed || configuration.reconnect == nil) {
             return halt(.notConnected, reason)
         }
@@ -287,6 +290,7 @@ extension FeedSession {
 
     func finish() {
         forgetConnection()
+        context.keep(nil)
         phase = .finished
         if feeder.notTaken > 0 {
             context.feed.status.count { $0.notTaken += feeder.notTaken }
@@ -316,8 +320,7 @@ final class FeedLog {
         hasLoggedDisconnect = false
         let subprotocol = handshake.subprotocol.map { ", subprotocol \($0)" } ?? ""
         let compressed = handshake.isCompressed ? ", compressed" : ""
-        let path = configuration.unixSocket.map { ", Unix socket \($0)" } ?? ""
-        log.write(.info, "connected to \(url)\(path)\(subprotocol)\(compressed)")
+        log.write(.info, "connected to \(url)\(configuration.route)\(subprotocol)\(compressed)")
     }
 
     func certificateNotVerified() {

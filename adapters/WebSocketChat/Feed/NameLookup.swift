@@ -4,16 +4,19 @@ import SignalboxCore
 import Synchronization
 
 /// What an attempt to connect needs: the current secrets and the addresses to try.
-struct FeedPreparation: Equatable, Sendable {
+struct FeedPreparation: Sendable {
     /// The headers and their values, including the bearer token.
     let headers: [HeaderField]
     /// The numeric addresses, in the order in which to try them. There is at least one.
     let addresses: [String]
     /// The path of a Unix socket to connect to instead of the addresses.
     var unixSocket: String?
+    /// The connection through a proxy, if there is one. It ends when the last reference to it is released.
+    var relay: TunnelRelay?
 
     /// Returns whether ``make(_:resolve:)`` can block for this configuration.
     static func mayBlock(_ configuration: WebSocketFeedConfiguration) -> Bool {
+        guard configuration.proxy == nil else { return true }
         let needsLookup = configuration.unixSocket == nil && NumericAddress(configuration.url.hostName) == nil
         guard !needsLookup else { return true }
         let secrets = configuration.headers.map(\.value) + [configuration.bearer].compactMap { $0 }
@@ -22,7 +25,13 @@ struct FeedPreparation: Equatable, Sendable {
         }
     }
 
-    /// Reads the secrets and resolves the host. May block.
+    /// Why a preparation failed that has not ended in time.
+    static func timeout(_ configuration: WebSocketFeedConfiguration) -> DisconnectReason {
+        let limit = configuration.connectTimeout
+        return configuration.proxy == nil ? .lookupTimeout(limit) : .proxyFailed(.timeout(limit))
+    }
+
+    /// Reads the secrets and resolves the host, or opens the connection through the proxy. May block.
     ///
     /// - Parameter resolve: A function that returns the addresses for a name.
     static func make(
@@ -37,6 +46,12 @@ struct FeedPreparation: Equatable, Sendable {
             // The host stands for the only address, and the server that listens on the socket sees it in the request.
             if let path = configuration.unixSocket {
                 return FeedPreparation(headers: headers, addresses: [host], unixSocket: path)
+            }
+            if let proxy = configuration.proxy {
+                let destination = ProxyDestination(host: host, port: configuration.url.port)
+                let relay = try proxy.open(to: destination, within: configuration.connectTimeout, resolve: resolve)
+                // The host stands for the only address.
+                return FeedPreparation(headers: headers, addresses: [host], unixSocket: relay.path, relay: relay)
             }
             let addresses = NumericAddress(host) == nil ? try resolve(host).get() : [host]
             return FeedPreparation(headers: headers, addresses: addresses)

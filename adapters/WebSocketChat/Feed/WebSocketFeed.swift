@@ -100,6 +100,7 @@ public final class WebSocketFeed: Adapter {
         let error = await perform(context)
         status.hub.attach(nil)
         await thread.unregister(transport)
+        await context.relayEnded()
         if let error { throw error }
     }
 

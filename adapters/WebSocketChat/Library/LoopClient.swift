@@ -138,6 +138,9 @@ extension LibraryLoop {
         }
         // The library does not say why.
         guard text != "Unable to connect" else {
+            if let path = connection.target?.unixSocket {
+                return .unreachable("no server accepts connections on the Unix socket \(path)")
+            }
             return .unreachable("connection refused, or the host does not answer; does a server listen there?")
         }
         guard connection.target?.trust != nil else { return .unreachable(text) }

@@ -214,6 +214,15 @@ extension ConfigurationReader {
         }
     }
 
+    /// Warns about a login that is sent to the proxy unencrypted, as all logins to proxies are.
+    func checkLogin(_ proxy: WebSocketProxy?, _ keys: YAMLMapping) {
+        guard let proxy, !proxy.isLocal, proxy.host != ConfigurationReader.unreadHost else { return }
+        (keys.optional("password") ?? keys.optional("username"))?.warn(
+            "it is sent to the proxy unencrypted; use a login that serves no other purpose, or a proxy on this machine",
+            .credentialsInClear
+        )
+    }
+
     /// Warns about a secret file that every user on this machine can read. There is no warning about group access,
     /// because services share files that way.
     func checkFilePermissions(_ path: String, at value: YAMLValue) {

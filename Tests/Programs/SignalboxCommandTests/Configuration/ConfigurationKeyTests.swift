@@ -53,6 +53,7 @@ enum KnownKeys {
             "connection": labels(MQTTConnection(name: "a", topics: [])),
             "script": labels(JavaScriptCoreConfiguration(source: "page", scripts: [])),
             "route": labels(route), "feed": labels(feed),
+            "proxy": labels(try WebSocketProxy("http://h")),
             "chat": labels(WebSocketServerConfiguration(source: "c", port: 0)),
             "frames": labels(WebSocketFrames()), "reconnect": labels(WebSocketReconnect()),
             "plugin": labels(PluginOptions<RawBody>()) + ["action"],

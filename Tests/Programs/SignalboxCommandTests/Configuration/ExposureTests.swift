@@ -84,6 +84,17 @@ import Testing
         #expect(try Self.codes(Self.feed(url, keys)) == codes)
     }
 
+    /// No proxy is sent its login encrypted.
+    @Test(arguments: [
+        ("'http://p.example'", []), ("{ url: 'http://p.example' }", []),
+        ("{ url: 'http://p.example', username: u, password: { env: PASSWORD } }", ["password"]),
+        ("{ url: 'socks5://127.0.0.1', username: u, password: { env: PASSWORD } }", []),
+    ])
+    func aCleartextLoginOfAProxyIsReported(proxy: String, keys: [String]) throws {
+        let expected = keys.map { "credentialsInClear sources.in.feed.proxy.\($0)" }
+        #expect(try Self.codes(Self.feed("wss://chat.example/", "proxy: \(proxy)")) == expected)
+    }
+
     /// A certificate is not a secret.
     @Test(arguments: [
         ("mqtt", "broker: 'mqtts://broker.example', client_id: c, topics: [ { pattern: 'x/{action}' } ]"),

@@ -55,6 +55,21 @@ import WebSocketChat
         #expect(feed.reconnect == WebSocketReconnect())
     }
 
+    @Test(arguments: ["'socks5://127.0.0.1'", "{ url: 'socks5://127.0.0.1:1080' }"])
+    func aProxyIsAURLOrAMapping(text: String) throws {
+        let feed = try WebSocketFixture.feedConfiguration("{ url: 'ws://h', proxy: \(text) }")
+        #expect(feed.proxy == (try WebSocketProxy("socks5://127.0.0.1:1080")))
+    }
+
+    @Test func aProxyHasALogin() throws {
+        let text = "{ url: 'http://proxy.example:3128', username: kiosk, password: { env: PASSWORD } }"
+        let feed = try WebSocketFixture.feedConfiguration("{ url: 'ws://h', proxy: \(text) }")
+        var proxy = try WebSocketProxy("http://proxy.example:3128")
+        proxy.username = "kiosk"
+        proxy.password = .environment("PASSWORD")
+        #expect(feed.proxy == proxy)
+    }
+
     @Test func neverDisablesReconnectAndPing() throws {
         let feed = try WebSocketFixture.feedConfiguration("{ url: 'ws://h', reconnect: never, ping_after: never }")
         #expect(feed.reconnect == nil && feed.pingAfter == nil)

@@ -52,6 +52,24 @@ import Testing
     }
 }
 
+@Suite struct ConnectRouteTests {
+    private static func feed(_ section: String, _ options: String...) throws -> WebSocketFeedConfiguration {
+        let section = try WebSocketFixture.feedConfiguration("{ url: 'wss://h', \(section) }")
+        return try ConnectCommand.parse(["c.yaml"] + options).feed(changing: section)
+    }
+
+    @Test func anOptionReplacesTheSectionsRoute() throws {
+        let (proxy, other) = (try WebSocketProxy("http://p:1"), try WebSocketProxy("socks5://q:2"))
+        #expect(try Self.feed("proxy: 'http://p:1'").proxy == proxy)
+        #expect(try Self.feed("proxy: 'http://p:1'", "--proxy", "socks5://q:2").proxy == other)
+        let socket = try Self.feed("proxy: 'http://p:1'", "--unix", "/s")
+        #expect(socket.proxy == nil && socket.unixSocket == "/s")
+        let proxied = try Self.feed("unix_socket: /s", "--proxy", "socks5://q:2")
+        #expect(proxied.proxy == other && proxied.unixSocket == nil)
+        #expect(throws: (any Error).self) { try Self.feed("unix_socket: /s", "--unix", "/s", "--proxy", "http://p:1") }
+    }
+}
+
 @Suite struct InputEndTests {
     /// The options, whether stdin had a line, `--count` and `--retry` are set, stdin is a terminal, and the end.
     static let cases: [([String], Bool, Bool, Bool, Bool, InputEnd)] = [
