@@ -73,6 +73,9 @@ struct SubscribeCommand: ReportingCommand {
     var diagnostics: DiagnosticArguments
 
     func validate() throws {
+        guard !rate || !diagnostics.quiet else {
+            throw ValidationError("--rate writes to stderr, which --quiet keeps empty; remove one of them")
+        }
         _ = try push(topics.map(pattern))
     }
 

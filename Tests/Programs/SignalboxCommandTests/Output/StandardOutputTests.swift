@@ -51,6 +51,12 @@ import Testing
 }
 
 @Suite struct DiagnosticOutputTests {
+    @Test func theRateIsShownOnlyWithDiagnostics() throws {
+        let arguments = ["mqtt://a", "-t", "b", "--rate"]
+        #expect(try SubscribeCommand.parse(arguments).rate)
+        #expect(throws: (any Error).self) { try SubscribeCommand.parse(arguments + ["--quiet"]) }
+    }
+
     @Test func aQuietOutputOnlyReportsErrorsOfTheArguments() async throws {
         let pipe = Pipe.unshared()
         let writer = pipe.fileHandleForWriting
