@@ -15,7 +15,8 @@ enum OtherClients {
         --pkcs12-passwd --preamble --preamble-reverse --print-ping-rtts --prometheus --protocol --queue-len
         --request-header --request-method --request-uri --restrict-uri --reuser-send-zero-msg-on-disconnect
         --server-header --server-mode --server-protocol --set-environment --socks5 --socks5-bind-script
-        --socks5-destination --static-file --stdout-announce-listening-ports --strict --text --text-prefix
+        --socks5-destination --socks5-user-pass --static-file --stdout-announce-listening-ports --strict --text
+        --text-prefix
         --timestamp-monotonic --tls-domain --ua --udp-broadcast --udp-multicast --udp-multicast-iface-v4
         --udp-multicast-iface-v6 --udp-multicast-loop --udp-oneshot --udp-reuseaddr --udp-ttl --uncompress-deflate
         --uncompress-gzip --uncompress-zlib --unidirectional --unidirectional-reverse --unlink --version
