@@ -92,10 +92,14 @@ package final class AnswerTable<Value: Sendable, Failure: Error>: Sendable {
 
     /// Resumes a caller. This method has no effect if the caller has already been resumed or belongs to a different
     /// peer.
-    package func finish(_ number: UInt64, _ answer: Answer) {
-        guard let caller = state.withLock({ $0.callers.removeValue(forKey: number) }) else { return }
+    ///
+    /// - Returns: Whether the caller was waiting.
+    @discardableResult
+    package func finish(_ number: UInt64, _ answer: Answer) -> Bool {
+        guard let caller = state.withLock({ $0.callers.removeValue(forKey: number) }) else { return false }
         caller.ended(number)
         caller.continuation.resume(returning: answer)
+        return true
     }
 
     /// Fails all waiting callers, because the peer is gone.

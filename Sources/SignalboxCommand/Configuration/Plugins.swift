@@ -47,8 +47,8 @@ enum PluginUse: Sendable, Hashable {
     case join(tag: String?)
     /// Removes the tag from the connection. If the tag is `nil`, the body names it.
     case leave(tag: String?)
-    /// Sends the action to the server of a feed, or calls a page with it.
-    case send(to: SourceName)
+    /// Sends the action to the server of a feed, or calls a page with it. With `reply`, the server is asked for a reply.
+    case send(to: SourceName, reply: Bool = false)
     /// Publishes the action's body through a broker source, and returns once the broker has accepted the message.
     case publish(PublishSection)
 
@@ -63,7 +63,7 @@ enum PluginUse: Sendable, Hashable {
     var target: SourceName? {
         switch self {
         case .broadcast(let target, _): target
-        case .send(let target): target
+        case .send(let target, _): target
         case .publish(let section): section.source
         default: nil
         }
@@ -74,7 +74,8 @@ enum PluginUse: Sendable, Hashable {
         switch self {
         case .broadcast(let target?, let tag?): "sends to the tag '\(tag)' of '\(target)'"
         case .broadcast(let target?, nil): "sends to the tag in the body, of '\(target)'"
-        case .send(let target): "sends to '\(target)'"
+        case .send(let target, true): "asks '\(target)'"
+        case .send(let target, false): "sends to '\(target)'"
         case .publish(let section): "publishes to '\(section.topic.text)' of '\(section.source)'"
         default: nil
         }

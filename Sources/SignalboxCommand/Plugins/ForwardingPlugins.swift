@@ -37,11 +37,13 @@ struct PublishPlugin: Plugin {
 /// Sends each action to the server of a feed, or to a page. This is the plugin `send`.
 ///
 /// A page's listener is called, and the value that it returns is the reply. A message to a feed's server is sent once
-/// the connection has queued it, and has no reply.
+/// the connection has queued it, and has no reply unless the plugin asks for it.
 struct SendPlugin: Sendable {
     let action: ActionName
     let source: SourceName
-    /// How long a page may take to answer.
+    /// Whether the plugin waits for the answer of a feed's server.
+    let asksServer: Bool
+    /// How long a page or a server may take to answer.
     let timeout: Duration
     let targets: TargetTable
 
@@ -50,17 +52,18 @@ struct SendPlugin: Sendable {
         let body = try context.action.envelopeBody(info)
         switch try targets.target(source) {
         case .feed(let feed):
-            try send(body, to: feed)
-            return Bytes(Array("null".utf8))
+            guard let connection = feed.connection else {
+                throw ForwardingFailure.temporary("not sent: the feed \(source) is not connected")
+            }
+            if asksServer { return try await call(connection, body) }
+            try send(body, on: connection)
+            return Bytes("null")
         case .page(let page): return try await call(page, body)
         case .chat, .broker: throw ForwardingFailure(wrongKind: source)
         }
     }
 
-    private func send(_ body: Bytes, to feed: WebSocketFeed) throws(ForwardingFailure) {
-        guard let connection = feed.connection else {
-            throw .temporary("not sent: the feed \(source) is not connected")
-        }
+    private func send(_ body: Bytes, on connection: ChatConnection) throws(ForwardingFailure) {
         do throws(SendRefused) {
             // Without an id, the server does not answer. An answer would be an arrival of the feed that has no action.
             try connection.send(action, id: nil, body: body)
@@ -72,6 +75,17 @@ struct SendPlugin: Sendable {
                 let reason = "not sent: the feed \(source) refuses the message: \(error)"
                 throw ForwardingFailure(description: reason, isRetryable: false)
             }
+        }
+    }
+
+    private func call(_ connection: ChatConnection, _ body: Bytes) async throws(ForwardingFailure) -> Bytes {
+        do throws(ChatCallError) {
+            // A configuration may give a plugin more time than a call can take.
+            return try await connection.call(action, json: body, timeout: min(timeout, .seconds(3_600)))
+        } catch {
+            let reason = "not taken by the server of the feed \(source): \(error)"
+            if [.closed, .full].contains(error.code) || error.outcome == "abandoned" { throw .temporary(reason) }
+            throw ForwardingFailure(description: reason, isRetryable: error.code == .timeout)
         }
     }
 

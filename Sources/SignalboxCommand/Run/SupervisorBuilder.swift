@@ -113,8 +113,14 @@ struct SupervisorBuilder {
         case .broadcast(let target?, let tag):
             let plugin = BroadcastToPlugin(action: action, source: target, tag: tag, targets: targets)
             return Registration(plugin, from: rule, options: options)
-        case .send(let target):
-            let plugin = SendPlugin(action: action, source: target, timeout: section.timeout, targets: targets)
+        case .send(let target, let reply):
+            let plugin = SendPlugin(
+                action: action,
+                source: target,
+                asksServer: reply,
+                timeout: section.timeout,
+                targets: targets
+            )
             return Registration(action, from: rule, options: options, replyingWithJSON: plugin.reply)
         case .broadcast(nil, let tag):
             return Registration(BroadcastPlugin(action: action, tag: tag), from: rule, options: options)

@@ -51,6 +51,8 @@ import Testing
             $0.openingMessages = [String(repeating: "a", count: 961)]
         },
         InvalidCase(expected: "waiting bytes") { $0.waitingBytes = 1_023 },
+        InvalidCase(expected: "calls in flight") { $0.callsInFlight = 0 },
+        InvalidCase(expected: "calls in flight") { $0.callsInFlight = 10_001 },
         InvalidCase(expected: "waiting bytes") { $0.waitingBytes = (1 << 30) + 1 },
         InvalidCase(expected: "batch") { $0.frames.batch = 0 },
         InvalidCase(expected: "batch") { $0.frames.batch = 10_001 },

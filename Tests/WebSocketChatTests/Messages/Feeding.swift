@@ -1,7 +1,6 @@
 import AdapterSupport
 import SignalboxCore
 import SignalboxTesting
-import Synchronization
 import TestSupport
 
 @testable import WebSocketChat
@@ -10,7 +9,7 @@ import TestSupport
 final class Feeding {
     let sender = FakeSender()
     let intake: FakeIntake
-    let hub = ChatHub(.init())
+    let hub: ChatHub
     let table: SettlementTable
     let room = RoomRequests()
     let feeder: ArrivalFeeder
@@ -19,8 +18,10 @@ final class Feeding {
         room count: Int = .max,
         window: Int = 64,
         limits: MessageLimits = MessageLimits(),
-        frames: WebSocketFrames = WebSocketFrames()
+        frames: WebSocketFrames = WebSocketFrames(),
+        calls: Int = 64
     ) {
+        hub = ChatHub(ChatHub.Limits(calls: ChatHub.Calls(inFlight: calls, frames, limits)))
         intake = FakeIntake(room: count)
         table = SettlementTable(answers: true)
         hub.attach(sender)
@@ -179,18 +180,22 @@ final class FakeSender: FrameSender {
         case message(ConnectionID, [UInt8], MessageKind)
         case command(ConnectionID, FrameCommand)
         case wake
+
+        func isText(on connection: ConnectionID) -> Bool {
+            if case .message(connection, _, .text) = self { true } else { false }
+        }
     }
 
-    private struct State {
+    private struct State: Sendable {
         var calls: [Call] = []
         var admissions: [ConnectionID: SendAdmission] = [:]
         /// Sends are refused as overloaded until these are cut.
         var overloaded: [ConnectionID] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Watched(State())
 
-    var calls: [Call] { state.withLock { $0.calls } }
+    var calls: [Call] { state.change { $0.calls } }
 
     func waitingBytes(on connection: ConnectionID) -> Int? { 0 }
 
@@ -200,6 +205,12 @@ final class FakeSender: FrameSender {
             guard case .message(connection, let bytes, .text) = call else { return nil }
             return String(decoding: bytes, as: UTF8.self)
         }
+    }
+
+    /// Waits until `count` texts have been sent on a connection, and returns them.
+    func texts(_ count: Int, on connection: ConnectionID) async -> [String] {
+        await state.until { $0.calls.count { $0.isText(on: connection) } >= count }
+        return texts(on: connection)
     }
 
     /// Returns the commands for a connection.
@@ -212,16 +223,16 @@ final class FakeSender: FrameSender {
 
     /// Sets the admission of later messages for the connection.
     func answer(_ admission: SendAdmission, on connection: ConnectionID) {
-        state.withLock { $0.admissions[connection] = admission }
+        state.change { $0.admissions[connection] = admission }
     }
 
     /// Makes sends report an overload until each of these is cut; the first of them is the slowest.
     func overload(with connections: [ConnectionID]) {
-        state.withLock { $0.overloaded = connections }
+        state.change { $0.overloaded = connections }
     }
 
     func send(_ message: [UInt8], _ kind: MessageKind, on connection: ConnectionID) -> SendAdmission {
-        state.withLock { state in
+        state.change { state in
             let overload = state.overloaded.first.map { SendAdmission.overloaded(slowest: $0) }
             let admission = state.admissions[connection] ?? overload ?? .accepted
             if admission == .accepted { state.calls.append(.message(connection, message, kind)) }
@@ -230,14 +241,14 @@ final class FakeSender: FrameSender {
     }
 
     func perform(_ command: FrameCommand, on connection: ConnectionID) {
-        state.withLock { state in
+        state.change { state in
             if case .cut = command { state.overloaded.removeAll { $0 == connection } }
             state.calls.append(.command(connection, command))
         }
     }
 
     func wake() {
-        state.withLock { $0.calls.append(.wake) }
+        state.change { $0.calls.append(.wake) }
     }
 
     func connect(to target: ClientTarget) -> ConnectionID { .next() }

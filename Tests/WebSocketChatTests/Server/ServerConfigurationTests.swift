@@ -67,6 +67,8 @@ import Testing
             (false, { $0.connections = 1_000_001 }),
             (false, { $0.connectionWindow = 0 }), (true, { $0.connectionWindow = 10_000 }),
             (false, { $0.connectionWindow = 10_001 }),
+            (false, { $0.callsInFlight = 0 }), (true, { $0.callsInFlight = 10_000 }),
+            (false, { $0.callsInFlight = 10_001 }),
             (false, { $0.handshakeTimeout = .milliseconds(1_500) }), (false, { $0.handshakeTimeout = .zero }),
             (false, { $0.handshakeTimeout = .seconds(3_601) }),
             (false, { $0.messageTimeout = .milliseconds(999) }), (true, { $0.messageTimeout = .seconds(3_600) }),

@@ -14,6 +14,8 @@ enum WireTarget: Character, CaseIterable {
     case extensions = "e"
     /// The lines are a path, an origin, an `Authorization` field, subprotocols and parts of a query.
     case upgrade = "u"
+    /// The bytes are a text message that may answer calls: see ``AnswerTarget``.
+    case answers = "a"
     /// The bytes are a message of browser.js.
     case page = "p"
     /// The bytes are a text of relay.js.
@@ -37,6 +39,7 @@ enum WireTarget: Character, CaseIterable {
         case .utf8: UTF8Target.run(input)
         case .extensions: ExtensionTarget.run(input)
         case .upgrade: UpgradeTarget.run(input)
+        case .answers: AnswerTarget.run(input)
         case .page: PageTarget.run(input)
         case .relay: RelayTarget.run(input)
         case .proxy: ProxyTarget.run(input)
@@ -77,7 +80,7 @@ public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 enum SeedFolder {
     private static let targets: [String: WireTarget] = [
         "frames": .frames, "texts": .utf8, "extensions": .extensions, "upgrades": .upgrade, "pages": .page,
-        "proxies": .proxy,
+        "answers": .answers, "proxies": .proxy,
         "relay": .relay, "configurations": .yaml, "logs": .redaction,
     ]
 

@@ -5,7 +5,7 @@ import SignalboxRoutes
 /// A WebSocket connection that a program can send messages to.
 ///
 /// Inside a plugin, `context.chat` is the connection that the message arrived on. Use it to send further messages to
-/// the same peer, or give the connection a tag. ``broadcast(_:_:to:)`` sends a message to all connections that have the
+/// the same peer, to ask it with ``call(_:_:returning:timeout:)``, or to give the connection a tag. ``broadcast(_:_:to:)`` sends a message to all connections that have the
 /// same tag.
 ///
 /// This type is safe to use from any thread.
@@ -15,7 +15,8 @@ public final class ChatConnection: Sender {
     /// The principal identified by the client's token, or `nil` for feeds and for servers without principals.
     public let principal: String?
     let number: ConnectionID
-    private let hub: ChatHub
+    let hub: ChatHub
+    let calls = ChatCalls()
 
     init(_ number: ConnectionID, principal: String?, hub: ChatHub) {
         self.number = number

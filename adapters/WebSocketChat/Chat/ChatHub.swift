@@ -15,6 +15,25 @@ final class ChatHub: Sendable {
         /// Whether the source closes the connection of a peer that reads too slowly, using code 1013. If not, the
         /// source only refuses the messages that do not fit.
         var closesSlowReaders = true
+        var calls = Calls()
+    }
+
+    /// How the source's connections call their peers.
+    struct Calls: Sendable {
+        /// The maximum number of calls per connection that wait for an answer.
+        var inFlight = 64
+        /// Whether the source's text messages are standard envelopes, which answers are.
+        var canBeAnswered = true
+        /// The limits of a message, and so of an answer.
+        var limits = MessageLimits()
+
+        init() {}
+
+        init(inFlight: Int, _ frames: WebSocketFrames, _ limits: MessageLimits) {
+            self.inFlight = inFlight
+            canBeAnswered = frames.text == .envelope(.standard)
+            self.limits = limits
+        }
     }
 
     private struct State {
@@ -22,6 +41,7 @@ final class ChatHub: Sendable {
         var tags: [ConnectionID: Set<String>] = [:]
         var members: [String: Set<ConnectionID>] = [:]
         var slowReaders = 0
+        var lateAnswers = 0
     }
 
     private let limits: Limits
@@ -33,6 +53,13 @@ final class ChatHub: Sendable {
 
     /// The number of connections that were closed because they read too slowly.
     var slowReaders: Int { state.withLock { $0.slowReaders } }
+    /// The number of answers to calls that had already ended.
+    var lateAnswers: Int { state.withLock { $0.lateAnswers } }
+    var calls: Calls { limits.calls }
+
+    func lateAnswerReceived() {
+        state.withLock { $0.lateAnswers += 1 }
+    }
 
     // MARK: - Connections
 

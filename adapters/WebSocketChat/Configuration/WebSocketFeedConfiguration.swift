@@ -79,6 +79,10 @@ public struct WebSocketFeedConfiguration: Sendable, Hashable {
     ///
     /// Each message counts as its length plus 64 bytes. The feed refuses messages beyond the limit with `full`.
     public var waitingBytes = 1_048_576
+    /// The maximum number of calls that wait for the server's answer. Must be between 1 and 10,000; the default is 64.
+    ///
+    /// Further calls fail with `full`.
+    public var callsInFlight = 64
     /// Texts that replace those of the remedies in errors and log lines, for a program without a configuration.
     package var remedies: [FeedRemedy: String] = [:]
 
@@ -176,6 +180,7 @@ extension WebSocketFeedConfiguration {
         guard (1_024...1 << 30).contains(waitingBytes) else {
             throw .invalid("the waiting bytes must be 1 KiB to 1 GiB")
         }
+        guard (1...10_000).contains(callsInFlight) else { throw .invalid("the calls in flight must be 1 to 10000") }
         guard openingMessages.count <= 100 else { throw .invalid("a feed can have at most 100 opening messages") }
         let opening = openingMessages.reduce(0) { $0 + $1.utf8.count + TransportLimits.messageOverhead }
         guard opening <= waitingBytes else {

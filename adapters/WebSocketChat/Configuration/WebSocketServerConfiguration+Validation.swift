@@ -94,6 +94,9 @@ extension WebSocketServerConfiguration {
         guard (1...10_000).contains(connectionWindow) else {
             throw .invalid("a connection's window must be 1 to 10000")
         }
+        guard (1...10_000).contains(callsInFlight) else {
+            throw .invalid("the calls in flight of one connection must be 1 to 10000")
+        }
         guard (1_024...1 << 30).contains(waitingBytes) else {
             throw .invalid("the waiting bytes of one connection must be 1 KiB to 1 GiB")
         }

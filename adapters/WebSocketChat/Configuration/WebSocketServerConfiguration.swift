@@ -118,6 +118,11 @@ public struct WebSocketServerConfiguration: Sendable, Hashable {
     /// At the limit, the server stops reading from the connection until half of its messages are settled, so that one
     /// connection cannot fill the source's window. A batch may exceed the limit.
     public var connectionWindow = 64
+    /// The maximum number of calls per connection that wait for the client's answer. Must be between 1 and 10,000; the
+    /// default is 64.
+    ///
+    /// Further calls fail with `full`.
+    public var callsInFlight = 64
     /// The timeout for each step of opening a connection. Must be between 1 s and 1 h, in whole seconds; the default is
     /// 10 s.
     public var handshakeTimeout: Duration = .seconds(10)

@@ -16,6 +16,11 @@ final class FeedConnection {
         self.heartbeat = heartbeat
     }
 
+    deinit {
+        // If the thread ends unexpectedly, no connection reports its end.
+        inbound.chat.calls.end()
+    }
+
     var id: ConnectionID { inbound.id }
 }
 
@@ -80,6 +85,7 @@ extension FeedSession {
         guard let current = open else { return }
         open = nil
         context.feed.status.closed(current.inbound.chat)
+        current.inbound.chat.calls.end()
     }
 }
 

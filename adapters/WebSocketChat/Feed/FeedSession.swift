@@ -264,6 +264,7 @@ extension FeedSession {
             // The connection produces no more events, so this is its last message.
             announceClosed(.closedLocally(.goingAway, reason: ""))
             current.inbound.flow.pause(.stopping)
+            current.inbound.chat.calls.end()
         }
         // Messages that have been read must be counted before the run waits for their outcomes.
         feeder.passEnded()

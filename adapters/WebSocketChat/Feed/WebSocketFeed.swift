@@ -132,6 +132,8 @@ public struct WebSocketFeedCounts: Sendable, Hashable, Encodable {
     public internal(set) var failures = 0
     /// Connections that were cut because the server did not answer a ping.
     public internal(set) var unanswered = 0
+    /// Answers to calls that had already ended, such as after their timeout. They were dropped.
+    public internal(set) var lateAnswers = 0
     /// Messages that the feed read, but that the supervisor did not accept because it was stopping.
     public internal(set) var notTaken = 0
 }
@@ -148,11 +150,25 @@ final class FeedStatus: Sendable {
     private let state = Mutex(State())
 
     init(_ configuration: WebSocketFeedConfiguration) {
-        hub = ChatHub(ChatHub.Limits(waitingBytes: configuration.waitingBytes, closesSlowReaders: false))
+        hub = ChatHub(
+            ChatHub.Limits(
+                waitingBytes: configuration.waitingBytes,
+                closesSlowReaders: false,
+                calls: ChatHub.Calls(
+                    inFlight: configuration.callsInFlight,
+                    configuration.frames,
+                    configuration.limits
+                )
+            )
+        )
     }
 
     var connection: ChatConnection? { state.withLock { $0.connection } }
-    var counts: WebSocketFeedCounts { state.withLock { $0.counts } }
+    var counts: WebSocketFeedCounts {
+        var counts = state.withLock { $0.counts }
+        counts.lateAnswers = hub.lateAnswers
+        return counts
+    }
 
     /// - Returns: `false` if a run is already active.
     func begin() -> Bool {

@@ -84,6 +84,8 @@ final class ArrivalFeeder {
         if !isBinary && envelopes.textMayBeBatch && FrameElements.isArray(message) {
             return append(batch: message, connection)
         }
+        // An answer is not a message for a plugin, so it takes no place in a window.
+        if !isBinary, connection.chat.calls.haveBegun, connection.chat.takeAnswer(message) { return }
         connection.flow.add(1)
         if isBinary, let envelope = envelopes.binary {
             append(message, envelope, .bytes, connection)
@@ -94,7 +96,10 @@ final class ArrivalFeeder {
 
     private func append(batch array: UnsafeRawBufferPointer, _ connection: InboundConnection) {
         do throws(BodyError) {
-            let ranges = try FrameElements.ranges(in: array, limit: parts.frames.batch)
+            var ranges = try FrameElements.ranges(in: array, limit: parts.frames.batch)
+            if connection.chat.calls.haveBegun {
+                ranges.removeAll { connection.chat.takeAnswer(UnsafeRawBufferPointer(rebasing: array[$0])) }
+            }
             connection.flow.add(ranges.count)
             for range in ranges {
                 append(UnsafeRawBufferPointer(rebasing: array[range]), envelopes.text, .json, connection)

@@ -31,6 +31,11 @@ final class ServerReceiver: ServerFrameReceiver {
         run.server.hub.attach(transport)
     }
 
+    deinit {
+        // If the thread ends unexpectedly, no connection reports its end.
+        for connection in connections.values { connection.inbound.chat.calls.end() }
+    }
+
     private var isStopping: Bool { run.shutdown.current > .serving }
 
     // MARK: - Connections
@@ -113,6 +118,7 @@ final class ServerReceiver: ServerFrameReceiver {
         if last?.id == connection { last = nil }
         guard let ended = connections.removeValue(forKey: connection) else { return }
         run.server.hub.closed(connection)
+        ended.inbound.chat.calls.end()
         run.server.counters.ended(reason)
         run.server.log.ended(ended, reason)
         guard run.server.configuration.announcesConnections, !isStopping else { return }
@@ -182,7 +188,11 @@ final class ServerReceiver: ServerFrameReceiver {
     // MARK: - Stopping
 
     private func drain() {
-        for connection in connections.values { connection.inbound.flow.pause(.stopping) }
+        for connection in connections.values {
+            connection.inbound.flow.pause(.stopping)
+            // No answer is read anymore, so a plugin that waits for one would hold up the end.
+            connection.inbound.chat.calls.end()
+        }
         feeder.close()
         run.shutdown.advance(to: .drained)
     }
@@ -198,6 +208,7 @@ final class ServerReceiver: ServerFrameReceiver {
     private func close(_ connection: ServerConnection) {
         connection.isEnding = true
         connection.inbound.flow.pause(.stopping)
+        connection.inbound.chat.calls.end()
         transport.perform(.close(.goingAway, reason: "the server is stopping"), on: connection.id)
     }
 

@@ -42,7 +42,12 @@ public final class WebSocketServer: Adapter {
             ChatHub.Limits(
                 tags: configuration.tags,
                 tagsPerConnection: configuration.tagsPerConnection,
-                waitingBytes: configuration.waitingBytes
+                waitingBytes: configuration.waitingBytes,
+                calls: ChatHub.Calls(
+                    inFlight: configuration.callsInFlight,
+                    configuration.frames,
+                    configuration.limits
+                )
             )
         )
     }
@@ -67,6 +72,7 @@ public final class WebSocketServer: Adapter {
     public var counts: WebSocketServerCounts {
         var counts = counters.value
         counts.slowReaders = hub.slowReaders
+        counts.lateAnswers = hub.lateAnswers
         return counts
     }
 
@@ -143,6 +149,8 @@ public struct WebSocketServerCounts: Sendable, Hashable, Encodable {
     public internal(set) var overLimit = 0
     /// Connections closed with 1013 because they read too slowly.
     public internal(set) var slowReaders = 0
+    /// Answers to calls that had already ended, such as after their timeout. They were dropped.
+    public internal(set) var lateAnswers = 0
     /// Connections closed with 1001 because they sent no message within the idle timeout.
     public internal(set) var idle = 0
     /// Connections closed with 1008 because a message exceeded the message timeout.

@@ -108,7 +108,8 @@ extension ConfigurationReader {
     private static let owners = [
         ("path", ["file"]), ("value", ["reply"]), ("tag", ["broadcast", "join", "leave"]),
         ("to", ["broadcast", "send"]), ("source", ["publish"]), ("topic", ["send", "publish"]),
-        ("qos", ["send", "publish"]), ("retain", ["send", "publish"]), ("retryable", ["fail"]),
+        ("qos", ["send", "publish"]), ("retain", ["send", "publish"]), ("reply", ["send"]),
+        ("retryable", ["fail"]),
     ]
 
     private func use(_ keys: YAMLMapping, sources: SourceNames) -> PluginUse? {

@@ -1,5 +1,6 @@
 import MQTTPush
 import SignalboxCore
+import WebSocketChat
 
 /// Reads the settings of the plugins that send: to connections with a tag, or to another source.
 extension ConfigurationReader {
@@ -20,6 +21,7 @@ extension ConfigurationReader {
         let advice = "name the source to send to: a feed, a page or an MQTT source"
         guard let written = keys.required("to", advice) else { return nil }
         guard written.text().flatMap({ sources.kinds[$0] }) != "mqtt" else {
+            keys.optional("reply")?.reportError("an MQTT source has no reply; remove 'reply'", .conflictingKeys)
             return publish(keys, through: "to", sources).map(PluginUse.publish)
         }
         let target = target(written, ["feed", "script", "mqtt"], sources) { name in
@@ -32,7 +34,19 @@ extension ConfigurationReader {
             let text = "the source '\(target)' is not an MQTT source; remove '\(key)'"
             keys.optional(key)?.reportError(text, .conflictingKeys)
         }
-        return .send(to: target)
+        return .send(to: target, reply: keys.optional("reply").map { asksServer($0, target, sources) } ?? false)
+    }
+
+    /// Returns whether a plugin that sends to the target waits for the reply of a feed's server.
+    private func asksServer(_ value: YAMLValue, _ target: SourceName, _ sources: SourceNames) -> Bool {
+        guard let asks = value.flag() else { return false }
+        if sources.kinds[target.text] == "script" {
+            value.reportError("a page always replies; remove 'reply'", .conflictingKeys)
+        } else if asks, let feed = sources.sources[target.text]?.feed, feed.frames.text != .envelope(.standard) {
+            let text = "the messages of '\(target)' are not standard envelopes, so no answer can be recognized"
+            value.reportError("\(text); remove 'reply', or the 'frames' of the feed", .conflictingKeys)
+        }
+        return asks
     }
 
     /// Returns the settings for a plugin that publishes.

@@ -61,6 +61,7 @@ extension ConfigurationReader {
         keys.read("http_requests", &server.httpRequests) { $0.integer(counts) }
         keys.read("http_timeout", &server.httpTimeout) { $0.duration(times) }
         keys.read("connection_window", &server.connectionWindow) { $0.integer(1...10_000) }
+        keys.read("calls", &server.callsInFlight) { $0.integer(1...10_000) }
         keys.read("handshake_timeout", &server.handshakeTimeout) { $0.duration(times) }
         keys.read("message_timeout", &server.messageTimeout) { $0.duration(times) }
         keys.read("idle_timeout", &server.idleTimeout) { $0.duration(.seconds(1)...(.seconds(7 * 86_400))) }
@@ -174,6 +175,7 @@ extension ConfigurationReader {
             }
             keys.read("pong_within", &feed.pongWithin) { $0.duration(times) }
             keys.read("waiting_bytes", &feed.waitingBytes) { $0.size(ConfigurationReader.waitingSizes) }
+            keys.read("calls", &feed.callsInFlight) { $0.integer(1...10_000) }
             guard url != nil else { return nil }
             checkTokens(feed, keys)
             value.check { try feed.validate() }

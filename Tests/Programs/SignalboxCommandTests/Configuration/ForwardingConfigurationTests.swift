@@ -13,9 +13,10 @@ import Testing
           chat: { chat: { port: 0, absent_origin: allowed, tags: [lobby, a] } }
           feed: { feed: { url: 'wss://feed.example' } }
           page: { script: { files: [here.js] } }
+          ticks: { feed: { url: 'wss://feed.example', frames: { text: { action: rest, payload: json } } } }
           links: { links: { routes: [ { pattern: 'myapp://{action}' } ], urls: ['myapp://a'] } }
         plugins:
-          - { action: rest, use: log, from: [ { source: push }, { source: mute }, { source: chat }, { source: feed },
+          - { action: rest, use: log, from: [ { source: push }, { source: mute }, { source: chat }, { source: feed }, { source: ticks },
               { source: page }, { source: links } ] }
           - { action: order, \(plugin), from: [ { source: \(from) } ] }
         """
@@ -25,6 +26,8 @@ import Testing
         ("use: broadcast, to: chat, tag: lobby", PluginUse.broadcast(to: "chat", tag: "lobby")),
         ("use: broadcast, to: chat", .broadcast(to: "chat", tag: nil)),
         ("use: send, to: feed", .send(to: "feed")), ("use: send, to: page", .send(to: "page")),
+        ("use: send, to: feed, reply: true", .send(to: "feed", reply: true)),
+        ("use: send, to: feed, reply: false", .send(to: "feed")),
     ])
     func aPluginSendsToAnotherSource(_ plugin: String, _ expected: PluginUse) throws {
         for source in ["push", "links", "page", "feed", "chat", "internal"] {
@@ -60,6 +63,11 @@ import Testing
         ("use: send, to: push", "missingKey", "", "name the topic"),
         ("use: send, to: mute, topic: a", "missingKey", ".to", "add 'publishing: {}' below its 'mqtt'"),
         ("use: send, to: feed, topic: a", "conflictingKeys", ".topic", "'feed' is not an MQTT source"),
+        ("use: send, to: page, reply: true", "conflictingKeys", ".reply", "a page always replies"),
+        ("use: send, to: push, topic: a, reply: true", "conflictingKeys", ".reply", "an MQTT source has no reply"),
+        ("use: send, to: ticks, reply: true", "conflictingKeys", ".reply", "'ticks' are not standard envelopes"),
+        ("use: send, to: feed, reply: 1", "invalidValue", ".reply", "true or false"),
+        ("use: log, reply: true", "conflictingKeys", ".reply", "only 'use: send' can have 'reply'"),
         ("use: send, to: page, tag: a", "conflictingKeys", ".tag", "only 'use: broadcast, join, leave'"),
         ("use: log, to: chat", "conflictingKeys", ".to", "only 'use: broadcast, send' can have 'to'"),
     ])
@@ -81,7 +89,7 @@ import Testing
     @Test(arguments: [
         ("{ not: chat }", "push"), ("{ not: { source: push, qos: 0 } }", "mute"),
         ("{ not: { any: [mute, page, { source: push, qos: 0 }] } }", "push"),
-        ("{ not: { any: [chat, feed, push, mute, page] } }", "internal"),
+        ("{ not: { any: [chat, feed, ticks, push, mute, page] } }", "internal"),
         ("{ all: [{ any: [chat, push] }, { not: { source: push, qos: 0 } }] }", "push"),
         ("{ all: [links, { not: chat }] }", "links"), ("{ not: { not: page } }", "page"),
         ("{ not: { any: [push, mute, page] } }", nil), ("{ all: [chat, { not: push }] }", nil),

@@ -217,6 +217,40 @@ private struct ForwardingTrial {
         }
     }
 
+    /// The answers of the feed's server travel to the client that asked, through two programs.
+    @Test func aFeedsServerRepliesToTheSender() async throws {
+        try await ChatTrial.with { upstream in
+            let configuration = """
+                sources:
+                  front: { chat: { port: 0, absent_origin: allowed } }
+                  upstream: { feed: { url: '\(upstream.url)', calls: 1 } }
+                plugins:
+                  - { action: echo, use: send, to: upstream, reply: true, from: front }
+                  - { action: missing, use: send, to: upstream, reply: true, from: front }
+                """
+            try await TemporaryFolder.with { folder in
+                try ChatTrial.write(configuration, to: ForwardingTrial.file, in: folder)
+                let process = try CommandProcess(["run", ForwardingTrial.file, "--outcomes"], folder: folder)
+                let listening = ForwardingTrial.listening
+                let lines = try await ForwardingTrial.lines(of: process, with: [listening, "upstream: connected to"])
+                let line = lines[listening]?.split(separator: " ").first { $0.hasPrefix("ws://") }
+                let front = ChatTrial(folder: folder, server: process, url: String(try #require(line)))
+                let expected = [
+                    (#"{"action":"echo","id":"1","body":{"n":[1,null]}}"#, #""handled","reply":{"n":[1,null]}}"#),
+                    (#"{"action":"missing","id":"1"}"#, #""failed","error":{"code":"threw""#),
+                ]
+                for (message, answer) in expected {
+                    let finished = try await front.connect(message + "\n", "--raw", "--count", "1")
+                    #expect(finished.status == 0 && finished.output.first?.contains(answer) == true, "\(finished)")
+                }
+                let outcome = try #require(await process.output.line(with: "\"action\":\"missing\""))
+                #expect(outcome.contains("the feed upstream: refused: the peer answered rejected"), "\(outcome)")
+                process.signal(SIGTERM)
+                #expect(await process.status() == 0)
+            }
+        }
+    }
+
     /// The message stays at the broker, because the feed may connect later.
     @Test func aMessageForADisconnectedFeedIsGivenBack() async throws {
         let closed = try QuietListener()
