@@ -13,7 +13,8 @@ struct ConnectCommand: ReportingCommand {
         discussion: """
             Each line of stdin is sent as one message. Each received message is one JSON object: payload, payloadKind \
             ("json": payload is the JSON value, "text": a string, "binary": Base64), binary, receivedAt. With CONFIG, \
-            messages go to the plugins of a configuration instead, and each line shows the outcome, as in 'bridge'.
+            messages go to the plugins of a configuration instead, and each line shows the outcome, as in 'bridge'. With \
+            --base64, each line of stdin and --body is the Base64 of a binary message, too.
 
             When stdin ends, the command closes the connection 1 s (--linger) after the last line is sent, whatever \
             arrives meanwhile, or ends when the server closes. A server that reads slowly delays that second. With \
@@ -80,6 +81,7 @@ struct ConnectCommand: ReportingCommand {
         guard !output.verbose else {
             throw ValidationError("--verbose shows topics, which WebSocket messages do not have; use --raw")
         }
+        try outgoing.validate(outgoing.form(base64: output.base64))
         let url = try url()
         guard url != nil || mixed.configuration != nil else {
             let advice = "add a URL such as ws://127.0.0.1:8080/, or a configuration with a feed"
@@ -140,9 +142,10 @@ struct ConnectCommand: ReportingCommand {
             messageLimits: ConnectCommand.messageLimits
         )
         let stop = run.stop.continuation
+        let input = try await outgoing.input(base64: output.base64)
         let source = try ConnectSource(
             feed,
-            outgoing: outgoing,
+            outgoing: input,
             hasCount: limits.count != nil,
             logger: logger,
             output: run.output,
@@ -160,11 +163,12 @@ struct ConnectCommand: ReportingCommand {
         let none = "there is no feed; add one below 'sources', such as feed: { feed: { url: 'wss://host/path' } }"
         let choice = SourceChoice(kind: "feed", none: none, file: file)
         let (section, feed) = try choice.one(source, in: configuration, \.feed)
+        let input = try await outgoing.input(base64: false)
         let output = StandardOutput()
         let stop = AsyncStream.makeStream(of: Void.self)
         let source = try ConnectSource(
             try self.feed(changing: feed),
-            outgoing: outgoing,
+            outgoing: input,
             hasCount: limits.count != nil,
             logger: logger,
             output: output,

@@ -13,6 +13,7 @@ final class ConnectSource: Adapter {
     private let output: StandardOutput
     private let watch = ConnectionWatch()
     private let outgoing: OutgoingLines
+    private let options: OutgoingArguments
 
     /// - Parameters:
     ///   - configuration: The configuration of the connection.
@@ -23,7 +24,7 @@ final class ConnectSource: Adapter {
     /// - Throws: `WebSocketChatError` `invalidConfiguration`.
     init(
         _ configuration: WebSocketFeedConfiguration,
-        outgoing options: OutgoingArguments,
+        outgoing input: OutgoingInput,
         hasCount: Bool,
         logger: Logger,
         output: StandardOutput,
@@ -37,8 +38,9 @@ final class ConnectSource: Adapter {
         keepsConnections = !configuration.announcesConnections
         self.onAnswer = onAnswer
         self.output = output
+        options = input.options
         outgoing = OutgoingLines(
-            options,
+            input,
             hasCount: hasCount,
             reconnects: configuration.reconnect != nil,
             watch: watch,
@@ -55,7 +57,7 @@ final class ConnectSource: Adapter {
 
     /// Closes the connection once all earlier messages have been sent.
     func close() {
-        watch.current?.close()
+        if let connection = watch.current { options.close(connection) }
     }
 
     func run(into intake: any Intake) async throws {
@@ -76,7 +78,7 @@ final class ConnectSource: Adapter {
     }
 }
 
-/// Intercepts a feed's connection events and the outcomes of sent messages before they reach the supervisor.
+/// Intercepts the connection events of a feed or server and the outcomes of sent messages before they reach the supervisor.
 struct ConnectIntake: Intake {
     let intake: any Intake
     let watch: ConnectionWatch
@@ -150,37 +152,38 @@ struct ConnectIntake: Intake {
     }
 }
 
-/// Tracks a feed's open connection, on which messages can be sent. Safe to use from any thread.
+/// Tracks the open connections of a feed or server, on which messages can be sent. Safe to use from any thread.
 final class ConnectionWatch: Sendable {
     private struct State {
-        var current: ChatConnection?
+        var open: [ChatConnection] = []
         /// Set when the next connection opens.
         var next = Promise<ChatConnection>()
     }
 
     private let state = Mutex(State())
 
-    /// The open connection, or `nil` if no connection is open.
-    var current: ChatConnection? { state.withLock { $0.current } }
+    /// The newest open connection, or `nil` if no connection is open. A feed has at most one.
+    var current: ChatConnection? { state.withLock { $0.open.last } }
+    /// The open connections, oldest first.
+    var all: [ChatConnection] { state.withLock { $0.open } }
 
     func opened(_ connection: ChatConnection) {
         let next = state.withLock { state in
-            state.current = connection
+            state.open.append(connection)
             defer { state.next = Promise() }
             return state.next
         }
         next.set(connection)
     }
 
-    /// Removes the connection if it is the current one.
     func closed(_ connection: ChatConnection) {
-        state.withLock { if $0.current === connection { $0.current = nil } }
+        state.withLock { $0.open.removeAll { $0 === connection } }
     }
 
     /// Waits for an open connection and returns it. Returns `nil` if the task is cancelled.
     func connection() async -> ChatConnection? {
         guard !Task.isCancelled else { return nil }
-        let (current, next) = state.withLock { ($0.current, $0.next) }
+        let (current, next) = state.withLock { ($0.open.last, $0.next) }
         if let current { return current }
         return await next.valueUnlessCancelled()
     }

@@ -38,11 +38,27 @@ struct ConnectionArguments: ParsableArguments {
     var bearerFile: String?
 
     @Option(
+        name: [.customShort("u"), .customLong("user")],
+        help: ArgumentHelp("The user name for Authorization: Basic.", valueName: "name")
+    )
+    var user: String?
+
+    @Option(help: ArgumentHelp("The environment variable that holds the user's password.", valueName: "name"))
+    var passwordEnv: String?
+
+    @Option(
+        help: ArgumentHelp("The file that holds the user's password.", valueName: "path"),
+        completion: .file()
+    )
+    var passwordFile: String?
+
+    @Option(
         name: .customLong("unix"),
         help: ArgumentHelp(
             "Connect to this Unix socket; the request and TLS still use the URL's host.",
             valueName: "path"
-        )
+        ),
+        completion: .file()
     )
     var unixSocket: String?
 
@@ -57,6 +73,12 @@ struct ConnectionArguments: ParsableArguments {
         transform: DurationChoice.init
     )
     var ping: DurationChoice?
+
+    @Option(
+        help: ArgumentHelp("How long the server has to answer a ping; default 10s.", valueName: "duration"),
+        transform: { text in try ValidationError.checked { try DurationText.duration(in: text) } }
+    )
+    var pongWithin: Duration?
 
     @Flag(help: "Offer compression (RFC 7692).")
     var compression = false
@@ -77,11 +99,15 @@ struct ConnectionArguments: ParsableArguments {
         let headers = try headers()
         let names = Set(headers.map { $0.name.lowercased() })
         feed.headers = feed.headers.filter { !names.contains($0.name.lowercased()) } + headers
-        feed.bearer = try Secret.option("--bearer", variable: bearerEnv, file: bearerFile) ?? feed.bearer
+        try applyAuthorization(to: &feed)
         feed.trust = tls.insecure ? .anything : tls.trusted.map { .authority(file: $0) } ?? feed.trust
         feed.identity = tls.identity.map { WebSocketIdentity(certificateFile: $0, keyFile: $1) } ?? feed.identity
         if !openMessage.isEmpty { feed.openingMessages = openMessage }
         if let ping { feed.pingAfter = ping.duration }
+        guard pongWithin == nil || feed.pingAfter != nil else {
+            throw ValidationError("--pong-within needs pings; change --ping never")
+        }
+        feed.pongWithin = pongWithin ?? feed.pongWithin
         feed.compression = compression || feed.compression
         feed.remedies = ConnectionArguments.remedies
         feed.reconnect = retry ? feed.reconnect ?? WebSocketReconnect() : nil
@@ -98,9 +124,25 @@ struct ConnectionArguments: ParsableArguments {
         feed.proxy = server
     }
 
+    /// A token or login on the command line replaces that of the section, whichever it has.
+    private func applyAuthorization(to feed: inout WebSocketFeedConfiguration) throws {
+        let bearer = try Secret.option("--bearer", variable: bearerEnv, file: bearerFile)
+        let password = try Secret.option("--password", variable: passwordEnv, file: passwordFile)
+        guard password == nil || user != nil else {
+            throw ValidationError("a password requires a user name; add --user")
+        }
+        guard bearer == nil || user == nil else {
+            throw ValidationError("--user and --bearer-\(bearerEnv == nil ? "file" : "env") exclude each other")
+        }
+        guard bearer != nil || user != nil else { return }
+        feed.bearer = bearer
+        feed.login = user.map { WebSocketLogin(username: .text($0), password: password) }
+    }
+
     private static let remedies: [FeedRemedy: String] = [
         .authority: "Check the trusted authorities (--ca)",
-        .token: "Check the bearer token (--bearer-env or --bearer-file)",
+        .token: "Check the bearer token (--bearer-env or --bearer-file), or log in with --user",
+        .login: "Check --user and the password of --password-env or --password-file",
         .origin: "Check the origin (--origin)",
         .headers: "Check path and headers (--header)",
         .proxyLogin: ProxyArguments.loginNames,

@@ -138,6 +138,7 @@ enum CommandStatus: Int32, CaseIterable {
         "publish": "a message was not published",
         "request": "the message was not published, or the reply says that it was not handled",
         "connect": "a message was not handled, a line was not sent, or the server closed before --count messages",
+        "serve": "with --listen, a line was not sent",
         "bridge": "a message was not handled, a script failed, or the output differs from --expect",
         "send": "the action was not handled",
         "parse": "a URL or its query was refused, or the URL has no route",

@@ -1,6 +1,7 @@
 import MQTTPush
 import SignalboxCore
 import SignalboxRoutes
+import WebSocketChat
 
 extension RawBody {
     /// Creates a body from a payload whose kind is not known, for output. A payload that is valid JSON becomes a JSON
@@ -38,8 +39,14 @@ struct MessageRecord {
         return bytes ?? (isTerminal ? terminalLine : jsonLine)
     }
 
+    /// The client that sent the message to a server, or `nil` if the source is none.
+    private var client: (facts: ChatFacts, id: String)? {
+        guard let facts = context.origin.facts as? ChatFacts, facts.role == .server else { return nil }
+        return context.chat.map { (facts, $0.id) }
+    }
+
     /// The message as one JSON object followed by a newline. The members are `topic`, `payload`, `payloadKind`,
-    /// `encoding`, `retained`, `qos`, the MQTT 5 properties, `binary`, `receivedAt` and `captures`.
+    /// `encoding`, `retained`, `qos`, the MQTT 5 properties, `binary`, `peer` and `connection` of a client, `receivedAt` and `captures`.
     private var jsonLine: [UInt8] {
         let push = context.origin.facts as? PushFacts
         var object = JSONObject()
@@ -51,6 +58,10 @@ struct MessageRecord {
             if let properties = push.properties { object.add(properties) }
         }
         if isBinary { object.add("binary", true) }
+        if let client {
+            object.add("peer", client.facts.peer)
+            object.add("connection", client.id)
+        }
         object.add("receivedAt", WallTimeText.utc(context.action.receivedAt))
         if let captures = push.flatMap({ push in patterns.lazy.compactMap { $0.match(push.topic) }.first }) {
             object.add("captures", captures)
@@ -58,11 +69,11 @@ struct MessageRecord {
         return object.line
     }
 
-    /// The message as columns for a terminal: the time of day, the topic or `<`, `(retained)` if the broker had stored
+    /// The message as columns for a terminal: the time of day, the topic or `<` with the client's connection, `(retained)` if the broker had stored
     /// the message, and the payload.
     private var terminalLine: [UInt8] {
         let push = context.origin.facts as? PushFacts
-        let topic = push.map { TerminalText.column($0.topic, width: 32) } ?? "<"
+        let topic = push.map { TerminalText.column($0.topic, width: 32) } ?? client.map { "< \($0.id)" } ?? "<"
         let retained = push?.retained == true ? ["(retained)"] : []
         let shown = isBinary ? TerminalText.binary(payload.bytes) : TerminalText.body(payload)
         return TerminalText.line(

@@ -23,6 +23,8 @@ struct MessageRun {
     var patterns: [TopicPattern] = []
     /// Whether the command reports the message rate on stderr once a second.
     var reportsRate = false
+    /// Called with each message before it is written.
+    var onMessage: @Sendable (RawBody, ActionContext) -> Void = { _, _ in }
     /// Called once, after message number `limits.count` is written.
     var onCountReached: @Sendable () -> Void = {}
     /// A stream that yields when the source must stop for a different reason.
@@ -75,6 +77,7 @@ final class MessagePlugin: Plugin {
 
     func callAsAction(_ info: RawBody, context: ActionContext) async throws {
         guard !state.withLock({ $0.isClosed }) else { return }
+        run.onMessage(info, context)
         let record = MessageRecord(info, context, patterns: run.patterns, limits: run.messageLimits)
         try await run.output.write(record.bytes(run.form, isTerminal: run.output.isTerminal))
         let isLast = state.withLock { state in

@@ -3,24 +3,32 @@ import Logging
 import SignalboxCore
 import WebSocketChat
 
-/// The command `signalbox serve CONFIG`.
+/// The command `signalbox serve CONFIG`, or with `--listen`.
 struct ServeCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
         abstract: "Runs a configuration with a WebSocket server and shows its address.",
-        usage: "signalbox serve [<options>] <config>",
+        usage: """
+            signalbox serve [<options>] <config>
+            signalbox serve [<options>] --listen <address>
+            """,
         discussion: """
             Works like 'run', and writes a line to stderr when a source of kind 'chat' starts to listen: chat: \
             listening on ws://127.0.0.1:8080/. The configuration must have such a source, and the program ends if one \
             cannot listen at startup. By default only this machine can reach a chat; docs/configuration/chat.md \
             describes who may connect.
 
+            With --listen it needs no configuration: programs on this machine may connect, and pages of --allow-origin. \
+            Each message is written to stdout, as in 'connect', and each line of stdin is sent to all clients; a line waits \
+            until there is one. --echo and --broadcast send messages instead. On a terminal, Ctrl-D ends the command.
+
             EXAMPLE
               signalbox serve examples/tour/chat.yaml --port 8080
+              signalbox serve --listen 127.0.0.1:8080 --echo
 
             \(CommandStatus.help([
-                .done, .usage, .invalidConfiguration, .unreadableFile, .unavailable, .cannotListen,
-                .outputFailed, .drainIncomplete, .deadLettersLost, .interrupted, .terminated,
+                .done, .notAsExpected, .usage, .invalidConfiguration, .unreadableFile, .unavailable, .cannotListen,
+                .outputFailed, .timeout, .drainIncomplete, .deadLettersLost, .interrupted, .terminated,
             ], of: "serve"))
             """
     )
@@ -29,21 +37,82 @@ struct ServeCommand: ReportingCommand {
         help: ArgumentHelp("The configuration, a YAML file.", valueName: "config"),
         completion: .configuration
     )
-    var config: String
+    var config: String?
 
     @OptionGroup var request: ServeRequest
 
     @OptionGroup var options: RunArguments
 
+    @OptionGroup(title: "Without a configuration")
+    var listening: ListenArguments
+
+    @OptionGroup(title: "Without a configuration")
+    var limits: LimitArguments
+
+    @OptionGroup(title: "Output without a configuration")
+    var output: OutputArguments
+
     @OptionGroup(title: "Diagnostics")
     var diagnostics: DiagnosticArguments
 
     func validate() throws {
-        try MixedArguments.validate(first: config)
+        if let config { try MixedArguments.validate(first: config) }
+        if listening.listen == nil { try validateConfigured() } else { try validateListening() }
     }
 
     func perform() async throws -> CommandStatus {
-        try await options.run(config, serving: request)
+        if let address = listening.listen { return try await listen(at: address) }
+        guard let config else { throw CommandFailure(.usage, ServeCommand.nothingToServe) }
+        return try await options.run(config, serving: request)
+    }
+
+    private static let nothingToServe = "there is nothing to serve; add a configuration, or --listen 127.0.0.1:8080"
+
+    private func validateConfigured() throws(ValidationError) {
+        guard config != nil else { throw ValidationError(ServeCommand.nothingToServe) }
+        let bound = limits.count != nil ? "--count" : limits.timeout != nil ? "--timeout" : nil
+        guard let option = listening.dependent ?? bound ?? output.option else { return }
+        throw ValidationError("\(option) requires --listen; a configuration's plugins decide what happens to messages")
+    }
+
+    private func validateListening() throws(ValidationError) {
+        guard config == nil else {
+            throw ValidationError("--listen serves without a configuration; use --address and --port with one")
+        }
+        guard request.address == nil, request.port == nil else {
+            throw ValidationError("--address and --port override a configuration; write --listen ADDRESS:PORT")
+        }
+        guard !options.outcomes else {
+            throw ValidationError("--outcomes requires a configuration, because --listen calls no plugins")
+        }
+        guard !output.verbose else {
+            throw ValidationError("--verbose shows topics, which WebSocket messages do not have; use --raw")
+        }
+    }
+
+    private func listen(at address: ListenAddress) async throws -> CommandStatus {
+        let logger = Logger(ofCommandAt: options.logLevel)
+        var run = MessageRun(
+            limits: limits,
+            logger: logger,
+            form: output.form,
+            messageLimits: ConnectCommand.messageLimits
+        )
+        let source = try ListenSource(
+            try listening.configuration(at: address),
+            options: listening,
+            form: output.base64 ? .base64 : listening.binary ? .binary : .text,
+            logger: logger,
+            output: run.output,
+            stop: run.stop.continuation
+        )
+        run.onMessage = { source.forward($0, $1) }
+        var report = try await run.report(of: source)
+        if let error = report.end.failure as? WebSocketChatError, error.code == .notListening {
+            throw CommandFailure(.cannotListen, error.detail)
+        }
+        report.unsent = source.unsent
+        return report.report()
     }
 }
 

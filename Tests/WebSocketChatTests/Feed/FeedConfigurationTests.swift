@@ -40,6 +40,16 @@ import Testing
             $0.headers = [.init("authorization", .text("1"))]
             $0.bearer = .text("t")
         },
+        InvalidCase(expected: "set by the login") {
+            $0.headers = [.init("Authorization", .text("1"))]
+            $0.login = .init(username: .text("u"))
+        },
+        InvalidCase(expected: "either a bearer token or a login") {
+            $0.bearer = .text("t")
+            $0.login = .init(username: .text("u"))
+        },
+        InvalidCase(expected: "a colon") { $0.login = .init(username: .text("a:b")) },
+        InvalidCase(expected: "control characters") { $0.login = .init(username: .text("u"), password: .text("a\nb")) },
         InvalidCase(expected: "bearer token") { $0.bearer = .text("a\nb") },
         InvalidCase(expected: "wss://") { $0.trust = .anything },
         InvalidCase(expected: "wss://") { $0.trust = .authority(file: "/ca.pem") },

@@ -59,6 +59,26 @@ import Testing
         await server.stop()
     }
 
+    @Test(arguments: [1_000, 1_008, 4_001] as [UInt16])
+    func aProgramsCloseEndsARunNormally(code: UInt16) async throws {
+        var server = try await TransportTrial.server()
+        let trial = try FeedTrial(.test(server.transport.port) { $0.reconnect = nil })
+        async let run: Void = trial.feed.run(into: trial.intake)
+        _ = try await server.opened()
+        await trial.waitForLog("connected to")
+        let connection = try #require(trial.feed.connection)
+        let refusals = [(1_005, ""), (1_006, ""), (999, ""), (5_000, ""), (code, String(repeating: "a", count: 124))]
+        for (number, reason) in refusals as [(UInt16, String)] {
+            let error = #expect(throws: SendRefused.self) { try connection.close(code: number, reason: reason) }
+            #expect(error == (reason.isEmpty ? .invalid : .tooLarge))
+        }
+        try connection.close(code: code, reason: "bye")
+        #expect(try await server.ended() == .closedByPeer(CloseCode(number: code), reason: "bye"))
+        try await run
+        await trial.waitForLog("closed the connection to ws://127.0.0.1:\(server.transport.port): \(code) \"bye\"")
+        await server.stop()
+    }
+
     @Test func aLostConnectionEndsARunWithoutReconnecting() async throws {
         let server = try #require(FakeServer { UpgradeAnswer.text(to: $0) })
         let trial = try FeedTrial(.test(server.port) { $0.reconnect = nil })

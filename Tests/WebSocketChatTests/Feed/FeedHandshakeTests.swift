@@ -107,6 +107,53 @@ import Testing
     }
 }
 
+@Suite(.timeLimit(.minutes(10))) struct FeedLoginTests {
+    // The example of RFC 7617, 2, and a user without a password.
+    @Test(
+        arguments: [
+            ("Aladdin", "open sesame", "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="),
+            ("test", "123\u{A3}", "Basic dGVzdDoxMjPCow=="),
+            ("key", nil, "Basic a2V5Og=="),
+        ] as [(String, String?, String)]
+    )
+    func aLoginIsSentAsBasicCredentials(user: String, password: String?, header: String) async throws {
+        var server = try await TransportTrial.server()
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("password-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        if let password { try Data("\(password)\n".utf8).write(to: file) }
+        let configuration = try WebSocketFeedConfiguration.test(server.transport.port) {
+            $0.login = WebSocketLogin(username: .text(user), password: password.map { _ in .file(file.path) })
+        }
+        try await FeedTrial.run(configuration) { _ in
+            let request = try await server.opened().1.request
+            #expect(request?.authorization == header)
+        }
+        await server.stop()
+    }
+
+    @Test func aNameWithAColonIsNotSent() async throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("name-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Data("canary:a".utf8).write(to: file)
+        let configuration = try WebSocketFeedConfiguration.test(9) { $0.login = .init(username: .file(file.path)) }
+        try await FeedTrial.run(configuration) { trial in
+            let line = await trial.waitForLog("the user name contains a colon")
+            #expect(line.hasPrefix("error ") && !line.contains("canary"))
+        }
+    }
+
+    @Test func aRefusedLoginNamesTheUser() async throws {
+        let server = try await TransportTrial.server(.init(decide: { _ in .unauthorized }))
+        let configuration = try WebSocketFeedConfiguration.test(server.transport.port) {
+            $0.login = .init(username: .text("u"), password: .text("p"))
+        }
+        try await FeedTrial.run(configuration) { trial in
+            await trial.waitForLog("status 401. Check the user name and password")
+        }
+        await server.stop()
+    }
+}
+
 @Suite(.timeLimit(.minutes(10))) struct FeedSecurityTests {
     private func server(_ authority: TestAuthority) async throws -> TransportTrial {
         var endpoint = ServerEndpoint()

@@ -1,6 +1,7 @@
 import AdapterSupport
 public import SignalboxCore
 import SignalboxRoutes
+import Synchronization
 
 /// A WebSocket connection that a program can send messages to.
 ///
@@ -17,6 +18,7 @@ public final class ChatConnection: Sender {
     let number: ConnectionID
     let hub: ChatHub
     let calls = ChatCalls()
+    private let closeRequested = Atomic(false)
 
     init(_ number: ConnectionID, principal: String?, hub: ChatHub) {
         self.number = number
@@ -92,7 +94,33 @@ public final class ChatConnection: Sender {
     }
 
     /// Closes the connection with 1000, after sending all earlier messages.
-    public func close() { hub.close(number, .normal, reason: "") }
+    public func close() { close(with: .normal, reason: "") }
+
+    /// Closes the connection, after sending all earlier messages. The run of a feed that does not reconnect then ends
+    /// without an error, whatever the code.
+    ///
+    /// - Parameters:
+    ///   - code: The code of the close frame (RFC 6455, 7.4): 1000 to 1003, 1007 to 1014, or 3000 to 4999.
+    ///   - reason: The text that follows the code, at most 123 bytes in UTF-8.
+    /// - Throws: `invalid` for any other code, and `tooLarge` for a longer reason.
+    public func close(code: UInt16, reason: String = "") throws(SendRefused) {
+        if let refusal = ChatConnection.refusal(ofClosingWith: code, reason: reason) { throw refusal }
+        close(with: CloseCode(number: code), reason: reason)
+    }
+
+    /// Returns why ``close(code:reason:)`` would refuse these values, or `nil` if it would not.
+    package static func refusal(ofClosingWith code: UInt16, reason: String) -> SendRefused? {
+        guard CloseCode(number: code).isSendable else { return .invalid }
+        return reason.utf8.count <= CloseCode.reasonLimit ? nil : .tooLarge
+    }
+
+    /// Whether this program closed the connection on purpose, and not because the peer broke a rule.
+    var isCloseRequested: Bool { closeRequested.load(ordering: .relaxed) }
+
+    private func close(with code: CloseCode, reason: String) {
+        closeRequested.store(true, ordering: .relaxed)
+        hub.close(number, code, reason: reason)
+    }
 }
 
 extension ActionContext {

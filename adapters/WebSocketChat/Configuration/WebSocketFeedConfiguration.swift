@@ -30,6 +30,8 @@ public struct WebSocketFeedConfiguration: Sendable, Hashable {
     public var headers: [WebSocketHeader] = []
     /// The token for `Authorization: Bearer`, if any. The feed reads it again before each connection.
     public var bearer: Secret?
+    /// The login for `Authorization: Basic`, if any. It excludes ``bearer``.
+    public var login: WebSocketLogin?
     /// The certificates to trust for `wss://`. By default, the feed trusts the system's certificate authorities.
     public var trust = WebSocketTrust.system
     /// The client's own certificate for `wss://`, if any.
@@ -150,9 +152,14 @@ extension WebSocketFeedConfiguration {
 
     private func validateHeaders() throws(WebSocketChatError) {
         guard headers.count <= 32 else { throw .invalid("a request can have at most 32 further headers") }
+        guard bearer == nil || login == nil else {
+            throw .invalid("a request has either a bearer token or a login: leave out one of them")
+        }
+        if let problem = login?.problem { throw .invalid(problem) }
+        let authorization = bearer.map { _ in "the bearer token" } ?? login.map { _ in "the login" }
         var names: Set<String> = []
         for header in headers {
-            if let problem = header.problem(hasBearer: bearer != nil) { throw .invalid("the header \(problem)") }
+            if let problem = header.problem(authorization: authorization) { throw .invalid("the header \(problem)") }
             guard names.insert(header.name.lowercased()).inserted else {
                 throw .invalid("the header \(header.name) occurs twice")
             }
@@ -265,48 +272,4 @@ extension WebSocketReconnect {
     var backoff: ReconnectBackoff {
         ReconnectBackoff(first: first, cap: cap, slow: slow)
     }
-}
-
-/// A header of a client's request. The header's value is a secret, because it may be a credential.
-public struct WebSocketHeader: Sendable, Hashable {
-    /// The name, which must be a token (RFC 9110, 5.6.2).
-    ///
-    /// Handshake headers (`Host`, `Upgrade`, `Connection`, `Origin`, `Sec-WebSocket-*`) are not allowed, nor are
-    /// headers that announce a body (`Content-Length`, `Transfer-Encoding`).
-    public let name: String
-    /// The value, a single line without control characters. The feed reads it before each connection.
-    public let value: Secret
-
-    /// Creates a header. It is validated as part of its configuration.
-    public init(_ name: String, _ value: Secret) {
-        self.name = name
-        self.value = value
-    }
-
-    /// Returns the reason why the header cannot be used in a client's request, or `nil` if it can. The text continues a
-    /// sentence that starts with "the header".
-    ///
-    /// - Parameter hasBearer: Whether the request also has a bearer token.
-    func problem(hasBearer: Bool) -> String? {
-        guard HeaderField.isToken(name), name.utf8.count <= WebSocketHeader.nameLimit else {
-            return
-                "\(name.debugDescription) is not a token of at most \(WebSocketHeader.nameLimit) bytes (RFC 9110, 5.6.2)"
-        }
-        let lowercase = name.lowercased()
-        if lowercase == "origin" { return "\(name) is set from the origin" }
-        if lowercase == "sec-websocket-protocol" { return "\(name) is set from the subprotocols" }
-        if lowercase == "authorization" && hasBearer {
-            return "\(name) is set by the bearer token: leave out one of them"
-        }
-        if WebSocketHeader.reserved.contains(lowercase) || lowercase.hasPrefix("sec-websocket-") {
-            return "\(name) belongs to the handshake and cannot be set"
-        }
-        if case .text(let text) = value.source, text.isEmpty || !HeaderField.isLine(text) {
-            return "\(name) has a value that is empty or contains control characters"
-        }
-        return nil
-    }
-
-    private static let nameLimit = 128
-    private static let reserved: Set<String> = ["host", "upgrade", "connection", "content-length", "transfer-encoding"]
 }

@@ -140,7 +140,8 @@ extension DisconnectReason {
             "cannot secure the connection to \(url): \(reason). \(text(.authority)), and that the server's "
                 + "certificate is for this host"
         case .refused(let status):
-            "\(url) refused the connection: status \(status)" + DisconnectReason.advice(status, text)
+            "\(url) refused the connection: status \(status)"
+                + DisconnectReason.advice(status, hasLogin: configuration.login != nil, text)
         case .upgradeFailed(let reason): "\(url) did not accept the WebSocket upgrade: \(reason)"
         case .subprotocolMismatch(let answered?):
             "\(url) selected the subprotocol \(answered.debugDescription), which was not offered"
@@ -160,11 +161,11 @@ extension DisconnectReason {
         reason.isEmpty ? "" : " \(UntrustedText.quoted(reason))"
     }
 
-    private static func advice(_ status: Int, _ text: (FeedRemedy) -> String) -> String {
+    private static func advice(_ status: Int, hasLogin: Bool, _ text: (FeedRemedy) -> String) -> String {
         switch status {
         case 300..<400: ". Redirects are not followed: use the target URL"
-        case 401: ". \(text(.token))"
-        case 403: ". \(text(.origin)), and what the token allows"
+        case 401: ". \(text(hasLogin ? .login : .token))"
+        case 403: ". \(text(.origin)), and what the \(hasLogin ? "user" : "token") may do"
         case 404, 410: ". Check the path"
         case 400, 405, 426: ". \(text(.headers)), and that the server supports WebSocket version 13"
         case 407: ". A proxy in front of the server requires a login, which is only sent to the feed's own proxy"
@@ -190,7 +191,7 @@ extension WebSocketFeedConfiguration {
 /// What an operator can do about a connection that failed. A program can replace the texts, so that they name its
 /// options.
 package enum FeedRemedy: Sendable, Hashable {
-    case authority, token, origin, headers
+    case authority, token, login, origin, headers
     /// Names the settings of the login for the proxy. The others are the beginning of a sentence.
     case proxyLogin
 
@@ -199,6 +200,7 @@ package enum FeedRemedy: Sendable, Hashable {
         switch self {
         case .authority: "Check the trusted authorities"
         case .token: "Check the bearer token"
+        case .login: "Check the user name and password"
         case .origin: "Check the origin"
         case .headers: "Check path and headers"
         case .proxyLogin: "the user name and the password of the proxy"

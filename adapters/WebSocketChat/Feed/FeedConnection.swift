@@ -71,8 +71,9 @@ extension FeedSession {
             backoff?.succeeded()
         }
         announceClosed(reason)
+        let isRequested = open?.inbound.chat.isCloseRequested ?? false
         forgetConnection()
-        ended(reason)
+        ended(reason, isRequested: isRequested)
     }
 
     func announceClosed(_ reason: DisconnectReason) {

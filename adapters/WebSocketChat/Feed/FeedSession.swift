@@ -208,13 +208,19 @@ extension FeedSession {
     }
 
     /// Schedules the next attempt, or halts the run.
-    func ended(_ reason: DisconnectReason) {
+    ///
+    /// - Parameter isRequested: Whether the program has closed the connection.
+    func ended(_ reason: DisconnectReason, isRequested: Bool = false) {
         attempt += 1
         context.keep(nil)
         if !wasConnected && (configuration.firstConnectionMustSucceed || configuration.reconnect == nil) {
             return halt(.notConnected, reason)
         }
-        guard configuration.reconnect != nil else { return halt(reason.isNormalClose ? nil : .ended, reason) }
+        guard configuration.reconnect != nil else {
+            var isNormal = reason.isNormalClose
+            if isRequested, case .closedLocally = reason { isNormal = true }
+            return halt(isNormal ? nil : .ended, reason)
+        }
         let jitter = context.feed.environment.jitter()
         let delay = backoff?.next(isConfigurationError: reason.isConfigurationError, jitter: jitter) ?? .zero
         log.disconnected(reason, nextAttempt: delay)
@@ -228,6 +234,8 @@ extension FeedSession {
             error = WebSocketChatError(code, sentence, source: configuration.source).with(
                 reason.classification.disconnectReason
             )
+        } else {
+            log.closed(reason)
         }
         halt()
     }
@@ -307,6 +315,7 @@ final class FeedLog {
     private let log: AdapterLog
     private let configuration: WebSocketFeedConfiguration
     private var hasLoggedDisconnect = true
+    private var hasLoggedClose = false
 
     init(_ logger: Logger, configuration: WebSocketFeedConfiguration) {
         log = AdapterLog(logger, source: configuration.source)
@@ -337,7 +346,14 @@ final class FeedLog {
             || hasLoggedDisconnect
     }
 
+    /// Logs how the last connection ended, if that is not an error.
+    func closed(_ reason: DisconnectReason) {
+        hasLoggedClose = true
+        log.write(.info, reason.sentence(about: configuration))
+    }
+
     func stopped() {
+        guard !hasLoggedClose else { return }
         log.write(.info, "disconnected from \(url)")
     }
 

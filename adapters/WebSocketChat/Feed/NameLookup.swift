@@ -5,7 +5,7 @@ import Synchronization
 
 /// What an attempt to connect needs: the current secrets and the addresses to try.
 struct FeedPreparation: Sendable {
-    /// The headers and their values, including the bearer token.
+    /// The headers and their values, including the bearer token or the login.
     let headers: [HeaderField]
     /// The numeric addresses, in the order in which to try them. There is at least one.
     let addresses: [String]
@@ -19,7 +19,11 @@ struct FeedPreparation: Sendable {
         guard configuration.proxy == nil else { return true }
         let needsLookup = configuration.unixSocket == nil && NumericAddress(configuration.url.hostName) == nil
         guard !needsLookup else { return true }
-        let secrets = configuration.headers.map(\.value) + [configuration.bearer].compactMap { $0 }
+        let login = configuration.login
+        let secrets =
+            configuration.headers.map(\.value)
+            + [configuration.bearer, login?.username, login?.password]
+            .compactMap { $0 }
         return !secrets.allSatisfy { secret in
             if case .text = secret.source { true } else { false }
         }
@@ -42,6 +46,11 @@ struct FeedPreparation: Sendable {
             var headers: [HeaderField] = []
             for header in configuration.headers { headers.append(try field(header.name, header.value)) }
             if let bearer = configuration.bearer { headers.append(try field("Authorization", bearer, "Bearer ")) }
+            if let credentials = try configuration.login?.credentials(),
+                let header = HeaderField("Authorization", credentials)
+            {
+                headers.append(header)
+            }
             let host = configuration.url.hostName
             // The host stands for the only address, and the server that listens on the socket sees it in the request.
             if let path = configuration.unixSocket {

@@ -204,12 +204,13 @@ extension ConfigurationReader {
         )
     }
 
-    /// Warns about tokens that are sent to the server unencrypted. A header whose value is a reference is treated as a
+    /// Warns about tokens and logins that are sent to the server unencrypted. A header whose value is a reference is treated as a
     /// secret.
     func checkTokens(_ feed: WebSocketFeedConfiguration, _ keys: YAMLMapping) {
         guard !feed.url.isSecure, !feed.isLocal else { return }
         let headers = feed.headers.contains { !$0.value.isInline } ? keys.optional("headers") : nil
-        for value in [keys.optional("bearer"), headers] {
+        let login = keys.optional("password") ?? keys.optional("username")
+        for value in [keys.optional("bearer"), login, headers] {
             value?.warn("it is sent to the server unencrypted; use wss://", .credentialsInClear)
         }
     }

@@ -156,6 +156,7 @@ extension ConfigurationReader {
             keys.read("headers", &feed.headers, headers)
             keys.read("bearer", &feed.bearer) { secret($0, "a token") }
             keys.read("proxy", &feed.proxy, proxy)
+            feed.login = login(keys)
             keys.read("trust", &feed.trust) {
                 trust($0, WebSocketTrust.authority, system: .system, anything: .anything)
             }
@@ -192,29 +193,6 @@ extension ConfigurationReader {
             isWithoutSecret(text, "a URL with a secret", at: value)
         else { return nil }
         return value.checked { try WebSocketURL(text) }
-    }
-
-    /// Returns a feed's proxy: a URL, or a mapping with a URL and a login.
-    private func proxy(_ value: YAMLValue) -> WebSocketProxy? {
-        let isReference = value.keys?.allSatisfy(["env", "file"].contains) ?? false
-        guard value.isMapping, !isReference else { return proxyURL(value) }
-        return value.mapping("proxy") { keys in
-            var proxy = keys.required("url", "write http://host:port or socks5://host:port").flatMap(proxyURL)
-            var username: String?
-            keys.read("username", &username) { text($0, unread: "user") }
-            // An invalid password is reported already, so nothing else should be reported because of it.
-            let password = keys.optional("password").map { secret($0, "a password") ?? .environment("") }
-            proxy?.username = username
-            proxy?.password = password
-            checkLogin(proxy, keys)
-            return proxy
-        }
-    }
-
-    /// Returns the URL of a proxy. Messages never repeat it, because it may contain a password.
-    private func proxyURL(_ value: YAMLValue) -> WebSocketProxy? {
-        guard let text = text(value, unread: "http://\(ConfigurationReader.unreadHost)") else { return nil }
-        return value.checked { try WebSocketProxy(text) }
     }
 
     private func headers(_ value: YAMLValue) -> [WebSocketHeader]? {

@@ -191,6 +191,19 @@ import Testing
         }
     }
 
+    @Test func aPasswordIsNotShown() async throws {
+        let server = try AnsweringPort("HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n")
+        let arguments = ["connect", "ws://127.0.0.1:\(server.port)/", "-u", "kiosk", "--password-env", "TEST_PASSWORD"]
+        let run = try await CanaryRun(
+            arguments + ["--log-level", "trace"],
+            environment: ["TEST_PASSWORD": Self.token]
+        )
+        #expect(run.status == CommandStatus.refused.rawValue)
+        #expect(run.errors.contains("Check --user and the password of --password-env"))
+        let encoded = Data("kiosk:\(Self.token)".utf8).base64EncodedString()
+        #expect(!run.everything.contains(Self.c) && !run.everything.contains(encoded), "\(run.everything)")
+    }
+
     @Test func secretsOfAConfigurationAreNeverShown() async throws {
         let files = [
             "c.yaml": """

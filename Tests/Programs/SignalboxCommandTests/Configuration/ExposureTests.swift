@@ -75,6 +75,12 @@ import Testing
                 ["credentialsInClear sources.in.feed.bearer", "credentialsInClear sources.in.feed.headers"]
             ),
             ("ws://chat.example/", "headers: { X-Client: kiosk }", []),
+            ("ws://chat.example/", "username: u", ["credentialsInClear sources.in.feed.username"]),
+            (
+                "ws://chat.example/", "username: u, password: { env: PASSWORD }",
+                ["credentialsInClear sources.in.feed.password"]
+            ),
+            ("wss://chat.example/", "username: u, password: { env: PASSWORD }", []),
             ("ws://chat.example/", "unix_socket: /run/chat.sock, bearer: { env: PASSWORD }", []),
             ("wss://chat.example/", "headers: { X-Token: { env: PASSWORD } }", []),
             ("ws://localhost:8080/", "headers: { X-Token: { env: PASSWORD } }", []),

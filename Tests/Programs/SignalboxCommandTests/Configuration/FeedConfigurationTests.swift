@@ -48,6 +48,15 @@ import WebSocketChat
         #expect(feed.waitingBytes == 2 << 20)
     }
 
+    @Test func aLoginIsRead() throws {
+        let feed = try WebSocketFixture.feedConfiguration(
+            "{ url: 'wss://h', username: kiosk, password: { env: PASSWORD } }"
+        )
+        #expect(feed.login == WebSocketLogin(username: .text("kiosk"), password: .environment("PASSWORD")))
+        let user = try WebSocketFixture.feedConfiguration("{ url: 'wss://h', username: { env: PASSWORD } }")
+        #expect(user.login == WebSocketLogin(username: .text("canary-4711")))
+    }
+
     @Test func omittedKeysHaveTheAdaptersDefaults() throws {
         let feed = try WebSocketFixture.feedConfiguration("{ url: 'ws://127.0.0.1:9' }")
         let standard = WebSocketFeedConfiguration(source: "feed", url: try WebSocketURL("ws://127.0.0.1:9"))
@@ -88,6 +97,13 @@ import WebSocketChat
         ("7", "2:17: sources.feed.feed: expected a mapping of keys to values"),
         ("{}", "2:17: sources.feed.feed: 'url' is missing; write wss://host/path or { env: NAME }"),
         ("{ url: 'http://h' }", "sources.feed.feed.url: a WebSocket URL must begin with ws://"),
+        (
+            "{ url: 'ws://h', password: { env: PASSWORD } }",
+            "sources.feed.feed.password: a password needs a 'username'; add it"
+        ),
+        ("{ url: 'ws://h', username: 'a:b' }", "the user name contains a colon"),
+        ("{ url: 'ws://h', username: a, bearer: { env: PASSWORD } }", "either a bearer token or a login"),
+        ("{ url: 'ws://h', username: a, password: b }", "sources.feed.feed.password"),
         ("{ url: 'ws://h', urll: 1 }", "sources.feed.feed.urll: unknown key 'urll'; did you mean 'url'?"),
         ("{ url: 'ws://h', bearer: { env: EMPTY } }", "the environment variable EMPTY is not set or empty"),
         ("{ url: 'ws://h', trust: nobody }", "'nobody' is not a trust setting or a mapping with authority"),

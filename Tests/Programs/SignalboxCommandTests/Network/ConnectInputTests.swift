@@ -1,3 +1,4 @@
+import ArgumentParser
 import BrokerKit
 import Foundation
 import Synchronization
@@ -7,6 +8,96 @@ import Testing
 
 /// How the end of stdin ends `signalbox connect`.
 @Suite(.timeLimit(.minutes(10))) struct ConnectInputTests {
+    private static let echo = ChatTrial.configuration(
+        "absent_origin: allowed, frames: { text: { action: echo, payload: text }, binary: echo }"
+    )
+
+    @Test func base64AppliesToBothDirections() async throws {
+        try await ChatTrial.with(Self.echo) { trial in
+            let sent = try await trial.connect("AP8=\n\naGk=\n", "--base64", "--body", "fn8=", "--count", "4")
+            #expect(sent.status == 0 && sent.output == ["fn8=", "AP8=", "", "aGk="], "\(sent.errors)")
+            let wrong = try await trial.connect("a b\naGk=\n", "--base64", "--linger", "0s")
+            #expect(wrong.status == CommandStatus.notAsExpected.rawValue)
+            #expect(
+                wrong.errors == [
+                    "signalbox: a line was not sent: it is not Base64; write it with padding and without spaces"
+                ]
+            )
+        }
+    }
+
+    @Test func aFileIsOneMessage() async throws {
+        try await ChatTrial.with(Self.echo) { trial in
+            let file = trial.folder.appendingPathComponent("message")
+            try Data([0x61, 0x0A, 0xFF]).write(to: file)
+            let arguments = ["-f", file.path, "--no-input", "--hex", "--count", "1"]
+            #expect(try await trial.connect("", arguments + ["--binary"]).output == ["610aff"])
+            #expect(try await trial.connect("", arguments + ["--binary", "--body", "0"]).output == ["30"])
+            let text = try await trial.connect("", ["-f", file.path, "--no-input", "--linger", "0s"])
+            #expect(text.status == CommandStatus.notAsExpected.rawValue)
+            #expect(text.errors.first?.contains("the file was not sent: it is not UTF-8; --binary") == true)
+            // All of stdin is one message, and its end ends the command.
+            let input = try await trial.connect("a\nb\n", ["--file", "-", "--hex", "--linger", "90s", "--count", "1"])
+            #expect(input.output == ["610a620a"])
+            #expect(try await trial.connect("a\nb\n", ["--file", "-"]).status == 0)
+            let missing = try await trial.connect("", ["--file", "missing"])
+            #expect(missing.status == CommandStatus.unreadableFile.rawValue, "\(missing.errors)")
+        }
+    }
+
+    @Test func theOptionsChooseTheCodeAndReasonOfTheClose() async throws {
+        try await ChatTrial.with { trial in
+            let finished = try await trial.connect(
+                #"{"action":"say"}"#,
+                "--linger",
+                "0s",
+                "--close-code",
+                "4001",
+                "--close-reason",
+                "bye"
+            )
+            #expect(finished.status == 0 && finished.errors.isEmpty, "\(finished.errors)")
+            #expect(
+                await trial.server.output.line(with: "signalbox.closed", #""code":4001"#, #""reason":"bye""#) != nil
+            )
+            let counted = try await trial.connect(
+                #"{"action":"echo","id":"1"}"#,
+                "--count",
+                "1",
+                "--close-code",
+                "3000"
+            )
+            #expect(counted.status == 0 && counted.errors.isEmpty, "\(counted.errors)")
+            #expect(await trial.server.output.line(with: "signalbox.closed", #""code":3000"#) != nil)
+        }
+    }
+
+    @Test func theServersCodeAndReasonAreShownEvenAfterANormalClose() async throws {
+        try await ChatTrial.with { trial in
+            let port = try #require(URL(string: trial.url)?.port)
+            let bye = [0x88, 0x05, 0x03, 0xE8] + Array("bye".utf8)
+            let closing = try AnsweringPort(afterUpgradeBy: port, frames: bye)
+            let finished = try await CommandProcess.run(
+                ["connect", "ws://127.0.0.1:\(closing.port)/", "--no-input", "--log-level", "info"]
+            )
+            #expect(finished.status == 0)
+            #expect(finished.errors.last?.contains(#"closed the connection: 1000 "bye""#) == true, "\(finished.errors)")
+        }
+    }
+
+    @Test(arguments: [
+        (["--file", "-", "--no-input"], "--file - reads stdin, which --no-input excludes"),
+        (["--base64", "--body", "%"], "--body: the message is not Base64"),
+        (["--close-code", "1005"], "--close-code: expected 1000 to 1003"), (["--close-code", "5000"], "--close-code"),
+        (["--close-reason", String(repeating: "a", count: 124)], "--close-reason: expected at most 123 bytes"),
+        (["--ping", "never", "--pong-within", "3s"], "--pong-within needs pings"),
+        (["--pong-within", "2h"], "answer to a ping must be 1 s to 1 h"),
+    ])
+    func wrongOptionsAreRefused(_ arguments: [String], _ text: String) {
+        let error = #expect(throws: (any Error).self) { try ConnectCommand.parse(["ws://h"] + arguments) }
+        #expect(ConnectCommand.message(for: error ?? CancellationError()).contains(text))
+    }
+
     @Test func theConnectionStaysOpenForASecondAfterTheLastLine() async throws {
         try await ChatTrial.with { trial in
             let client = try trial.start()
