@@ -2,8 +2,9 @@
 enum OtherClients {
     /// websocat 1.14.
     static let websocat = """
-        --accept-from-fd --async-stdio --autoreconnect-delay-millis --base64 --base64-text --basic-auth --binary
-        --binary-prefix --buffer-size --byte-to-exit-on --client-pkcs12-der --client-pkcs12-passwd --close-reason
+        --accept-from-fd --async-stdio --autoreconnect-delay-millis --base64 --base64-text --basic-auth
+        --basic-auth-file --binary --binary-prefix --buffer-size --byte-to-exit-on --client-pkcs12-der
+        --client-pkcs12-passwd --close-reason
         --close-status-code --compress-deflate --compress-gzip --compress-zlib --conncap --dump-spec --exec-args
         --exec-exit-on-disconnect --exec-sighup-on-stdin-close --exec-sighup-on-zero-msg --exit-on-eof
         --foreachmsg-wait-read --header --header-to-env --help --inhibit-pongs --insecure --jsonrpc
