@@ -58,6 +58,12 @@ struct SubscribeCommand: ReportingCommand {
     @Option(help: "How to treat retained messages.")
     var retained = MQTTRetained.deliver
 
+    @Option(
+        name: [.customShort("T"), .customLong("exclude")],
+        help: ArgumentHelp("Leave out the messages of this topic filter; may be repeated.", valueName: "filter")
+    )
+    var exclude: [String] = []
+
     @OptionGroup var limits: LimitArguments
 
     @OptionGroup(title: "Output")
@@ -77,21 +83,38 @@ struct SubscribeCommand: ReportingCommand {
             throw ValidationError("--rate writes to stderr, which --quiet keeps empty; remove one of them")
         }
         _ = try push(topics.map(pattern))
+        _ = try excludedFilters()
     }
 
     func perform() async throws -> CommandStatus {
         broker.tls.warn()
         let patterns = try topics.map(pattern)
-        let run = MessageRun(
+        let run = try MessageRun(
             limits: limits,
             logger: Logger(ofCommandAt: logLevel),
             form: output.form,
             messageLimits: SubscribeCommand.messageLimits,
             patterns: patterns,
+            excluded: excludedFilters(),
             reportsRate: rate
         )
         let adapter = try MQTTPushAdapter(push(patterns), logger: run.logger)
         return try await run.report(of: adapter).report()
+    }
+
+    /// Returns the filters of `--exclude`. Each message is compared with all of them, so their number has the same limit
+    /// as that of the topics.
+    private func excludedFilters() throws(ValidationError) -> [TopicFilter] {
+        guard exclude.count <= 1_000 else {
+            throw ValidationError("--exclude may be repeated at most 1000 times; combine filters with '+' and '#'")
+        }
+        return try exclude.map { text throws(ValidationError) in
+            let filter = try ValidationError.checked("--exclude") { try TopicFilter(text) }
+            guard !filter.isShared else {
+                throw ValidationError("--exclude compares topics; write the filter without '$share/GROUP/'")
+            }
+            return filter
+        }
     }
 
     private func pattern(_ text: String) throws(ValidationError) -> TopicPattern {

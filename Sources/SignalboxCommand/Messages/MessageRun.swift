@@ -1,5 +1,6 @@
 import AdapterSupport
 import Logging
+import MQTTPush
 import Signalbox
 import SignalboxCore
 import SignalboxRoutes
@@ -21,6 +22,8 @@ struct MessageRun {
     let messageLimits: MessageLimits
     /// The patterns whose topic captures are shown.
     var patterns: [TopicPattern] = []
+    /// The filters whose messages are neither shown nor counted.
+    var excluded: [TopicFilter] = []
     /// Whether the command reports the message rate on stderr once a second.
     var reportsRate = false
     /// Called with each message before it is written.
@@ -75,8 +78,13 @@ final class MessagePlugin: Plugin {
         state.withLock { $0.isClosed = true }
     }
 
+    private func isExcluded(_ context: ActionContext) -> Bool {
+        guard !run.excluded.isEmpty, let push = context.origin.facts as? PushFacts else { return false }
+        return run.excluded.contains { $0.matches(push.topic) }
+    }
+
     func callAsAction(_ info: RawBody, context: ActionContext) async throws {
-        guard !state.withLock({ $0.isClosed }) else { return }
+        guard !state.withLock({ $0.isClosed }), !isExcluded(context) else { return }
         run.onMessage(info, context)
         let record = MessageRecord(info, context, patterns: run.patterns, limits: run.messageLimits)
         try await run.output.write(record.bytes(run.form, isTerminal: run.output.isTerminal))

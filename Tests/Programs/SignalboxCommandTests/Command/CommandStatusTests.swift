@@ -50,6 +50,8 @@ import Testing
         ["subscribe", "mqtt://h", "-t", "$share"], ["subscribe", "mqtt://h", "-t", "$share/g"],
         ["subscribe", "mqtt://h", "-t", "$share/g/"], ["connect", "ws://h/", "--linger", "soon"],
         ["subscribe", "mqtt://h", "-t", "a", "--retained", "never"],
+        ["subscribe", "mqtt://h", "-t", "a", "--exclude", "a#"],
+        ["subscribe", "mqtt://h", "-t", "a", "--exclude", "$share/g/a"],
         ["publish", "mqtt://h"], ["publish", "mqtt://h", "-t", "a"],
         ["publish", "mqtt://h", "-t", "a/+", "--body", "b"],
         ["publish", "mqtt://h", "-t", "a", "--body", "b", "--lines"],
