@@ -9,6 +9,8 @@ import Synchronization
 public final class LineStream: Sendable {
     private struct State {
         var lines: [String] = []
+        /// The last line, which has not ended yet.
+        var unfinished = ""
         /// The number of lines that a test has taken.
         var taken = 0
         var hasEnded = false
@@ -50,7 +52,11 @@ public final class LineStream: Sendable {
             var pieces = (pending + chunk[..<count]).split(separator: 0x0A, omittingEmptySubsequences: false)
             pending = Array(pieces.removeLast())
             let lines = pieces.map { String(decoding: $0, as: UTF8.self) }
-            state.change { $0.lines += lines }
+            let unfinished = String(decoding: pending, as: UTF8.self)
+            state.change { state in
+                state.lines += lines
+                state.unfinished = unfinished
+            }
         }
         let last = pending.isEmpty ? [] : [String(decoding: pending, as: UTF8.self)]
         state.change { state in
@@ -100,6 +106,19 @@ public final class LineStream: Sendable {
         line: UInt = #line
     ) async throws {
         try await until("a line with '\(text)'", file, line) { lines in lines.contains { $0.contains(text) } }
+    }
+
+    /// Waits until the last line, which has not ended yet, contains the text.
+    public func untilUnfinishedLine(
+        containing text: String,
+        file: StaticString = #fileID,
+        line: UInt = #line
+    ) async throws {
+        await state.until(file: file, line: line) { $0.hasEnded || $0.unfinished.contains(text) }
+        let state = state.value
+        guard state.unfinished.contains(text) else {
+            throw Ended(wanted: "'\(text)'", lines: state.lines + [state.unfinished])
+        }
     }
 
     /// Waits until this number of lines has arrived.

@@ -7,6 +7,8 @@ import SignalboxRoutes
 struct MessageArguments: ParsableArguments {
     /// The maximum size of a body, in bytes.
     static let bodyLimit = 64 << 20
+    /// The maximum number of user properties.
+    private static let propertyLimit = 64
 
     @Option(name: [.customShort("t"), .customLong("topic")], help: "The topic, without wildcards.")
     var topic: String
@@ -33,7 +35,20 @@ struct MessageArguments: ParsableArguments {
     )
     var expiry: Duration?
 
+    @Option(
+        name: [.customLong("user-property")],
+        help: ArgumentHelp(
+            "A user property of the message; may be repeated, also with the same name (MQTT 5).",
+            valueName: "name=value"
+        ),
+        transform: MessageArguments.property
+    )
+    var userProperties: [MQTTMessage.UserProperty] = []
+
     func validate() throws {
+        guard userProperties.count <= MessageArguments.propertyLimit else {
+            throw ValidationError("a message can have at most \(MessageArguments.propertyLimit) user properties")
+        }
         _ = try ValidationError.checked("--topic") { try TopicName(topic) }
     }
 
@@ -50,8 +65,8 @@ struct MessageArguments: ParsableArguments {
     /// - Throws: `ValidationError` if the options are invalid.
     func publisher(to broker: BrokerArguments, timeout: Duration?) throws(ValidationError) -> MQTTPublisherConfiguration
     {
-        guard broker.version == .v5 || contentType == nil && expiry == nil else {
-            throw ValidationError("--content-type and --expiry require MQTT 5; remove --v311")
+        guard broker.version == .v5 || contentType == nil && expiry == nil && userProperties.isEmpty else {
+            throw ValidationError("--content-type, --expiry and --user-property require MQTT 5; remove --v311")
         }
         var publisher = try broker.publisher("publisher")
         if content.source != nil { publisher.queuedBytes = 2 * MessageArguments.bodyLimit }
@@ -65,7 +80,18 @@ struct MessageArguments: ParsableArguments {
         var message = MQTTMessage([], to: topic, qos: qos ?? .atLeastOnce, retain: retain)
         message.contentType = contentType
         message.expiry = expiry
+        message.userProperties = userProperties
         return message
+    }
+
+    private static func property(_ text: String) throws -> MQTTMessage.UserProperty {
+        guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
+            throw ValidationError("expected NAME=VALUE")
+        }
+        return MQTTMessage.UserProperty(
+            name: String(text[..<equals]),
+            value: String(text[text.index(after: equals)...])
+        )
     }
 
     private static func lifetime(_ text: String) throws -> Duration {

@@ -9,8 +9,9 @@ struct PublishCommand: ReportingCommand {
         commandName: "publish",
         abstract: "Publishes one message to a broker, or each line of stdin.",
         discussion: """
-            The status is 0 if the broker accepted every message; at QoS 1 it acknowledges each. With --lines the last \
-            line on stderr counts published and unpublished messages; empty lines are skipped.
+            The status is 0 if the broker accepted every message; at QoS 1 it acknowledges each. With --lines and \
+            --repeat the last line on stderr counts published and unpublished messages, and on a terminal a line shows \
+            the progress. Empty lines are skipped.
 
             EXAMPLES
               signalbox publish mqtt://127.0.0.1:1883 --topic push/kiosk/loading \\
@@ -33,6 +34,18 @@ struct PublishCommand: ReportingCommand {
 
     @Flag(name: [.customShort("l"), .customLong("lines")], help: "Publish each line of stdin as a separate message.")
     var lines = false
+
+    @Option(
+        name: [.customLong("repeat")],
+        help: ArgumentHelp("Publish the message this many times, 1 to 1000000.", valueName: "n")
+    )
+    var repetitions: Int?
+
+    @Option(
+        help: "Wait at least this time between messages, with --repeat or --lines: \(TimeoutOption.form).",
+        transform: TimeoutOption.duration
+    )
+    var interval: Duration?
 
     @Flag(
         name: [.customShort("r"), .customLong("retain")],
@@ -60,6 +73,15 @@ struct PublishCommand: ReportingCommand {
         guard message.content.source != nil || lines else {
             throw ValidationError("there is no body; add --body TEXT, --file FILE or --lines")
         }
+        if let repetitions {
+            guard !lines else { throw ValidationError("--lines publishes each line once; remove --repeat") }
+            guard (1...RepeatedMessage.limit).contains(repetitions) else {
+                throw ValidationError("--repeat must be 1 to \(RepeatedMessage.limit)")
+            }
+        }
+        guard interval == nil || repetitions != nil || lines else {
+            throw ValidationError("--interval is the time between messages; add --repeat or --lines")
+        }
         _ = try publisher()
     }
 
@@ -68,6 +90,7 @@ struct PublishCommand: ReportingCommand {
         var message = message.message(retain: retain)
         guard let body = try await self.message.bytes() else { return try await publishLines(as: message) }
         message.payload = body
+        if let repetitions { return try await publish(message, times: repetitions) }
         let publisher = try MQTTPublisher(publisher(), logger: Logger(ofCommandAt: logLevel))
         let end = await publisher.run(timeout: timeout) { [message] () throws(MQTTPublishError) in
             try await publisher.publish(message)
@@ -83,10 +106,33 @@ struct PublishCommand: ReportingCommand {
 
     private func publishLines(as message: MQTTMessage) async throws -> CommandStatus {
         let publisher = try MQTTPublisher(publisher(), logger: Logger(ofCommandAt: logLevel))
-        let lines = PublishedLines(publisher: publisher, message: message)
-        let end = await publisher.run(timeout: timeout) { () throws(MQTTPublishError) in await lines.run() }
+        let meter = PublishMeter(total: .standardInput)
+        let lines = PublishedLines(publisher: publisher, message: message, interval: interval, meter: meter)
+        let report = PublishReport(topic: message.topic)
+        return await run(publisher, meter, reportingAs: report) { await lines.run() }
+    }
+
+    private func publish(_ message: MQTTMessage, times: Int) async throws -> CommandStatus {
+        let publisher = try MQTTPublisher(publisher(), logger: Logger(ofCommandAt: logLevel))
+        let work = RepeatedMessage(publisher: publisher, message: message, count: times, interval: interval)
+        let report = PublishReport(topic: message.topic, missing: work.missing)
+        return await run(publisher, PublishMeter(total: .messages(times)), reportingAs: report) { await work.run() }
+    }
+
+    /// Publishes many messages, and reports their counts.
+    ///
+    /// - Parameter empty: The report if the work does not return one.
+    private func run(
+        _ publisher: MQTTPublisher,
+        _ meter: PublishMeter,
+        reportingAs empty: PublishReport,
+        _ work: @escaping @Sendable () async -> PublishReport
+    ) async -> CommandStatus {
+        let end = await ProgressLine().during({ meter.text(publisher.counts) }) {
+            await publisher.run(timeout: timeout) { () throws(MQTTPublishError) in await work() }
+        }
         if let failure = end.failure { DiagnosticOutput.shared.report(failure.commandText) }
-        var report = (try? end.result?.get()) ?? PublishReport(topic: message.topic)
+        var report = (try? end.result?.get()) ?? empty
         report.add(publisher.counts)
         for line in report.messages {
             DiagnosticOutput.shared.report(line, level: report.status == .done ? .info : .error)

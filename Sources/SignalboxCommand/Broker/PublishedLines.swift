@@ -4,31 +4,38 @@ import MQTTPush
 struct PublishedLines: Sendable {
     /// The maximum length of a line, in bytes.
     private static let lineLimit = 8 << 20
-    /// How often the command checks whether the publisher has room for another message or has finished publishing.
-    private static let pause: Duration = .milliseconds(2)
+
+    /// What a report says if the end came first.
+    static let missing = "stdin was not read to its end"
 
     let publisher: MQTTPublisher
     /// The message to publish for each line. Its payload is still empty.
     let message: MQTTMessage
+    /// The minimum time between the starts of two messages, or `nil` for none.
+    let interval: Duration?
+    /// Counts what was read and refused, for the progress line.
+    let meter: PublishMeter
 
     /// Reads stdin to its end. This method returns when every accepted message was published or has failed, or when the
     /// task is cancelled.
     func run() async -> PublishReport {
         var report = PublishReport(topic: message.topic)
         var reader = LineReader(limit: PublishedLines.lineLimit)
+        var paced = PacedPublisher(publisher, interval: interval)
         do throws(SystemError) {
             while !Task.isCancelled, let lines = try await reader.next() {
-                for line in lines { await publish(line, &report) }
+                for line in lines { await publish(line, with: &paced, &report) }
+                meter.record(bytes: reader.bytes, refused: report.rejected)
             }
             report.isComplete = !Task.isCancelled
         } catch {
             report.readError = "stdin cannot be read: \(error)"
         }
-        while publisher.counts.waiting > 0, (try? await Task.sleep(for: PublishedLines.pause)) != nil {}
+        await paced.finish()
         return report
     }
 
-    private func publish(_ line: InputLine, _ report: inout PublishReport) async {
+    private func publish(_ line: InputLine, with paced: inout PacedPublisher, _ report: inout PublishReport) async {
         guard !line.isTruncated else {
             DiagnosticOutput.shared.report(
                 "a line was not published: it is longer than \(PublishedLines.lineLimit) bytes"
@@ -42,27 +49,20 @@ struct PublishedLines: Sendable {
         }
         var message = message
         message.payload = line.bytes
-        while true {
-            do throws(MQTTPublishError) {
-                return try publisher.offer(message)
-            } catch {
-                // If the task is cancelled, it stops waiting for room immediately.
-                if error.code == .queueFull, (try? await Task.sleep(for: PublishedLines.pause)) != nil { continue }
-                report.rejected += 1
-                return
-            }
-        }
+        if await !paced.publish(message) { report.rejected += 1 }
     }
 }
 
-/// What happened to the lines of stdin, and the exit status for that result.
+/// What happened to many messages, and the exit status for that result.
 struct PublishReport: Sendable {
     let topic: String
-    /// The number of lines that were too long or that the publisher refused.
+    /// Why the report does not cover all messages if it is not complete.
+    var missing = PublishedLines.missing
+    /// The number of messages that were too long or that the publisher refused.
     var rejected = 0
     /// The number of empty lines. They are not published.
     var empty = 0
-    /// Whether stdin was read to its end.
+    /// Whether stdin was read to its end, or the message was repeated as often as it had to be.
     var isComplete = false
     /// The reason why stdin could not be read to its end, or `nil` if reading did not fail.
     var readError: String?
@@ -73,7 +73,7 @@ struct PublishReport: Sendable {
     /// The number of failed messages that the broker denied.
     var denied = 0
 
-    /// The number of lines that were read but not published.
+    /// The number of messages that were not published.
     var unpublished: Int { rejected + failed }
 
     /// The lines to write to stderr.
@@ -87,7 +87,7 @@ struct PublishReport: Sendable {
                     + "access rules, or choose another topic"
             )
         }
-        let end = isComplete ? "" : "; stdin was not read to its end"
+        let end = isComplete ? "" : "; \(missing)"
         let empty = empty > 0 ? ", empty lines \(empty)" : ""
         messages.append("to \(shown): published \(published), not published \(unpublished)\(empty)\(end)")
         return messages

@@ -3,6 +3,8 @@ struct LineReader {
     private let reader: ChunkReader
     private var splitter: LineSplitter
     private var isAtEnd = false
+    /// The number of bytes that were read.
+    private(set) var bytes = 0
 
     /// - Parameters:
     ///   - reader: The input.
@@ -19,6 +21,7 @@ struct LineReader {
         guard !isAtEnd else { return nil }
         let chunk = try await reader.next()
         isAtEnd = chunk.isEmpty
+        bytes += chunk.count
         guard isAtEnd else { return splitter.lines(in: chunk) }
         return Task.isCancelled ? nil : splitter.lastLine().map { [$0] }
     }
