@@ -41,7 +41,7 @@ struct CommandTable {
     private static let habits: [Character: String] = [
         "m": "--body", "u": "--user", "P": "--password-env", "q": "--qos", "C": "--count", "W": "--timeout",
         "r": "--retain", "f": "--file", "l": "--lines", "V": "--v311", "t": "--topic", "R": "--retained", "N": "--raw",
-        "s": "--file", "o": "--origin", "x": "--body", "H": "--header",
+        "s": "--file", "o": "--origin", "x": "--body", "H": "--header", "k": "--keepalive",
     ]
     /// The names that options had before, and those of other clients, with the present ones.
     private static let otherNames = [

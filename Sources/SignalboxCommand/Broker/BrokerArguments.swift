@@ -20,6 +20,8 @@ struct BrokerArguments: ParsableArguments {
     )
     var passwordFile: String?
 
+    @OptionGroup var client: ClientArguments
+
     @OptionGroup var tls: TLSArguments
 
     @Option(help: ArgumentHelp("The client's identity for a pre-shared key.", valueName: "text"))
@@ -57,10 +59,11 @@ struct BrokerArguments: ParsableArguments {
         push.password = try password()
         push.firstConnectionMustSucceed = !retry
         push.remedies = remedies
+        try client.apply(to: &push)
         return push
     }
 
-    /// Returns the configuration for a publisher with a unique client id.
+    /// Returns the configuration for a publisher.
     func publisher(_ name: SourceName) throws(ValidationError) -> MQTTPublisherConfiguration {
         var publisher = MQTTPublisherConfiguration(source: name, broker: try broker())
         publisher.version = version
@@ -69,6 +72,7 @@ struct BrokerArguments: ParsableArguments {
         publisher.password = try password()
         publisher.firstConnectionMustSucceed = !retry
         publisher.remedies = remedies
+        try client.apply(to: &publisher)
         return publisher
     }
 

@@ -11,8 +11,8 @@ struct SubscribeCommand: ReportingCommand {
         abstract: "Shows the messages of a broker's topics.",
         discussion: """
             One JSON object per message: topic, payload, payloadKind ("json": payload is the \
-            JSON value, "text": a string, "binary": Base64), retained, qos, the MQTT 5 properties, receivedAt, captures. The command has no session at the broker: of messages sent before it \
-            connected, it shows only retained ones. The status is 0 after --count messages, or when the reader closes \
+            JSON value, "text": a string, "binary": Base64), retained, qos, the MQTT 5 properties, receivedAt, captures. Of messages sent before it connected, the command shows only \
+            retained ones, and with --keep-session those that the broker kept. The status is 0 after --count messages, or when the reader closes \
             stdout; with --timeout alone, if at least one message arrived in that time.
 
             EXAMPLES
@@ -64,6 +64,8 @@ struct SubscribeCommand: ReportingCommand {
     )
     var exclude: [String] = []
 
+    @OptionGroup var session: SessionArguments
+
     @OptionGroup var limits: LimitArguments
 
     @OptionGroup(title: "Output")
@@ -96,7 +98,8 @@ struct SubscribeCommand: ReportingCommand {
             messageLimits: SubscribeCommand.messageLimits,
             patterns: patterns,
             excluded: excludedFilters(),
-            reportsRate: rate
+            reportsRate: rate,
+            keepsLaterMessages: session.keepSession
         )
         let adapter = try MQTTPushAdapter(push(patterns), logger: run.logger)
         return try await run.report(of: adapter).report()
@@ -130,7 +133,7 @@ struct SubscribeCommand: ReportingCommand {
         return try ValidationError.checked("--topic") { [text] in try TopicPattern(text) }
     }
 
-    /// Returns the configuration for the source, which has no session. Captures are only matched when a message is
+    /// Returns the configuration for the source. Captures are only matched when a message is
     /// printed, so `{action}` and `{id}` have no special meaning here.
     private func push(_ patterns: [TopicPattern]) throws(ValidationError) -> MQTTPushConfiguration {
         guard !patterns.isEmpty else {
@@ -147,6 +150,7 @@ struct SubscribeCommand: ReportingCommand {
         var push = try broker.source("subscription", topics: topics)
         push.limits = SubscribeCommand.messageLimits
         push.ackDeadline = MessageRun.outputTimeout
+        try session.apply(to: &push, isCounted: limits.count != nil)
         try ValidationError.checked { [push] in try push.validate() }
         return push
     }

@@ -28,6 +28,9 @@ struct MessageRun {
     var reportsRate = false
     /// Called with each message before it is written.
     var onMessage: @Sendable (RawBody, ActionContext) -> Void = { _, _ in }
+    /// Whether messages that arrive after the last shown one stay at the source, which redelivers them to a later run.
+    /// Otherwise they are discarded.
+    var keepsLaterMessages = false
     /// Called once, after message number `limits.count` is written.
     var onCountReached: @Sendable () -> Void = {}
     /// A stream that yields when the source must stop for a different reason.
@@ -55,7 +58,7 @@ struct MessageRun {
     }
 }
 
-/// Writes a line for each message to stdout until enough lines are written. Later messages are discarded.
+/// Writes a line for each message to stdout until enough lines are written.
 final class MessagePlugin: Plugin {
     private struct State {
         var shown = 0
@@ -73,7 +76,7 @@ final class MessagePlugin: Plugin {
     /// The number of messages that were written.
     var shown: Int { state.withLock { $0.shown } }
 
-    /// Discards all further messages.
+    /// Shows no further messages.
     func close() {
         state.withLock { $0.isClosed = true }
     }
@@ -84,7 +87,11 @@ final class MessagePlugin: Plugin {
     }
 
     func callAsAction(_ info: RawBody, context: ActionContext) async throws {
-        guard !state.withLock({ $0.isClosed }), !isExcluded(context) else { return }
+        guard !state.withLock({ $0.isClosed }) else {
+            if run.keepsLaterMessages { throw LaterMessage() }
+            return
+        }
+        guard !isExcluded(context) else { return }
         run.onMessage(info, context)
         let record = MessageRecord(info, context, patterns: run.patterns, limits: run.messageLimits)
         try await run.output.write(record.bytes(run.form, isTerminal: run.output.isTerminal))
@@ -98,6 +105,12 @@ final class MessagePlugin: Plugin {
         run.onCountReached()
         run.stop.continuation.yield()
     }
+}
+
+/// The reason why a message that arrived after the last shown one is given back to its source.
+private struct LaterMessage: RetryableError {
+    let isRetryable = false
+    let whenExhausted = RetryExhaustion.abandon
 }
 
 /// Reports messages that cannot be shown, such as those that are too large. It is limited to 10 lines per second; a later

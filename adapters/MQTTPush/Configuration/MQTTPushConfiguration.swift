@@ -79,6 +79,9 @@ public struct MQTTPushConfiguration: Sendable, Hashable {
     public var answerTimeout: Duration = .seconds(10)
     /// Texts that replace those of the remedies in errors and log lines, for a program without a configuration.
     package var remedies: [BrokerRemedy: String] = [:]
+    /// How to read messages whose topic matches no configured or removed topic, because they wait in a session that had
+    /// other subscriptions. The source does not subscribe to these topics. By default, such messages are rejected.
+    package var otherTopics: [MQTTTopic] = []
     /// How long a stop waits for the broker to read the last acknowledgements. Must be between 0 and 1 h; the default
     /// is 1 s. If the broker has not read the acknowledgements by then, it may redeliver messages that were already
     /// handled.

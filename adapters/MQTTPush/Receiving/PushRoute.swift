@@ -29,7 +29,7 @@ final class PushRoute {
         let pattern = configuration.topics.first { $0.pattern.filter.matches(text) }?.pattern
         let match =
             PushRoute.match(text, in: configuration.topics)
-            ?? (pattern == nil ? PushRoute.match(text, in: former) : nil)
+            ?? (pattern == nil ? PushRoute.match(text, in: former + configuration.otherTopics) : nil)
         self.topic = topic
         self.retained = retained
         self.qos = qos

@@ -104,7 +104,7 @@ import Testing
         (["help", "chekc"], "Unknown command 'chekc'. Did you mean 'check'?"),
         (["xyzzy"], "Unknown command 'xyzzy'. The commands are: run, serve, check, "),
         (["publish", "mqtt://h", "-t", "a", "-s"], "Unknown option '-s'. Did you mean '--file'?"),
-        (["publish", "mqtt://h", "-k", "5"], "Unknown option '-k'. Did you mean '--key'?"),
+        (["publish", "mqtt://h", "-k", "5"], "Unknown option '-k'. Did you mean '--keepalive'?"),
         (
             ["publish", "mqtt://h", "-V", "mqttv5"],
             "Unknown option '-V'. MQTT 5 is the default; '--v311' selects MQTT 3.1.1."

@@ -215,3 +215,85 @@ import Testing
         #expect((try? MQTTQoS.option(text)) == qos)
     }
 }
+
+/// Sessions that the broker keeps, the client's id and its will.
+@Suite(.timeLimit(.minutes(10))) struct KeptSessionTests {
+    private static func subscribe(_ broker: Broker, _ topic: String, _ arguments: [String]) async throws
+        -> CommandProcess.Finished
+    {
+        try await CommandProcess.run(
+            ["subscribe", broker.url, "-t", topic, "--id", "worker", "--keep-session", "--raw", "-W", "60"] + arguments
+        )
+    }
+
+    /// Starts the session, which then waits at the broker.
+    private static func begin(_ broker: Broker, _ topic: String, _ arguments: [String] = []) async throws {
+        let options = ["-t", topic, "--id", "worker", "--keep-session"] + arguments
+        let process = try CommandProcess(["subscribe", broker.url, "--log-level", "info"] + options)
+        #expect(await process.errors.line(with: "subscribed to") != nil)
+        process.signal(SIGTERM)
+        await process.ends()
+    }
+
+    /// A message after the last counted one must not be acknowledged.
+    @Test(arguments: [[], ["--v311"]]) func countedMessagesLeaveTheOthersAtTheBroker(_ version: [String]) async throws {
+        try await Broker.with { broker in
+            try await KeptSessionTests.begin(broker, "x", version)
+            try await broker.publish(lines: ["1", "2", "3", "4", "5"], to: "x")
+            for expected in [["1", "2"], ["3", "4"], ["5"]] {
+                let count = ["--count", "\(expected.count)"]
+                let finished = try await KeptSessionTests.subscribe(broker, "x", count + version)
+                #expect(finished.status == 0, "\(finished)")
+                #expect(finished.output == expected, "\(finished)")
+            }
+        }
+    }
+
+    @Test func messagesOfTheSessionsOtherSubscriptionsAreShown() async throws {
+        try await Broker.with { broker in
+            try await KeptSessionTests.begin(broker, "x", ["--session-expiry", "5m"])
+            try await broker.publish("waited", to: "x")
+            let finished = try await KeptSessionTests.subscribe(broker, "y", ["--count", "1"])
+            #expect(finished.output == ["waited"], "\(finished)")
+        }
+    }
+
+    @Test func theBrokerKnowsTheIdAndTheKeepalive() async throws {
+        try await Broker.with { broker in
+            let published = try await CommandProcess.run(
+                ["publish", broker.url, "-t", "x", "-m", "1", "-i", "meter-7", "--keepalive", "77s"]
+            )
+            #expect(published.status == 0, "\(published)")
+            let connected = broker.log.split(separator: "\n").filter { $0.contains("New client connected") }
+            #expect(connected.contains { $0.contains("as meter-7") && $0.contains("k77") }, "\(connected)")
+        }
+    }
+
+    @Test func theBrokerPublishesTheWillOfAKilledSubscriber() async throws {
+        try await Broker.with { broker in
+            let watch = try await BrokerTrial.subscriber(broker.url, "-t", "state", "--raw", "--count", "1")
+            let will = ["--will-topic", "state", "--will-body", "gone", "--will-retain"]
+            let process = try CommandProcess(["subscribe", broker.url, "-t", "x", "--log-level", "info"] + will)
+            #expect(await process.errors.line(with: "subscribed to") != nil)
+            process.signal(SIGKILL)
+            #expect(await watch.output.rest() == ["gone"])
+            await watch.ends()
+            let later = try await CommandProcess.run(["subscribe", broker.url, "-t", "state", "--raw", "--count", "1"])
+            #expect(later.output == ["gone"])
+        }
+    }
+
+    @Test(arguments: [
+        (["--keep-session"], "add --id"), (["--session-expiry", "1m"], "add --keep-session"),
+        (["--id", "a", "--keep-session", "--session-expiry", "1m", "--v311"], "remove --session-expiry or --v311"),
+        (["--will-retain"], "add --will-topic"), (["--will-topic", "a/+"], "the will's topic"),
+        (["--keepalive", "1s"], "keepalive must be"), (["--id", ""], "--id: a client id must have"),
+    ])
+    func wrongCombinationsAreRefused(_ arguments: [String], _ advice: String) {
+        #expect {
+            _ = try SignalboxTool.parseAsRoot(["subscribe", "mqtt://h", "-t", "x"] + arguments)
+        } throws: {
+            SignalboxTool.message(for: $0).contains(advice)
+        }
+    }
+}
