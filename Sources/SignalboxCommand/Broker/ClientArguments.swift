@@ -3,7 +3,7 @@ import MQTTPush
 import SignalboxCore
 import SignalboxRoutes
 
-/// The options for the identity of a broker's client, its keepalive and its will.
+/// The options for a broker's client: its identity, socket, keepalive and will.
 struct ClientArguments: ParsableArguments {
     @Option(
         name: [.customShort("i"), .customLong("id")],
@@ -13,6 +13,13 @@ struct ClientArguments: ParsableArguments {
         )
     )
     var id: String?
+
+    @Option(
+        name: .customLong("unix"),
+        help: ArgumentHelp("Connect to this Unix socket; TLS still uses the URL's host.", valueName: "path"),
+        completion: .file()
+    )
+    var unixSocket: String?
 
     @Option(
         help: ArgumentHelp(
@@ -59,6 +66,7 @@ struct ClientArguments: ParsableArguments {
         if let clientID = try clientID { push.clientID = clientID }
         if let keepalive { push.keepalive = keepalive }
         push.will = will
+        push.unixSocket = unixSocket
     }
 
     /// Applies the options to a publisher.
@@ -66,6 +74,7 @@ struct ClientArguments: ParsableArguments {
         if let clientID = try clientID { publisher.clientID = clientID }
         if let keepalive { publisher.keepalive = keepalive }
         publisher.will = will
+        publisher.unixSocket = unixSocket
     }
 
     private var clientID: MQTTClientID? {

@@ -5,6 +5,7 @@ import SignalboxCore
 protocol BrokerSettings: Sendable {
     var source: SourceName { get }
     var broker: MQTTBroker { get }
+    var unixSocket: String? { get }
     var clientID: MQTTClientID { get }
     var version: MQTTVersion { get }
     var security: MQTTSecurity { get }
@@ -34,6 +35,11 @@ extension BrokerSettings {
     func validateBrokerSettings() throws(MQTTPushError) {
         try security.validate(for: broker)
         try will?.validate()
+        guard unixSocket.map(UnixSocketPath.isValid) ?? true else {
+            throw .invalid(
+                "the path of a Unix socket must have 1 to \(UnixSocketPath.limit) bytes and no control characters"
+            )
+        }
         let isKeepaliveValid = keepalive == .zero || keepalive.isWholeSeconds(in: 5...65_535)
         try MQTTPushError.check([
             (password == nil || username != nil, "a password needs a user name"),
@@ -41,5 +47,16 @@ extension BrokerSettings {
             (.milliseconds(100) ... .seconds(3_600) ~= answerTimeout, "the answer timeout must be 100 ms to 1 h"),
         ])
         try reconnect.validate()
+    }
+}
+
+/// The path of a Unix socket.
+enum UnixSocketPath {
+    /// The maximum number of bytes. The library would truncate a longer path.
+    static let limit = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
+
+    static func isValid(_ path: String) -> Bool {
+        (1...limit).contains(path.utf8.count)
+            && !path.unicodeScalars.contains { $0.properties.generalCategory == .control }
     }
 }

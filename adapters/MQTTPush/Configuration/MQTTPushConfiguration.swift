@@ -14,6 +14,10 @@ public struct MQTTPushConfiguration: Sendable, Hashable {
     public var source: SourceName
     /// The broker.
     public var broker: MQTTBroker
+    /// The path of the broker's Unix socket, if the client connects to one instead of the URL's host and port. The default
+    /// is `nil`. The path can have at most 107 bytes (103 on macOS) and no control characters. TLS still uses the URL's
+    /// host.
+    public var unixSocket: String?
     /// The subscriptions, from 1 to 1,000. If several subscriptions match a message's topic, the first of them
     /// determines how the message is read.
     public var topics: [MQTTTopic]

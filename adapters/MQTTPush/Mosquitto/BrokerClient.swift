@@ -166,7 +166,9 @@ final class BrokerClient {
             mosquitto_property_add_int32(&list, Int32(MQTT_PROP_MAXIMUM_PACKET_SIZE.rawValue), limits.packetBytes)
         }
         let keepalive = Int32(clamping: settings.keepalive.components.seconds)
-        let (host, port) = (settings.broker.host, Int32(settings.broker.port))
+        // With port 0, the library takes the host as the path of a Unix socket.
+        let port = settings.unixSocket == nil ? Int32(settings.broker.port) : 0
+        let host = settings.unixSocket ?? settings.broker.host
         let code = MosquittoCode(rawValue: mosquitto_connect_bind_v5(raw, host, port, keepalive, nil, list))
         guard !code.isSuccess else {
             // libmosquitto does not set close-on-exec.
@@ -175,7 +177,7 @@ final class BrokerClient {
         }
         let reason = code.text
         if code == .tlsFailed, let failure = tls?.failure { return .tlsFailed(failure) }
-        return .connectFailed(reason)
+        return .connectFailed(settings.unixSocket.map { "\(reason), Unix socket \($0)" } ?? reason)
     }
 
     /// Whether written data reaches the broker, which with TLS happens only after the handshake.

@@ -29,7 +29,7 @@ enum MosquittoVulnerabilities {
         var (major, minor, patch): (Int32, Int32, Int32) = (0, 0, 0)
         mosquitto_lib_version(&major, &minor, &patch)
         let loaded = LibraryVersion(Int(major), Int(minor), Int(patch))
-        let isLocal = settings.broker.isLocal
+        let isLocal = settings.unixSocket != nil || settings.broker.isLocal
         let vulnerabilities = affecting(settings.version, settings.security, isLocal: isLocal)
         LibraryVulnerability.warn(of: vulnerabilities, in: "libmosquitto", loaded, to: logger)
         guard settings.security != .none, !isLocal else { return }

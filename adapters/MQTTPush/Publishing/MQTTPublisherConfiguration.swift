@@ -8,6 +8,10 @@ public struct MQTTPublisherConfiguration: Sendable {
     public var source: SourceName
     /// The broker.
     public var broker: MQTTBroker
+    /// The path of the broker's Unix socket, if the client connects to one instead of the URL's host and port. The default
+    /// is `nil`. The path can have at most 107 bytes (103 on macOS) and no control characters. TLS still uses the URL's
+    /// host.
+    public var unixSocket: String?
     /// The id that the broker uses to identify the publisher. The default is a random id, because a publisher does not
     /// need a session.
     public var clientID: MQTTClientID
@@ -181,6 +185,7 @@ extension MQTTPushConfiguration {
             broker: broker,
             clientID: publishing.clientID ?? clientID.publisher
         )
+        publisher.unixSocket = unixSocket
         publisher.version = version
         publisher.security = security
         publisher.username = username
