@@ -8,7 +8,8 @@ struct ClientArguments: ParsableArguments {
     @Option(
         name: [.customShort("i"), .customLong("id")],
         help: ArgumentHelp(
-            "The client id; a second client with the same id disconnects the first. Default: random.",
+            "The client id. The broker disconnects another client with the same id and discards its session, unless "
+                + "this one keeps it. Default: random.",
             valueName: "text"
         )
     )
