@@ -9,6 +9,8 @@ struct MessageArguments: ParsableArguments {
     static let bodyLimit = 64 << 20
     /// The maximum number of user properties.
     private static let propertyLimit = 64
+    /// The maximum size of a user property's name and value together, in bytes.
+    private static let propertyBytes = 65_535
 
     @Option(name: [.customShort("t"), .customLong("topic")], help: "The topic, without wildcards.")
     var topic: String
@@ -87,6 +89,12 @@ struct MessageArguments: ParsableArguments {
     private static func property(_ text: String) throws -> MQTTMessage.UserProperty {
         guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
             throw ValidationError("expected NAME=VALUE")
+        }
+        let isText = text.unicodeScalars.allSatisfy {
+            $0.properties.generalCategory != .control && !$0.properties.isNoncharacterCodePoint
+        }
+        guard isText, text.utf8.count <= MessageArguments.propertyBytes else {
+            throw ValidationError("expected at most \(MessageArguments.propertyBytes) bytes without control characters")
         }
         return MQTTMessage.UserProperty(
             name: String(text[..<equals]),

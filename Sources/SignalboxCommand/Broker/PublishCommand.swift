@@ -82,6 +82,7 @@ struct PublishCommand: ReportingCommand {
         guard interval == nil || repetitions != nil || lines else {
             throw ValidationError("--interval is the time between messages; add --repeat or --lines")
         }
+        guard (interval ?? .zero) <= .seconds(86_400) else { throw ValidationError("--interval must be at most 1d") }
         _ = try publisher()
     }
 

@@ -73,6 +73,9 @@ import Testing
         (["-m", "x", "--interval", "1s"], "--interval is the time between messages; add --repeat or --lines"),
         (["-m", "x", "--user-property", "a"], "expected NAME=VALUE"),
         (["-m", "x", "--user-property", "=a"], "expected NAME=VALUE"),
+        (["-m", "x", "--user-property", "a=\u{1}"], "without control characters"),
+        (["-m", "x", "--user-property", "a=" + String(repeating: "b", count: 65_534)], "at most 65535 bytes"),
+        (["--lines", "--interval", "2d"], "--interval must be at most 1d"),
         (
             ["-m", "x", "--v311", "--user-property", "a=b"],
             "--content-type, --expiry and --user-property require MQTT 5; remove --v311"
