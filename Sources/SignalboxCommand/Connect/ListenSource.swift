@@ -115,20 +115,27 @@ private final class ClientLines: Sendable {
             return refuse("a line was not sent: it is \(error)")
         }
         guard await watch.connection() != nil else { return }
-        for client in watch.all {
-            await waitForRoom(client)
+        let clients = watch.all
+        slow.withLock { $0.formIntersection(clients.map(\.id)) }
+        let isFull = { (client: ChatConnection) in (client.waitingBytes ?? 0) > ClientLines.waitingBytes }
+        // Those that read do not wait for those that do not.
+        let full = clients.filter(isFull)
+        for client in clients where !full.contains(where: { $0 === client }) { try? message.send(on: client) }
+        let deadline = ContinuousClock.now + ClientLines.patience
+        for client in full {
+            await waitForRoom(client, until: deadline)
             try? message.send(on: client)
         }
     }
 
-    private func waitForRoom(_ client: ChatConnection) async {
+    private func waitForRoom(_ client: ChatConnection, until deadline: ContinuousClock.Instant) async {
         guard !slow.withLock({ $0.contains(client.id) }) else { return }
-        let deadline = ContinuousClock.now + ClientLines.patience
         while let waiting = client.waitingBytes, waiting > ClientLines.waitingBytes {
-            guard ContinuousClock.now < deadline, (try? await Task.sleep(for: ClientLines.pause)) != nil else {
+            guard ContinuousClock.now < deadline else {
                 slow.withLock { _ = $0.insert(client.id) }
                 return
             }
+            guard (try? await Task.sleep(for: ClientLines.pause)) != nil else { return }
         }
     }
 

@@ -120,11 +120,15 @@ import Testing
         _ = feeding.read(expected[0], on: one)
         async let reply = chat.call("price", json: Bytes("3"), timeout: Self.long)
         let id = try await id(1, on: one, of: feeding)
-        let number = id.dropFirst(5)
+        let number = id.split(separator: "-").last ?? ""
+        let prefix = id.dropLast(number.count)
         let hostile = [
-            #"{"id":"call-3w5e11264sgsf","outcome":"handled"}"#, #"{"id":"call-0\#(number)","outcome":"handled"}"#,
-            #"{"id":"call-+\#(number)","outcome":"handled"}"#, #"{"id":"Call-\#(number)","outcome":"handled"}"#,
-            #"{"id":"call-99999999999999999999","outcome":"handled"}"#, #"{"id":"call-","outcome":"handled"}"#,
+            #"{"id":"\#(prefix)3w5e11264sgsf","outcome":"handled"}"#,
+            #"{"id":"\#(prefix)0\#(number)","outcome":"handled"}"#,
+            #"{"id":"\#(prefix)+\#(number)","outcome":"handled"}"#,
+            #"{"id":"C\#(id.dropFirst())","outcome":"handled"}"#,
+            #"{"id":"\#(prefix)99999999999999999999","outcome":"handled"}"#,
+            #"{"id":"\#(prefix)","outcome":"handled"}"#, #"{"id":"call-\#(number)","outcome":"handled"}"#,
             #"{"id":"\#(number)","outcome":"handled"}"#, #"{"uuid":"\#(id)","outcome":"handled"}"#,
             #"{"action":"a","id":"\#(id)","outcome":"handled"}"#, #"{"id":"\#(id)","body":"\"outcome\""}"#,
             #"{"id":"\#(id)","outcome":1}"#, #"{"id":"\#(id)","outcome":null}"#, #"{"id":"\#(id)"}"#,
@@ -145,7 +149,7 @@ import Testing
         #expect(feeding.hub.lateAnswers == 0)
     }
 
-    @Test func lateAndRepeatedAnswersAreCountedAndDropped() async throws {
+    @Test func lateAnswersAreCountedAndRepeatedOnesAreMessages() async throws {
         let feeding = Feeding()
         let one = feeding.connection()
         let chat = one.chat
@@ -161,7 +165,8 @@ import Testing
         for number in 1...3 { _ = feeding.read(#"{"id":"\#(id)","outcome":"handled","reply":\#(number)}"#, on: one) }
         #expect(try await reply.text == "1")
         feeding.feeder.passEnded()
-        #expect(feeding.hub.lateAnswers == 3 && feeding.intake.taken.isEmpty)
+        // A call has one answer, so the repeated ones are messages, which the windows and rates limit.
+        #expect(feeding.hub.lateAnswers == 1 && feeding.intake.taken.count == 2)
     }
 
     @Test func answersInAnArrayCount() async throws {
@@ -176,8 +181,8 @@ import Testing
         #expect(try await [first.text, second.text] == ["true", "true"])
         _ = feeding.read("[\(answers[0])]", on: one)
         feeding.feeder.passEnded()
-        #expect(feeding.intake.originals == [#"{"action":"tick"}"#])
-        #expect(feeding.hub.lateAnswers == 1 && feeding.table.unsettled == 1)
+        #expect(feeding.intake.originals == [#"{"action":"tick"}"#, answers[0]])
+        #expect(feeding.hub.lateAnswers == 0 && feeding.table.unsettled == 2)
     }
 
     @Test func callsInFlightAreBoundedPerConnection() async throws {

@@ -26,9 +26,15 @@ final class PrivateListener: Sendable {
         PrivateListener.remove(folder, path)
     }
 
-    /// Returns the waiting connection, or `nil` if there is none or it is not from this process.
-    func accept() -> OwnedDescriptor? {
-        guard let peer = StreamSocket.accept(on: descriptor) else { return nil }
+    /// Returns the waiting connection, or `nil` if there is none yet or it is not from this process.
+    ///
+    /// - Throws: ``ProxyFailure`` `noResources` if no connection can be accepted.
+    func accept() throws(ProxyFailure) -> OwnedDescriptor? {
+        guard let peer = StreamSocket.accept(on: descriptor) else {
+            let code = errno
+            guard ![EAGAIN, EWOULDBLOCK, EINTR, ECONNABORTED].contains(code) else { return nil }
+            throw .noResources(StreamSocket.errorText(code))
+        }
         return StreamSocket.peerProcess(of: peer) == getpid() ? peer : nil
     }
 

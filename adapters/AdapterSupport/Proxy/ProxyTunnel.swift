@@ -15,16 +15,18 @@ package final class ProxyTunnel: Sendable {
     ///   - addresses: The proxy's numeric addresses, tried in this order until one of them accepts. Each has an equal
     ///     share of the remaining time.
     ///   - limit: The maximum time for all of this.
+    ///   - end: When that time ends; by default, it begins now.
     package static func open(
         to destination: ProxyDestination,
         through proxy: ProxyServer,
         at addresses: [String],
         login: ProxyLogin?,
-        within limit: Duration
+        within limit: Duration,
+        until end: ContinuousClock.Instant? = nil
     ) throws(ProxyFailure) -> ProxyTunnel {
         var handshake = ProxyHandshake(proxy.kind, to: destination, login: login)
         let request = try handshake.begin()
-        let deadline = ContinuousClock.now + limit
+        let deadline = end ?? .now + limit
         let socket = try dial(addresses, proxy.port, deadline, limit)
         let exchange = ProxyExchange(socket: socket.number, deadline: deadline, limit: limit)
         try exchange.send(request)

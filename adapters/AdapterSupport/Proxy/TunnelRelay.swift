@@ -89,9 +89,18 @@ private final class RelayParts: Sendable {
                 pollfd(fd: listener.descriptor.number, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: control.wake.readEnd, events: Int16(POLLIN), revents: 0),
             ]
-            guard poll(&entries, 2, -1) > 0 else { continue }
+            guard poll(&entries, 2, -1) > 0 else {
+                guard errno == EINTR else { return nil }
+                continue
+            }
             if entries[1].revents != 0 { control.wake.drain() }
-            if entries[0].revents != 0, let client = listener.accept() { return client }
+            guard entries[0].revents != 0 else { continue }
+            do throws(ProxyFailure) {
+                if let client = try listener.accept() { return client }
+            } catch {
+                // Another wait would end at once. Without the relay, the library's connection fails.
+                return nil
+            }
         }
         return nil
     }

@@ -26,14 +26,19 @@ struct ChatCalls: ~Copyable, Sendable {
         ///
         /// Other connections use numbers in between. Answers under those count as late, too.
         var numbers: ClosedRange<UInt64>?
+        /// The number of calls whose answer has not arrived. The caller may have stopped waiting for it.
+        ///
+        /// A peer has one answer for each call. What it sends beyond that takes a place in the windows, as every message
+        /// does.
+        var unanswered = 0
     }
 
     private let state = Mutex(State())
     // Checked for each message, so it is kept outside the lock.
-    private let begun = Atomic(false)
+    private let awaits = Atomic(false)
 
-    /// Whether the connection has ever called its peer. If not, no message of the peer can be an answer.
-    var haveBegun: Bool { begun.load(ordering: .acquiring) }
+    /// Whether an answer of the peer is missing. If not, no message of the peer can be an answer.
+    var awaitAnswers: Bool { awaits.load(ordering: .acquiring) }
 
     // MARK: - The callers' tasks
 
@@ -55,8 +60,18 @@ struct ChatCalls: ~Copyable, Sendable {
         state.withLock { state in
             let numbers = state.numbers ?? number...number
             state.numbers = min(numbers.lowerBound, number)...max(numbers.upperBound, number)
+            change(&state, by: 1)
         }
-        begun.store(true, ordering: .releasing)
+    }
+
+    /// Withdraws a call that could not be sent.
+    func withdraw() {
+        state.withLock { change(&$0, by: -1) }
+    }
+
+    private func change(_ state: inout State, by difference: Int) {
+        state.unanswered = max(0, state.unanswered + difference)
+        awaits.store(state.unanswered > 0, ordering: .releasing)
     }
 
     // MARK: - The service's thread
@@ -68,8 +83,10 @@ struct ChatCalls: ~Copyable, Sendable {
     ///   - limits: The limits of the source's messages.
     func take(_ message: UnsafeRawBufferPointer, limits: MessageLimits) -> Verdict {
         guard let answer = PeerAnswer(message, limits: limits) else { return .message }
-        let table = state.withLock { state in
-            state.numbers.map { $0.contains(answer.number) } == true ? state.table : nil
+        let table = state.withLock { state -> Table? in
+            guard state.unanswered > 0, state.numbers?.contains(answer.number) == true else { return nil }
+            change(&state, by: -1)
+            return state.table
         }
         guard let table else { return .message }
         return table.finish(answer.number, answer.result) ? .answer : .lateAnswer
@@ -96,7 +113,8 @@ extension ChatCalls.Table.Failures {
 
 /// A peer's answer to a call: `{"id", "outcome", "reply" | "error"}`, as Signalbox sends it.
 struct PeerAnswer {
-    private static let prefix = "call-"
+    // Random, because a peer that recognizes duplicates by their ids must not take a call of another process for one.
+    static let prefix = "call-\(String(UInt64.random(in: 0...UInt64.max), radix: 36))-"
     // `outcome"` as an integer. Every answer contains this text, and few other messages do, so only those are decoded.
     // An answer that escapes a character of the name is not recognized.
     private static let mark = UInt64(littleEndian: 0x2265_6D6F_6374_756F)

@@ -7,8 +7,8 @@ extension ChatConnection {
     /// The call is a standard envelope with an id. The peer answers as Signalbox's sources do:
     ///
     /// ```json
-    /// {"action":"price","id":"call-7k","body":{"item":3}}
-    /// {"id":"call-7k","outcome":"handled","reply":{"amount":12}}
+    /// {"action":"price","id":"call-1z2k9-7k","body":{"item":3}}
+    /// {"id":"call-1z2k9-7k","outcome":"handled","reply":{"amount":12}}
     /// ```
     ///
     /// A call is sent once. If the connection ends first, the peer may have received the call. An answer cannot be read
@@ -95,6 +95,7 @@ extension ChatConnection {
                 try send(action, id: PeerAnswer.id(of: number), body: json)
                 return nil
             } catch {
+                calls.withdraw()
                 return ChatCallError(error)
             }
         }

@@ -6,8 +6,8 @@ import Synchronization
 /// A WebSocket connection that a program can send messages to.
 ///
 /// Inside a plugin, `context.chat` is the connection that the message arrived on. Use it to send further messages to
-/// the same peer, to ask it with ``call(_:_:returning:timeout:)``, or to give the connection a tag. ``broadcast(_:_:to:)`` sends a message to all connections that have the
-/// same tag.
+/// the same peer, to ask it with ``call(_:_:returning:timeout:)``, or to give the connection a tag.
+/// ``broadcast(_:_:to:)`` sends a message to all connections that have the same tag.
 ///
 /// This type is safe to use from any thread.
 public final class ChatConnection: Sender {

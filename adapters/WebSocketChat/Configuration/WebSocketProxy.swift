@@ -71,20 +71,27 @@ extension WebSocketProxy {
 
     /// Reads the login, opens a connection to the server through the proxy, and starts its relay. Blocks.
     ///
-    /// - Parameter resolve: A function that returns the addresses for the proxy's name.
+    /// - Parameters:
+    ///   - limit: The time of an attempt, for errors.
+    ///   - deadline: When the attempt ends.
+    ///   - resolve: A function that returns the addresses for the proxy's name.
     func open(
         to destination: ProxyDestination,
         within limit: Duration,
+        until deadline: ContinuousClock.Instant,
         resolve: (String) -> Result<[String], DisconnectReason>
     ) throws(DisconnectReason) -> TunnelRelay {
         let login = try login()
         do throws(ProxyFailure) {
+            // The attempt may have ended while this waited for a thread.
+            guard .now < deadline else { throw ProxyFailure.timeout(limit) }
             let tunnel = try ProxyTunnel.open(
                 to: destination,
                 through: server,
                 at: try addresses(resolve),
                 login: login,
-                within: limit
+                within: limit,
+                until: deadline
             )
             return try TunnelRelay(tunnel)
         } catch {

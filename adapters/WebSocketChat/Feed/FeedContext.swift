@@ -91,4 +91,5 @@ struct FeedEnvironment: Sendable {
     var resolve: @Sendable (String) -> Result<[String], DisconnectReason> = { AddressLookup.addresses(of: $0) }
     /// The threads for blocking work.
     var threadPool = BlockingThreadPool.shared
+    var proxyPool = BlockingThreadPool.proxies
 }

@@ -141,10 +141,13 @@ extension FeedSession {
             phase = .preparing(until: until, nil)
             return prepared(FeedPreparation.make(configuration) { _ in .failure(.notResolved("")) }, attempt: attempt)
         }
-        let ticket = context.feed.environment.threadPool.perform { [feed = context.feed, context, attempt] missing in
+        let environment = context.feed.environment
+        let pool = configuration.proxy == nil ? environment.threadPool : environment.proxyPool
+        let deadline = ContinuousClock.now + configuration.connectTimeout
+        let ticket = pool.perform { [feed = context.feed, context, attempt] missing in
             let result =
                 missing.map { .failure(.notResolved($0.description)) }
-                ?? FeedPreparation.make(feed.configuration, resolve: feed.environment.resolve)
+                ?? FeedPreparation.make(feed.configuration, until: deadline, resolve: feed.environment.resolve)
             context.post { $0.prepared(result, attempt: attempt) }
         }
         phase = .preparing(until: until, ticket)

@@ -37,9 +37,12 @@ struct FeedPreparation: Sendable {
 
     /// Reads the secrets and resolves the host, or opens the connection through the proxy. May block.
     ///
-    /// - Parameter resolve: A function that returns the addresses for a name.
+    /// - Parameters:
+    ///   - deadline: When the attempt ends. A proxy is not asked after that.
+    ///   - resolve: A function that returns the addresses for a name.
     static func make(
         _ configuration: WebSocketFeedConfiguration,
+        until deadline: ContinuousClock.Instant? = nil,
         resolve: (String) -> Result<[String], DisconnectReason>
     ) -> Result<FeedPreparation, DisconnectReason> {
         Result { () throws(DisconnectReason) in
@@ -58,7 +61,13 @@ struct FeedPreparation: Sendable {
             }
             if let proxy = configuration.proxy {
                 let destination = ProxyDestination(host: host, port: configuration.url.port)
-                let relay = try proxy.open(to: destination, within: configuration.connectTimeout, resolve: resolve)
+                let limit = configuration.connectTimeout
+                let relay = try proxy.open(
+                    to: destination,
+                    within: limit,
+                    until: deadline ?? .now + limit,
+                    resolve: resolve
+                )
                 // The host stands for the only address.
                 return FeedPreparation(headers: headers, addresses: [host], unixSocket: relay.path, relay: relay)
             }
@@ -163,8 +172,10 @@ final class BlockingThreadPool: Sendable {
         var waiting = Deque<Job>()
     }
 
-    /// The pool that all feeds of the process share.
+    /// The pool for names and secrets that all feeds of the process share.
     static let shared = BlockingThreadPool(limit: 8)
+    /// The pool for connections through proxies. A proxy that does not answer must not delay the other feeds.
+    static let proxies = BlockingThreadPool(limit: 32)
 
     private let limit: Int
     private let state = Mutex(State())
