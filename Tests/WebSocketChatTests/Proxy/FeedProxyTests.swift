@@ -148,6 +148,26 @@ import Testing
         proxy.close()
     }
 
+    /// The silent proxy holds a thread for as long as an attempt lasts. The name lookup of another feed needs none of them.
+    @Test func aSilentProxyDelaysNoOtherFeed() async throws {
+        var environment = FeedEnvironment()
+        (environment.threadPool, environment.proxyPool) = (BlockingThreadPool(limit: 1), BlockingThreadPool(limit: 1))
+        environment.resolve = { _ in .success(["127.0.0.1"]) }
+        var server = try await TransportTrial.server()
+        let proxy = try TestProxy(.http)
+        proxy.answer([])
+        var stalled = try Self.configuration(proxy, 9)
+        stalled.connectTimeout = .seconds(60)
+        let direct = try WebSocketFeedConfiguration.test(server.transport.port, host: "feed.invalid")
+        try await FeedTrial.run(stalled, environment) { [environment] _ in
+            await proxy.untilAsked(1)
+            try await FeedTrial.run(direct, environment) { _ in _ = try await server.opened() }
+            #expect(environment.proxyPool.running == 1)
+        }
+        proxy.close()
+        await server.stop()
+    }
+
     @Test func nothingIsLeftAfterFeedsAndRefusals() async throws {
         await #expect(processExitsWith: .success) {
             let folder = FileManager.default.temporaryDirectory.appendingPathComponent("feeds-\(UUID().uuidString)")
