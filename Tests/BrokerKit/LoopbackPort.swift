@@ -12,6 +12,10 @@ public enum LoopbackPort {
         return (socket, port)
     }
 
+    /// Returns a socket that does not listen. Connections to its port are refused until the caller closes the socket, and no
+    /// other program can take the port meanwhile.
+    public static func refusing() throws -> (socket: Int32, port: UInt16) { try bound(isShared: false) }
+
     /// Returns a listening Unix socket, which the caller closes. If the path begins with `@`, the rest names an abstract
     /// socket.
     static func listening(unixSocket path: String) throws -> Int32 {

@@ -1,4 +1,5 @@
 import BrokerKit
+import Foundation
 import Testing
 
 @testable import WebSocketChat
@@ -65,9 +66,8 @@ import Testing
     }
 
     @Test func aClosedPortIsReportedAsUnreachable() async throws {
-        let server = try await TransportTrial.server()
-        let port = server.transport.port
-        await server.stop()
+        let (socket, port) = try LoopbackPort.refusing()
+        defer { close(socket) }
         var client = try await TransportTrial.client()
         _ = client.transport.connect(to: .local(port))
         let end = try await client.ended()

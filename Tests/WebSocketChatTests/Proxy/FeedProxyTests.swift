@@ -148,6 +148,19 @@ import Testing
         proxy.close()
     }
 
+    /// The server behind the proxy ends each connection at once. No text mentions the socket that leads to the tunnel.
+    @Test(arguments: ["ws", "wss"]) func aServerThatHangsUpIsNotTheSocketsFault(_ scheme: String) async throws {
+        let proxy = try TestProxy(.http)
+        proxy.answer(Array("HTTP/1.1 200 OK\r\n\r\n".utf8))
+        let configuration = try Self.configuration(proxy, 9, scheme: scheme)
+        try await FeedTrial.run(configuration) { trial in
+            await proxy.untilAsked(20)
+            await trial.waitForLog("feed.invalid:9")
+            #expect(!trial.log.all.contains { $0.contains("/signalbox-") })
+        }
+        proxy.close()
+    }
+
     /// The silent proxy holds a thread for as long as an attempt lasts. The name lookup of another feed needs none of them.
     @Test func aSilentProxyDelaysNoOtherFeed() async throws {
         var environment = FeedEnvironment()

@@ -98,6 +98,7 @@ struct FeedPreparation: Sendable {
             path: configuration.url.target
         )
         target.unixSocket = unixSocket
+        target.isRelayed = relay != nil
         target.trust = configuration.url.isSecure ? configuration.trust : nil
         target.identity = configuration.identity
         target.subprotocols = configuration.subprotocols

@@ -58,6 +58,8 @@ struct ClientTarget: Equatable, Sendable {
     let port: UInt16
     /// The path of a Unix socket to connect to instead of the address and port.
     var unixSocket: String?
+    /// Whether the Unix socket is that of a tunnel through a proxy, which is already open.
+    var isRelayed = false
     /// The `Host` header, including the port unless it is the scheme's default. TLS uses the part without the port as
     /// the host name.
     let host: String
@@ -76,6 +78,13 @@ struct ClientTarget: Equatable, Sendable {
     var offersCompression = false
     /// The maximum number of bytes waiting on this connection. If it is `nil`, the transport's limit applies.
     var waitingBytes: Int?
+
+    /// Why the connection ended before the server answered, although the tunnel was open.
+    var tunnelEnded: DisconnectReason {
+        trust == nil
+            ? .unreachable("the connection through the proxy ended before the server answered")
+            : .tlsFailed("the connection ended during the handshake")
+    }
 
     /// Why the target cannot be expressed as a request, or `nil` if it can.
     var problem: String? {

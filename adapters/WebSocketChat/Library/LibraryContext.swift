@@ -127,7 +127,15 @@ final class LibraryTables {
     private(set) lazy var noProxy = keep("none:0")
     private var texts: [UnsafeMutablePointer<CChar>] = []
 
-    init(receiveBytes: Int, subprotocols: [String], limits: TransportLimits) {
+    init(
+        receiveBytes: Int,
+        callback:
+            @convention(c) (
+                OpaquePointer?, lws_callback_reasons, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?, Int
+            ) -> Int32,
+        subprotocols: [String],
+        limits: TransportLimits
+    ) {
         // The last entry stays zero to mark the end of the table.
         protocols = .allocate(capacity: subprotocols.count + 2)
         protocols.initialize(repeating: lws_protocols(), count: subprotocols.count + 2)
@@ -144,7 +152,7 @@ final class LibraryTables {
         }
         extensions.pointee.client_offer = keep(DeflateParameters.clientOffers)
         for (index, name) in ([LibraryTables.ownProtocol] + subprotocols).enumerated() {
-            clws_protocol(protocols + index, keep(name), libraryCallback, receiveBytes)
+            clws_protocol(protocols + index, keep(name), callback, receiveBytes)
         }
     }
 

@@ -56,6 +56,7 @@ final class LibraryLoop {
         http = HTTPConnections(server?.endpoint.http ?? HTTPLimits())
         tables = LibraryTables(
             receiveBytes: receiveBytes,
+            callback: server == nil ? libraryClientCallback : libraryCallback,
             subprotocols: server?.endpoint.subprotocols ?? [],
             limits: limits
         )
@@ -255,7 +256,8 @@ extension LibraryLoop {
         if let cut = connection.cut { return cut.closeReason }
         guard connection.phase == .opening, connection.target != nil else { return .lost }
         // The library reports all other failures to open a connection itself, except those of Unix sockets.
-        if let path = connection.target?.unixSocket, !connection.hasSentRequest {
+        if let target = connection.target, let path = target.unixSocket, !connection.hasSentRequest {
+            guard !target.isRelayed else { return target.tunnelEnded }
             let advice = "does a server listen there, and may this user connect to it?"
             return .unreachable("no answer on the Unix socket \(path); \(advice)")
         }
@@ -280,6 +282,19 @@ func libraryCallback(
     return Unmanaged<LibraryLoop>.fromOpaque(owner)._withUnsafeGuaranteedRef { loop in
         loop.callback(handle, reason, user, input, length)
     }
+}
+
+func libraryClientCallback(
+    _ handle: OpaquePointer?,
+    _ reason: lws_callback_reasons,
+    _ user: UnsafeMutableRawPointer?,
+    _ input: UnsafeMutableRawPointer?,
+    _ length: Int
+) -> Int32 {
+    // The library makes this call at the end of `lws_client_connect_via_info`, also for a connection that has failed and
+    // was freed meanwhile. That happens on Unix sockets, which connect at once. So the handle must not be read.
+    guard reason != LWS_CALLBACK_SERVER_NEW_CLIENT_INSTANTIATED else { return 0 }
+    return libraryCallback(handle, reason, user, input, length)
 }
 
 // Called by OpenSSL, within the library's calls to it.

@@ -138,7 +138,8 @@ extension LibraryLoop {
         }
         // The library does not say why.
         guard text != "Unable to connect" else {
-            if let path = connection.target?.unixSocket {
+            if let target = connection.target, let path = target.unixSocket {
+                guard !target.isRelayed else { return target.tunnelEnded }
                 return .unreachable("no server accepts connections on the Unix socket \(path)")
             }
             return .unreachable("connection refused, or the host does not answer; does a server listen there?")
