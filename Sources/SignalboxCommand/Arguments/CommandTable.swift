@@ -37,21 +37,6 @@ struct CommandTable {
         "connect": "ws://HOST:PORT/PATH",
     ]
     private static let notText = "bytes that are not UTF-8, or a noncharacter"
-    /// The long options for the short ones that other MQTT clients have.
-    private static let habits: [Character: String] = [
-        "m": "--body", "u": "--user", "P": "--password-env", "q": "--qos", "C": "--count", "W": "--timeout",
-        "r": "--retain", "f": "--file", "l": "--lines", "V": "--v311", "t": "--topic", "R": "--retained", "N": "--raw",
-        "s": "--file", "o": "--origin", "x": "--body", "H": "--header", "k": "--keepalive",
-    ]
-    /// The names that options had before, and those of other clients, with the present ones.
-    private static let otherNames = [
-        "--payload": "--body", "--message": "--body", "--reconnect": "--retry", "--tls-ca": "--ca",
-        "--cafile": "--ca", "--pw": "--password-file", "--username": "--user", "--stdin-line": "--lines",
-        "--will-payload": "--will-body", "--filter-out": "--exclude", "--disable-clean-session": "--keep-session",
-        "--repeat-delay": "--interval", "--basic-auth": "--user", "--auth": "--user",
-        "--execute": "--body", "--close-status-code": "--close-code", "--socks5": "--proxy",
-        "--protocol": "--subprotocol", "--ping-interval": "--ping", "--ping-timeout": "--pong-within",
-    ]
 
     private let commands: [Command]
     /// The options that every command takes.
@@ -129,31 +114,40 @@ struct CommandTable {
         if ["--config", "-c"].contains(name), let advice = CommandTable.configurationAdvice(line) {
             return "Unknown option '\(name)'. \(advice)"
         }
-        if let present = CommandTable.otherNames[name], line.options.contains(present) {
-            return "Unknown option '\(name)'. Did you mean '\(present)'?"
-        }
         let isShort = !name.hasPrefix("--") && !line.options.contains("-\(name)")
         // The rest of a short option may be its value, and a secret.
         let shown = isShort ? String(name.prefix(2)) : RawArguments.shown(name)
         guard !line.valued.contains(shown) else {
             return "The value of '\(shown)' must be a separate argument, such as \(shown) VALUE."
         }
-        let nearest = nearestOption(to: name, among: line.options.union(common).sorted()) ?? nearestOwner(of: shown)
-        let advice = nearest.map { " Did you mean '\($0)'?" } ?? ""
+        if let sentence = FamiliarOptions.sentence(about: shown, in: line.command) {
+            return "Unknown option '\(shown)'. \(sentence)"
+        }
+        let advice = suggestion(for: name, shown, in: line).map { " Did you mean '\($0)'?" } ?? ""
         return "Unknown option '\(shown)'.\(advice)"
     }
 
-    /// Returns the first command that has the option, with the option's name there.
-    private func nearestOwner(of name: String) -> String? {
-        let names =
-            [name] + (name.hasPrefix("--") ? [] : name.last.flatMap { CommandTable.habits[$0] }.map { [$0] } ?? [])
-        for command in commands {
-            for known in names where command.options.contains(where: { $0.name == known }) {
-                return "\(command.commandName) \(known)"
-            }
+    private func suggestion(for name: String, _ shown: String, in line: Line) -> String? {
+        let options = line.options.union(common)
+        let familiar = FamiliarOptions.replacements(for: shown, in: line.command)
+        if let present = familiar.first(where: { options.contains(CommandTable.option(of: $0)) }) { return present }
+        // A name that another client has is no misspelling.
+        let nearest = familiar.isEmpty ? nearestOption(to: name, among: options.sorted()) : nil
+        return nearest ?? nearestOwner(of: [shown] + familiar)
+    }
+
+    /// Returns the first command that has one of the options, with the option there.
+    private func nearestOwner(of texts: [String]) -> String? {
+        for text in texts {
+            let name = CommandTable.option(of: text)
+            let owner = commands.first { $0.options.contains { $0.name == name } }
+            if let owner { return "\(owner.commandName) \(text)" }
         }
         return nil
     }
+
+    /// Returns the option at the start of a text that may have a value, too.
+    private static func option(of text: String) -> String { String(text.prefix { $0 != " " }) }
 
     private func nearestOption(to name: String, among options: [String]) -> String? {
         let long = options.filter { $0.hasPrefix("--") }
@@ -164,8 +158,7 @@ struct CommandTable {
             return (nearest ?? nearestName(to: written, among: names)).map { "--\($0)" }
         }
         if name.count > 2, long.contains("-\(name)") { return "-\(name)" }
-        if let habit = CommandTable.habits[letter], long.contains(habit) { return habit }
-        // An option that removes protection is never a suggestion.
+        // An option that removes protection is never a guess.
         return long.first { $0.dropFirst(2).first == letter && $0 != "--insecure" }
     }
 

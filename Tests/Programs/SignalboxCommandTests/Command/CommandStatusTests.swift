@@ -103,7 +103,7 @@ import Testing
         (["pub", "mqtt://h"], "Unknown command 'pub'. Did you mean 'publish'?"),
         (["help", "chekc"], "Unknown command 'chekc'. Did you mean 'check'?"),
         (["xyzzy"], "Unknown command 'xyzzy'. The commands are: run, serve, check, "),
-        (["publish", "mqtt://h", "-t", "a", "-s"], "Unknown option '-s'. Did you mean '--file'?"),
+        (["publish", "mqtt://h", "-t", "a", "-s"], "Unknown option '-s'. Did you mean '--file -'?"),
         (["publish", "mqtt://h", "-k", "5"], "Unknown option '-k'. Did you mean '--keepalive'?"),
         (
             ["publish", "mqtt://h", "-V", "mqttv5"],
@@ -145,6 +145,49 @@ import Testing
         #expect(finished.status == CommandStatus.usage.rawValue)
         #expect(finished.output.isEmpty)
         #expect(finished.errors.first?.hasPrefix("Error: \(sentence)") == true, "\(finished.errors)")
+    }
+
+    /// Each entry is a line as users of other clients type it, and the words to look for in the answer.
+    @Test(arguments: [
+        ("connect -k wss://h", "'--insecure'"), ("connect -1 ws://h", "'--count 1'"),
+        ("connect -n1 ws://h", "'--linger never'"), ("connect -l 8080", "'serve --listen'"),
+        ("connect --one-message ws://h", "'--count 1'"), ("connect -E ws://h", "'--exit-after-input'"),
+        ("connect -U ws://h", "'--no-input'"), ("connect -u ws://h", "-u takes a user name"),
+        ("connect ws://h -w 1", "Use --linger"), ("connect ws://h -s chat", "'--subprotocol'"),
+        ("connect -b ws://h", "'--binary'"), ("connect -t ws://h", "Messages are text"), ("connect -V", "'--version'"),
+        ("serve -s 8080", "'--listen'"), ("serve -l 8080", "'--listen'"), ("-V", "'--version'"), ("-v", "'--version'"),
+        ("subscribe mqtt://h -t a -c", "'--keep-session'"), ("subscribe mqtt://h -t a -d", "'--log-level debug'"),
+        ("subscribe mqtt://h -t a -x 60", "'--session-expiry'"), ("subscribe mqtt://h -t a -R", "'--retained ignore'"),
+        ("subscribe mqtts://h -t a --psk 0123", "Use --psk-env or --psk-file"),
+        ("publish mqtt://h -t a -n", "Use --body ''"), ("publish mqtt://h -t a -x 60", "'subscribe --session-expiry'"),
+        ("publish mqtt://h -t a -c", "'subscribe --keep-session'"),
+        ("publish mqtt://h -t a -D publish content-type text/plain", "Use --content-type"),
+        ("request mqtt://h -t a -s", "'--file -'"),
+    ])
+    func theOptionOfAnotherClientHasItsReplacement(_ line: String, _ words: String) throws {
+        let arguments = line.split(separator: " ").map(String.init)
+        let error = #expect(throws: (any Error).self) { try SignalboxTool.parseAsRoot(arguments) }
+        let text = SignalboxTool.message(for: error ?? CancellationError())
+        let sentence = CommandTable().unknownName(in: arguments) ?? text
+        #expect(sentence.contains(words), "\(sentence)")
+    }
+
+    @Test(arguments: [
+        "bash": "[[ ${positional_number} -eq 1 ]] && __signalbox_add_completions -W 'run\nserve",
+        "zsh": "':subcommand:(run serve ",
+        "fish": #""signalbox help" -eq 1' -fa 'run serve "#,
+    ])
+    func theCompletionsOfHelpAreTheCommands(_ shell: String, _ text: String) async throws {
+        let finished = try await CommandProcess.run(["--generate-completion-script", shell])
+        #expect(finished.status == 0)
+        #expect(finished.output.joined(separator: "\n").contains(text))
+    }
+
+    @Test(arguments: [["-Pcanary-4711"], ["--psk", "canary-4711"]])
+    func aSecretAfterTheOptionOfAnotherClientIsNotRepeated(_ secret: [String]) async throws {
+        let finished = try await CommandProcess.run(["subscribe", "mqtts://h", "-t", "a"] + secret)
+        #expect(finished.status == CommandStatus.usage.rawValue)
+        #expect(!finished.errors.joined().contains("canary-4711"), "\(finished.errors)")
     }
 
     @Test(arguments: [
