@@ -77,7 +77,11 @@ struct SignalboxTool: AsyncParsableCommand {
     /// Writes the help, the version or an error about the arguments, and returns the exit status.
     private static func report(_ error: any Error, of arguments: [String]) -> Int32 {
         let status = exitCode(for: error).rawValue
-        let text = fullMessage(for: error)
+        var text = fullMessage(for: error)
+        if CompletionScript.isRequested(by: arguments) {
+            let names = configuration.subcommands.compactMap { $0.configuration.commandName }
+            text = CompletionScript.completingHelp(in: text, commands: names)
+        }
         guard status != CommandStatus.done.rawValue else {
             guard let failure = write(text, to: .standardOutput), failure.code != EPIPE else { return status }
             write("signalbox: \(OutputFailure.system(failure.description))", to: .standardError)

@@ -9,6 +9,7 @@ PATIENCE = 60  # seconds until a shell has answered
 FILES = ["lights.yaml", "lamps.yml", "lost.txt", "lit.pem"]
 CASES = [
     ("signalbox subs", ["subscribe"], ["publish"]),
+    ("signalbox help su", ["subscribe"], ["publish"]),
     ("signalbox subscribe mqtt://h --retai", ["--retained"], ["--topic"]),
     ("signalbox subscribe --retained ig", ["ignore"], ["deliver"]),
     ("signalbox run li", ["lights.yaml"], ["lit.pem"]),
