@@ -1,5 +1,4 @@
 import ArgumentParser
-import Logging
 import MQTTPush
 import SignalboxCore
 import WebSocketChat
@@ -36,6 +35,9 @@ struct TLSArguments: ParsableArguments {
         ].filter(\.1).map(\.0)
     }
 
+    /// The options with the files that they name.
+    var files: [(option: String, path: String?)] { [("--ca", authority), ("--cert", certificate), ("--key", key)] }
+
     /// The path of the authority's file.
     var trusted: String? { authority.map(RawArguments.textPath) }
 
@@ -48,13 +50,6 @@ struct TLSArguments: ParsableArguments {
     func validate() throws {
         guard authority == nil || !insecure else { throw ValidationError("--ca and --insecure exclude each other") }
         guard (certificate == nil) == (key == nil) else { throw ValidationError("use --cert and --key together") }
-    }
-
-    /// Warns on stderr about what `--insecure` does.
-    func warn() {
-        guard insecure else { return }
-        let danger = "anyone on the network path can read and change all traffic"
-        DiagnosticOutput.shared.report("--insecure: no certificate is checked, so \(danger)", level: .warning)
     }
 }
 

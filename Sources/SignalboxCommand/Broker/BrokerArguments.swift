@@ -76,6 +76,11 @@ struct BrokerArguments: ParsableArguments {
         return publisher
     }
 
+    /// Checks that the files of the options can be read.
+    func checkFiles() throws(CommandFailure) {
+        try FileOptions.check(tls.files + [("--password-file", passwordFile), ("--psk-file", pskFile)])
+    }
+
     /// Parses the broker's URL. Error messages never contain the URL, because it may include a password.
     private func broker() throws(ValidationError) -> MQTTBroker {
         try ValidationError.checked { try MQTTBroker(url: url) }
@@ -92,6 +97,7 @@ struct BrokerArguments: ParsableArguments {
             .authority: "Name the file of its authority with --ca",
             .identity: "Name a certificate with --cert and its key with --key",
             .preSharedKey: "Check --psk-identity and the key of --psk-env or --psk-file",
+            .shortKey: "or add --psk-allow-short",
             .topics: "Change --topic or the broker's access rules",
         ]
     }

@@ -87,7 +87,7 @@ struct PublishCommand: ReportingCommand {
     }
 
     func perform() async throws -> CommandStatus {
-        broker.tls.warn()
+        try broker.checkFiles()
         var message = message.message(retain: retain)
         guard let body = try await self.message.bytes() else { return try await publishLines(as: message) }
         message.payload = body

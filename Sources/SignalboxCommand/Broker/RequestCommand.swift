@@ -66,7 +66,7 @@ struct RequestCommand: ReportingCommand {
     }
 
     func perform() async throws -> CommandStatus {
-        broker.tls.warn()
+        try broker.checkFiles()
         let stdout = StandardOutput()
         var message = message.message()
         message.payload = try await self.message.bytes() ?? []

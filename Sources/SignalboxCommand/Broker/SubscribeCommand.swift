@@ -21,8 +21,8 @@ struct SubscribeCommand: ReportingCommand {
               signalbox subscribe mqtt://127.0.0.1:1883 -t 'sensors/#' -F '%I %t %p'
 
             \(CommandStatus.help([
-                .done, .usage, .unavailable, .outputFailed, .timeout, .refused, .notSecured, .interrupted,
-                .terminated,
+                .done, .usage, .unreadableFile, .unavailable, .outputFailed, .timeout, .refused, .notSecured,
+                .interrupted, .terminated,
             ], of: "subscribe"))
             """
     )
@@ -89,7 +89,7 @@ struct SubscribeCommand: ReportingCommand {
     }
 
     func perform() async throws -> CommandStatus {
-        broker.tls.warn()
+        try broker.checkFiles()
         let patterns = try topics.map(pattern)
         let run = try MessageRun(
             limits: limits,

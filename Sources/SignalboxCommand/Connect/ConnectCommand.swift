@@ -84,6 +84,10 @@ struct ConnectCommand: ReportingCommand {
         try outgoing.validate(outgoing.form(base64: output.base64))
         let url = try url()
         guard url != nil || mixed.configuration != nil else {
+            // In websocat, '-u' is a flag about the direction of messages.
+            if connection.user?.contains("://") == true {
+                throw ValidationError("-u takes a user name; to send messages only, redirect stdout to /dev/null")
+            }
             let advice = "add a URL such as ws://127.0.0.1:8080/, or a configuration with a feed"
             throw ValidationError("there is no server; \(advice)")
         }
@@ -94,7 +98,7 @@ struct ConnectCommand: ReportingCommand {
     }
 
     func perform() async throws -> CommandStatus {
-        connection.tls.warn()
+        try FileOptions.check(connection.files)
         // At a terminal, the user should see the log line about the connection.
         let level = logLevel ?? (OutgoingArguments.isInteractive ? .info : .warning)
         let logger = Logger(ofCommandAt: level, hasPlugins: mixed.configuration != nil)

@@ -90,6 +90,16 @@ struct ConnectionArguments: ParsableArguments {
     @Flag(help: "Retry if the connection cannot be made or breaks; without it, the command ends.")
     var retry = false
 
+    /// The options with the files that they name.
+    var files: [(option: String, path: String?)] {
+        let option = "--header-file"
+        let headers = headerFile.map { (option, try? ConnectionArguments.split($0, option).value) }
+        return tls.files + headers + [
+            ("--bearer-file", bearerFile), ("--password-file", passwordFile),
+            ("--proxy-password-file", proxy.proxyPasswordFile),
+        ]
+    }
+
     /// Applies the options to a feed. If an option is absent, the feed's value stays unchanged. Reconnecting is the
     /// exception: the feed reconnects only if an option requests it.
     func apply(to feed: inout WebSocketFeedConfiguration) throws {
@@ -142,6 +152,7 @@ struct ConnectionArguments: ParsableArguments {
     private static let remedies: [FeedRemedy: String] = [
         .authority: "Check the trusted authorities (--ca)",
         .token: "Check the bearer token (--bearer-env or --bearer-file), or log in with --user",
+        .missingLogin: "Add a bearer token (--bearer-env or --bearer-file), or log in with --user",
         .login: "Check --user and the password of --password-env or --password-file",
         .origin: "Check the origin (--origin)",
         .headers: "Check path and headers (--header)",

@@ -55,6 +55,7 @@ struct ListenArguments: ParsableArguments {
         var server = WebSocketServerConfiguration(source: "server", port: address.port)
         server.address = address.host
         server.absentOrigin = .allowed
+        server.localAccessAdvice = "to require a token, serve a configuration (docs/configuration/chat.md)"
         server.origins = try origins()
         server.limits = ConnectCommand.messageLimits
         server.frames = WebSocketFrames(text: .action(MessageRun.action, .text), binary: MessageRun.action)

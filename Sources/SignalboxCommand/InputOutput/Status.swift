@@ -23,7 +23,7 @@ enum CommandStatus: Int32, CaseIterable {
     /// The configuration or the body for `send` is invalid (EX_DATAERR).
     case invalidConfiguration = 65
     /// Stdin or a file that the user named cannot be read (EX_NOINPUT). The file may be the configuration, a script, a
-    /// file of links or a recorded run.
+    /// file of links, a recorded run, or a certificate or secret of an option.
     case unreadableFile = 66
     /// A source or plugin could not start, or a source gave up (EX_UNAVAILABLE). In `subscribe`, `publish`, `request`
     /// and `connect`, the server cannot be reached or the connection was lost.
@@ -55,7 +55,7 @@ enum CommandStatus: Int32, CaseIterable {
     /// When the drain ended, some arrivals had been abandoned or some calls had not returned.
     case drainIncomplete = 80
     /// In `connect`, `subscribe`, `publish` and `request`, TLS failed. The server's certificate is not trusted or not
-    /// valid for this host, or a certificate file is unusable.
+    /// valid for this host, or a certificate file has unusable content.
     case notSecured = 81
     /// In `connect`, the server closed the connection with an error code, which is any close code other than 1000 and
     /// 1001.

@@ -3,6 +3,8 @@
 package enum BrokerRemedy: Sendable, Hashable {
     case version, credentials, limits, address, clientID, clientIDInUse, banned
     case authority, identity, preSharedKey, topics
+    /// The end of a sentence about a key that is too short.
+    case shortKey
 
     /// A sentence without its full stop, for a client whose settings are in a configuration.
     var text: String {
@@ -17,6 +19,7 @@ package enum BrokerRemedy: Sendable, Hashable {
         case .authority: "Name the file of its authority"
         case .identity: "Name the files of a certificate and its key"
         case .preSharedKey: "Check its identity and the key"
+        case .shortKey: "or allow short keys"
         case .topics: "Change the topics or the broker's access rules"
         }
     }

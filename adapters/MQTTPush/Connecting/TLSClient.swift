@@ -16,9 +16,14 @@ final class TLSClient {
 
     /// Creates a context, reading certificate files and secrets.
     ///
+    /// - Parameter shortKeyRemedy: The end of the sentence about a pre-shared key that is too short.
     /// - Returns: `nil` if the connection does not use TLS.
     /// - Throws: ``MQTTPushError`` `unusableFile`, `secretUnavailable` or `noResources`.
-    init?(_ security: MQTTSecurity, host: String) throws(MQTTPushError) {
+    init?(
+        _ security: MQTTSecurity,
+        host: String,
+        shortKeyRemedy: String = BrokerRemedy.shortKey.text
+    ) throws(MQTTPushError) {
         if case .none = security { return nil }
         record = .allocate(capacity: 1)
         var empty = cssl_record()
@@ -35,7 +40,8 @@ final class TLSClient {
         case .tls(let trust, let identity):
             try configureTrust(trust, host)
             if let identity { try useClientCertificate(identity) }
-        case .preSharedKey(let identity, let key, let allowsShort): try usePreSharedKey(identity, key, allowsShort)
+        case .preSharedKey(let identity, let key, let allowsShort):
+            try usePreSharedKey(identity, key, shortRemedy: allowsShort ? nil : shortKeyRemedy)
         }
     }
 
@@ -107,18 +113,19 @@ final class TLSClient {
         }
     }
 
-    private func usePreSharedKey(_ identity: String, _ key: Secret, _ allowsShort: Bool) throws(MQTTPushError) {
+    /// - Parameter shortRemedy: What to do about a short key, or `nil` if it is allowed.
+    private func usePreSharedKey(_ identity: String, _ key: Secret, shortRemedy: String?) throws(MQTTPushError) {
         guard let bytes = PreSharedKey.bytes(of: try MQTTPushError.reading(key)) else {
             throw MQTTPushError(
                 .secretUnavailable,
                 "the \(key) contains no pre-shared key: expected an even number of hexadecimal digits, 32 to 512"
             )
         }
-        guard allowsShort || bytes.count >= PreSharedKey.minimumLength else {
+        if let shortRemedy, bytes.count < PreSharedKey.minimumLength {
             throw MQTTPushError(
                 .secretUnavailable,
                 "the \(key) contains a pre-shared key of \(bytes.count) bytes, which can be guessed: use at least "
-                    + "\(PreSharedKey.minimumLength) bytes, or allow short keys"
+                    + "\(PreSharedKey.minimumLength) bytes, \(shortRemedy)"
             )
         }
         guard cssl_use_pre_shared_key(context, record, identity, bytes, UInt32(bytes.count)) == 1 else {

@@ -134,7 +134,11 @@ final class BrokerClient {
                 throw MQTTPushError(.secretUnavailable, "the user name has control characters: \(username)")
             }
         }
-        tls = try TLSClient(settings.security, host: settings.broker.host)
+        tls = try TLSClient(
+            settings.security,
+            host: settings.broker.host,
+            shortKeyRemedy: settings.text(of: .shortKey)
+        )
         guard let tls else { return }
         // With its defaults, the library would require a certificate authority in addition to those in the context.
         let context = UnsafeMutableRawPointer(tls.context)

@@ -170,6 +170,8 @@ public struct WebSocketServerConfiguration: Sendable, Hashable {
     public var pages: [String: WebSocketPage] = [:]
     /// The path of the health check, which returns `{"status":"ok"}`, or `nil` to disable it. The default is `/health`.
     public var healthPath: String? = "/health"
+    /// What to do about clients of this machine that need no token, for the warning about them.
+    package var localAccessAdvice = "set principals, or do not allow clients without an origin"
     /// How long clients have to read waiting data and the close frame when the server stops.
     var closeTimeout: Duration = .seconds(1)
 

@@ -141,7 +141,7 @@ extension DisconnectReason {
                 + "certificate is for this host"
         case .refused(let status):
             "\(url) refused the connection: status \(status)"
-                + DisconnectReason.advice(status, hasLogin: configuration.login != nil, text)
+                + DisconnectReason.advice(status, configuration.credentials, text)
         case .upgradeFailed(let reason): "\(url) did not accept the WebSocket upgrade: \(reason)"
         case .subprotocolMismatch(let answered?):
             "\(url) selected the subprotocol \(answered.debugDescription), which was not offered"
@@ -161,11 +161,15 @@ extension DisconnectReason {
         reason.isEmpty ? "" : " \(UntrustedText.quoted(reason))"
     }
 
-    private static func advice(_ status: Int, hasLogin: Bool, _ text: (FeedRemedy) -> String) -> String {
+    private static func advice(
+        _ status: Int,
+        _ credentials: FeedCredentials,
+        _ text: (FeedRemedy) -> String
+    ) -> String {
         switch status {
         case 300..<400: ". Redirects are not followed: use the target URL"
-        case 401: ". \(text(hasLogin ? .login : .token))"
-        case 403: ". \(text(.origin)), and what the \(hasLogin ? "user" : "token") may do"
+        case 401: ". \(text(credentials.remedy))"
+        case 403: ". \(text(.origin)), and \(credentials.limit)"
         case 404, 410: ". Check the path"
         case 400, 405, 426: ". \(text(.headers)), and that the server supports WebSocket version 13"
         case 407: ". A proxy in front of the server requires a login, which is only sent to the feed's own proxy"
@@ -174,7 +178,36 @@ extension DisconnectReason {
     }
 }
 
+/// How a feed proves to the server who it is.
+private enum FeedCredentials {
+    case login, token, none
+
+    /// What to do if the server does not accept them.
+    var remedy: FeedRemedy {
+        switch self {
+        case .login: .login
+        case .token: .token
+        case .none: .missingLogin
+        }
+    }
+
+    /// Why the server may deny access nevertheless, after "check".
+    var limit: String {
+        switch self {
+        case .login: "what the user may do"
+        case .token: "what the token may do"
+        case .none: "whether the server requires a token or a login"
+        }
+    }
+}
+
 extension WebSocketFeedConfiguration {
+    fileprivate var credentials: FeedCredentials {
+        if login != nil { return .login }
+        let hasToken = bearer != nil || headers.contains { $0.name.lowercased() == "authorization" }
+        return hasToken ? .token : .none
+    }
+
     /// What follows the server in a log line: the Unix socket or the proxy, if there is one.
     var route: String {
         unixSocket.map { ", Unix socket \($0)" } ?? proxy.map { " through the proxy \($0)" } ?? ""
@@ -191,7 +224,7 @@ extension WebSocketFeedConfiguration {
 /// What an operator can do about a connection that failed. A program can replace the texts, so that they name its
 /// options.
 package enum FeedRemedy: Sendable, Hashable {
-    case authority, token, login, origin, headers
+    case authority, token, login, missingLogin, origin, headers
     /// Names the settings of the login for the proxy. The others are the beginning of a sentence.
     case proxyLogin
 
@@ -201,6 +234,7 @@ package enum FeedRemedy: Sendable, Hashable {
         case .authority: "Check the trusted authorities"
         case .token: "Check the bearer token"
         case .login: "Check the user name and password"
+        case .missingLogin: "Set a bearer token, or a user name and a password"
         case .origin: "Check the origin"
         case .headers: "Check path and headers"
         case .proxyLogin: "the user name and the password of the proxy"

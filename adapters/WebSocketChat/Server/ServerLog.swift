@@ -36,8 +36,7 @@ final class ServerLog: Sendable {
         }
         if configuration.absentOrigin == .allowed && configuration.principals.isEmpty && !isReachable {
             warnings.append(
-                "every program on this machine can connect, of any user: set principals, or do not allow clients without "
-                    + "an origin"
+                "every program on this machine can connect, of any user: \(configuration.localAccessAdvice)"
             )
         }
         if configuration.queryTokens {

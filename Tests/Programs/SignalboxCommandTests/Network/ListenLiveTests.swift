@@ -95,6 +95,8 @@ import WebSocketChat
         let silent = try await CommandProcess.run(["serve", "--listen", "0", "--timeout", "300ms"])
         #expect(silent.status == CommandStatus.timeout.rawValue)
         #expect(silent.errors.last == "signalbox: timed out after 300ms: no message received")
+        let warning = try #require(silent.errors.first { $0.contains("every program on this machine can connect") })
+        #expect(warning.hasSuffix("to require a token, serve a configuration (docs/configuration/chat.md)"))
     }
 
     @Test func pagesConnectOnlyFromAllowedOrigins() async throws {
