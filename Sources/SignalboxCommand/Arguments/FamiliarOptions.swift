@@ -29,7 +29,6 @@ enum FamiliarOptions {
         "-c": ["--keep-session"], "--disable-clean-session": ["--keep-session"], "--will-payload": ["--will-body"],
         "--filter-out": ["--exclude"], "--repeat-delay": ["--interval"], "publish -x": ["--session-expiry"],
         "request -x": ["--session-expiry"], "subscribe -U": ["--unsubscribe"], "subscribe -E": [],
-        "connect -l": ["--listen"],
         // websocat and wscat, some with letters that mean something else in mosquitto's clients
         "-k": ["--keepalive", "--insecure"], "-n": ["--linger never"], "-x": ["--session-expiry", "--body"],
         "-s": ["--subprotocol", "--listen", "--file -"], "-1": ["--count 1"], "--one-message": ["--count 1"],
@@ -48,6 +47,7 @@ enum FamiliarOptions {
 
     private static let sentences = [
         "--psk": "Use --psk-env or --psk-file, because other users can see a key in an argument.",
+        "connect -l": "Use 'serve --listen' to run a server.",
         "connect -w": "Use --linger to wait a fixed time after the last line, or --count to wait for answers.",
         "connect --wait": "Use --linger to wait a fixed time after the last line, or --count to wait for answers.",
         "connect -t": "Messages are text, unless --binary is given.",
