@@ -52,7 +52,7 @@ public struct MQTTPushAdapter: Adapter, InFlightLimitedAdapter {
         try configuration.validate()
         self.configuration = configuration
         self.logger = logger
-        parts = configuration.perConnection.map { ($0, SubscriptionManager($0.topics)) }
+        parts = configuration.perConnection.map { ($0, SubscriptionManager($0.topics, former: $0.formerTopics)) }
         guard let publishing = configuration.publishing, let settings = configuration.publisher else {
             (publisher, responder, sender) = (nil, nil, nil)
             return
@@ -154,9 +154,15 @@ public struct MQTTPushAdapter: Adapter, InFlightLimitedAdapter {
         try await subscriptions(of: connection).remove(filter)
     }
 
+    /// Waits until the broker has answered for the topics of the source's own connection, in the first run of this
+    /// adapter. It may already have sent retained messages then. Returns early if the task is cancelled.
+    package func subscribed() async {
+        _ = await parts.first?.subscriptions.isAnswered.valueUnlessCancelled()
+    }
+
     private func subscriptions(of connection: String?) throws(MQTTPushError) -> SubscriptionManager {
         guard let part = parts.first(where: { $0.configuration.connectionName == connection }) else {
-            throw MQTTPushError(.invalidConfiguration, "there is no connection with that name", source: source)
+            throw .noConnection(source: source)
         }
         return part.subscriptions
     }

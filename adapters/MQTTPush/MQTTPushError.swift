@@ -68,6 +68,10 @@ public struct MQTTPushError: Error, Sendable, Hashable, CustomStringConvertible 
         MQTTPushError(.invalidConfiguration, detail)
     }
 
+    static func noConnection(source: SourceName) -> MQTTPushError {
+        MQTTPushError(.invalidConfiguration, "there is no connection with that name", source: source)
+    }
+
     /// Checks rules in order.
     ///
     /// - Throws: ``MQTTPushError`` `invalidConfiguration` for the first rule that does not hold. The error's ``detail``

@@ -1,7 +1,6 @@
 import ArgumentParser
 import MQTTPush
 import SignalboxCore
-import SignalboxRoutes
 
 /// The options for a broker's client: its identity, socket, keepalive and will.
 struct ClientArguments: ParsableArguments {
@@ -94,50 +93,5 @@ struct ClientArguments: ParsableArguments {
                 retain: willRetain
             )
         }
-    }
-}
-
-/// The options for a session that the broker keeps after the command has ended.
-struct SessionArguments: ParsableArguments {
-    /// How long the broker keeps a session by default.
-    private static let defaultExpiry: Duration = .seconds(3_600)
-    /// The topics of the messages that may wait in the session, which may have more subscriptions than these arguments.
-    private static let everyTopic = ["#", "$SYS/#"].compactMap { filter in
-        (try? TopicPattern(filter)).map { MQTTTopic($0, payload: .bytes, action: MessageRun.action) }
-    }
-
-    @Flag(help: "Have the broker keep the subscriptions, and the messages after the end of the command; requires --id.")
-    var keepSession = false
-
-    @Option(
-        help: ArgumentHelp("How long the broker keeps the session: whole seconds; default 1h.", valueName: "time"),
-        transform: TimeoutOption.duration
-    )
-    var sessionExpiry: Duration?
-
-    /// Applies the options to a source with the client options.
-    ///
-    /// - Parameter isCounted: Whether the command ends after a number of messages. The broker then sends one message at
-    ///   a time, because those of a batch are acknowledged together.
-    func apply(
-        to push: inout MQTTPushConfiguration,
-        isCounted: Bool
-    ) throws(ValidationError) {
-        guard keepSession else {
-            guard sessionExpiry == nil else {
-                throw ValidationError("--session-expiry requires a session; add --keep-session")
-            }
-            return
-        }
-        guard !push.clientID.isRandom else {
-            throw ValidationError("the broker keeps a session under the client's id; add --id")
-        }
-        guard sessionExpiry == nil || push.version == .v5 else {
-            throw ValidationError("MQTT 3.1.1 has no session expiry; remove --session-expiry or --v311")
-        }
-        push.cleanStart = false
-        push.sessionExpiry = sessionExpiry ?? SessionArguments.defaultExpiry
-        push.otherTopics = SessionArguments.everyTopic
-        if isCounted { (push.receiveMaximum, push.batchMessages) = (1, 1) }
     }
 }

@@ -1,6 +1,6 @@
-public import ArgumentParser
+import ArgumentParser
 import Logging
-public import MQTTPush
+import MQTTPush
 import SignalboxCore
 import SignalboxRoutes
 
@@ -37,7 +37,7 @@ struct SubscribeCommand: ReportingCommand {
         name: [.customShort("t"), .customLong("topic")],
         help: "A topic filter or a pattern with captures; may be repeated."
     )
-    var topics: [String]
+    var topics: [String] = []
 
     @Option(
         name: [.customShort("q"), .customLong("qos")],
@@ -55,14 +55,13 @@ struct SubscribeCommand: ReportingCommand {
     )
     var share: String?
 
-    @Option(help: "How to treat retained messages.")
-    var retained = MQTTRetained.deliver
-
     @Option(
         name: [.customShort("T"), .customLong("exclude")],
         help: ArgumentHelp("Leave out the messages of this topic filter; may be repeated.", valueName: "filter")
     )
     var exclude: [String] = []
+
+    @OptionGroup var retained: RetainedArguments
 
     @OptionGroup var session: SessionArguments
 
@@ -84,25 +83,62 @@ struct SubscribeCommand: ReportingCommand {
         guard !rate || !diagnostics.quiet else {
             throw ValidationError("--rate writes to stderr, which --quiet keeps empty; remove one of them")
         }
-        _ = try push(topics.map(pattern))
+        let patterns = try topics.map(pattern)
+        if session.unsubscribe { try checkUnsubscribing() }
+        try retained.check(isShared: patterns.contains(where: \.filter.isShared), keepsSession: session.keepSession)
+        _ = try push(patterns)
         _ = try excludedFilters()
     }
 
     func perform() async throws -> CommandStatus {
         try broker.checkFiles()
         let patterns = try topics.map(pattern)
-        let run = try MessageRun(
+        let logger = Logger(ofCommandAt: logLevel)
+        let push = try push(patterns)
+        guard !session.unsubscribe else {
+            let filters = patterns.map(\.filter)
+            return try await SubscriptionEnd(push, filters: filters, timeout: limits.timeout, logger: logger).run()
+        }
+        var run = try MessageRun(
             limits: limits,
-            logger: Logger(ofCommandAt: logLevel),
+            logger: logger,
             form: output.form,
             messageLimits: SubscribeCommand.messageLimits,
             patterns: patterns,
             excluded: excludedFilters(),
+            showsOnlyRetained: retained.retainedOnly,
+            quiet: retained.quietPeriod,
             reportsRate: rate,
             keepsLaterMessages: session.keepSession
         )
-        let adapter = try MQTTPushAdapter(push(patterns), logger: run.logger)
-        return try await run.report(of: adapter).report()
+        let adapter = try MQTTPushAdapter(push, logger: logger)
+        run.beforeQuiet = { await adapter.subscribed() }
+        guard retained.removeRetained else { return try await run.report(of: adapter).report() }
+        let removal = try RetainedRemoval(broker.publisher("removal"), logger: logger)
+        run.onWritten = { context in
+            guard let facts = context.origin.facts as? PushFacts, facts.retained else { return }
+            await removal.remove(facts.topic)
+        }
+        let report = try await removal.during { [run] in try await run.report(of: adapter) }
+        let (status, removing) = (report.report(), removal.report())
+        return status == .done ? removing : status
+    }
+
+    /// - Throws: `ValidationError` if an option for messages is given, which `--unsubscribe` does not show.
+    private func checkUnsubscribing() throws(ValidationError) {
+        guard broker.client.id != nil else {
+            throw ValidationError("--unsubscribe ends the subscriptions of the session of a client; add --id")
+        }
+        let options = [
+            ("--count", limits.count != nil), ("--exclude", !exclude.isEmpty), ("--rate", rate),
+            ("--qos", qos != nil), ("--retained", retained.retained != .deliver),
+            ("--keep-session", session.keepSession),
+            ("--retained-only", retained.retainedOnly), ("--remove-retained", retained.removeRetained),
+            ("--will-topic", broker.client.willTopic != nil),
+        ]
+        if let option = options.first(where: \.1)?.0 {
+            throw ValidationError("--unsubscribe shows no messages; remove \(option)")
+        }
     }
 
     /// Returns the filters of `--exclude`. Each message is compared with all of them, so their number has the same limit
@@ -136,14 +172,14 @@ struct SubscribeCommand: ReportingCommand {
     /// Returns the configuration for the source. Captures are only matched when a message is
     /// printed, so `{action}` and `{id}` have no special meaning here.
     private func push(_ patterns: [TopicPattern]) throws(ValidationError) -> MQTTPushConfiguration {
-        guard !patterns.isEmpty else {
+        guard !patterns.isEmpty || session.unsubscribe else {
             throw ValidationError("--topic is missing; add at least one, such as --topic '#'")
         }
         let topics = patterns.compactMap { pattern in
             (try? TopicPattern(pattern.filter.text)).map { filter in
                 var topic = MQTTTopic(filter, payload: .bytes, action: MessageRun.action)
                 topic.qos = qos ?? .atLeastOnce
-                topic.retained = retained
+                topic.retained = retained.retained
                 return topic
             }
         }
@@ -151,12 +187,11 @@ struct SubscribeCommand: ReportingCommand {
         push.limits = SubscribeCommand.messageLimits
         push.ackDeadline = MessageRun.outputTimeout
         try session.apply(to: &push, isCounted: limits.count != nil)
-        try ValidationError.checked { [push] in try push.validate() }
+        // A session that ends has no topics.
+        if !patterns.isEmpty { try ValidationError.checked { [push] in try push.validate() } }
         return push
     }
 }
-
-extension MQTTRetained: ExpressibleByArgument {}
 
 /// Reports the message rate on stderr once a second.
 struct RateReporter: Sendable {

@@ -24,10 +24,18 @@ struct MessageRun {
     var patterns: [TopicPattern] = []
     /// The filters whose messages are neither shown nor counted.
     var excluded: [TopicFilter] = []
+    /// Whether messages that are not retained are neither shown nor counted.
+    var showsOnlyRetained = false
+    /// The period without messages that ends the run, or `nil` if the run does not end so.
+    var quiet: QuietPeriod?
+    /// Waits until the source can have messages. The quiet period does not start earlier.
+    var beforeQuiet: @Sendable () async -> Void = {}
     /// Whether the command reports the message rate on stderr once a second.
     var reportsRate = false
     /// Called with each message before it is written.
     var onMessage: @Sendable (RawBody, ActionContext) -> Void = { _, _ in }
+    /// Called with each message after it is written.
+    var onWritten: @Sendable (ActionContext) async -> Void = { _ in }
     /// Whether messages that arrive after the last shown one stay at the source, which redelivers them to a later run.
     /// Otherwise they are discarded.
     var keepsLaterMessages = false
@@ -52,9 +60,24 @@ struct MessageRun {
         var session = SupervisorSession(supervisor: supervisor, output: output, timeout: limits.timeout)
         session.onInterruption = { if $0 == .timeout { plugin.close() } }
         let end = await session.run(stop: stop.stream) {
-            if reportsRate { await RateReporter { plugin.shown }.run() }
+            async let rating: Void = reportRate(of: plugin)
+            await endWhenQuiet()
+            await rating
         }
-        return MessageReport(limits: limits, end: end, shown: plugin.shown)
+        var report = MessageReport(limits: limits, end: end, shown: plugin.shown)
+        report.endedQuietly = quiet?.isOver ?? false
+        return report
+    }
+
+    private func reportRate(of plugin: MessagePlugin) async {
+        if reportsRate { await RateReporter { plugin.shown }.run() }
+    }
+
+    private func endWhenQuiet() async {
+        guard let quiet else { return }
+        await beforeQuiet()
+        await quiet.wait()
+        if quiet.isOver { stop.continuation.yield() }
     }
 }
 
@@ -82,7 +105,10 @@ final class MessagePlugin: Plugin {
     }
 
     private func isExcluded(_ context: ActionContext) -> Bool {
-        guard !run.excluded.isEmpty, let push = context.origin.facts as? PushFacts else { return false }
+        guard run.showsOnlyRetained || !run.excluded.isEmpty, let push = context.origin.facts as? PushFacts else {
+            return false
+        }
+        if run.showsOnlyRetained, !push.retained { return true }
         return run.excluded.contains { $0.matches(push.topic) }
     }
 
@@ -92,9 +118,15 @@ final class MessagePlugin: Plugin {
             return
         }
         guard !isExcluded(context) else { return }
+        guard let quiet = run.quiet else { return try await show(info, context) }
+        try await quiet.interrupted { try await show(info, context) }
+    }
+
+    private func show(_ info: RawBody, _ context: ActionContext) async throws {
         run.onMessage(info, context)
         let record = MessageRecord(info, context, patterns: run.patterns, limits: run.messageLimits)
         try await run.output.write(record.bytes(run.form, isTerminal: run.output.isTerminal))
+        await run.onWritten(context)
         let isLast = state.withLock { state in
             state.shown += 1
             guard !state.isClosed, state.shown == run.limits.count else { return false }
@@ -152,6 +184,8 @@ struct MessageReport {
     var notHandled = 0
     /// Whether this side closed the connection because the input had ended.
     var closedAfterInput = false
+    /// Whether the run ended because no message had come for some time.
+    var endedQuietly = false
 
     /// Reports the result on stderr.
     ///
@@ -186,7 +220,8 @@ struct MessageReport {
         case nil: break
         }
         guard limits.count != nil else { return deliveryVerdict }
-        let cause = closedAfterInput ? "the input ended" : "the server closed the connection"
+        let closed = closedAfterInput ? "the input ended" : "the server closed the connection"
+        let cause = endedQuietly ? "no more messages arrived" : closed
         return (.notAsExpected, ["\(cause): \(received)"])
     }
 

@@ -5,7 +5,7 @@ import SignalboxRoutes
 /// Use ``fixed(_:)`` if the broker should keep messages for the client while it is disconnected. Use ``random()`` if
 /// the client does not need a session.
 public struct MQTTClientID: Sendable, Hashable {
-    let text: String
+    package let text: String
     /// Whether the id was chosen at random. No later client has the same id, so the session can never be resumed.
     public let isRandom: Bool
 

@@ -48,7 +48,7 @@ public struct MQTTPushConfiguration: Sendable, Hashable {
     /// source has only its own connection.
     public var connections: [MQTTConnection] = []
     /// The name of the connection that this configuration is for, or `nil` for the source's own connection.
-    var connectionName: String?
+    package internal(set) var connectionName: String?
     /// Whether the adapter submits the action `signalbox.sessionLost` after the broker has lost the session. The
     /// default is `false`.
     public var announcesConnections = false
@@ -86,6 +86,10 @@ public struct MQTTPushConfiguration: Sendable, Hashable {
     /// How to read messages whose topic matches no configured or removed topic, because they wait in a session that had
     /// other subscriptions. The source does not subscribe to these topics. By default, such messages are rejected.
     package var otherTopics: [MQTTTopic] = []
+    /// Topics to which an earlier run may have subscribed in the same session. The source unsubscribes from them when it
+    /// connects, unless the session is new, and still reads the messages that wait for them. The default is none; at most
+    /// 1,000 of them are used.
+    package var formerTopics: [MQTTTopic] = []
     /// How long a stop waits for the broker to read the last acknowledgements. Must be between 0 and 1 h; the default
     /// is 1 s. If the broker has not read the acknowledgements by then, it may redeliver messages that were already
     /// handled.
@@ -200,7 +204,7 @@ extension MQTTPushConfiguration {
         }
     }
 
-    private func validateSession() throws(MQTTPushError) {
+    func validateSession() throws(MQTTPushError) {
         let isExpiryValid = sessionExpiry.isWholeSeconds(in: 0...4_294_967_294)
         let idRule = "a session needs a fixed client id; with a random id use clean start and no session expiry"
         let versionRule =
@@ -226,13 +230,15 @@ extension MQTTPushConfiguration {
 }
 
 extension MQTTPushConfiguration {
-    /// The configurations of all connections, beginning with the source's own connection.
-    var perConnection: [MQTTPushConfiguration] {
+    /// The configurations of all connections, beginning with the source's own connection. They have no further
+    /// connections themselves.
+    package var perConnection: [MQTTPushConfiguration] {
         var first = self
         first.connections = []
         let others = connections.map { connection in
             var other = first
             other.topics = connection.topics
+            other.formerTopics = connection.formerTopics
             other.clientID = clientID.with(suffix: connection.name)
             other.will = nil
             other.connectionName = connection.name
@@ -254,6 +260,8 @@ public struct MQTTConnection: Sendable, Hashable {
     /// The subscriptions, from 1 to 1,000. If several subscriptions match a message's topic, the first of them
     /// determines how the message is read.
     public var topics: [MQTTTopic]
+    /// The same as ``MQTTPushConfiguration/formerTopics``, for this connection.
+    package var formerTopics: [MQTTTopic] = []
 
     /// Creates a connection.
     public init(name: String, topics: [MQTTTopic]) {

@@ -34,6 +34,26 @@ extension BrokerClient {
         return (MosquittoCode(rawValue: code), packet)
     }
 
+    /// Sends an UNSUBSCRIBE that bypasses the library's queue, under the same condition as ``ping()``.
+    ///
+    /// - Returns: `false` if the connection is unusable.
+    func unsubscribePastQueue(_ filters: [String], packet: UInt16) -> Bool {
+        var body = [UInt8(packet >> 8), UInt8(packet & 0xFF)]
+        // MQTT 5 has properties here (MQTT 5.0, 3.10.2.1).
+        if settings.version == .v5 { body.append(0) }
+        for filter in filters {
+            let length = UInt16(clamping: filter.utf8.count)
+            body += [UInt8(length >> 8), UInt8(length & 0xFF)] + filter.utf8.prefix(Int(length))
+        }
+        var header: [UInt8] = [0xA2]
+        var rest = body.count
+        repeat {
+            header.append(UInt8(rest & 0x7F) | (rest > 0x7F ? 0x80 : 0))
+            rest >>= 7
+        } while rest > 0
+        return sendPastQueue(header + body)
+    }
+
     /// Queues a PUBLISH packet.
     ///
     /// - Parameter lifetime: How long the message is still valid, or `nil` if there is no limit.

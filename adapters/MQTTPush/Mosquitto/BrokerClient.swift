@@ -254,7 +254,7 @@ final class BrokerClient {
     /// The same condition as for ``ping()`` applies. Do not write queued packets afterwards.
     func disconnectPastQueue() { _ = sendPastQueue([0xE0, 0x00]) }
 
-    private func sendPastQueue(_ packet: [UInt8]) -> Bool {
+    func sendPastQueue(_ packet: [UInt8]) -> Bool {
         guard tls != nil else { return SocketWait.sendAtOnce(packet, to: socket) }
         guard let connection = mosquitto_ssl_get(raw) else { return false }
         return cssl_send(connection, packet, Int32(packet.count)) == 1

@@ -43,8 +43,19 @@ final class SubscriptionManager: Sendable {
 
     private let state: Mutex<State>
 
-    init(_ topics: [MQTTTopic]) {
-        state = Mutex(State(current: Snapshot(topics: topics)))
+    /// Set to `true` when the broker has first answered for all topics.
+    let isAnswered = Promise<Bool>()
+
+    /// - Parameters:
+    ///   - topics: The topics to subscribe to.
+    ///   - former: Topics to unsubscribe from on the first connection. Those among `topics` are left out.
+    init(_ topics: [MQTTTopic], former: [MQTTTopic] = []) {
+        let filters = Set(topics.map(\.pattern.filter.text))
+        let former = former.filter { !filters.contains($0.pattern.filter.text) }.suffix(SubscriptionManager.bound)
+        var current = Snapshot(topics: topics)
+        current.filtersToUnsubscribe = former.map(\.pattern.filter.text)
+        current.appendFormer(Array(former))
+        state = Mutex(State(current: current))
     }
 
     // MARK: - Any thread
@@ -162,6 +173,7 @@ final class SubscriptionManager: Sendable {
             }
         }
         for (waiter, answer) in answers { waiter.resume(returning: answer) }
+        isAnswered.set(true)
     }
 
     /// Handles the broker's answer to UNSUBSCRIBE.

@@ -1,0 +1,114 @@
+import AdapterSupport
+public import Logging
+public import SignalboxRoutes
+
+/// A session that a broker keeps for a push source that is not running.
+///
+/// Each method connects with the session's client id. The broker disconnects a running client with the same id, so stop
+/// the source first.
+public struct MQTTSession: Sendable {
+    private let configuration: MQTTPushConfiguration
+    private let logger: Logger
+
+    /// - Parameters:
+    ///   - configuration: The configuration of the source. Its topics and its will do not matter.
+    ///   - connection: The name of one of ``MQTTPushConfiguration/connections``, which have separate sessions. The
+    ///     default is the source's own connection.
+    ///   - logger: The logger for lost connections.
+    /// - Throws: ``MQTTPushError`` `invalidConfiguration` if the client id is random, a setting is invalid, or there is
+    ///   no connection with the name.
+    public init(
+        _ configuration: MQTTPushConfiguration,
+        connection: String? = nil,
+        logger: Logger
+    ) throws(MQTTPushError) {
+        guard var part = configuration.perConnection.first(where: { $0.connectionName == connection }) else {
+            throw .noConnection(source: configuration.source)
+        }
+        part.will = nil
+        do throws(MQTTPushError) {
+            guard !part.clientID.isRandom else { throw .invalid("a session needs a fixed client id") }
+            try part.validateBrokerSettings()
+            try part.validateSession()
+        } catch {
+            throw error.about(configuration.source)
+        }
+        self.configuration = part
+        self.logger = logger
+    }
+
+    /// Ends subscriptions of the session. Its other subscriptions and all waiting messages stay, including those of the
+    /// ended subscriptions.
+    ///
+    /// From now on, the broker keeps the session for ``MQTTPushConfiguration/sessionExpiry``. libmosquitto does not
+    /// report whether the session had a subscription for each filter.
+    ///
+    /// - Parameter filters: The filters as they were sent to the broker, from 1 to 1,000. The filter of a shared
+    ///   subscription begins with `$share/GROUP/`.
+    /// - Returns: `false` if the broker has no session for this client id.
+    /// - Throws: ``MQTTPushError`` if the task is cancelled first, or if
+    ///   ``MQTTPushConfiguration/firstConnectionMustSucceed`` is set and the first connection fails. Otherwise, this
+    ///   method connects again until the broker has answered.
+    @discardableResult
+    public func unsubscribe(_ filters: [TopicFilter]) async throws(MQTTPushError) -> Bool {
+        guard (1...1_000).contains(filters.count) else {
+            throw MQTTPushError.invalid("unsubscribe 1 to 1000 filters").about(configuration.source)
+        }
+        let hadSession = try await run(configuration, filters.map(\.text))
+        // The connection has created a session, which nothing would ever read.
+        if !hadSession { _ = try await discard() }
+        return hadSession
+    }
+
+    /// Ends the session. The broker discards its subscriptions and its waiting messages.
+    ///
+    /// - Returns: `false` if the broker had no session for this client id.
+    /// - Throws: The same errors as ``unsubscribe(_:)``.
+    @discardableResult
+    public func end() async throws(MQTTPushError) -> Bool {
+        let hadSession = try await run(configuration, [])
+        _ = try await discard()
+        return hadSession
+    }
+
+    /// Connects with clean start and without a session expiry, which ends any session (MQTT 5.0, 3.1.2.4; MQTT 3.1.1,
+    /// 3.1.2.4).
+    private func discard() async throws(MQTTPushError) {
+        var clean = configuration
+        (clean.cleanStart, clean.sessionExpiry) = (true, .zero)
+        _ = try await run(clean, [])
+    }
+
+    /// Connects until one connection has done everything, and returns whether the broker had a session.
+    private func run(_ configuration: MQTTPushConfiguration, _ filters: [String]) async throws(MQTTPushError) -> Bool {
+        let answer = Promise<Bool>()
+        let bridge: ThreadBridge<MQTTPushError>
+        do throws(SystemResourceError) {
+            bridge = try ThreadBridge()
+            try bridge.start { [bridge, logger] () throws(MQTTPushError) in
+                let limits = BrokerClient.Limits(
+                    sessionExpiry: UInt32(clamping: configuration.sessionExpiry.components.seconds),
+                    packetBytes: UInt32(clamping: configuration.packetLimit),
+                    receiveMaximum: 1
+                )
+                let log = BrokerLog(logger, configuration: configuration)
+                _ = try BrokerLoop(settings: configuration, limits: limits, bridge: bridge, log: log).run { _ in
+                    let role = UnsubscribingRole(configuration, filters: filters) { _ = answer.set($0) }
+                    return (role, cleanStart: configuration.cleanStart)
+                }
+            }
+        } catch {
+            throw MQTTPushError(.noResources, error.description, source: configuration.source)
+        }
+        let end = await withTaskCancellationHandler {
+            await bridge.ended()
+        } onCancel: {
+            bridge.stop()
+        }
+        if case .returned(let error?) = end { throw error }
+        guard let hadSession = answer.current else {
+            throw MQTTPushError(.notConnected, "stopped before the broker answered", source: configuration.source)
+        }
+        return hadSession
+    }
+}
