@@ -10,6 +10,7 @@ final class ConfigurationReload: Sendable {
     private struct State {
         var running: RunConfiguration
         var hasReadInput: Bool
+        var sessions: BrokerSessions
         var counts = ReloadCounts()
     }
 
@@ -34,7 +35,8 @@ final class ConfigurationReload: Sendable {
         self.builder = builder
         logger = builder.logger
         let hasReadInput = builder.configuration.sources.contains(where: \.readsInput)
-        state = Mutex(State(running: builder.configuration, hasReadInput: hasReadInput))
+        let sessions = BrokerSessions(builder.configuration)
+        state = Mutex(State(running: builder.configuration, hasReadInput: hasReadInput, sessions: sessions))
     }
 
     /// How many reloads were applied and how many were refused.
@@ -65,17 +67,23 @@ final class ConfigurationReload: Sendable {
             let problem = ReloadRefusal.problem(error, in: file)
             return refuse("configuration not applied: the program is ending", [problem])
         }
-        state.withLock { state in
+        let abandoned = state.withLock { state in
             state.counts.applied += 1
             state.running = prepared.change.next
             state.hasReadInput = state.hasReadInput || state.running.sources.contains(where: \.readsInput)
+            return state.sessions.change(to: state.running)
         }
         logChange(prepared.change)
+        await withDiscardingTaskGroup { group in
+            for session in abandoned { group.addTask { [logger] in await session.unsubscribe(logger: logger) } }
+        }
     }
 
     private func prepare() async throws -> PreparedChange {
-        let (running, hasReadInput) = state.withLock { ($0.running, $0.hasReadInput) }
-        let prepared = await FileContent.waiting(on: queue) { [self] in
+        let (running, hasReadInput, sessions) = state.withLock { ($0.running, $0.hasReadInput, $0.sessions) }
+        var builder = builder
+        builder.sessions = sessions
+        let prepared = await FileContent.waiting(on: queue) { [self, builder] in
             Result {
                 let change = ConfigurationChange(from: running, to: try read(), hasReadInput: hasReadInput)
                 return try PreparedChange(change, with: builder, file: file)

@@ -20,6 +20,8 @@ struct SupervisorBuilder {
     let thread = WebSocketThread()
     /// The sources that plugins send to. The table is kept when the configuration changes.
     let targets = TargetTable()
+    /// The sessions of the configuration in use. They are empty for the first configuration.
+    var sessions = BrokerSessions()
     /// Called for each chat that starts.
     var onChat: @Sendable (WebSocketServer) -> Void = { _ in }
 
@@ -71,7 +73,10 @@ struct SupervisorBuilder {
     func adapter(of source: SourceSection) throws -> any Adapter {
         let opensFiles = appendLogs.opensFiles
         switch source.kind {
-        case .mqtt(let mqtt): return try MQTTPushAdapter(mqtt.push(in: configuration), logger: logger)
+        case .mqtt(let mqtt):
+            var push = mqtt.push(in: configuration)
+            sessions.addFormerTopics(to: &push)
+            return try MQTTPushAdapter(push, logger: logger)
         case .script(let script):
             let scripts = opensFiles ? try ScriptFiles.read(script.files) : []
             return try JavaScriptCoreEngine(script.page(running: scripts), logger: logger.withoutSecrets)

@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func messagesForARemovedSourceWaitForItsReturn() async throws {
+    @Test func aRemovedSourceIsUnsubscribedAndCanReturn() async throws {
         let urgent = { (broker: Broker) in
             """
               urgent:
@@ -81,12 +81,14 @@ import Testing
             #expect(!added.contains("push"))
             try await trial.broker.publish("{}", to: "urgent/show")
             try await trial.untilHandled(1, "\"topic\":\"urgent/show\"")
-            let removed = try await trial.reload(first.text, until: ReloadLiveTests.taken)
+            let left = "unsubscribed from the topics of a session that no source uses"
+            let removed = try await trial.reload(first.text, until: ReloadLiveTests.taken, and: left)
             #expect(removed.contains("sourcesRemoved=urgent") && removed.contains("pluginsRemoved=show"))
-            try await trial.broker.publish("{}", to: "urgent/show")
+            try await trial.broker.publish("{}", to: "urgent/lost")
             try await trial.broker.publish("{\"number\":\"1\"}", to: "push/numbers/log")
             try await trial.untilHandled(1, "\"topic\":\"push/numbers/log\"")
-            try await trial.reload(both.text, until: ReloadLiveTests.taken)
+            _ = try await trial.reload(both.text, until: ReloadLiveTests.taken, and: subscribed)
+            try await trial.broker.publish("{}", to: "urgent/show")
             try await trial.untilHandled(1, "\"topic\":\"urgent/show\"")
             let end = await trial.end()
             #expect(end.status == 0)
