@@ -45,6 +45,7 @@ struct SignalboxTool: AsyncParsableCommand {
         // In the same way, writing to a file that has reached its size limit must fail instead of ending the process.
         signal(SIGXFSZ, SIG_IGN)
         disableCoreFiles()
+        StandardDescriptors.reserve()
         let arguments = RawArguments.process
         do {
             var command = try parse(arguments)

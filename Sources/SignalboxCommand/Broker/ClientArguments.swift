@@ -53,6 +53,10 @@ struct ClientArguments: ParsableArguments {
 
     func validate() throws {
         _ = try clientID
+        if let keepalive, !(5...65_535).contains(keepalive.components.seconds) || keepalive.components.attoseconds != 0
+        {
+            throw ValidationError("--keepalive must be a whole number of seconds, 5s to 65535s")
+        }
         let options = [
             ("--will-body", willBody != nil), ("--will-qos", willQos != nil), ("--will-retain", willRetain),
         ]

@@ -22,10 +22,15 @@ struct PublishedLines: Sendable {
         var report = PublishReport(topic: message.topic)
         var reader = LineReader(limit: PublishedLines.lineLimit)
         var paced = PacedPublisher(publisher, interval: interval)
+        var bytes = 0
         do throws(SystemError) {
             while !Task.isCancelled, let lines = try await reader.next() {
-                for line in lines { await publish(line, with: &paced, &report) }
-                meter.record(bytes: reader.bytes, refused: report.rejected)
+                for line in lines where !Task.isCancelled {
+                    await publish(line, with: &paced, &report)
+                    bytes += line.bytes.count + 1
+                    meter.record(bytes: min(bytes, reader.bytes), refused: report.rejected)
+                }
+                bytes = reader.bytes
             }
             report.isComplete = !Task.isCancelled
         } catch {
@@ -49,7 +54,8 @@ struct PublishedLines: Sendable {
         }
         var message = message
         message.payload = line.bytes
-        if await !paced.publish(message) { report.rejected += 1 }
+        // A line that waited for room when the command was ended was not offered.
+        if await !paced.publish(message), !Task.isCancelled { report.rejected += 1 }
     }
 }
 

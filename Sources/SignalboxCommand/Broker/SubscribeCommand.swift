@@ -149,6 +149,9 @@ struct SubscribeCommand: ReportingCommand {
         }
         return try exclude.map { text throws(ValidationError) in
             let filter = try ValidationError.checked("--exclude") { try TopicFilter(text) }
+            guard !text.contains("{") else {
+                throw ValidationError("--exclude is a filter, without captures; write '+' in place of '{NAME}'")
+            }
             guard !filter.isShared else {
                 throw ValidationError("--exclude compares topics; write the filter without '$share/GROUP/'")
             }
@@ -200,7 +203,7 @@ struct RateReporter: Sendable {
     /// Returns the number of messages since the start.
     let count: @Sendable () -> Int
 
-    /// Writes one line per second until the task is cancelled.
+    /// Writes one line per second until the task is cancelled, and then one for the rest.
     func run() async {
         let clock = ContinuousClock()
         var (before, moment) = (count(), clock.now)
@@ -210,6 +213,10 @@ struct RateReporter: Sendable {
             DiagnosticOutput.shared.report(line, level: .info)
             (before, moment) = (now, next)
         }
+        let rest = count() - before
+        guard rest > 0 else { return }
+        let line = RateReporter.line(new: rest, within: clock.now - moment, all: before + rest)
+        DiagnosticOutput.shared.report(line, level: .info)
     }
 
     /// Returns the line for an interval. The interval may be longer than a second.

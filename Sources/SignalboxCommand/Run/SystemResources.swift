@@ -64,3 +64,18 @@ enum SystemResources {
         }
     }
 }
+
+/// The descriptors of stdin, stdout and stderr.
+enum StandardDescriptors {
+    /// Opens those that the caller of the program has closed.
+    ///
+    /// Otherwise the next files and sockets would get their numbers, and output would be written into them. What is opened
+    /// here refuses each read of stdin and each write to stdout, so that the command reports the missing descriptor.
+    static func reserve() {
+        for (descriptor, mode) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDWR)] {
+            guard fcntl(descriptor, F_GETFD) < 0, errno == EBADF else { continue }
+            // The system assigns the lowest free number, which is this descriptor.
+            _ = open("/dev/null", mode)
+        }
+    }
+}

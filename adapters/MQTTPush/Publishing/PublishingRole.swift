@@ -11,6 +11,9 @@ final class PublishingRole: BrokerRole {
         case refused(ReasonCode)
     }
 
+    /// How often a turn fills the connection with messages before it reads.
+    private static let roundsPerTurn = 16
+
     private let configuration: MQTTPublisherConfiguration
     private let queue: PublishQueue
     private let run: WakeSignal
@@ -21,6 +24,8 @@ final class PublishingRole: BrokerRole {
     /// The numbers of unacknowledged messages, by packet identifier.
     private var packets: [Int32: UInt64] = [:]
     private var lastProgress = ContinuousClock.now
+    /// Whether the queue may have messages that the connection would accept at once.
+    private var mayHaveMore = false
     /// When to end the connection during a stop, even if messages are still waiting.
     private var stopBy: ContinuousClock.Instant?
 
@@ -41,7 +46,8 @@ final class PublishingRole: BrokerRole {
         if let reason = connection.isOpen ? send(connection) : connection.write() { return reason }
         // During a handshake, writing can continue only when data arrives from the broker.
         let mayWrite = connection.client.wantsWrite && connection.client.isSecured
-        _ = connection.wait(for: mayWrite ? [.readable, .writable] : .readable, until: stopBy)
+        let until = mayHaveMore ? ContinuousClock.now : stopBy
+        _ = connection.wait(for: mayWrite ? [.readable, .writable] : .readable, until: until)
         for _ in 0..<256 {
             let (hasRead, reason) = connection.read()
             if let reason { return reason }
@@ -77,7 +83,24 @@ final class PublishingRole: BrokerRole {
         let wantsReplies = queue.read(run) { $0.wantsReplies } ?? false
         if wantsReplies, replySubscription == .none, let reason = subscribe(connection) { return reason }
         if wantsReplies, case .refused(let code) = replySubscription { failRequests(code) }
+        mayHaveMore = false
+        for _ in 0..<PublishingRole.roundsPerTurn {
+            let (count, reason) = sendRound(connection)
+            if let reason = reason ?? connection.write() { return reason }
+            // Messages at QoS 0 make room for others as soon as they are written.
+            guard count > 0, !connection.client.wantsWrite else { return nil }
+        }
+        mayHaveMore = true
+        return nil
+    }
+
+    /// Passes messages to libmosquitto until too many are unacknowledged.
+    ///
+    /// - Returns: The number of messages, and how the connection ended, if it did.
+    private func sendRound(_ connection: BrokerConnection) -> (count: Int, BrokerDisconnectReason?) {
+        var count = 0
         while let next = queue.next(run, requests: replySubscription == .granted) {
+            count += 1
             let (code, packet) = connection.client.publish(next.message, lifetime: next.lifetime)
             if let error = PublishingRole.error(code) {
                 queue.change(run) { $0.fail(next.number, error, keepsEntry: false) }
@@ -86,9 +109,9 @@ final class PublishingRole: BrokerRole {
             if packets.isEmpty { lastProgress = .now }
             // The library reuses an identifier only if the message that had it was never acknowledged, which means that
             // the connection has failed.
-            guard packets.updateValue(next.number, forKey: packet) == nil else { return .timedOut }
+            guard packets.updateValue(next.number, forKey: packet) == nil else { return (count, .timedOut) }
         }
-        return connection.write()
+        return (count, nil)
     }
 
     private func subscribe(_ connection: BrokerConnection) -> BrokerDisconnectReason? {

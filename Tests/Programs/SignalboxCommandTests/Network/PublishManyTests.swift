@@ -19,6 +19,31 @@ import Testing
         }
     }
 
+    /// With one wait for the broker per 100 messages, this would take far longer than the timeout.
+    @Test func messagesAtQoS0AreWrittenWithoutWaitingForTheBroker() async throws {
+        try await Broker.with { broker in
+            let arguments = ["-t", "a", "-m", "x", "-q", "0", "--repeat", "60000", "--timeout", "5m"]
+            let finished = try await CommandProcess.run(["publish", broker.url] + arguments)
+            #expect(finished.errors == ["signalbox: to \"a\": published 60000, not published 0"])
+        }
+    }
+
+    /// Lines that were read but not offered are not counted.
+    @Test func anInterruptedInputIsNotCountedAsRefused() async throws {
+        try await Broker.with { broker in
+            let file = broker.folder.appendingPathComponent("lines")
+            try String(repeating: "x\n", count: 1_000).write(to: file, atomically: true, encoding: .utf8)
+            let watch = try await BrokerTrial.subscriber(broker.url, "-t", "a", "--count", "1", "--raw")
+            let arguments = ["publish", broker.url, "-t", "a", "--lines", "--interval", "1h"]
+            let process = try CommandProcess(arguments, input: file)
+            #expect(await watch.output.rest() == ["x"])
+            process.signal(SIGINT)
+            let end = "signalbox: to \"a\": published 1, not published 0; stdin was not read to its end"
+            #expect(await process.errors.rest() == [end])
+            await process.ends(with: CommandStatus.interrupted.rawValue)
+        }
+    }
+
     /// The second message would come in an hour.
     @Test func aSignalEndsAnInterval() async throws {
         try await Broker.with { broker in

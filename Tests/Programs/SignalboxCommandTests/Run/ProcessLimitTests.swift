@@ -257,6 +257,23 @@ import Testing
         }
     }
 
+    /// Files and sockets must not get the numbers of closed standard descriptors.
+    @Test(arguments: [
+        (["-t", "a", "-C", "1", "-W", "5m"], ">&-", CommandStatus.outputFailed),
+        (["-t", "a", "-C", "1", "-W", "5m"], "2>&-", CommandStatus.done),
+    ])
+    func aClosedDescriptorIsNotReplaced(arguments: [String], closing: String, status: CommandStatus) async throws {
+        try await Broker.with { broker in
+            try await broker.publish("x", to: "a", retain: true)
+            let process = try CommandProcess(
+                ["subscribe", broker.url] + arguments,
+                startedBy: ["/bin/sh", "-c", "exec \"$0\" \"$@\" \(closing)"]
+            )
+            await process.ends(with: status.rawValue)
+            #expect(await process.output.rest().count == (status == .done ? 1 : 0))
+        }
+    }
+
     @Test(.enabled(if: canRunAsOtherUser, "only root can run the program as a user without processes"))
     func withoutThreadsEveryCommandEnds() async throws {
         try await Self.expectAnError("-u 5", as: Self.otherUser, about: "the system cannot create")
