@@ -149,8 +149,8 @@ enum OutgoingForm: Sendable {
     /// Returns the message for a line.
     func message(_ line: [UInt8]) throws(UnsendableInput) -> OutgoingMessage {
         guard self == .base64 else { return try content(line) }
-        guard let bytes = Data(base64Encoded: Data(line)) else { throw .notBase64 }
-        return .binary(Bytes(Array(bytes)))
+        guard let bytes = line.withUnsafeBytes({ Base64.decode($0) }) else { throw .notBase64 }
+        return .binary(Bytes(bytes))
     }
 
     /// Returns the message for the content of a file, which is sent unchanged.

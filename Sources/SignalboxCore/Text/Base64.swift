@@ -25,7 +25,7 @@ package enum Base64 {
 
     /// Returns the decoded bytes, or `nil` if the text is not canonical base64. Canonical text is padded, contains only
     /// characters of the base64 alphabet, and has only zero bits after the last byte.
-    static func decode(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
+    package static func decode(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
         guard text.count % 4 == 0 else { return nil }
         var padding = 0
         while padding < 2, padding < text.count, text[text.count - 1 - padding] == UInt8(ascii: "=") { padding += 1 }
