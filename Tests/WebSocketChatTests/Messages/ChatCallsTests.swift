@@ -169,6 +169,34 @@ import Testing
         #expect(feeding.hub.lateAnswers == 1 && feeding.intake.taken.count == 2)
     }
 
+    @Test func anAnswerIsLateForAMinuteAndThenAMessage() {
+        let (feeding, start) = (Feeding(), ContinuousClock.now)
+        let one = feeding.connection()
+        let chat = one.chat
+        func take(_ number: UInt64) -> ChatCalls.Verdict {
+            let text = #"{"id":"\#(PeerAnswer.id(of: number)?.text ?? "")","outcome":"handled"}"#
+            return Array(text.utf8).withUnsafeBytes { chat.calls.take($0, limits: MessageLimits()) }
+        }
+        func awaits(at second: Int) -> Bool { chat.calls.awaitAnswers(now: start + .seconds(second)) }
+        func begin(_ number: UInt64, at second: Int) {
+            chat.calls.begin(number, within: .seconds(3), now: start + .seconds(second))
+        }
+        _ = chat.calls.table(bound: 1)
+        #expect(!awaits(at: 0))
+        begin(1, at: 0)
+        #expect(awaits(at: 62) && !awaits(at: 63))
+        #expect(take(1) == .message)
+        // The call that was never answered does not keep the connection searching after the next one.
+        begin(2, at: 70)
+        #expect(awaits(at: 70))
+        #expect(take(2) == .lateAnswer)
+        #expect(!awaits(at: 70))
+        begin(3, at: 80)
+        begin(4, at: 143)
+        #expect(take(4) == .lateAnswer)
+        #expect(!awaits(at: 143))
+    }
+
     @Test func answersInAnArrayCount() async throws {
         let feeding = Feeding()
         let one = feeding.connection()

@@ -18,6 +18,10 @@ struct ChatCalls: ~Copyable, Sendable {
         case lateAnswer
     }
 
+    /// How long after its timeout the answer to a call counts as late. After that it is a message, as messages are no longer
+    /// searched for answers.
+    static let lateness: Duration = .seconds(60)
+
     // Not private: the connection, in another file, stores this value, and Swift 6.3.1 then needs the type there.
     struct State {
         var table: Table?
@@ -31,14 +35,30 @@ struct ChatCalls: ~Copyable, Sendable {
         /// A peer has one answer for each call. What it sends beyond that takes a place in the windows, as every message
         /// does.
         var unanswered = 0
+        /// When the answers that are missing are no longer expected.
+        var end: ContinuousClock.Instant?
     }
 
     private let state = Mutex(State())
     // Checked for each message, so it is kept outside the lock.
     private let awaits = Atomic(false)
 
-    /// Whether an answer of the peer is missing. If not, no message of the peer can be an answer.
-    var awaitAnswers: Bool { awaits.load(ordering: .acquiring) }
+    /// Returns whether an answer of the peer is missing. If not, no message of the peer can be an answer.
+    func awaitAnswers(now: @autoclosure () -> ContinuousClock.Instant = .now) -> Bool {
+        guard awaits.load(ordering: .acquiring) else { return false }
+        let now = now()
+        return state.withLock { state in
+            forget(&state, at: now)
+            return state.unanswered > 0
+        }
+    }
+
+    /// Stops expecting answers that are later than late.
+    private func forget(_ state: inout State, at now: ContinuousClock.Instant) {
+        guard let end = state.end, now >= end else { return }
+        change(&state, by: -state.unanswered)
+        state.end = nil
+    }
 
     // MARK: - The callers' tasks
 
@@ -56,8 +76,13 @@ struct ChatCalls: ~Copyable, Sendable {
     }
 
     /// Records a call's number. The caller does this before it sends the call, so that no answer can precede it.
-    func begin(_ number: UInt64) {
+    ///
+    /// - Parameter timeout: How long the caller waits.
+    func begin(_ number: UInt64, within timeout: Duration = .zero, now: ContinuousClock.Instant = .now) {
         state.withLock { state in
+            forget(&state, at: now)
+            let end = now + timeout + ChatCalls.lateness
+            state.end = state.end.map { max($0, end) } ?? end
             let numbers = state.numbers ?? number...number
             state.numbers = min(numbers.lowerBound, number)...max(numbers.upperBound, number)
             change(&state, by: 1)

@@ -90,7 +90,7 @@ extension ChatConnection {
         }
         guard let table = calls.table(bound: hub.calls.inFlight) else { throw .closed }
         let answer = await table.answer(within: timeout) { number in
-            calls.begin(number)
+            calls.begin(number, within: timeout)
             do throws(SendRefused) {
                 try send(action, id: PeerAnswer.id(of: number), body: json)
                 return nil

@@ -85,7 +85,7 @@ final class ArrivalFeeder {
             return append(batch: message, connection)
         }
         // An answer is not a message for a plugin, so it takes no place in a window.
-        if !isBinary, connection.chat.calls.awaitAnswers, connection.chat.takeAnswer(message) { return }
+        if !isBinary, connection.chat.calls.awaitAnswers(), connection.chat.takeAnswer(message) { return }
         connection.flow.add(1)
         if isBinary, let envelope = envelopes.binary {
             append(message, envelope, .bytes, connection)
@@ -97,7 +97,7 @@ final class ArrivalFeeder {
     private func append(batch array: UnsafeRawBufferPointer, _ connection: InboundConnection) {
         do throws(BodyError) {
             var ranges = try FrameElements.ranges(in: array, limit: parts.frames.batch)
-            if connection.chat.calls.awaitAnswers {
+            if connection.chat.calls.awaitAnswers() {
                 ranges.removeAll { connection.chat.takeAnswer(UnsafeRawBufferPointer(rebasing: array[$0])) }
             }
             connection.flow.add(ranges.count)
