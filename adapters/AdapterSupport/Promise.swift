@@ -50,6 +50,9 @@ package final class Promise<Value: Sendable>: Sendable {
         }
     }
 
+    /// Calls a closure with the value: on the thread that sets it, or at once if it is already set.
+    package func onValue(_ action: @escaping @Sendable (Value) -> Void) { _ = add(action) }
+
     private func add(_ waiter: @escaping @Sendable (Value) -> Void) -> UInt64 {
         let (number, value) = state.withLock { state -> (UInt64, Value?) in
             state.lastNumber += 1

@@ -20,15 +20,18 @@ struct RelayPump {
     private var far: Int32 { tunnel.descriptor.number }
 
     /// Passes bytes until both directions have ended, or the owner's grace has expired.
-    mutating func run(_ control: RelayControl) {
+    ///
+    /// - Returns: The number of bytes of the client that were not passed on because the grace has expired.
+    mutating func run(_ control: RelayControl) -> Int {
         pass()
         while !(up.isDone && down.isDone) {
             if control.isFinishing || clientIsGone { deadline = deadline ?? .now + TunnelRelay.grace }
             let left = deadline.map { $0 - .now }
-            if let left, left <= .zero { return }
+            if let left, left <= .zero { return up.discard(from: near) }
             wait(control, left)
             pass()
         }
+        return 0
     }
 
     private mutating func wait(_ control: RelayControl, _ limit: Duration?) {
@@ -94,6 +97,19 @@ struct RelayDirection {
         waiting = 0..<0
     }
 
+    /// Gives up writing, because the receiver is too slow.
+    ///
+    /// - Returns: The number of bytes that were not written, of which the socket holds the last ones.
+    mutating func discard(from source: Int32) -> Int {
+        var count = waiting.count
+        // The client may not have ended, so this reads no more than the socket can hold.
+        for _ in 0..<RelayDirection.turns where !hasEnded && !isAbandoned && fill(from: source) {
+            count += waiting.count
+        }
+        abandon()
+        return count
+    }
+
     /// Passes bytes on until one side has to be waited for.
     mutating func pass(from source: Int32, to target: Int32) {
         for _ in 0..<RelayDirection.turns {
@@ -113,7 +129,7 @@ struct RelayDirection {
             if count < 0 && errno == EINTR { continue }
             if count < 0 && errno == EAGAIN { return false }
             guard count > 0 else {
-                hasEnded = true
+                (hasEnded, waiting) = (true, 0..<0)
                 hasFailed = count < 0
                 return true
             }

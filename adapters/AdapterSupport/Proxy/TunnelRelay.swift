@@ -25,8 +25,7 @@ package final class TunnelRelay: Sendable {
             let control = try RelayControl()
             self.control = control
             try OwnedThread { [parts = RelayParts(tunnel, listener)] in
-                parts.run(control)
-                control.ended.set(())
+                control.ended.set(parts.run(control))
             }.detach()
         } catch {
             throw .noResources(error.description)
@@ -43,14 +42,15 @@ package final class TunnelRelay: Sendable {
         control.finish()
     }
 
-    /// Fulfilled when the thread has closed all descriptors and is about to end.
-    package var end: Promise<Void> { control.ended }
+    /// Fulfilled when the thread has closed all descriptors and is about to end. The value is the number of bytes of the
+    /// client that the proxy did not take within ``grace``, and which are therefore lost.
+    package var end: Promise<Int> { control.ended }
 }
 
 /// The state that a relay's owner and its thread share.
 final class RelayControl: Sendable {
     let wake: WakeSignal
-    let ended = Promise<Void>()
+    let ended = Promise<Int>()
     private let finishing = Atomic(false)
 
     init() throws(SystemResourceError) {
@@ -76,10 +76,12 @@ private final class RelayParts: Sendable {
     }
 
     /// Waits for the connection, then passes bytes until it ends.
-    func run(_ control: RelayControl) {
-        guard let tunnel = tunnel.withLock({ $0.take() }), let client = accepted(control) else { return }
+    ///
+    /// - Returns: The number of bytes of the client that are lost.
+    func run(_ control: RelayControl) -> Int {
+        guard let tunnel = tunnel.withLock({ $0.take() }), let client = accepted(control) else { return 0 }
         var pump = RelayPump(client: client, tunnel: tunnel)
-        pump.run(control)
+        return pump.run(control)
     }
 
     private func accepted(_ control: RelayControl) -> OwnedDescriptor? {

@@ -1,4 +1,5 @@
 import AdapterSupport
+import Logging
 import SignalboxCore
 import Synchronization
 
@@ -13,7 +14,7 @@ final class FeedContext: Sendable {
     let halted = Promise<Void>()
     /// Fulfilled when the thread has finished the run. The value is the error that the run ends with, if any.
     let finished = Promise<WebSocketChatError?>()
-    private let relay = Mutex<(current: TunnelRelay?, end: Promise<Void>?)>((nil, nil))
+    private let relay = Mutex<(current: TunnelRelay?, end: Promise<Int>?)>((nil, nil))
     private let delays: AsyncStream<ReconnectDelay>
     /// Receives the delay to wait before the next attempt.
     let nextDelay: AsyncStream<ReconnectDelay>.Continuation
@@ -53,6 +54,14 @@ final class FeedContext: Sendable {
             return state.current
         }
         last?.finish()
+        relay?.end.onValue { [feed] lost in
+            guard lost > 0 else { return }
+            AdapterLog(feed.logger, source: feed.source).write(
+                .warning,
+                "the last \(lost) bytes were not sent, because the proxy did not take them within "
+                    + "\(TunnelRelay.grace.secondsDescription) of the connection's end"
+            )
+        }
     }
 
     // MARK: - Tasks
@@ -60,7 +69,7 @@ final class FeedContext: Sendable {
     /// Waits until the relay of the last connection through a proxy has ended. Earlier ones have ended before it, or end
     /// within their grace.
     func relayEnded() async {
-        await relay.withLock { $0.end }?.value()
+        _ = await relay.withLock { $0.end }?.value()
     }
 
     /// Waits for each delay that the thread requests, until the task is cancelled.
