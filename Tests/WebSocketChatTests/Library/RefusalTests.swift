@@ -1,7 +1,7 @@
-import BrokerKit
 import Foundation
 import Testing
 
+@testable import BrokerKit
 @testable import WebSocketChat
 
 @Suite(.timeLimit(.minutes(10))) struct RefusalTests {
@@ -99,12 +99,22 @@ import Testing
         let server = try await TransportTrial.server(.init(decide: { _ in .notFound }), endpoint: endpoint)
         _ = client.transport.connect(to: .local(server.transport.port) { $0.trust = .system })
         let end = try await client.ended()
-        guard case .tlsFailed = end else {
-            Issue.record("\(end)")
-            return
-        }
+        #expect(end == .handshakeEnded)
         await client.stop()
         await server.stop()
+    }
+
+    @Test(arguments: [false, true]) func aServerThatEndsTheTLSHandshakeIsReported(_ resets: Bool) async throws {
+        let host = try #require(RawHost())
+        var client = try await TransportTrial.client()
+        _ = client.transport.connect(to: .local(host.port) { $0.trust = .system })
+        let server = try #require(await host.accept())
+        // The handshake has begun.
+        _ = await server.read { !$0.isEmpty }
+        if resets { server.reset() } else { server.finish() }
+        let end = try await client.ended()
+        #expect(end == .handshakeEnded)
+        await client.stop()
     }
 
     @Test func hostNamesAndInvalidTargetsAreRefused() async throws {

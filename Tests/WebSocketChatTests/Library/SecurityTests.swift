@@ -111,7 +111,7 @@ import Testing
         var client = try await TransportTrial.client()
         _ = client.transport.connect(to: .local(server.transport.port) { $0.trust = .anything })
         let end = try await client.ended()
-        #expect(end == .tlsFailed("the server does not speak TLS, or its data is damaged"))
+        #expect(end == .handshakeEnded)
         await client.stop()
         await server.stop()
     }

@@ -45,6 +45,8 @@ enum DisconnectReason: Error, Equatable {
     case stopped
 
     static let textLimit = 256
+    /// TLS failed without an alert: the server closed the connection, or sent something else.
+    static let handshakeEnded = DisconnectReason.tlsFailed("the server ended the TLS handshake, or does not speak TLS")
 
     /// Whether the connection would probably fail again in the same way, which makes it pointless to retry soon.
     var isConfigurationError: Bool {

@@ -83,7 +83,7 @@ struct ClientTarget: Equatable, Sendable {
     var tunnelEnded: DisconnectReason {
         trust == nil
             ? .unreachable("the connection through the proxy ended before the server answered")
-            : .tlsFailed("the connection ended during the handshake")
+            : .handshakeEnded
     }
 
     /// Why the target cannot be expressed as a request, or `nil` if it can.

@@ -145,13 +145,9 @@ extension LibraryLoop {
             return .unreachable("connection refused, or the host does not answer; does a server listen there?")
         }
         guard connection.target?.trust != nil else { return .unreachable(text) }
-        // The library's own error texts are only numbers.
-        if text.hasPrefix("connect SSL") {
-            return .tlsFailed("the server does not speak TLS, or its data is damaged")
-        }
-        if text.hasPrefix("connect SYSCALL") {
-            return .tlsFailed("the connection ended during the handshake")
-        }
+        // The library's own error texts are only numbers. Which of these a server causes that closes the connection depends
+        // on when it does.
+        if text.hasPrefix("connect SSL") || text.hasPrefix("connect SYSCALL") { return .handshakeEnded }
         let lowercase = text.lowercased()
         let mentionsTLS = ["tls", "ssl", "cert"].contains { lowercase.contains($0) }
         return mentionsTLS ? .tlsFailed("\(text)") : .unreachable(text)
