@@ -79,41 +79,26 @@ private final class ClientLines: Sendable {
     private static let patience: Duration = .seconds(5)
     private static let pause: Duration = .milliseconds(5)
 
-    private let form: OutgoingForm
+    private let lines: MessageLines
     private let watch: ConnectionWatch
     private let stop: AsyncStream<Void>.Continuation
-    private let refused = Atomic(0)
     private let slow = Mutex<Set<String>>([])
 
     init(_ form: OutgoingForm, watch: ConnectionWatch, stop: AsyncStream<Void>.Continuation) {
-        self.form = form
+        lines = MessageLines(form)
         self.watch = watch
         self.stop = stop
     }
 
-    var unsent: Int { refused.load(ordering: .relaxed) }
+    var unsent: Int { lines.unsent }
 
     func run() async {
-        var reader = LineReader(limit: form.lineLimit)
-        do throws(SystemError) {
-            while let lines = try await reader.next() {
-                for line in lines { await send(line) }
-            }
-        } catch {
-            refuse("stdin cannot be read: \(error)")
-        }
+        _ = await lines.read { await send($0) }
         // On a terminal, the user ends the command. Elsewhere, stdin may be empty from the start, as in the background.
         if OutgoingArguments.isInteractive, !Task.isCancelled { stop.yield() }
     }
 
-    private func send(_ line: InputLine) async {
-        guard !line.isTruncated else {
-            return refuse("a line was not sent: it is longer than \(form.lineLimit) bytes")
-        }
-        let message: OutgoingMessage
-        do throws(UnsendableInput) { message = try form.message(line.bytes) } catch {
-            return refuse("a line was not sent: it is \(error)")
-        }
+    private func send(_ message: OutgoingMessage) async {
         guard await watch.connection() != nil else { return }
         let clients = watch.all
         slow.withLock { $0.formIntersection(clients.map(\.id)) }
@@ -137,10 +122,5 @@ private final class ClientLines: Sendable {
             }
             guard (try? await Task.sleep(for: ClientLines.pause)) != nil else { return }
         }
-    }
-
-    private func refuse(_ reason: String) {
-        DiagnosticOutput.shared.report(reason)
-        refused.add(1, ordering: .relaxed)
     }
 }

@@ -15,7 +15,7 @@ final class OutgoingLines: Sendable {
     private let stop: AsyncStream<Void>.Continuation
     private let hasCount: Bool
     private let reconnects: Bool
-    private let refused = Atomic(0)
+    private let lines: MessageLines
     private let closed = Atomic(false)
 
     /// - Parameters:
@@ -30,6 +30,7 @@ final class OutgoingLines: Sendable {
         stop: AsyncStream<Void>.Continuation
     ) {
         self.input = input
+        lines = MessageLines(input.form)
         self.hasCount = hasCount
         self.reconnects = reconnects
         self.watch = watch
@@ -37,18 +38,19 @@ final class OutgoingLines: Sendable {
     }
 
     /// The number of lines that could not be sent.
-    var unsent: Int { refused.load(ordering: .relaxed) }
+    var unsent: Int { lines.unsent }
     /// Whether the connection was closed because the input had ended.
     var hasClosed: Bool { closed.load(ordering: .relaxed) }
 
     /// Sends all messages and lines, unless the task is cancelled first.
     func run() async {
         let options = input.options
-        for message in options.bodies { await send(InputLine(RawArguments.bytes(of: message))) }
+        for body in options.bodies { await send(lines.message(InputLine(RawArguments.bytes(of: body)))) }
         if let file = input.file {
-            await send("the file") { () throws(UnsendableInput) in try input.form.content(file) }
+            let name = "the file"
+            await send(lines.message(name) { () throws(UnsendableInput) in try input.form.content(file) }, name)
         }
-        let hasLines = options.readsLines ? await sendInput() : options.file == "-"
+        let hasLines = options.readsLines ? await lines.read { await send($0) } : options.file == "-"
         let end = options.end(
             hasLines: hasLines,
             hasCount: hasCount,
@@ -80,13 +82,49 @@ final class OutgoingLines: Sendable {
         try Task.checkCancellation()
     }
 
+    /// - Parameters:
+    ///   - message: The message, or `nil` if there is none to send.
+    ///   - name: What the message is, for error messages.
+    private func send(_ message: OutgoingMessage?, _ name: String = MessageLines.lineName) async {
+        guard let message else { return }
+        while let connection = await watch.connection() {
+            do throws(SendRefused) {
+                return try message.send(on: connection)
+            } catch {
+                switch error {
+                case .closed: watch.closed(connection)
+                case .full: try? await Task.sleep(for: OutgoingLines.pause)
+                default: return lines.refuse("\(name) was not sent: \(error)")
+                }
+            }
+        }
+    }
+}
+
+/// Reads the lines of stdin as messages, and reports and counts those that cannot be sent.
+final class MessageLines: Sendable {
+    /// What a line is called in error messages.
+    static let lineName = "a line"
+
+    private let form: OutgoingForm
+    private let refused = Atomic(0)
+
+    init(_ form: OutgoingForm) {
+        self.form = form
+    }
+
+    /// The number of messages that could not be sent.
+    var unsent: Int { refused.load(ordering: .relaxed) }
+
+    /// Passes on the message of each line, one after the other, until stdin ends or the task is cancelled.
+    ///
     /// - Returns: Whether stdin had a line.
-    private func sendInput() async -> Bool {
+    func read(_ send: (OutgoingMessage) async -> Void) async -> Bool {
         var hasLines = false
-        var reader = LineReader(limit: input.form.lineLimit)
+        var reader = LineReader(limit: form.lineLimit)
         do throws(SystemError) {
             while let lines = try await reader.next() {
-                for line in lines { await send(line) }
+                for line in lines { if let message = message(line) { await send(message) } }
                 hasLines = hasLines || !lines.isEmpty
             }
         } catch {
@@ -95,33 +133,27 @@ final class OutgoingLines: Sendable {
         return hasLines
     }
 
-    private func send(_ line: InputLine) async {
+    /// Returns the message of a line, or `nil` if it was refused.
+    func message(_ line: InputLine) -> OutgoingMessage? {
         guard !line.isTruncated else {
-            return refuse("a line was not sent: it is longer than \(input.form.lineLimit) bytes")
+            refuse("\(MessageLines.lineName) was not sent: it is longer than \(form.lineLimit) bytes")
+            return nil
         }
-        await send("a line") { () throws(UnsendableInput) in try input.form.message(line.bytes) }
+        return message(MessageLines.lineName) { () throws(UnsendableInput) in try form.message(line.bytes) }
     }
 
     /// - Parameter name: What the message is, for error messages.
-    private func send(_ name: String, _ make: () throws(UnsendableInput) -> OutgoingMessage) async {
-        let message: OutgoingMessage
-        do throws(UnsendableInput) { message = try make() } catch {
-            return refuse("\(name) was not sent: it is \(error)")
-        }
-        while let connection = await watch.connection() {
-            do throws(SendRefused) {
-                return try message.send(on: connection)
-            } catch {
-                switch error {
-                case .closed: watch.closed(connection)
-                case .full: try? await Task.sleep(for: OutgoingLines.pause)
-                default: return refuse("\(name) was not sent: \(error)")
-                }
-            }
+    func message(_ name: String, _ make: () throws(UnsendableInput) -> OutgoingMessage) -> OutgoingMessage? {
+        do throws(UnsendableInput) {
+            return try make()
+        } catch {
+            refuse("\(name) was not sent: it is \(error)")
+            return nil
         }
     }
 
-    private func refuse(_ reason: String) {
+    /// Reports a message that was not sent.
+    func refuse(_ reason: String) {
         DiagnosticOutput.shared.report(reason)
         refused.add(1, ordering: .relaxed)
     }
