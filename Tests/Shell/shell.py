@@ -19,6 +19,8 @@ CASES = [
     ("signalbox publish mqtt://h -f lo", ["lost.txt"], []),
     ("signalbox publish mqtt://h --ca lit", ["lit.pem"], []),
     ("signalbox subscribe mqtt://h --password-file lo", ["lost.txt"], []),
+    ("signalbox publish mqtt://h:1883 -t a --kee", ["--keepalive"], ["--topic"]),
+    ("signalbox publish mqtt://h --user-property a=b --kee", ["--keepalive"], ["--topic"]),
     ("signalbox send li", ["lights.yaml"], ["lit.pem"]),
     ("signalbox parse --routes la", ["lamps.yml"], []),
 ]
@@ -38,12 +40,13 @@ def expect(shell, line, offered, wanted, unwanted):
 def bash(script, folder, path):
     """Sets what the shell sets when the tab key is pressed, and calls the function."""
     for line, wanted, unwanted in CASES:
-        words = line.split(" ")
+        words = [part for word in line.split(" ") for part in re.split("([:=]+)", word) if part or not word]
         text = f"""
             source '{script}'
+            read -r _ _ _ _ function _ < <(complete -p signalbox)
             COMP_WORDS=({" ".join(f"'{word}'" for word in words)}) COMP_CWORD={len(words) - 1}
             COMP_LINE='{line}' COMP_POINT={len(line)}
-            _signalbox signalbox '{words[-1]}' '{words[-2]}'
+            "$function" signalbox '{words[-1]}' '{words[-2]}'
             printf '%s\\n' "${{COMPREPLY[@]}}"
         """
         ran = subprocess.run(

@@ -7,6 +7,32 @@ enum CompletionScript {
         arguments.first?.hasPrefix("--generate-completion-script") == true
     }
 
+    /// bash also splits words at `:` and `=`, so a URL would count as several arguments, and no option would complete after
+    /// it. This function joins what no space separates, and then calls the generated one. It works with bash 3.2, too.
+    private static let wholeWords = #"""
+
+        __signalbox_whole_words() {
+            local rest="${COMP_LINE}" word
+            local -a words=()
+            local -i index current=0
+            for index in "${!COMP_WORDS[@]}"; do
+                word="${COMP_WORDS[index]}"
+                if ((index > 0)) && [[ "${rest}" != [[:space:]]* ]]; then
+                    words[${#words[@]} - 1]+="${word}"
+                else
+                    rest="${rest#"${rest%%[![:space:]]*}"}"
+                    words+=("${word}")
+                fi
+                rest="${rest#"${word}"}"
+                if ((index == COMP_CWORD)); then current=${#words[@]}-1; fi
+            done
+            COMP_WORDS=("${words[@]}")
+            COMP_CWORD="${current}"
+            _signalbox "${1}" "${words[current]}" "${words[current > 0 ? current - 1 : 0]}"
+        }
+        complete -o filenames -F __signalbox_whole_words signalbox
+        """#
+
     /// Returns the script for bash, zsh or fish with the names of the commands after `help`.
     static func completingHelp(in script: String, commands: [String]) -> String {
         let names = commands.joined(separator: " ")
@@ -21,7 +47,7 @@ enum CompletionScript {
             "\n    [[ ${positional_number} -eq 1 ]] && __signalbox_add_completions -W '\(commands.joined(separator: "\n"))'"
         let isBash = script.contains("COMPREPLY")
         return isBash
-            ? String(script[..<end.lowerBound] + line + script[end.lowerBound...])
+            ? String(script[..<end.lowerBound] + line + script[end.lowerBound...]) + wholeWords
             : script.replacing("'*:subcommands:'", with: "':subcommand:(\(names))'")
     }
 }

@@ -135,6 +135,18 @@ struct BrokerArguments: ParsableArguments {
     private var identity: MQTTIdentity? { tls.identity.map { MQTTIdentity(certificateFile: $0, keyFile: $1) } }
 }
 
+extension ValidationError {
+    /// Refuses a topic that brokers refuse, some of them by closing the connection (MQTT 5.0, 1.5.4).
+    ///
+    /// - Parameter option: The name of the option.
+    static func checkTopic(_ option: String, _ topic: String) throws(ValidationError) {
+        let isAccepted = topic.unicodeScalars.allSatisfy {
+            $0.properties.generalCategory != .control && !$0.properties.isNoncharacterCodePoint
+        }
+        guard isAccepted else { throw ValidationError("\(option) has control characters, which brokers refuse") }
+    }
+}
+
 extension MQTTQoS {
     /// Parses the value of `--qos`.
     ///

@@ -57,6 +57,7 @@ struct ClientArguments: ParsableArguments {
         {
             throw ValidationError("--keepalive must be a whole number of seconds, 5s to 65535s")
         }
+        if let willTopic { try ValidationError.checkTopic("--will-topic", willTopic) }
         let options = [
             ("--will-body", willBody != nil), ("--will-qos", willQos != nil), ("--will-retain", willRetain),
         ]

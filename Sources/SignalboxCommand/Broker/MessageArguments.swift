@@ -51,6 +51,7 @@ struct MessageArguments: ParsableArguments {
         guard userProperties.count <= MessageArguments.propertyLimit else {
             throw ValidationError("a message can have at most \(MessageArguments.propertyLimit) user properties")
         }
+        try ValidationError.checkTopic("--topic", topic)
         _ = try ValidationError.checked("--topic") { try TopicName(topic) }
     }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import Logging
 import MQTTPush
 import SignalboxCore
@@ -82,6 +83,9 @@ struct PublishCommand: ReportingCommand {
         guard interval == nil || repetitions != nil || lines else {
             throw ValidationError("--interval is the time between messages; add --repeat or --lines")
         }
+        guard lines || repetitions != nil || (timeout ?? .zero) <= .seconds(3_600) else {
+            throw ValidationError("--timeout must be at most 1h for a single message")
+        }
         guard (interval ?? .zero) <= .seconds(86_400) else { throw ValidationError("--interval must be at most 1d") }
         _ = try publisher()
     }
@@ -110,14 +114,16 @@ struct PublishCommand: ReportingCommand {
         let meter = PublishMeter(total: .standardInput)
         let lines = PublishedLines(publisher: publisher, message: message, interval: interval, meter: meter)
         let report = PublishReport(topic: message.topic)
-        return await run(publisher, meter, reportingAs: report) { await lines.run() }
+        let progress = ProgressLine(isShown: isatty(STDIN_FILENO) == 0)
+        return await run(publisher, meter, progress, reportingAs: report) { await lines.run() }
     }
 
     private func publish(_ message: MQTTMessage, times: Int) async throws -> CommandStatus {
         let publisher = try MQTTPublisher(publisher(), logger: Logger(ofCommandAt: logLevel))
         let work = RepeatedMessage(publisher: publisher, message: message, count: times, interval: interval)
         let report = PublishReport(topic: message.topic, missing: work.missing)
-        return await run(publisher, PublishMeter(total: .messages(times)), reportingAs: report) { await work.run() }
+        let meter = PublishMeter(total: .messages(times))
+        return await run(publisher, meter, ProgressLine(), reportingAs: report) { await work.run() }
     }
 
     /// Publishes many messages, and reports their counts.
@@ -126,10 +132,11 @@ struct PublishCommand: ReportingCommand {
     private func run(
         _ publisher: MQTTPublisher,
         _ meter: PublishMeter,
+        _ progress: ProgressLine,
         reportingAs empty: PublishReport,
         _ work: @escaping @Sendable () async -> PublishReport
     ) async -> CommandStatus {
-        let end = await ProgressLine().during({ meter.text(publisher.counts) }) {
+        let end = await progress.during({ meter.text(publisher.counts) }) {
             await publisher.run(timeout: timeout) { () throws(MQTTPublishError) in await work() }
         }
         if let failure = end.failure { DiagnosticOutput.shared.report(failure.commandText) }

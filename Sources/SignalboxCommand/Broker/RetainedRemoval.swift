@@ -5,7 +5,7 @@ import Synchronization
 
 /// Deletes retained messages at the broker, each through an empty retained message (MQTT 5.0, 3.3.1.3).
 ///
-/// A client of its own publishes. MQTT cannot delete a message only if it is unchanged, so a message that another client
+/// A second client publishes. MQTT cannot delete a message only if it is unchanged, so a message that another client
 /// retained on the topic in the meantime is deleted, too.
 final class RetainedRemoval: Sendable {
     private struct State {

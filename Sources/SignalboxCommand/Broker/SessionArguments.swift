@@ -44,6 +44,11 @@ struct SessionArguments: ParsableArguments {
         guard !push.clientID.isRandom else {
             throw ValidationError("the broker keeps a session under the client's id; add --id")
         }
+        if let sessionExpiry,
+            sessionExpiry.components.attoseconds != 0 || sessionExpiry.components.seconds > 4_294_967_294
+        {
+            throw ValidationError("--session-expiry must be a whole number of seconds, 1s to 4294967294s")
+        }
         guard sessionExpiry == nil || push.version == .v5 else {
             throw ValidationError("MQTT 3.1.1 has no session expiry; remove --session-expiry or --v311")
         }

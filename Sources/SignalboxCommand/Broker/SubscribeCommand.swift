@@ -160,6 +160,7 @@ struct SubscribeCommand: ReportingCommand {
     }
 
     private func pattern(_ text: String) throws(ValidationError) -> TopicPattern {
+        try ValidationError.checkTopic("--topic", text)
         var text = text
         if let share {
             let isName = !share.isEmpty && !share.contains { "/+#{}".contains($0) }

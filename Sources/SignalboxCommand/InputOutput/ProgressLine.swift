@@ -11,14 +11,18 @@ struct ProgressLine: Sendable {
     /// Waits until the line must change. Returns `false` when the task is cancelled.
     private let tick: @Sendable () async -> Bool
 
+    private let isShown: Bool
+
     /// - Parameters:
+    ///   - isShown: Whether there is a line. Pass `false` if the user types on the terminal, whose text it would erase.
     ///   - output: Where to write the line.
     ///   - tick: Waits until the line must change. Tests replace it.
     init(
+        isShown: Bool = true,
         output: DiagnosticOutput = .shared,
         tick: @escaping @Sendable () async -> Bool = { (try? await Task.sleep(for: ProgressLine.interval)) != nil }
     ) {
-        (self.output, self.tick) = (output, tick)
+        (self.isShown, self.output, self.tick) = (isShown, output, tick)
     }
 
     /// Performs the work. Until it returns, the line shows the text.
@@ -28,7 +32,7 @@ struct ProgressLine: Sendable {
         _ text: @escaping @Sendable () -> String,
         _ work: () async -> Value
     ) async -> Value {
-        guard output.showsProgress else { return await work() }
+        guard isShown, output.showsProgress else { return await work() }
         let showing = Task { [output, tick] in
             while await tick() { output.show(progress: text()) }
         }

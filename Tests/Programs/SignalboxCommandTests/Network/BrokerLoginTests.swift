@@ -306,6 +306,7 @@ import Testing
         (["--keep-session"], "add --id"), (["--session-expiry", "1m"], "add --keep-session"),
         (["--id", "a", "--keep-session", "--session-expiry", "1m", "--v311"], "remove --session-expiry or --v311"),
         (["--will-retain"], "add --will-topic"), (["--will-topic", "a/+"], "the will's topic"),
+        (["--will-topic", "a\u{1}"], "--will-topic has control characters"),
         (["--keepalive", "1s"], "keepalive must be"), (["--id", ""], "--id: a client id must have"),
         (["--unix", String(repeating: "a", count: 108)], "the path of a Unix socket must have"),
     ])
