@@ -154,11 +154,9 @@ public struct MQTTPushAdapter: Adapter, InFlightLimitedAdapter {
         try await subscriptions(of: connection).remove(filter)
     }
 
-    /// Waits until the broker has answered for the topics of the source's own connection, in the first run of this
-    /// adapter. It may already have sent retained messages then. Returns early if the task is cancelled.
-    package func subscribed() async {
-        _ = await parts.first?.subscriptions.isAnswered.valueUnlessCancelled()
-    }
+    /// When the broker answered for the topics of the source's own connection, or `nil` if it has not, or there is no
+    /// connection. It may have sent retained messages before.
+    package var subscribedAt: ContinuousClock.Instant? { parts.first?.subscriptions.answeredAt }
 
     private func subscriptions(of connection: String?) throws(MQTTPushError) -> SubscriptionManager {
         guard let part = parts.first(where: { $0.configuration.connectionName == connection }) else {

@@ -11,7 +11,7 @@ public struct MQTTSession: Sendable {
     private let logger: Logger
 
     /// - Parameters:
-    ///   - configuration: The configuration of the source. Its topics and its will do not matter.
+    ///   - configuration: The configuration of the source. Its topics, its will and its clean start do not matter.
     ///   - connection: The name of one of ``MQTTPushConfiguration/connections``, which have separate sessions. The
     ///     default is the source's own connection.
     ///   - logger: The logger for lost connections.
@@ -26,6 +26,8 @@ public struct MQTTSession: Sendable {
             throw .noConnection(source: configuration.source)
         }
         part.will = nil
+        // A clean start would discard the session, with its messages.
+        part.cleanStart = false
         do throws(MQTTPushError) {
             guard !part.clientID.isRandom else { throw .invalid("a session needs a fixed client id") }
             try part.validateBrokerSettings()
@@ -37,11 +39,12 @@ public struct MQTTSession: Sendable {
         self.logger = logger
     }
 
-    /// Ends subscriptions of the session. Its other subscriptions and all waiting messages stay, including those of the
-    /// ended subscriptions.
+    /// Ends subscriptions of the session. Its other subscriptions stay, and so do all waiting QoS 1 messages, including
+    /// those of the ended subscriptions. Waiting QoS 0 messages, which only some brokers keep, are lost.
     ///
-    /// From now on, the broker keeps the session for ``MQTTPushConfiguration/sessionExpiry``. libmosquitto does not
-    /// report whether the session had a subscription for each filter.
+    /// From now on, the broker keeps the session for ``MQTTPushConfiguration/sessionExpiry``, which must not be zero.
+    /// libmosquitto does not report whether the session had a subscription for each filter, or the broker refused to end
+    /// it.
     ///
     /// - Parameter filters: The filters as they were sent to the broker, from 1 to 1,000. The filter of a shared
     ///   subscription begins with `$share/GROUP/`.
@@ -51,8 +54,13 @@ public struct MQTTSession: Sendable {
     ///   method connects again until the broker has answered.
     @discardableResult
     public func unsubscribe(_ filters: [TopicFilter]) async throws(MQTTPushError) -> Bool {
-        guard (1...1_000).contains(filters.count) else {
-            throw MQTTPushError.invalid("unsubscribe 1 to 1000 filters").about(configuration.source)
+        do throws(MQTTPushError) {
+            try MQTTPushError.check([
+                (1...1_000 ~= filters.count, "unsubscribe 1 to 1000 filters"),
+                (configuration.sessionExpiry > .zero, "without a session expiry the whole session would end"),
+            ])
+        } catch {
+            throw error.about(configuration.source)
         }
         let hadSession = try await run(configuration, filters.map(\.text))
         // The connection has created a session, which nothing would ever read.
@@ -86,9 +94,11 @@ public struct MQTTSession: Sendable {
         do throws(SystemResourceError) {
             bridge = try ThreadBridge()
             try bridge.start { [bridge, logger] () throws(MQTTPushError) in
+                // A broker discards a message that is larger than the client's limit (MQTT 5.0, 3.1.2.11.4), so there is
+                // none. It sends only one message without an acknowledgement.
                 let limits = BrokerClient.Limits(
                     sessionExpiry: UInt32(clamping: configuration.sessionExpiry.components.seconds),
-                    packetBytes: UInt32(clamping: configuration.packetLimit),
+                    packetBytes: nil,
                     receiveMaximum: 1
                 )
                 let log = BrokerLog(logger, configuration: configuration)

@@ -9,8 +9,9 @@ import Synchronization
 /// retained on the topic in the meantime is deleted, too.
 final class RetainedRemoval: Sendable {
     private struct State {
-        var removed = 0
-        var failed = 0
+        /// The topics whose messages were to be deleted. Overlapping subscriptions deliver a message more than once.
+        var topics: Set<String> = []
+        var removed: Set<String> = []
         /// Whether the publisher has ended, so that it would not send anything.
         var hasEnded = false
         /// The first reason why a message was not deleted.
@@ -31,17 +32,13 @@ final class RetainedRemoval: Sendable {
 
     /// Deletes the message that the broker retains for the topic. Returns when the broker has confirmed that, or refused.
     func remove(_ topic: String) async {
-        let hasEnded = state.withLock { state in
-            if state.hasEnded { state.failed += 1 }
-            return state.hasEnded
-        }
-        guard !hasEnded else { return }
+        let isNew = state.withLock { $0.topics.insert(topic).inserted && !$0.hasEnded }
+        guard isNew else { return }
         do throws(MQTTPublishError) {
             try await publisher.publish(MQTTMessage([], to: topic, qos: .atLeastOnce, retain: true))
-            state.withLock { $0.removed += 1 }
+            state.withLock { _ = $0.removed.insert(topic) }
         } catch {
             state.withLock { state in
-                state.failed += 1
                 state.failure = state.failure ?? (CommandStatus(error), error.detail)
             }
         }
@@ -71,9 +68,11 @@ final class RetainedRemoval: Sendable {
     /// - Returns: The exit status of the command, if the rest has succeeded.
     func report() -> CommandStatus {
         let state = state.withLock { $0 }
-        DiagnosticOutput.shared.report("retained messages deleted: \(state.removed)", level: .info)
-        guard let failure = state.failure, state.failed > 0 else { return .done }
-        DiagnosticOutput.shared.report("retained messages not deleted: \(state.failed): \(failure.text)")
+        DiagnosticOutput.shared.report("retained messages deleted: \(state.removed.count)", level: .info)
+        let left = state.topics.count - state.removed.count
+        guard left > 0 else { return .done }
+        let failure = state.failure ?? (.notAsExpected, "the command ended first")
+        DiagnosticOutput.shared.report("retained messages not deleted: \(left): \(failure.text)")
         return failure.status
     }
 }

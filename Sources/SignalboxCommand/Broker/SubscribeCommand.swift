@@ -112,7 +112,7 @@ struct SubscribeCommand: ReportingCommand {
             keepsLaterMessages: session.keepSession
         )
         let adapter = try MQTTPushAdapter(push, logger: logger)
-        run.beforeQuiet = { await adapter.subscribed() }
+        run.readySince = { adapter.subscribedAt }
         guard retained.removeRetained else { return try await run.report(of: adapter).report() }
         let removal = try RetainedRemoval(broker.publisher("removal"), logger: logger)
         run.onWritten = { context in
@@ -132,10 +132,13 @@ struct SubscribeCommand: ReportingCommand {
         let options = [
             ("--count", limits.count != nil), ("--exclude", !exclude.isEmpty), ("--rate", rate),
             ("--qos", qos != nil), ("--retained", retained.retained != .deliver),
-            ("--keep-session", session.keepSession),
-            ("--retained-only", retained.retainedOnly), ("--remove-retained", retained.removeRetained),
+            (output.option ?? "", output.option != nil), ("--retained-only", retained.retainedOnly),
+            ("--remove-retained", retained.removeRetained),
             ("--will-topic", broker.client.willTopic != nil),
         ]
+        guard !session.keepSession else {
+            throw ValidationError("--unsubscribe keeps the session if --topic is given; remove --keep-session")
+        }
         if let option = options.first(where: \.1)?.0 {
             throw ValidationError("--unsubscribe shows no messages; remove \(option)")
         }

@@ -28,8 +28,8 @@ struct MessageRun {
     var showsOnlyRetained = false
     /// The period without messages that ends the run, or `nil` if the run does not end so.
     var quiet: QuietPeriod?
-    /// Waits until the source can have messages. The quiet period does not start earlier.
-    var beforeQuiet: @Sendable () async -> Void = {}
+    /// Returns since when the source can have messages, or `nil` while it cannot. The quiet period does not start earlier.
+    var readySince: @Sendable () -> ContinuousClock.Instant? = { .now }
     /// Whether the command reports the message rate on stderr once a second.
     var reportsRate = false
     /// Called with each message before it is written.
@@ -75,8 +75,7 @@ struct MessageRun {
 
     private func endWhenQuiet() async {
         guard let quiet else { return }
-        await beforeQuiet()
-        await quiet.wait()
+        await quiet.wait(readySince: readySince)
         if quiet.isOver { stop.continuation.yield() }
     }
 }
@@ -126,9 +125,9 @@ final class MessagePlugin: Plugin {
         run.onMessage(info, context)
         let record = MessageRecord(info, context, patterns: run.patterns, limits: run.messageLimits)
         try await run.output.write(record.bytes(run.form, isTerminal: run.output.isTerminal))
+        state.withLock { $0.shown += 1 }
         await run.onWritten(context)
         let isLast = state.withLock { state in
-            state.shown += 1
             guard !state.isClosed, state.shown == run.limits.count else { return false }
             state.isClosed = true
             return true

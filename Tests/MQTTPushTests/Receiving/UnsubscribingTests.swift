@@ -62,6 +62,23 @@ struct UnsubscribingTests {
         }
     }
 
+    /// A clean start would discard the session, and a broker discards what is larger than a client accepts.
+    @Test func aCleanStartAndALimitDiscardNothing() async throws {
+        try await Broker.with { broker in
+            let configuration = try configuration(broker)
+            try await PushTrial.run(configuration) { _ in }
+            try await broker.publish("\"" + String(repeating: "x", count: 10_000) + "\"", to: "gone/large")
+            var narrow = configuration
+            narrow.cleanStart = true
+            narrow.limits.bytes = 1_024
+            #expect(try await session(narrow).unsubscribe([TopicFilter("gone/+")]))
+            try await PushTrial.run(configuration) { trial in #expect(names(await trial.arrivals(1)) == ["large"]) }
+            narrow.sessionExpiry = .zero
+            let ending = try session(narrow)
+            await #expect(throws: MQTTPushError.self) { try await ending.unsubscribe([TopicFilter("gone/+")]) }
+        }
+    }
+
     @Test func waitingMessagesStayWithTLS() async throws {
         let authority = try await TestAuthority()
         defer { authority.remove() }

@@ -49,7 +49,8 @@ final class BrokerClient {
     /// The limits that a client announces to the broker or enforces itself.
     struct Limits {
         var sessionExpiry: UInt32 = 0
-        var packetBytes: UInt32
+        /// `nil` for no limit but that of MQTT.
+        var packetBytes: UInt32?
         var receiveMaximum: Int32?
         var sendMaximum: Int32?
     }
@@ -167,7 +168,9 @@ final class BrokerClient {
         if settings.version == .v5 {
             let expiry = Int32(MQTT_PROP_SESSION_EXPIRY_INTERVAL.rawValue)
             mosquitto_property_add_int32(&list, expiry, limits.sessionExpiry)
-            mosquitto_property_add_int32(&list, Int32(MQTT_PROP_MAXIMUM_PACKET_SIZE.rawValue), limits.packetBytes)
+            if let maximum = limits.packetBytes {
+                mosquitto_property_add_int32(&list, Int32(MQTT_PROP_MAXIMUM_PACKET_SIZE.rawValue), maximum)
+            }
         }
         let keepalive = Int32(clamping: settings.keepalive.components.seconds)
         // With port 0, the library takes the host as the path of a Unix socket.

@@ -178,7 +178,7 @@ public struct MQTTPublishing: Sendable, Hashable {
 
 extension MQTTPushConfiguration {
     /// The configuration of the publishing client, or `nil` if the source only receives.
-    var publisher: MQTTPublisherConfiguration? {
+    package var publisher: MQTTPublisherConfiguration? {
         guard let publishing else { return nil }
         var publisher = MQTTPublisherConfiguration(
             source: source,

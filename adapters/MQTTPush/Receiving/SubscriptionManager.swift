@@ -37,14 +37,13 @@ final class SubscriptionManager: Sendable {
         var current: Snapshot
         /// The signal that wakes the thread of the run that has a connection, or `nil` if there is no connection.
         var wake: WakeSignal?
+        /// When the broker last answered a SUBSCRIBE on this connection, or `nil` if it has not.
+        var answeredAt: ContinuousClock.Instant?
         var adding: [String: [Waiter]] = [:]
         var removing: [String: [Waiter]] = [:]
     }
 
     private let state: Mutex<State>
-
-    /// Set to `true` when the broker has first answered for all topics.
-    let isAnswered = Promise<Bool>()
 
     /// - Parameters:
     ///   - topics: The topics to subscribe to.
@@ -125,6 +124,9 @@ final class SubscriptionManager: Sendable {
         return try answer.get()
     }
 
+    /// When the broker last answered for topics on the connection, or `nil` if it has not, or there is no connection.
+    var answeredAt: ContinuousClock.Instant? { state.withLock { $0.answeredAt } }
+
     // MARK: - The source's thread
 
     var revision: Int { state.withLock { $0.current.revision } }
@@ -160,7 +162,8 @@ final class SubscriptionManager: Sendable {
     /// filter is removed, unless it is the last one.
     func subscribed(_ filters: [String], refused: [String: MQTTPushError]) {
         let answers = state.withLock { state in
-            filters.flatMap { filter -> [(Waiter, Answer)] in
+            state.answeredAt = .now
+            return filters.flatMap { filter -> [(Waiter, Answer)] in
                 guard let waiters = state.adding.removeValue(forKey: filter) else { return [] }
                 guard let error = refused[filter] else { return waiters.map { ($0, .success(.done)) } }
                 if state.current.topics.count > 1 {
@@ -173,7 +176,6 @@ final class SubscriptionManager: Sendable {
             }
         }
         for (waiter, answer) in answers { waiter.resume(returning: answer) }
-        isAnswered.set(true)
     }
 
     /// Handles the broker's answer to UNSUBSCRIBE.
@@ -196,7 +198,7 @@ final class SubscriptionManager: Sendable {
     func disconnected(_ wake: WakeSignal) {
         let waiters = state.withLock { state -> [Waiter] in
             guard state.wake === wake else { return [] }
-            state.wake = nil
+            (state.wake, state.answeredAt) = (nil, nil)
             defer {
                 state.adding = [:]
                 state.removing = [:]

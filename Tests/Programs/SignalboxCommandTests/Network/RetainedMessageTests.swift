@@ -98,15 +98,36 @@ import Testing
         }
     }
 
-    @Test func handlingAMessageIsNotQuietTime() async throws {
-        let quiet = QuietPeriod(.milliseconds(1))
-        let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
-        async let handled: Void = quiet.interrupted { for await _ in stream { return } }
-        async let waited: Void = quiet.wait()
-        #expect(!quiet.isOver)
-        continuation.yield()
-        await handled
-        await waited
-        #expect(quiet.isOver)
+    @Test func overlappingTopicsDeleteAMessageOnce() async throws {
+        try await Broker.with { broker in
+            try await retain(2, at: broker)
+            let finished = try await subscribe(broker, "--topic", "state/+", "--retained-only", "--remove-retained")
+            #expect(finished.status == 0 && finished.output.count == 4)
+            #expect(finished.errors == ["signalbox: retained messages deleted: 2"])
+        }
+    }
+}
+
+@Suite struct QuietPeriodTests {
+    private let start = ContinuousClock.now
+
+    @Test func thePeriodStartsWithTheConnectionAndEachMessage() {
+        let quiet = QuietPeriod(.seconds(10))
+        #expect(quiet.check(at: start + .seconds(60), readySince: nil) != nil && !quiet.isOver)
+        #expect(quiet.check(at: start + .seconds(9), readySince: start) == start + .seconds(10))
+        quiet.begin()
+        quiet.end(at: start + .seconds(9))
+        #expect(quiet.check(at: start + .seconds(18), readySince: start) == start + .seconds(19) && !quiet.isOver)
+        #expect(quiet.check(at: start + .seconds(19), readySince: start + .seconds(15)) != nil && !quiet.isOver)
+        #expect(quiet.check(at: start + .seconds(19), readySince: start) == nil && quiet.isOver)
+    }
+
+    @Test func handlingAMessageIsNotQuietTime() {
+        let quiet = QuietPeriod(.seconds(10))
+        quiet.begin()
+        #expect(quiet.check(at: start + .seconds(60), readySince: start) != nil && !quiet.isOver)
+        quiet.end(at: start + .seconds(60))
+        #expect(quiet.check(at: start + .seconds(69), readySince: start) == start + .seconds(70))
+        #expect(quiet.check(at: start + .seconds(70), readySince: start) == nil && quiet.isOver)
     }
 }

@@ -8,7 +8,7 @@ import Testing
 /// `subscribe --unsubscribe`.
 @Suite(.timeLimit(.minutes(10))) struct UnsubscribeTests {
     private func subscribe(_ broker: Broker, _ arguments: String...) async throws -> CommandProcess.Finished {
-        try await CommandProcess.run(["subscribe", broker.url, "--id", "worker-2", "-v"] + arguments)
+        try await CommandProcess.run(["subscribe", broker.url, "--id", "worker-2"] + arguments)
     }
 
     /// Makes the session of the client `worker-2`.
@@ -35,7 +35,7 @@ import Testing
             )
             try await broker.publish("2", to: "orders/a")
             try await broker.publish("3", to: "news")
-            let waiting = try await subscribe(broker, "--keep-session", "-t", "news", "-C", "2", "-W", "5m")
+            let waiting = try await subscribe(broker, "--keep-session", "-t", "news", "-v", "-C", "2", "-W", "5m")
             #expect(waiting.output == ["orders/a 1", "news 3"])
         }
     }
@@ -75,7 +75,7 @@ import Testing
 
     @Test(arguments: [
         [], ["--id", "i", "-C", "1"], ["--id", "i", "--keep-session"], ["--id", "i", "--retained-only"],
-        ["--id", "i", "--session-expiry", "1h", "--v311"], ["--id", "i", "--will-topic", "t"],
+        ["--id", "i", "--raw"], ["--id", "i", "--session-expiry", "1h", "--v311"], ["--id", "i", "--will-topic", "t"],
     ])
     func conflictingOptionsAreRefused(options: [String]) {
         #expect(throws: (any Error).self) {

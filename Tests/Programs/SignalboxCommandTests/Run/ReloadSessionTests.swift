@@ -1,8 +1,5 @@
 import BrokerKit
 import Foundation
-import MQTTPush
-import SignalboxCore
-import SignalboxRoutes
 import Testing
 
 @testable import SignalboxCommand
@@ -49,64 +46,13 @@ struct ReloadSessionTests {
             }
             try await trial.reload(more.text, until: "configuration reloaded")
             let line = try await trial.reload(first.text, until: "keeps its subscriptions")
-            let command = "signalbox subscribe mqtt://127.0.0.1:\(port) --id 'away' --unsubscribe -t 'a/+'"
+            let command =
+                "signalbox subscribe mqtt://127.0.0.1:\(port) --id 'away' --unsubscribe -t 'a/+' --session-expiry 1h"
             #expect(
                 line.contains(command) && line.contains("clientID=away") && line.contains("cannot reach"),
                 "\(line)"
             )
             #expect(await trial.end().status == 0)
         }
-    }
-
-    // MARK: - What is unsubscribed by whom
-
-    private func configuration(_ broker: String, _ id: String, _ topics: String...) throws -> RunConfiguration {
-        let patterns = topics.map { "{ pattern: '\($0)' }" }.joined(separator: ", ")
-        return try ConfigurationFixture.read(
-            """
-            sources:
-              push: { mqtt: { broker: '\(broker)', client_id: \(id), topics: [ \(patterns) ] } }
-            plugins:
-              - { action: a, use: print, from: [ { source: push } ] }
-            """
-        )
-    }
-
-    private func push(of configuration: RunConfiguration) throws -> MQTTPushConfiguration {
-        try #require(configuration.sources.first?.kind.mqtt).push(in: configuration)
-    }
-
-    private func formerFilters(_ sessions: BrokerSessions, in configuration: RunConfiguration) throws -> [String] {
-        sessions.formerTopics(of: try push(of: configuration)).map(\.pattern.filter.text)
-    }
-
-    /// If the broker is away during one reload, the next one must still unsubscribe.
-    @Test func theTopicsOfEarlierConfigurationsAreRemembered() throws {
-        var sessions = BrokerSessions(try configuration("mqtt://h", "i", "a/{action}", "b/{action}"))
-        let second = try configuration("mqtt://h", "i", "b/{action}")
-        #expect(try formerFilters(sessions, in: second) == ["a/+"])
-        #expect(sessions.change(to: second).isEmpty)
-        let third = try configuration("mqtts://H:9999", "i", "c/{action}")
-        #expect(Set(try formerFilters(sessions, in: third)) == ["a/+", "b/+"])
-        #expect(sessions.change(to: third).isEmpty)
-        let fourth = try configuration("mqtt://h", "i", "a/{action}")
-        #expect(Set(try formerFilters(sessions, in: fourth)) == ["b/+", "c/+"])
-    }
-
-    @Test func aSessionWithAnotherClientIDIsAbandoned() throws {
-        var sessions = BrokerSessions(try configuration("mqtt://h", "i", "a/{action}"))
-        let next = try configuration("mqtt://h", "j", "a/{action}")
-        #expect(try formerFilters(sessions, in: next).isEmpty)
-        let abandoned = sessions.change(to: next)
-        #expect(abandoned.map(\.push.broker.host) == ["h"] && abandoned.map(\.isIDInUse) == [false])
-        #expect(abandoned.first?.topics.map(\.pattern.filter.text) == ["a/+"])
-        #expect(sessions.change(to: next).isEmpty)
-    }
-
-    /// Connecting with an id that is in use could end the connection of the running source.
-    @Test func aSessionAtAnotherBrokerIsOnlyReported() throws {
-        var sessions = BrokerSessions(try configuration("mqtt://h", "i", "a/{action}"))
-        let abandoned = sessions.change(to: try configuration("mqtt://other", "i", "a/{action}"))
-        #expect(abandoned.map(\.isIDInUse) == [true])
     }
 }
