@@ -16,9 +16,7 @@ struct AbandonedSession: Sendable {
     /// Unsubscribes from the topics. Messages that wait in the session stay. A failure is a warning that names the command
     /// which does the same.
     func unsubscribe(logger: Logger) async {
-        var metadata: Logger.Metadata = [
-            "source": "\(push.source)", "broker": "\(push.broker)", "clientID": "\(push.clientID.text)",
-        ]
+        var metadata: Logger.Metadata = ["source": "\(push.source)"]
         guard let reason = await failure(logger) else {
             logger.info("unsubscribed from the topics of a session that no source uses", metadata: metadata)
             return

@@ -32,6 +32,24 @@ struct PublisherTests {
         }
     }
 
+    @Test(arguments: [MQTTQoS.atMostOnce, .atLeastOnce])
+    func emptyPropertiesArePublished(qos: MQTTQoS) async throws {
+        try await Broker.with { broker in
+            let topics = [try MQTTTopic("push/{action}")]
+            try await PushTrial.run(try MQTTPushConfiguration.test(broker, topics)) { trial in
+                try await PublisherTrial.run(try MQTTPublisherConfiguration.test(port: broker.port)) { publishing in
+                    var message = MQTTMessage("{}", to: "push/next", qos: qos)
+                    message.contentType = ""
+                    message.correlation = []
+                    message.userProperties = [MQTTMessage.UserProperty(name: "", value: "")]
+                    try await publishing.publisher.publish(message)
+                    let facts = try #require(await trial.arrivals(1)[0].pushFacts?.properties)
+                    #expect(facts.contentType ?? "" == "" && facts.userProperties.map(\.value) == [""])
+                }
+            }
+        }
+    }
+
     @Test func aQoS0PublishWaitsOnlyForTheSocket() async throws {
         try await Broker.with { broker in
             try await PushTrial.run(try .test(broker, [try MQTTTopic("open/{action}")])) { receiving in

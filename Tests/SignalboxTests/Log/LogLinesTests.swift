@@ -161,6 +161,7 @@ import Testing
         "Sources/Signalbox/Log/Log.swift",
         "Sources/SignalboxCommand/Bridge/BridgeRun.swift",
         "Sources/SignalboxCommand/Plugins/BuiltInPlugins.swift",
+        "Sources/SignalboxCommand/Run/AbandonedSession.swift",
         "Sources/SignalboxCommand/Run/ConfigurationReload.swift",
         "Sources/SignalboxCommand/Run/RunCommand.swift",
         "adapters/AdapterSupport/AdapterLog.swift",

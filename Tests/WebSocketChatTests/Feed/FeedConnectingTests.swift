@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (HTTPRefusal.unauthorized, "401. Check the bearer token"), (.forbidden, "403"), (.notFound, "404"),
+        (HTTPRefusal.unauthorized, "401. Set a bearer token"), (.forbidden, "403"), (.notFound, "404"),
     ])
     func aConfigurationRefusalIsAnErrorAndRetriedSlowly(
         decision: HTTPRefusal,

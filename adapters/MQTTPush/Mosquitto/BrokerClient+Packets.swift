@@ -88,7 +88,8 @@ extension BrokerClient {
             if code == 0 { code = next }
         }
         let texts = [(MQTT_PROP_RESPONSE_TOPIC, message.responseTopic), (MQTT_PROP_CONTENT_TYPE, message.contentType)]
-        for case (let identifier, let text?) in texts {
+        // The library crashes when it copies an empty text. To a receiver, a message without a content type is the same.
+        for case (let identifier, let text?) in texts where !text.isEmpty {
             keepFirstError(mosquitto_property_add_string(&list, Int32(identifier.rawValue), text))
         }
         if let data = message.correlation {

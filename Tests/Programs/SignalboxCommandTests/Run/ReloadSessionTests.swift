@@ -49,7 +49,7 @@ struct ReloadSessionTests {
             let command =
                 "signalbox subscribe mqtt://127.0.0.1:\(port) --id 'away' --unsubscribe -t 'a/+' --session-expiry 1h"
             #expect(
-                line.contains(command) && line.contains("clientID=away") && line.contains("cannot reach"),
+                line.contains(command) && line.contains("source=away") && line.contains("cannot reach"),
                 "\(line)"
             )
             #expect(await trial.end().status == 0)
