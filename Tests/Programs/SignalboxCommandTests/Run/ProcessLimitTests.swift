@@ -165,11 +165,25 @@ import Testing
         }
     }
 
+    /// Reads a table to its end. Foundation reads only the first 4 KiB of a file whose size is 0, as that of each table is.
+    private static func text(ofTable path: String) throws -> String {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        try #require(descriptor >= 0)
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = read(descriptor, &chunk, chunk.count)
+            try #require(count >= 0)
+            guard count > 0 else { return String(decoding: bytes, as: UTF8.self) }
+            bytes += chunk.prefix(count)
+        }
+    }
+
     /// Matches TCP sockets: the tenth field of each line in a connection table is a socket's number (proc(5)).
     private static func connections(of process: Int32) throws -> (String) -> Bool {
         let lines = try ["tcp", "tcp6"].flatMap { table in
-            try String(contentsOfFile: "/proc/\(process)/net/\(table)", encoding: .utf8).split(separator: "\n")
-                .dropFirst()
+            try text(ofTable: "/proc/\(process)/net/\(table)").split(separator: "\n").dropFirst()
         }
         let numbers = Set(lines.compactMap { $0.split(separator: " ").dropFirst(9).first.map(String.init) })
         return { target in
