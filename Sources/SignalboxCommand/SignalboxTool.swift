@@ -81,7 +81,7 @@ struct SignalboxTool: AsyncParsableCommand {
         var text = fullMessage(for: error)
         if CompletionScript.isRequested(by: arguments) {
             let names = configuration.subcommands.compactMap { $0.configuration.commandName }
-            text = CompletionScript.completingHelp(in: text, commands: names)
+            text = CompletionScript.completed(text, commands: names)
         }
         guard status != CommandStatus.done.rawValue else {
             guard let failure = write(text, to: .standardOutput), failure.code != EPIPE else { return status }

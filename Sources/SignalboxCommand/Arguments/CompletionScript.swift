@@ -33,8 +33,16 @@ enum CompletionScript {
         complete -o filenames -F __signalbox_whole_words signalbox
         """#
 
-    /// Returns the script for bash, zsh or fish with the names of the commands after `help`.
-    static func completingHelp(in script: String, commands: [String]) -> String {
+    /// Returns the script for bash, zsh or fish with what it lacks.
+    static func completed(_ script: String, commands: [String]) -> String {
+        let script = completingHelp(in: script, commands: commands)
+        return isBash(script) ? script + wholeWords : script
+    }
+
+    private static func isBash(_ script: String) -> Bool { script.contains("COMPREPLY") }
+
+    /// Returns the script with the names of the commands after `help`.
+    private static func completingHelp(in script: String, commands: [String]) -> String {
         let names = commands.joined(separator: " ")
         if script.contains("__signalbox_should_offer_completions_for_positional") {
             let condition = #"__signalbox_should_offer_completions_for_positional "signalbox help" -eq 1"#
@@ -45,9 +53,8 @@ enum CompletionScript {
         else { return script }
         let line =
             "\n    [[ ${positional_number} -eq 1 ]] && __signalbox_add_completions -W '\(commands.joined(separator: "\n"))'"
-        let isBash = script.contains("COMPREPLY")
-        return isBash
-            ? String(script[..<end.lowerBound] + line + script[end.lowerBound...]) + wholeWords
+        return isBash(script)
+            ? String(script[..<end.lowerBound] + line + script[end.lowerBound...])
             : script.replacing("'*:subcommands:'", with: "':subcommand:(\(names))'")
     }
 }

@@ -140,10 +140,18 @@ extension ValidationError {
     ///
     /// - Parameter option: The name of the option.
     static func checkTopic(_ option: String, _ topic: String) throws(ValidationError) {
-        let isAccepted = topic.unicodeScalars.allSatisfy {
+        guard topic.isBrokerText else {
+            throw ValidationError("\(option) has control characters, which brokers refuse")
+        }
+    }
+}
+
+extension String {
+    /// Whether the text has no control characters and noncharacters, which brokers may refuse (MQTT 5.0, 1.5.4).
+    var isBrokerText: Bool {
+        unicodeScalars.allSatisfy {
             $0.properties.generalCategory != .control && !$0.properties.isNoncharacterCodePoint
         }
-        guard isAccepted else { throw ValidationError("\(option) has control characters, which brokers refuse") }
     }
 }
 

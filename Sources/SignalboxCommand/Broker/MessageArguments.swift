@@ -91,10 +91,7 @@ struct MessageArguments: ParsableArguments {
         guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
             throw ValidationError("expected NAME=VALUE")
         }
-        let isText = text.unicodeScalars.allSatisfy {
-            $0.properties.generalCategory != .control && !$0.properties.isNoncharacterCodePoint
-        }
-        guard isText, text.utf8.count <= MessageArguments.propertyBytes else {
+        guard text.isBrokerText, text.utf8.count <= MessageArguments.propertyBytes else {
             throw ValidationError("expected at most \(MessageArguments.propertyBytes) bytes without control characters")
         }
         return MQTTMessage.UserProperty(

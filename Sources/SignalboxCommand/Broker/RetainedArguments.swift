@@ -28,7 +28,7 @@ struct RetainedArguments: ParsableArguments {
     /// - Throws: `ValidationError` if two options conflict.
     func check(isShared: Bool, keepsSession: Bool) throws(ValidationError) {
         guard retainedWait == nil || retainedOnly else {
-            throw ValidationError("--retained-wait is the end of --retained-only; add it")
+            throw ValidationError("--retained-wait has no effect without --retained-only; add it")
         }
         guard let option = retainedOnly ? "--retained-only" : removeRetained ? "--remove-retained" : nil else { return }
         guard retained != .ignore else {

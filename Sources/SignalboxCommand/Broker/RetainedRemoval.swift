@@ -9,9 +9,9 @@ import Synchronization
 /// retained on the topic in the meantime is deleted, too.
 final class RetainedRemoval: Sendable {
     private struct State {
-        /// The topics whose messages were to be deleted. Overlapping subscriptions deliver a message more than once.
-        var topics: Set<String> = []
-        var removed: Set<String> = []
+        /// The number of shown messages that were to be deleted. One that overlapping topics deliver twice counts twice.
+        var requested = 0
+        var removed = 0
         /// Whether the publisher has ended, so that it would not send anything.
         var hasEnded = false
         /// The first reason why a message was not deleted.
@@ -32,11 +32,14 @@ final class RetainedRemoval: Sendable {
 
     /// Deletes the message that the broker retains for the topic. Returns when the broker has confirmed that, or refused.
     func remove(_ topic: String) async {
-        let isNew = state.withLock { $0.topics.insert(topic).inserted && !$0.hasEnded }
-        guard isNew else { return }
+        let hasEnded = state.withLock { state in
+            state.requested += 1
+            return state.hasEnded
+        }
+        guard !hasEnded else { return }
         do throws(MQTTPublishError) {
             try await publisher.publish(MQTTMessage([], to: topic, qos: .atLeastOnce, retain: true))
-            state.withLock { _ = $0.removed.insert(topic) }
+            state.withLock { $0.removed += 1 }
         } catch {
             state.withLock { state in
                 state.failure = state.failure ?? (CommandStatus(error), error.detail)
@@ -68,8 +71,8 @@ final class RetainedRemoval: Sendable {
     /// - Returns: The exit status of the command, if the rest has succeeded.
     func report() -> CommandStatus {
         let state = state.withLock { $0 }
-        DiagnosticOutput.shared.report("retained messages deleted: \(state.removed.count)", level: .info)
-        let left = state.topics.count - state.removed.count
+        DiagnosticOutput.shared.report("retained messages deleted: \(state.removed)", level: .info)
+        let left = state.requested - state.removed
         guard left > 0 else { return .done }
         let failure = state.failure ?? (.notAsExpected, "the command ended first")
         DiagnosticOutput.shared.report("retained messages not deleted: \(left): \(failure.text)")

@@ -132,14 +132,14 @@ struct SubscribeCommand: ReportingCommand {
         let options = [
             ("--count", limits.count != nil), ("--exclude", !exclude.isEmpty), ("--rate", rate),
             ("--qos", qos != nil), ("--retained", retained.retained != .deliver),
-            (output.option ?? "", output.option != nil), ("--retained-only", retained.retainedOnly),
+            ("--retained-only", retained.retainedOnly),
             ("--remove-retained", retained.removeRetained),
             ("--will-topic", broker.client.willTopic != nil),
         ]
         guard !session.keepSession else {
             throw ValidationError("--unsubscribe keeps the session if --topic is given; remove --keep-session")
         }
-        if let option = options.first(where: \.1)?.0 {
+        if let option = options.first(where: \.1)?.0 ?? output.option {
             throw ValidationError("--unsubscribe shows no messages; remove \(option)")
         }
     }
@@ -211,16 +211,14 @@ struct RateReporter: Sendable {
     func run() async {
         let clock = ContinuousClock()
         var (before, moment) = (count(), clock.now)
-        while (try? await clock.sleep(until: moment + RateReporter.interval)) != nil {
+        func report() {
             let (now, next) = (count(), clock.now)
             let line = RateReporter.line(new: now - before, within: next - moment, all: now)
             DiagnosticOutput.shared.report(line, level: .info)
             (before, moment) = (now, next)
         }
-        let rest = count() - before
-        guard rest > 0 else { return }
-        let line = RateReporter.line(new: rest, within: clock.now - moment, all: before + rest)
-        DiagnosticOutput.shared.report(line, level: .info)
+        while (try? await clock.sleep(until: moment + RateReporter.interval)) != nil { report() }
+        if count() > before { report() }
     }
 
     /// Returns the line for an interval. The interval may be longer than a second.

@@ -83,7 +83,7 @@ final class OutgoingLines: Sendable {
     }
 
     /// - Parameters:
-    ///   - message: The message, or `nil` if there is none to send.
+    ///   - message: The message. If it is `nil`, nothing is sent.
     ///   - name: What the message is, for error messages.
     private func send(_ message: OutgoingMessage?, _ name: String = MessageLines.lineName) async {
         guard let message else { return }

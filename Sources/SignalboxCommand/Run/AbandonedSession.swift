@@ -28,7 +28,7 @@ struct AbandonedSession: Sendable {
 
     /// Returns why the session keeps its subscriptions, or `nil` if it has none any more.
     private func failure(_ logger: Logger) async -> String? {
-        guard !isIDInUse else { return "a source of the new configuration has the same client id" }
+        guard !isIDInUse else { return "a client of the new configuration has the same id" }
         var push = push
         push.firstConnectionMustSucceed = true
         let filters = topics.map(\.pattern.filter)

@@ -45,10 +45,9 @@ struct BrokerSessions: Sendable {
         let connections = BrokerSessions.connections(of: next)
         let ids = Set((connections.map(\.clientID) + BrokerSessions.publisherIDs(of: next)).map(\.text))
         let abandoned = sessions.filter { session in !connections.contains { $0.hasSession(of: session.push) } }
-        let changed = connections.filter(\.keepsSession).map { push in
+        sessions = connections.filter(\.keepsSession).map { push in
             Session(push: push, topics: formerTopics(of: push) + push.topics)
         }
-        sessions = changed
         return abandoned.map { session in
             let isIDInUse = ids.contains(session.push.clientID.text)
             return AbandonedSession(push: session.push, topics: session.topics, isIDInUse: isIDInUse)

@@ -109,7 +109,7 @@ import Testing
         var client = try await TransportTrial.client()
         _ = client.transport.connect(to: .local(host.port) { $0.trust = .system })
         let server = try #require(await host.accept())
-        // The handshake has begun.
+        // The handshake is in progress.
         _ = await server.read { !$0.isEmpty }
         if resets { server.reset() } else { server.finish() }
         let end = try await client.ended()

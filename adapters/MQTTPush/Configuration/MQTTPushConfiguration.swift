@@ -87,8 +87,8 @@ public struct MQTTPushConfiguration: Sendable, Hashable {
     /// other subscriptions. The source does not subscribe to these topics. By default, such messages are rejected.
     package var otherTopics: [MQTTTopic] = []
     /// Topics to which an earlier run may have subscribed in the same session. The source unsubscribes from them when it
-    /// connects, unless the session is new, and still reads the messages that wait for them. The default is none; at most
-    /// 1,000 of them are used.
+    /// continues the session, and still reads the messages that wait for them. At most the last 1,000 are used. The list
+    /// is empty by default.
     package var formerTopics: [MQTTTopic] = []
     /// How long a stop waits for the broker to read the last acknowledgements. Must be between 0 and 1 h; the default
     /// is 1 s. If the broker has not read the acknowledgements by then, it may redeliver messages that were already

@@ -14,7 +14,7 @@ final class UnsubscribingRole: BrokerRole {
     private let configuration: MQTTPushConfiguration
     private let done: @Sendable (Bool) -> Void
     private var filters: ArraySlice<String>
-    /// When the UNSUBSCRIBE that the broker has not answered was sent, or `nil` if there is none.
+    /// When the pending UNSUBSCRIBE was sent, or `nil` if the broker has answered all of them.
     private var sentAt: ContinuousClock.Instant?
     /// Whether there may be unread packets, which polling the socket does not always show.
     private var mayHaveMore = false

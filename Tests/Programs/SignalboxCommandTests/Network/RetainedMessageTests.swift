@@ -98,12 +98,14 @@ import Testing
         }
     }
 
-    @Test func overlappingTopicsDeleteAMessageOnce() async throws {
+    @Test func overlappingTopicsShowAndDeleteAMessageTwice() async throws {
         try await Broker.with { broker in
             try await retain(2, at: broker)
             let finished = try await subscribe(broker, "--topic", "state/+", "--retained-only", "--remove-retained")
             #expect(finished.status == 0 && finished.output.count == 4)
-            #expect(finished.errors == ["signalbox: retained messages deleted: 2"])
+            #expect(finished.errors == ["signalbox: retained messages deleted: 4"])
+            let left = try await subscribe(broker, "--retained-only", "--retained-wait", "100ms")
+            #expect(left.output.isEmpty)
         }
     }
 }
