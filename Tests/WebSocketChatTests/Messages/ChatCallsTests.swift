@@ -277,7 +277,7 @@ import Testing
             } == .invalidArgument
         )
         let large = Bytes(Array(repeating: 0x31, count: 2_000_000))
-        #expect(await code { _ = try await chat.call("a", json: large) } == .tooLarge)
+        #expect(await code { _ = try await chat.call("a", json: large, timeout: .seconds(300)) } == .tooLarge)
         feeding.sender.answer(.full, on: chat.number)
         #expect(await code { try await chat.call("a", 1) } == .full)
         let plain = Feeding(frames: WebSocketFrames(text: .action("tick", .json)))
