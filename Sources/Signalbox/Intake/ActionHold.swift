@@ -13,7 +13,8 @@ import SignalboxCore
 /// wraps an adapter, limits its unsettled messages, set ``messages`` to less than that limit. A held message keeps the
 /// memory of the whole batch in which it came.
 ///
-/// A source that redelivers acknowledges in order, so other messages may wait behind a held one. Such a source holds a
+/// A source that redelivers acknowledges in order, so the acknowledgements of other messages may wait behind a
+/// held one. Such a source holds a
 /// message no longer than ``SupervisorConfiguration/ackDeadline``. After a message has waited in vain, it holds none
 /// until plugins are registered, replaced or removed.
 public struct HoldLimits: Sendable, Hashable {

@@ -1,3 +1,4 @@
+import DequeModule
 import SignalboxCore
 
 /// Part of a submitted batch: the arrivals for one lane, in order.
@@ -56,6 +57,29 @@ struct BatchSlice: Sendable {
             plugin: plugin,
             attempt: attempt,
             failures: failures?.picked(at: positions)
+        )
+    }
+
+    /// Returns whether one call can handle both slices, and every outcome then reaches where it would have gone before.
+    func canJoin(_ older: BatchSlice) -> Bool {
+        sink === older.sink && settler === older.settler && plugin === older.plugin
+            && attempt == 1 && older.attempt == 1 && prepared == nil && older.prepared == nil
+    }
+
+    /// Returns a slice of these arrivals, followed by those of the first `count` others. It counts as routed when this
+    /// slice was.
+    func joined(by others: Deque<BatchSlice>, first count: Int) -> BatchSlice {
+        var arrivals: [Arrival] = []
+        arrivals.reserveCapacity((0..<count).reduce(range.count) { $0 + others[$1].range.count })
+        arrivals += self.arrivals[range]
+        for index in 0..<count { arrivals += others[index].arrivals[others[index].range] }
+        return BatchSlice(
+            arrivals: arrivals,
+            range: arrivals.indices,
+            sink: sink,
+            tick: tick,
+            settler: settler,
+            plugin: plugin
         )
     }
 

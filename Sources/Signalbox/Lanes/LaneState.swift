@@ -146,7 +146,11 @@ extension LaneState {
         workers[position].worker.isAskedToYield.store(false, ordering: .relaxed)
         while let group = ready.popFirst() {
             groups[group].isListed = false
-            guard let slice = groups[group].waiting.popFirst(most: turnLength) else {
+            // Several workers share the slices of an unordered plugin.
+            let next =
+                callsWholeSlices && (order != .none || maxConcurrent == 1)
+                ? groups[group].waiting.popFirstTogether() : groups[group].waiting.popFirst(most: turnLength)
+            guard let slice = next else {
                 release(group)
                 continue
             }

@@ -53,6 +53,17 @@ extension Deque<BatchSlice> {
         return self[0].removeFirst(most)
     }
 
+    /// Removes the oldest slice and those behind it that can be handled together with it, and returns them as one slice.
+    mutating func popFirstTogether() -> BatchSlice? {
+        guard let oldest = popFirst() else { return nil }
+        // Without a view of the queue, whose removal would copy the queue.
+        let joining = firstIndex { !$0.canJoin(oldest) } ?? count
+        guard joining > 0 else { return oldest }
+        let whole = oldest.joined(by: self, first: joining)
+        removeFirst(joining)
+        return whole
+    }
+
     /// Removes all matching slices, and returns them in order.
     mutating func takeAll(where isMeant: (BatchSlice) -> Bool = { _ in true }) -> [BatchSlice] {
         // Most searches find nothing, so look for a match before copying the queue.

@@ -54,7 +54,8 @@ public protocol SyncPlugin<Info>: Sendable {
 /// A plugin that can handle many actions for about the cost of one, for example by making them durable with a single
 /// fsync.
 ///
-/// Each call receives, in order, all actions for this plugin in one submitted batch.
+/// Each call receives, in order, all actions for this plugin that its source submitted together, and those that the
+/// source submitted behind them before the call. They are never more than the source's window.
 public protocol BatchPlugin<Info>: Sendable {
     /// The type to decode from each body. If a body cannot be decoded, only that action is rejected and left out of the
     /// call.

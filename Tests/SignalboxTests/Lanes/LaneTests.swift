@@ -231,6 +231,31 @@ import Testing
         #expect(plugin.calls.withLock { $0 } == [Array(stride(from: 0, to: 20, by: 2))])
     }
 
+    /// A source may submit few messages at a time, but those that wait during a call share the next one.
+    @Test func waitingBatchesOfOneSinkShareACall() async throws {
+        let supervisor = Supervisor.make()
+        let gate = Gate()
+        let plugin = CollectingPlugin(gate: gate)
+        try supervisor.register(Registration(plugin, from: .source("push")))
+        let intake = try supervisor.intake(for: "push")
+        let (sink, other) = (RecordingSink(), RecordingSink())
+        try await supervisor.whileRunning {
+            func submit(_ token: Int, to sink: RecordingSink) {
+                let message = message("collect", body: token == 4 ? "true" : "\(token)")
+                #expect(intake.submit(arrivals(firstToken: UInt64(token), [message]), to: sink) == 1)
+            }
+            submit(0, to: sink)
+            await gate.untilArrived(1)
+            for token in 1...9 { submit(token, to: sink) }
+            submit(10, to: other)
+            gate.open()
+            await sink.untilSettled(10)
+            await other.untilSettled(1)
+            #expect(sink.outcomes[4]?.map(reason) == ["invalidBody"])
+        }
+        #expect(plugin.calls.withLock { $0 } == [[0], [1, 2, 3, 5, 6, 7, 8, 9], [10]])
+    }
+
     @Test func aThrownErrorFailsAllButRejectedActions() async throws {
         let supervisor = Supervisor.make()
         let plugin = CollectingPlugin(failure: Broken())
