@@ -12,7 +12,7 @@
 // All strings returned by OpenSSL are static. Errors left in the thread's error queue would be attributed to the next
 // call, so these functions clear it.
 
-// The record of a client's handshake, and its pre-shared key. Belongs to one SSL_CTX, which points to it.
+// The record of a client's handshake, and its pre-shared key. Belongs to one SSL, which points to it.
 struct cssl_record {
     // The first verification error of the server's certificate (X509_V_ERR_...), or 0.
     int certificate_error;
@@ -20,16 +20,13 @@ struct cssl_record {
     int alert;
     // Whether the server requested a certificate.
     int is_certificate_requested;
-    int is_secured;
-    // Set when the SSL_CTX is freed.
-    int is_freed;
     char identity[257];
     unsigned int key_length;
     unsigned char key[256];
 };
 
 static inline struct cssl_record *cssl_record_of(const SSL *connection) {
-    return (struct cssl_record *)SSL_CTX_get_app_data(SSL_get_SSL_CTX(connection));
+    return (struct cssl_record *)SSL_get_app_data(connection);
 }
 
 static inline int cssl_verified(int is_trusted, X509_STORE_CTX *verification) {
@@ -45,7 +42,6 @@ static inline int cssl_verified(int is_trusted, X509_STORE_CTX *verification) {
 static inline void cssl_info(const SSL *connection, int where, int value) {
     struct cssl_record *record = cssl_record_of(connection);
     if (record == NULL) return;
-    if ((where & SSL_CB_HANDSHAKE_DONE) != 0) record->is_secured = 1;
     if ((where & SSL_CB_READ_ALERT) == SSL_CB_READ_ALERT && (value & 0xff) != SSL_AD_CLOSE_NOTIFY && record->alert < 0) {
         record->alert = value & 0xff;
     }
@@ -69,43 +65,60 @@ static inline unsigned int cssl_psk(SSL *connection, const char *hint, char *ide
     return record->key_length;
 }
 
-static inline void cssl_freed(void *parent, void *value, CRYPTO_EX_DATA *data, int index, long number, void *pointer) {
-    (void)parent;
-    (void)data;
-    (void)index;
-    (void)number;
-    (void)pointer;
-    if (value != NULL) ((struct cssl_record *)value)->is_freed = 1;
-}
+// The size of the buffer into which OpenSSL reads ahead, so that one system call reads many records.
+enum { CSSL_READ_BUFFER = 65536 };
 
-// Allocates the SSL_CTX index of the record that cssl_freed marks as freed. Call once per process.
-static inline int cssl_record_index(void) { return SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, cssl_freed); }
-
-// Creates a client context for TLS 1.2 or later that verifies certificates and trusts none yet. NULL: out of memory.
-static inline SSL_CTX *cssl_new(struct cssl_record *record, int index) {
+// Creates a client context for TLS 1.2 or later, whose connections have their records set with cssl_connect. It verifies
+// certificates and trusts none yet. NULL: out of memory.
+static inline SSL_CTX *cssl_new_client(void) {
     SSL_CTX *context = SSL_CTX_new(TLS_client_method());
-    if (context == NULL) {
-        ERR_clear_error();
-        return NULL;
-    }
-    if (index < 0 || SSL_CTX_set_ex_data(context, index, record) != 1 || SSL_CTX_set_app_data(context, record) != 1 ||
-        SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1) {
+    if (context == NULL || SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1) {
         SSL_CTX_free(context);
         ERR_clear_error();
         return NULL;
     }
     SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    // With a renegotiation, a write could have to wait for bytes from the server (TLS 1.2).
+    SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION);
+    SSL_CTX_set_read_ahead(context, 1);
+    SSL_CTX_set_default_read_buffer_len(context, CSSL_READ_BUFFER);
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, cssl_verified);
     SSL_CTX_set_info_callback(context, cssl_info);
     SSL_CTX_set_cert_cb(context, cssl_certificate_requested, NULL);
     return context;
 }
 
+// Creates a connection on a socket, which it does not close. The record must outlive it. NULL: out of memory.
+static inline SSL *cssl_connect(SSL_CTX *context, struct cssl_record *record, int socket) {
+    SSL *connection = SSL_new(context);
+    if (connection == NULL || SSL_set_app_data(connection, record) != 1 || SSL_set_fd(connection, socket) != 1) {
+        SSL_free(connection);
+        ERR_clear_error();
+        return NULL;
+    }
+    SSL_set_connect_state(connection);
+    return connection;
+}
+
+// Tells the server which name the client wants (RFC 6066, 3). The name must not be an address.
+static inline int cssl_send_name(SSL *connection, const char *name) {
+    int is_set = SSL_set_tlsext_host_name(connection, name) == 1;
+    ERR_clear_error();
+    return is_set;
+}
+
+// Offers application protocols (RFC 7301, 3.1), each of which is preceded by a byte with its length.
+static inline int cssl_offer_protocols(SSL *connection, const unsigned char *list, unsigned int length) {
+    int is_set = SSL_set_alpn_protos(connection, list, length) == 0;
+    ERR_clear_error();
+    return is_set;
+}
+
 static inline void cssl_disable_verification(SSL_CTX *context) { SSL_CTX_set_verify(context, SSL_VERIFY_NONE, NULL); }
 
 // Requires the server's certificate to be for this name or numeric address.
-static inline int cssl_expect_host(SSL_CTX *context, const char *host) {
-    X509_VERIFY_PARAM *parameters = SSL_CTX_get0_param(context);
+static inline int cssl_expect_host(SSL *connection, const char *host) {
+    X509_VERIFY_PARAM *parameters = SSL_get0_param(connection);
     X509_VERIFY_PARAM_set_hostflags(parameters, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
     int is_set =
         X509_VERIFY_PARAM_set1_ip_asc(parameters, host) == 1 || X509_VERIFY_PARAM_set1_host(parameters, host, 0) == 1;
@@ -157,13 +170,17 @@ static inline int cssl_has_key(const char *file) {
     return key != NULL;
 }
 
-// Refuses servers that lack the key: no certificate is trusted.
-static inline int cssl_use_pre_shared_key(SSL_CTX *context, struct cssl_record *record, const char *identity,
-                                          const unsigned char *key, unsigned int length) {
+static inline int cssl_set_pre_shared_key(struct cssl_record *record, const char *identity, const unsigned char *key,
+                                          unsigned int length) {
     if (strlen(identity) >= sizeof(record->identity) || length > sizeof(record->key)) return 0;
     memcpy(record->identity, identity, strlen(identity) + 1);
     memcpy(record->key, key, length);
     record->key_length = length;
+    return 1;
+}
+
+// Refuses servers that lack the key of their connection's record: no certificate is trusted.
+static inline int cssl_expect_pre_shared_key(SSL_CTX *context) {
     SSL_CTX_set_psk_client_callback(context, cssl_psk);
     // "PSK" alone would include suites without encryption.
     int is_set = SSL_CTX_set_cipher_list(context, "PSK:!eNULL:!aNULL:!MD5") == 1;
@@ -172,14 +189,5 @@ static inline int cssl_use_pre_shared_key(SSL_CTX *context, struct cssl_record *
 }
 
 static inline void cssl_cleanse(struct cssl_record *record) { OPENSSL_cleanse(record, sizeof(*record)); }
-
-// Sends a few bytes at once and completely. 0: the connection is unusable, because OpenSSL requires a retry with the
-// same bytes before any others.
-static inline int cssl_send(void *connection, const void *bytes, int count) {
-    ERR_clear_error();
-    int is_sent = SSL_write((SSL *)connection, bytes, count) == count;
-    ERR_clear_error();
-    return is_sent;
-}
 
 #endif

@@ -1,3 +1,4 @@
+import AdapterSupport
 import Foundation
 import SignalboxCore
 import SignalboxTesting

@@ -124,7 +124,7 @@ enum TunnelTrial {
             Issue.record("nothing listens")
         } catch let failure as ProxyFailure {
             guard case .unreachable(let reason) = failure else { throw failure }
-            #expect(reason == "Connection refused")
+            #expect(reason == "connection refused")
         }
     }
 }

@@ -1,8 +1,8 @@
 /// A connection through a proxy to a server.
 package final class ProxyTunnel: Sendable {
-    let descriptor: OwnedDescriptor
+    package let descriptor: OwnedDescriptor
     /// The bytes that the server has sent with the proxy's answer.
-    let first: [UInt8]
+    package let first: [UInt8]
 
     private init(_ descriptor: OwnedDescriptor, first: [UInt8]) {
         self.descriptor = descriptor

@@ -97,7 +97,15 @@ struct FeedEnvironment: Sendable {
     /// A random position within the range of a delay, from 0 to 1.
     var jitter: @Sendable () -> Double = { .random(in: 0...1) }
     /// Resolves a name to addresses. May block.
-    var resolve: @Sendable (String) -> Result<[String], DisconnectReason> = { AddressLookup.addresses(of: $0) }
+    var resolve: @Sendable (String) -> Result<[String], DisconnectReason> = { host in
+        Result { () throws(DisconnectReason) in
+            do throws(LookupFailure) {
+                return try AddressLookup.addresses(of: host)
+            } catch {
+                throw .notResolved(error.reason)
+            }
+        }
+    }
     /// The threads for blocking work.
     var threadPool = BlockingThreadPool.shared
     var proxyPool = BlockingThreadPool.proxies

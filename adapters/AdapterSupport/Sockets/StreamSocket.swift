@@ -1,8 +1,8 @@
 /// A file descriptor that is closed when the last reference to it is released.
-final class OwnedDescriptor: Sendable {
-    let number: Int32
+package final class OwnedDescriptor: Sendable {
+    package let number: Int32
 
-    init(_ number: Int32) {
+    package init(_ number: Int32) {
         self.number = number
     }
 
@@ -12,19 +12,19 @@ final class OwnedDescriptor: Sendable {
 }
 
 /// Sockets that never block, that no program inherits, and that raise no `SIGPIPE`.
-enum StreamSocket {
+package enum StreamSocket {
     #if canImport(Glibc)
-    static let type = Int32(SOCK_STREAM.rawValue)
+    package static let type = Int32(SOCK_STREAM.rawValue)
     private static let flags = Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
     #elseif os(Linux)
-    static let type = SOCK_STREAM
+    package static let type = SOCK_STREAM
     private static let flags = SOCK_CLOEXEC | SOCK_NONBLOCK
     #else
-    static let type = SOCK_STREAM
+    package static let type = SOCK_STREAM
     #endif
 
     /// Returns a socket, or `nil` with the reason in `errno`.
-    static func make(_ family: Int32) -> OwnedDescriptor? {
+    package static func make(_ family: Int32) -> OwnedDescriptor? {
         #if os(Linux)
         let made = socket(family, type | flags, 0)
         return made < 0 ? nil : OwnedDescriptor(made)
@@ -35,7 +35,7 @@ enum StreamSocket {
     }
 
     /// Accepts a connection, or returns `nil` with the reason in `errno`.
-    static func accept(on listener: OwnedDescriptor) -> OwnedDescriptor? {
+    package static func accept(on listener: OwnedDescriptor) -> OwnedDescriptor? {
         let made = AdapterSupport.accept(listener.number, nil, nil)
         return made < 0 ? nil : prepared(made)
     }
@@ -51,7 +51,7 @@ enum StreamSocket {
     }
 
     /// Sends as many bytes as the system takes at once. Returns their number, or -1 with the reason in `errno`.
-    static func send(_ bytes: UnsafeRawBufferPointer, on socket: Int32) -> Int {
+    package static func send(_ bytes: UnsafeRawBufferPointer, on socket: Int32) -> Int {
         #if os(Linux)
         AdapterSupport.send(socket, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
         #else
@@ -60,7 +60,7 @@ enum StreamSocket {
     }
 
     /// Returns the process that has connected to a unix socket, or `nil` if the system does not say.
-    static func peerProcess(of socket: OwnedDescriptor) -> pid_t? {
+    package static func peerProcess(of socket: OwnedDescriptor) -> pid_t? {
         #if os(Linux)
         // The C type `ucred`: the process, the user and the group.
         var peer: (pid_t, uid_t, gid_t) = (0, 0, 0)
@@ -74,5 +74,8 @@ enum StreamSocket {
         #endif
     }
 
-    static func errorText(_ code: Int32) -> String { String(cString: strerror(code)) }
+    package static func errorText(_ code: Int32) -> String {
+        let text = String(cString: strerror(code))
+        return text.prefix(1).lowercased() + text.dropFirst()
+    }
 }
