@@ -131,9 +131,15 @@ let package = Package(
             providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]
         ),
         .target(
+            name: "SecureTransport",
+            dependencies: ["SignalboxCore", "AdapterSupport", "COpenSSL"],
+            path: "adapters/SecureTransport",
+            swiftSettings: stayOnCaller
+        ),
+        .target(
             name: "MQTTPush",
             dependencies: [
-                "SignalboxCore", "SignalboxRoutes", "AdapterSupport", "CMosquitto", "COpenSSL",
+                "SignalboxCore", "SignalboxRoutes", "AdapterSupport", "SecureTransport",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -230,12 +236,20 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "SecureTransportTests",
+            dependencies: [
+                "SecureTransport", "SignalboxCore", "AdapterSupport", "COpenSSL", "TestSupport", "BrokerKit",
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "MQTTPushTests",
             dependencies: [
-                "MQTTPush", "Signalbox", "SignalboxCore", "SignalboxRoutes", "AdapterSupport", "SignalboxTesting",
-                "TestSupport", "BrokerKit", "RecordingPublisher", "COpenSSL",
+                "MQTTPush", "Signalbox", "SignalboxCore", "SignalboxRoutes", "AdapterSupport", "SecureTransport",
+                "SignalboxTesting", "TestSupport", "BrokerKit", "RecordingPublisher",
                 .product(name: "Logging", package: "swift-log"),
             ],
+            exclude: ["Models"],
             swiftSettings: strict
         ),
         .testTarget(

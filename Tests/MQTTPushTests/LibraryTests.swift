@@ -1,5 +1,4 @@
 import AdapterSupport
-import COpenSSL
 import Foundation
 import Logging
 import SignalboxCore
@@ -52,45 +51,6 @@ import Testing
         ] {
             #expect(LibraryVulnerability.warning(of: OpenSSLVulnerabilities.all, in: "OpenSSL", fixed) == nil)
         }
-    }
-
-    @Test(
-        arguments: [
-            (MQTTVersion.v5, MQTTSecurity.none, true), (.v311, .none, false), (.v5, .tls(), true),
-            (.v311, .tls(), true),
-            (.v5, .tls(.insecure), true),
-        ] as [(MQTTVersion, MQTTSecurity, Bool)]
-    )
-    func libmosquittoVulnerabilitiesDependOnVersionAndSecurity(
-        version: MQTTVersion,
-        security: MQTTSecurity,
-        isWarned: Bool
-    ) {
-        let vulnerabilities = MosquittoVulnerabilities.affecting(version, security, isLocal: false)
-        let warning = LibraryVulnerability.warning(of: vulnerabilities, in: "libmosquitto", LibraryVersion(2, 0, 11))
-        #expect((warning != nil) == isWarned)
-        #expect(LibraryVulnerability.warning(of: vulnerabilities, in: "libmosquitto", LibraryVersion(2, 1, 0)) == nil)
-        #expect(MosquittoVulnerabilities.affecting(version, security, isLocal: true).isEmpty)
-    }
-}
-
-@Suite struct TLSClientTests {
-    /// OpenSSL's keyword PSK also selects suites without encryption, which the system may or may not forbid.
-    @Test func aPreSharedKeyIsUsedOnlyWithEncryption() throws {
-        let file = FileManager.default.temporaryDirectory.appendingPathComponent("key-\(UUID().uuidString)")
-        try Data(String(repeating: "0f", count: 16).utf8).write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
-        let security = MQTTSecurity.preSharedKey(identity: "kiosk", key: .file(file.path))
-        let client = try #require(try TLSClient(security, host: "localhost"))
-        let names = try withExtendedLifetime(client) {
-            let connection = try #require(SSL_new(client.context))
-            defer { SSL_free(connection) }
-            var names: [String] = []
-            while let name = SSL_get_cipher_list(connection, Int32(names.count)) { names.append(String(cString: name)) }
-            return names
-        }
-        #expect(names.contains { $0.hasPrefix("PSK-AES") })
-        #expect(!names.contains { $0.contains("NULL") }, "\(names)")
     }
 }
 

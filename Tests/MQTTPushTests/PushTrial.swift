@@ -215,10 +215,10 @@ enum FakeAnswers {
     /// The answers that a client with one filter needs.
     static let welcome = [connected, granted]
 
-    /// Returns a PUBLISH with QoS 0, 1 or 2. Above QoS 0 its packet id is 1.
-    static func message(_ payload: String, to topic: String, qos: UInt8) -> [UInt8] {
+    /// Returns a PUBLISH with QoS 0, 1 or 2. Above QoS 0 it has the packet id.
+    static func message(_ payload: String, to topic: String, qos: UInt8, packet: UInt16 = 1) -> [UInt8] {
         var rest = [0, UInt8(topic.utf8.count)] + Array(topic.utf8)
-        if qos > 0 { rest += [0x00, 0x01] }
+        if qos > 0 { rest += [UInt8(packet >> 8), UInt8(truncatingIfNeeded: packet)] }
         rest += [0x00] + Array(payload.utf8)
         return [0x30 | qos << 1, UInt8(rest.count)] + rest
     }

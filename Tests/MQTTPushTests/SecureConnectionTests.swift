@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10)))
 struct SecureConnectionTests {
     /// Bytes inside OpenSSL do not make the socket readable, so a batch that leaves some is followed by a read.
-    @Test func messagesOfOneTLSRecordArriveInSeveralBatches() async throws {
+    @Test func messagesOfOneTLSRecordArriveBeyondTheReceiveMaximum() async throws {
         let authority = try await TestAuthority()
         defer { authority.remove() }
         let (socket, port) = try LoopbackPort.listening()
@@ -27,8 +27,8 @@ struct SecureConnectionTests {
         configuration.broker = try MQTTBroker(host: "localhost", port: Int(port), usesTLS: true)
         configuration.security = .tls(.authority(file: authority.authorityFile))
         try await PushTrial.run(configuration, subscribed: false) { trial in
-            // More messages than the library acknowledges before it returns from a read early.
-            let messages = (0..<600).flatMap { _ in FakeAnswers.message("{}", to: "push/log", qos: 1) }
+            // More messages than the receive maximum, so some stay unread while no bytes arrive.
+            let messages = (1...600).flatMap { FakeAnswers.message("{}", to: "push/log", qos: 1, packet: UInt16($0)) }
             for answer in [FakeAnswers.connected, FakeAnswers.granted + messages] {
                 let hasRequest = try OwnedThread.promise { !fromClient.fileHandleForReading.availableData.isEmpty }
                 #expect(await hasRequest.value())

@@ -167,7 +167,9 @@ struct ThreadBridgeTests {
         let configuration = try MQTTPushConfiguration.test(port: 1_883, [try MQTTTopic("a/{action}")])
         let arrival = try #require(configuration.arrival(of: [], on: TopicName("a/b"), retained: false, qos: 1))
         let intake = CountingIntake(answer: answer)
-        #expect(intake.take([arrival], to: BatchSink(wake: try WakeSignal())) == taken)
+        #expect(
+            intake.take([arrival], to: GateSink(capacity: 1, ackDeadline: .seconds(1), wake: try WakeSignal())) == taken
+        )
     }
 
     /// An intake that answers with any number.

@@ -19,13 +19,14 @@ public import SignalboxCore
 /// A run uses one thread, which has one connection at a time. Each entry in ``MQTTPushConfiguration/connections`` adds
 /// another thread and connection.
 ///
-/// Each connection reads a batch of messages, submits the batch, and waits until every message in it is settled or
-/// journalled. Only then does the connection acknowledge the messages, so the broker still has any message that the
-/// process loses.
+/// The adapter acknowledges each message by itself, when the message and all earlier messages of its connection are
+/// settled or journalled. The broker therefore still has any message that the process loses. A slow message delays the
+/// acknowledgements of later messages, but not their handling: up to ``MQTTPushConfiguration/receiveMaximum`` messages
+/// are in progress at the same time.
 ///
-/// If a message is abandoned, the adapter drops the connection without acknowledging the batch. The broker then
-/// redelivers all QoS 1 messages in the batch, including those that were already handled. The supervisor can
-/// deduplicate them by id. QoS 0 messages are not redelivered.
+/// If a QoS 1 message is abandoned, the adapter waits for the other messages in progress and drops the connection. The
+/// broker then redelivers the message and all QoS 1 messages behind it, including those that were handled in the
+/// meantime. The supervisor can deduplicate them by id. An abandoned QoS 0 message is lost.
 ///
 /// Configure the broker to keep all undelivered messages. For mosquitto, set `max_queued_messages 0`. By default,
 /// mosquitto silently drops messages beyond 1,000.
@@ -111,7 +112,7 @@ public struct MQTTPushAdapter: Adapter, InFlightLimitedAdapter {
     /// Use this method if a program's topics change while it runs. The topic also applies to later connections and
     /// later runs of this adapter. A connection can have at most 1,000 topics.
     ///
-    /// If there is a connection, this method waits until the current batch is settled and the broker has answered.
+    /// If there is a connection, this method waits until the broker has answered.
     /// Cancelling the task does not end this wait.
     ///
     /// - Parameters:
@@ -172,8 +173,8 @@ public struct MQTTPushAdapter: Adapter, InFlightLimitedAdapter {
     /// place, and waits up to ``MQTTPushConfiguration/lingerTimeout`` for the broker to read everything.
     ///
     /// If the run has no connection yet or is waiting to reconnect, it stops at once. The system calls that read files
-    /// and secrets, resolve a host name or connect cannot be interrupted. If the run's thread is in such a call, the
-    /// run ends without waiting for the thread, which ends later.
+    /// and secrets cannot be interrupted. If the run's thread is in such a call, the run ends without waiting for the
+    /// thread, which ends later.
     ///
     /// Only one run may be active at a time. Two runs would use the same client id and keep disconnecting each other.
     ///
@@ -184,7 +185,7 @@ public struct MQTTPushAdapter: Adapter, InFlightLimitedAdapter {
     ///     including the publisher's. Such errors are thrown only if
     ///     ``MQTTPushConfiguration/firstConnectionMustSucceed`` is set.
     public func run(into intake: any Intake) async throws {
-        MosquittoVulnerabilities.warn(of: configuration, to: logger)
+        LibraryWarning.warn(of: configuration, to: logger)
         guard let publisher else { return try await receive(into: intake) }
         let publishing = try publisher.begin()
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -43,7 +43,7 @@ public struct MQTTSession: Sendable {
     /// those of the ended subscriptions. Waiting QoS 0 messages, which only some brokers keep, are lost.
     ///
     /// From now on, the broker keeps the session for ``MQTTPushConfiguration/sessionExpiry``, which must not be zero.
-    /// libmosquitto does not report whether the session had a subscription for each filter, or the broker refused to end
+    /// This method does not report whether the session had a subscription for each filter, or the broker refused to end
     /// it.
     ///
     /// - Parameter filters: The filters as they were sent to the broker, from 1 to 1,000. The filter of a shared
@@ -96,13 +96,21 @@ public struct MQTTSession: Sendable {
             try bridge.start { [bridge, logger] () throws(MQTTPushError) in
                 // A broker discards a message that is larger than the client's limit (MQTT 5.0, 3.1.2.11.4), so there is
                 // none. It sends only one message without an acknowledgement.
-                let limits = BrokerClient.Limits(
+                let limits = ClientLimits(
                     sessionExpiry: UInt32(clamping: configuration.sessionExpiry.components.seconds),
-                    packetBytes: nil,
+                    packetBytes: UInt32(clamping: configuration.packetLimit),
+                    announcesPacketBytes: false,
                     receiveMaximum: 1
                 )
                 let log = BrokerLog(logger, configuration: configuration)
-                _ = try BrokerLoop(settings: configuration, limits: limits, bridge: bridge, log: log).run { _ in
+                let loop = BrokerLoop(
+                    settings: configuration,
+                    limits: limits,
+                    bridge: bridge,
+                    stop: StopLimit(bridge),
+                    log: log
+                )
+                _ = try loop.run { _ in
                     let role = UnsubscribingRole(configuration, filters: filters) { _ = answer.set($0) }
                     return (role, cleanStart: configuration.cleanStart)
                 }

@@ -1,5 +1,4 @@
 import AdapterSupport
-import CMosquitto
 
 /// The MQTT 5 properties that the publisher set on a message (MQTT 5.0, 3.3.2.3).
 ///
@@ -86,72 +85,55 @@ extension PushProperties: Encodable {
 }
 
 extension PushProperties {
-    /// Copies the properties in a libmosquitto list that fit within the limits.
-    init(copying list: OpaquePointer) {
+    /// Reads the properties of a PUBLISH that fit within the limits.
+    ///
+    /// A payload format other than 0 and 1 (MQTT 5.0, 3.3.2.3.2) and a response topic with wildcards (MQTT 5.0, 3.3.2.3.5)
+    /// are left out, because a publisher can send them through a broker that does not check them. They do not make the
+    /// message invalid.
+    ///
+    /// - Parameters:
+    ///   - range: The range that ``PropertyTable/check(_:for:)`` returned.
+    ///   - bytes: The buffer with the packet. Nothing keeps it after the call.
+    init(reading range: Range<Int>, of bytes: UnsafeRawBufferPointer) {
         self.init()
-        PushProperties.each(of: list) { read($0, $1) }
+        var hasUserProperties = false
+        PropertyTable.each(range, of: bytes) { value in
+            if case .userProperty = value { hasUserProperties = true } else { read(value, bytes) }
+        }
+        guard hasUserProperties else { return }
         // User properties come last, so that they cannot crowd out the properties that MQTT itself defines.
-        PushProperties.each(of: list) { readUserProperty($0, $1) }
-    }
-
-    private static func each(of list: OpaquePointer, _ body: (OpaquePointer, Int32) -> Void) {
-        var next: OpaquePointer? = list
-        while let property = next {
-            body(property, mosquitto_property_identifier(property))
-            next = mosquitto_property_next(property)
+        PropertyTable.each(range, of: bytes) { value in
+            if case .userProperty(let name, let value) = value { readUserProperty(name, value, bytes) }
         }
     }
 
-    private mutating func read(_ property: OpaquePointer, _ identifier: Int32) {
-        switch UInt32(bitPattern: identifier) {
-        case MQTT_PROP_CONTENT_TYPE.rawValue: contentType = text(property, identifier)
-        case MQTT_PROP_RESPONSE_TOPIC.rawValue: responseTopic = text(property, identifier)
-        case MQTT_PROP_CORRELATION_DATA.rawValue: correlationData = bytes(property, identifier)
-        case MQTT_PROP_MESSAGE_EXPIRY_INTERVAL.rawValue:
-            var seconds: UInt32 = 0
-            if mosquitto_property_read_int32(property, identifier, &seconds, false) != nil { messageExpiry = seconds }
-        case MQTT_PROP_PAYLOAD_FORMAT_INDICATOR.rawValue:
-            var format: UInt8 = 0
-            if mosquitto_property_read_byte(property, identifier, &format, false) != nil { payloadFormat = format }
+    private mutating func read(_ value: PropertyValue, _ bytes: UnsafeRawBufferPointer) {
+        switch value {
+        case .text(.contentType, let range): contentType = admitted(range).map { bytes.text($0) }
+        case .text(.responseTopic, let range):
+            let hasWildcard = bytes[range].contains { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "#") }
+            guard !hasWildcard else { return }
+            responseTopic = admitted(range).map { bytes.text($0) }
+        case .data(.correlationData, let range): correlationData = admitted(range).map { Array(bytes[$0]) }
+        case .number(.messageExpiry, let seconds): messageExpiry = seconds
+        case .number(.payloadFormat, let format): payloadFormat = format > 1 ? nil : UInt8(format)
         default: break
         }
     }
 
-    // The library returns copies made with malloc, which the caller must free. It has already checked that texts are
-    // UTF-8.
-    private mutating func text(_ property: OpaquePointer, _ identifier: Int32) -> String? {
-        var copy: UnsafeMutablePointer<CChar>?
-        defer { free(copy) }
-        guard mosquitto_property_read_string(property, identifier, &copy, false) != nil, let copy else { return nil }
-        return admit(strlen(copy)) ? String(cString: copy) : nil
-    }
-
-    private mutating func bytes(_ property: OpaquePointer, _ identifier: Int32) -> [UInt8]? {
-        var copy: UnsafeMutableRawPointer?
-        var length: UInt16 = 0
-        defer { free(copy) }
-        guard mosquitto_property_read_binary(property, identifier, &copy, &length, false) != nil else { return nil }
-        let count = copy == nil ? 0 : Int(length)
-        return admit(count) ? Array(UnsafeRawBufferPointer(start: copy, count: count)) : nil
-    }
-
-    private mutating func readUserProperty(_ property: OpaquePointer, _ identifier: Int32) {
-        guard UInt32(bitPattern: identifier) == MQTT_PROP_USER_PROPERTY.rawValue else { return }
+    private mutating func readUserProperty(_ name: Range<Int>, _ value: Range<Int>, _ bytes: UnsafeRawBufferPointer) {
         guard userProperties.count < PushProperties.userPropertyLimit else {
             truncated = true
             return
         }
-        var name: UnsafeMutablePointer<CChar>?
-        var value: UnsafeMutablePointer<CChar>?
-        defer {
-            free(name)
-            free(value)
-        }
-        guard mosquitto_property_read_string_pair(property, identifier, &name, &value, false) != nil,
-            admit((name.map { strlen($0) } ?? 0) + (value.map { strlen($0) } ?? 0))
-        else { return }
-        userProperties.append(
-            UserProperty(name: name.map { String(cString: $0) } ?? "", value: value.map { String(cString: $0) } ?? "")
-        )
+        guard admit(name.count + value.count) else { return }
+        userProperties.append(UserProperty(name: bytes.text(name), value: bytes.text(value)))
     }
+
+    private mutating func admitted(_ range: Range<Int>) -> Range<Int>? { admit(range.count) ? range : nil }
+}
+
+extension UnsafeRawBufferPointer {
+    /// The text at a range, which must be within the buffer.
+    fileprivate func text(_ range: Range<Int>) -> String { String(decoding: self[range], as: UTF8.self) }
 }

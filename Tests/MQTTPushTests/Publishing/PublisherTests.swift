@@ -1,4 +1,6 @@
+import AdapterSupport
 import BrokerKit
+import Foundation
 import Logging
 import MQTTPush
 import SignalboxCore
@@ -59,6 +61,69 @@ struct PublisherTests {
                 }
             }
         }
+    }
+
+    /// The second message does not fit into the output behind the first.
+    @Test func aLargeMessageWaitsForItsPlaceInTheOutput() async throws {
+        try await Broker.with { broker in
+            var configuration = try MQTTPushConfiguration.test(broker, [try MQTTTopic("open/{action}")])
+            configuration.limits = MessageLimits(bytes: 2_000_000)
+            try await PushTrial.run(configuration) { receiving in
+                let trial = try PublisherTrial(.test(port: broker.port))
+                try trial.publisher.offer(MQTTMessage("1", to: "open/small"))
+                let large = "\"" + String(repeating: "x", count: 1_200_000) + "\""
+                try trial.publisher.offer(MQTTMessage(large, to: "open/large"))
+                try trial.publisher.offer(MQTTMessage("3", to: "open/last"))
+                let running = Task { try await trial.publisher.run() }
+                #expect(await receiving.intake.taken.first(3).map(\.name) == ["small", "large", "last"])
+                running.cancel()
+                try await running.value
+                #expect(trial.publisher.counts.published == 3 && trial.publisher.counts.resent == 0)
+            }
+        }
+    }
+
+    /// A stop finds the attempt to connect in progress, or not even begun.
+    @Test func aStopBeforeTheConnectionStillPublishes() async throws {
+        try await Broker.with { broker in
+            try await PushTrial.run(try .test(broker, [try MQTTTopic("open/{action}")])) { receiving in
+                let trial = try PublisherTrial(.test(port: broker.port))
+                try trial.publisher.offer(MQTTMessage("1", to: "open/log"))
+                let running = Task { try await trial.publisher.run() }
+                running.cancel()
+                try await running.value
+                #expect(await receiving.arrivals(1).count == 1)
+                #expect(trial.publisher.counts.published == 1)
+            }
+        }
+    }
+
+    /// The broker accepts the connection, and then leaves everything unread.
+    @Test func aBrokerThatAcceptsNoDataIsLeft() async throws {
+        let (listener, port) = try LoopbackPort.listening()
+        defer { close(listener) }
+        // Accepted sockets inherit it. The system's default might take all messages.
+        var size: Int32 = 8_192
+        setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+        let client = try OwnedThread.promise {
+            let client = LoopbackPort.accept(on: listener)
+            var buffer = [UInt8](repeating: 0, count: 4_096)
+            guard recv(client, &buffer, buffer.count, 0) > 0 else { return client }
+            _ = send(client, FakeAnswers.connected, FakeAnswers.connected.count, 0)
+            return client
+        }
+        var configuration = try MQTTPublisherConfiguration.test(port: Int(port))
+        configuration.answerTimeout = .milliseconds(500)
+        configuration.stopTimeout = .zero
+        let trial = try PublisherTrial(configuration)
+        let running = Task { try await trial.publisher.run() }
+        _ = await trial.log.line(containing: "publisher: connected")
+        let large = String(repeating: "x", count: 200_000)
+        for _ in 0..<60 { try trial.publisher.offer(MQTTMessage(large, to: "open/log", qos: .atMostOnce)) }
+        _ = await trial.log.line(containing: "did not answer in time")
+        running.cancel()
+        try await running.value
+        close(await client.value())
     }
 
     @Test func aRefusedMessageFailsItsCaller() async throws {

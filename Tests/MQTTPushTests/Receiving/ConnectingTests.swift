@@ -247,7 +247,7 @@ struct ConnectingTests {
         // An attempt that fails in between changes nothing, as the other client does not end it.
         #expect(reports([short, short, (.connectFailed("refused"), nil), short]) == [false, false, false, true])
         #expect(reports([short, short, (lost, .seconds(10)), short]) == [false, false, false, false])
-        #expect(reports([short, short, (.protocolError, .seconds(1)), short]) == [false, false, false, false])
+        #expect(reports([short, short, (.closed(.unspecified), .seconds(1)), short]) == [false, false, false, false])
     }
 
     @Test func theLogThrottleAdmitsOneLineOfAKindPerMinute() {
@@ -259,27 +259,6 @@ struct ConnectingTests {
         #expect(limit.admit("timedOut", at: start + .seconds(59)) == 0)
         #expect(limit.admit("lost", at: start + .seconds(60)) == 2)
         #expect(limit.admit("lost", at: start + .seconds(61)) == nil)
-    }
-
-    @Test func aPingIsDueEveryHalfKeepalive() {
-        let start = ContinuousClock.now
-        var pings = KeepaliveTimer(keepalive: .seconds(10), from: start)
-        #expect(pings.maximumWait(at: start) == .seconds(5))
-        let due = [4, 5, 9, 11].map { pings.isDue(at: start + .seconds($0)) }
-        #expect(due == [false, true, false, true])
-        var none = KeepaliveTimer(keepalive: .zero, from: start)
-        let isDue = none.isDue(at: start + .seconds(3_600))
-        #expect(!isDue)
-    }
-
-    @Test func aDisconnectedTimerWaitsInsteadOfSpinning() {
-        let start = ContinuousClock.now
-        var pings = KeepaliveTimer(keepalive: .seconds(10), from: start)
-        #expect(pings.maximumWait(at: start + .seconds(5)) == .zero)
-        pings.isConnected = false
-        #expect(pings.maximumWait(at: start + .seconds(5)) == .seconds(60))
-        let isDue = pings.isDue(at: start + .seconds(5))
-        #expect(!isDue)
     }
 
     @Test func aStopDoesNotWaitForABlockingCall() async throws {

@@ -22,11 +22,11 @@ import Testing
         }
 
         /// Simulates a process that crashes while it handles these packets.
-        func crash(handling packets: UInt16...) throws {
-            let tracker = try process()
+        func crash(handling packets: UInt16..., receiveMaximum: Int = 20) throws {
+            let tracker = try process(receiveMaximum: receiveMaximum)
             tracker.connected(isSessionKept: true)
             for packet in packets { _ = tracker.received(Trial.fingerprint(packet)) }
-            tracker.begin()
+            tracker.begin(from: 0, packets.map { Trial.fingerprint($0) })
         }
 
         static func fingerprint(_ packet: UInt16) -> MessageFingerprint {
@@ -51,27 +51,81 @@ import Testing
             let rejection = tracker.received(Trial.fingerprint(1))
             #expect(rejection?.reason == .deliveryLimit)
             #expect(rejection?.detail.contains("2 times while handling this message on push/hang") == true)
-            tracker.begin()
-            tracker.end(isSettled: true)
+            tracker.begin(from: 0, [Trial.fingerprint(1)])
+            tracker.settled(upTo: 1)
             #expect(tracker.received(Trial.fingerprint(2)) == nil)
-            tracker.begin()
-            tracker.end(isSettled: true)
+            tracker.begin(from: 1, [Trial.fingerprint(2)])
+            tracker.settled(upTo: 2)
             #expect(!tracker.isIsolating)
             #expect(tracker.received(Trial.fingerprint(1)) == nil)
         }
     }
 
-    @Test func messagesOfAnEndedBatchAreNoSuspects() throws {
+    @Test func messagesThatAreSettledOrDrainedAreNoSuspects() throws {
         try Self.withTrial { trial in
             for isSettled in [true, false] {
                 let tracker = try trial.process()
                 tracker.connected(isSessionKept: true)
                 #expect(!tracker.isIsolating)
                 _ = tracker.received(Trial.fingerprint(1))
-                tracker.begin()
-                tracker.end(isSettled: isSettled)
+                tracker.begin(from: 0, [Trial.fingerprint(1)])
+                if isSettled { tracker.settled(upTo: 1) } else { tracker.drained() }
             }
             #expect(try !trial.process().isIsolating)
+        }
+    }
+
+    @Test func onlyUnacknowledgedMessagesAreSuspects() throws {
+        try Self.withTrial { trial in
+            do {
+                let tracker = try trial.process()
+                tracker.connected(isSessionKept: true)
+                tracker.begin(from: 0, [Trial.fingerprint(1), nil, Trial.fingerprint(2)])
+                tracker.begin(from: 3, [Trial.fingerprint(3)])
+                tracker.settled(upTo: 2)
+            }
+            let tracker = try trial.process(deliveries: 1)
+            tracker.connected(isSessionKept: true)
+            #expect((1...4).map { tracker.received(Trial.fingerprint($0)) != nil } == [false, true, true, false])
+        }
+    }
+
+    /// If the second message were submitted before the first is acknowledged, its crash would count for both.
+    @Test func anIsolatedMessageIsAcknowledgedBeforeTheNextIsRead() throws {
+        try Self.withTrial { trial in
+            try trial.crash(handling: 1, 2)
+            let tracker = try trial.process()
+            tracker.connected(isSessionKept: true)
+            #expect(tracker.isIsolating && tracker.mayReceive)
+            tracker.begin(from: 0, [Trial.fingerprint(1)])
+            #expect(!tracker.mayReceive)
+            tracker.settled(upTo: 1)
+            #expect(tracker.isIsolating && tracker.mayReceive)
+            tracker.begin(from: 1, [Trial.fingerprint(2)])
+            #expect(!tracker.mayReceive)
+            tracker.settled(upTo: 2)
+            tracker.begin(from: 2, [Trial.fingerprint(3)])
+            #expect(!tracker.isIsolating && tracker.mayReceive)
+        }
+    }
+
+    @Test func aMessageThatIsRedeliveredInTheSameProcessKeepsItsCrashes() throws {
+        try Self.withTrial { trial in
+            try trial.crash(handling: 1)
+            do {
+                let tracker = try trial.process()
+                for _ in 1...3 {
+                    tracker.connected(isSessionKept: true)
+                    #expect(tracker.isIsolating && tracker.mayReceive)
+                    #expect(tracker.received(Trial.fingerprint(1)) == nil)
+                    tracker.begin(from: 0, [Trial.fingerprint(1), Trial.fingerprint(2)])
+                }
+                tracker.drained()
+            }
+            let tracker = try trial.process(deliveries: 1)
+            tracker.connected(isSessionKept: true)
+            #expect(tracker.received(Trial.fingerprint(1))?.detail.contains("1 times") == true)
+            #expect(tracker.received(Trial.fingerprint(2)) == nil)
         }
     }
 
@@ -112,6 +166,70 @@ import Testing
         }
     }
 
+    @Test func theReceiveMaximumMayChangeBetweenProcesses() throws {
+        try Self.withTrial { trial in
+            try trial.crash(handling: 1, 2, 3, 4, 5, receiveMaximum: 5)
+            try trial.crash(handling: 1, 2, receiveMaximum: 2)
+            try trial.crash(handling: 1, receiveMaximum: 65_535)
+            let tracker = try trial.process(deliveries: 1)
+            tracker.connected(isSessionKept: true)
+            let details = (1...6).map { tracker.received(Trial.fingerprint($0))?.detail.prefix(25) }
+            let times = [3, 2, 1, 1, 1].map { "the program ended \($0) times" as Substring }
+            #expect(details == times.map { $0.prefix(25) } + [nil])
+        }
+    }
+
+    @Test func aFileOfVersion1IsRead() throws {
+        try Self.withTrial { trial in
+            try Data(versionOne).write(to: URL(fileURLWithPath: trial.path))
+            let tracker = try trial.process()
+            tracker.connected(isSessionKept: true)
+            #expect(tracker.received(Trial.fingerprint(1))?.detail.contains("3 times") == true)
+            #expect(tracker.received(Trial.fingerprint(2)) == nil)
+            #expect(tracker.isIsolating)
+        }
+    }
+
+    @Test func aFailedWriteIsLoggedAndMadeUpFor() throws {
+        try Self.withTrial { trial in
+            try trial.crash(handling: 9)
+            do {
+                let tracker = try trial.process()
+                tracker.connected(isSessionKept: true)
+                tracker.begin(from: 0, [Trial.fingerprint(1)])
+                #expect(trial.lines.all.isEmpty)
+                let written = try Data(contentsOf: URL(fileURLWithPath: trial.path))
+                try reopenDescriptors(of: trial.path, O_RDONLY)
+                tracker.begin(from: 1, [Trial.fingerprint(2)])
+                tracker.settled(upTo: 1)
+                // There is one line for such an error per minute.
+                #expect(trial.lines.all.count == 1)
+                #expect(try Data(contentsOf: URL(fileURLWithPath: trial.path)) == written)
+                try reopenDescriptors(of: trial.path, O_RDWR)
+                tracker.begin(from: 2, [Trial.fingerprint(3)])
+                #expect(trial.lines.all.count == 1)
+            }
+            let tracker = try trial.process(deliveries: 1)
+            tracker.connected(isSessionKept: true)
+            let isSuspect = [1, 2, 3, 9].map { tracker.received(Trial.fingerprint($0)) != nil }
+            #expect(isSuspect == [false, true, true, true])
+        }
+    }
+
+    /// Opens a file again at the same descriptors, with another access mode.
+    private func reopenDescriptors(of path: String, _ mode: Int32) throws {
+        var (wanted, status) = (stat(), stat())
+        try #require(stat(path, &wanted) == 0)
+        let new = open(path, mode | O_CLOEXEC)
+        defer { close(new) }
+        for descriptor in 3..<Int32(1_024) where descriptor != new {
+            guard fstat(descriptor, &status) == 0, status.st_ino == wanted.st_ino, status.st_dev == wanted.st_dev else {
+                continue
+            }
+            try #require(dup2(new, descriptor) == descriptor)
+        }
+    }
+
     @Test func theFileIsPrivateAndUsedByOneProcess() throws {
         try Self.withTrial { trial in
             let tracker = try trial.process()
@@ -148,95 +266,11 @@ extension DeliveryTracker {
     }
 }
 
-@Suite struct DeliveryRecordTests {
-    private static func fingerprint(_ packet: Int, _ checksum: UInt64 = 7) -> MessageFingerprint {
-        MessageFingerprint(packetID: UInt16(truncatingIfNeeded: packet), checksum: checksum)
+/// A file of version 1 with the suspects 1 and 3, which crashed two processes, and the messages 1 and 2 in flight.
+let versionOne: [UInt8] = {
+    func item(_ crashes: UInt8, _ packet: UInt8) -> [UInt8] {
+        [crashes, 0, 0, 0, packet, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]
     }
-
-    private static func fingerprint(_ packet: UInt16, topic: String, _ payload: String) -> MessageFingerprint {
-        Array(topic.utf8).withUnsafeBytes { topic in
-            Array(payload.utf8).withUnsafeBytes { MessageFingerprint(packetID: packet, topic: topic, payload: $0) }
-        }
-    }
-
-    @Test func messagesInFlightAtACrashAreSuspects() {
-        var record = DeliveryRecord()
-        record.begin([Self.fingerprint(1), Self.fingerprint(2)])
-        let next = record.afterCrash
-        #expect(next.inFlight.isEmpty)
-        #expect((1...3).map { next.crashes(of: Self.fingerprint($0)) } == [1, 1, 0])
-        #expect(next.crashes(of: Self.fingerprint(1, 8)) == 0)
-    }
-
-    @Test func eachCrashCountsOnlyForMessagesInFlight() {
-        var record = DeliveryRecord()
-        record.begin([Self.fingerprint(1), Self.fingerprint(2)])
-        for _ in 1...3 {
-            record = record.afterCrash
-            record.begin([Self.fingerprint(1)])
-        }
-        #expect(record.crashes(of: Self.fingerprint(1)) == 3)
-        #expect(record.crashes(of: Self.fingerprint(2)) == 1)
-    }
-
-    @Test func settledMessagesAreClearedAndOthersStaySuspects() {
-        var record = DeliveryRecord()
-        record.begin([Self.fingerprint(1), Self.fingerprint(2)])
-        record = record.afterCrash
-        record.begin([Self.fingerprint(1)])
-        #expect(record.end(isSettled: false) == false)
-        #expect(record.suspects.count == 2 && record.inFlight.isEmpty)
-        record.begin([Self.fingerprint(1)])
-        #expect(record.end(isSettled: true) == true)
-        #expect(record.suspects.map(\.fingerprint) == [Self.fingerprint(2)])
-        record.begin([Self.fingerprint(3)])
-        #expect(record.end(isSettled: true) == false)
-    }
-
-    @Test func theNumberOfSuspectsIsLimited() {
-        var record = DeliveryRecord()
-        for start in [0, 200] {
-            record.begin((start..<start + 200).map { Self.fingerprint($0) })
-            record = record.afterCrash
-        }
-        #expect(record.suspects.count == DeliveryRecord.suspectLimit)
-        #expect(record.suspects.last?.fingerprint == Self.fingerprint(399))
-        record.begin((0..<1_000).map { Self.fingerprint($0, 9) })
-        #expect(record.afterCrash.suspects.count == DeliveryRecord.suspectLimit)
-    }
-
-    @Test func theEncodingRoundTrips() throws {
-        var record = DeliveryRecord()
-        record.begin([Self.fingerprint(1, .max), Self.fingerprint(65_535, 1 << 63)])
-        record = record.afterCrash
-        record.begin([Self.fingerprint(1, .max), Self.fingerprint(9)])
-        #expect(record.head.count == DeliveryRecord.inFlightOffset)
-        #expect(DeliveryRecord(record.head + record.tail) == record)
-        #expect(DeliveryRecord(DeliveryRecord().head) == DeliveryRecord())
-    }
-
-    @Test func invalidRecordBytesAreRefused() {
-        var record = DeliveryRecord()
-        record.begin([Self.fingerprint(1), Self.fingerprint(2)])
-        let bytes = record.head + record.tail
-        for count in 0..<bytes.count { #expect(DeliveryRecord(Array(bytes.prefix(count))) == nil) }
-        // Byte 12 is left out: 0xFF there means 255 suspects, which is valid.
-        for index in 0..<16 where index != 12 {
-            var changed = bytes
-            changed[index] = 0xFF
-            #expect(DeliveryRecord(changed) == nil, "byte \(index)")
-        }
-    }
-
-    @Test func aFingerprintDistinguishesMessagesWithTheSamePacketIdentifier() {
-        let fingerprints = [
-            Self.fingerprint(1, topic: "a", "b"), Self.fingerprint(2, topic: "a", "b"),
-            Self.fingerprint(1, topic: "b", "b"),
-            Self.fingerprint(1, topic: "a", "c"), Self.fingerprint(1, topic: "a", ""),
-            Self.fingerprint(1, topic: "ab", ""),
-            Self.fingerprint(1, topic: "a", "12345678 12345678"), Self.fingerprint(1, topic: "a", "12345678  12345678"),
-        ]
-        #expect(Set(fingerprints).count == fingerprints.count)
-        #expect(Self.fingerprint(1, topic: "a", "b") == fingerprints[0])
-    }
-}
+    let head = Array("SBXDLV1\n".utf8) + [2, 0, 0, 0, 2, 0, 0, 0] + item(2, 1) + item(2, 3)
+    return head + [UInt8](repeating: 0, count: 16 + 256 * 16 - head.count) + item(0, 1) + item(0, 2)
+}()

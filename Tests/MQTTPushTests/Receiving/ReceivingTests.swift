@@ -1,5 +1,4 @@
 import BrokerKit
-import CMosquitto
 import Foundation
 import SignalboxCore
 import SignalboxRoutes
@@ -133,56 +132,37 @@ struct ReceivingTests {
 }
 
 @Suite struct PropertyLimitTests {
-    private let user = Int32(MQTT_PROP_USER_PROPERTY.rawValue)
-    private let contentType = Int32(MQTT_PROP_CONTENT_TYPE.rawValue)
-    private let correlationData = Int32(MQTT_PROP_CORRELATION_DATA.rawValue)
-
-    /// Returns the properties that the source keeps of a list built by `fill`.
-    private func kept(_ fill: (inout OpaquePointer?) -> Void) throws -> PushProperties {
-        var list: OpaquePointer?
-        defer { mosquitto_property_free_all(&list) }
-        fill(&list)
-        return PushProperties(copying: try #require(list))
-    }
-
-    private func addUser(_ list: inout OpaquePointer?, _ name: String, _ value: String) {
-        mosquitto_property_add_string_pair(&list, user, name, value)
-    }
-
-    @Test func userPropertiesBeyondTheLimitAreDropped() throws {
-        let all = try kept { list in for number in 1...64 { addUser(&list, "n", "\(number)") } }
-        #expect(all.userProperties.map(\.value) == (1...64).map(String.init) && !all.truncated)
-        let more = try kept { list in for _ in 1...65 { addUser(&list, "", "") } }
-        #expect(more.userProperties.count == 64 && more.truncated)
-    }
-
-    @Test func textsBeyondTheLimitAreOmittedEntirely() throws {
-        let half = String(repeating: "x", count: PushProperties.textLimit / 2)
-        let all = try kept { list in for _ in 1...2 { addUser(&list, "", half) } }
-        #expect(all.userProperties.count == 2 && !all.truncated)
-        let more = try kept { list in
-            addUser(&list, half, half)
-            addUser(&list, "a", "")
-            addUser(&list, "", "")
+    /// Returns user properties as a PUBLISH has them (MQTT 5.0, 3.3.2.3.7).
+    fileprivate static func bytes(_ userProperties: [(String, String)]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for (name, value) in userProperties {
+            bytes.append(0x26)
+            for text in [name, value] {
+                let length = text.utf8.count
+                bytes.append(UInt8(length >> 8))
+                bytes.append(UInt8(length & 0xFF))
+                bytes += Array(text.utf8)
+            }
         }
-        #expect(more.userProperties.map(\.name) == [half, ""] && more.truncated)
+        return bytes
     }
 
-    @Test func userPropertiesDoNotDisplaceOtherProperties() throws {
-        let long = String(repeating: "x", count: PushProperties.textLimit)
-        let received = try kept { list in
-            addUser(&list, long, "")
-            mosquitto_property_add_string(&list, contentType, "text/plain")
+    /// Receives an empty message with these properties.
+    fileprivate static func receive(
+        _ receiver: PushReceiver,
+        on topic: String,
+        qos: Int32,
+        isRetained: Bool = false,
+        _ userProperties: [(String, String)]
+    ) -> Bool {
+        let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+        return bytes(userProperties).withUnsafeBytes { properties in
+            Array(topic.utf8).withUnsafeBytes { topic in
+                var message = BrokerMessage(topic: topic, payload: nothing, isRetained: isRetained, qos: qos)
+                message.properties = properties
+                return receiver.received(message, token: 0)
+            }
         }
-        #expect(received.contentType == "text/plain" && received.userProperties.isEmpty && received.truncated)
-    }
-
-    @Test func correlationDataOverTheLimitIsOmitted() throws {
-        let received = try kept { list in
-            let data = [UInt8](repeating: 7, count: PushProperties.textLimit + 1)
-            mosquitto_property_add_binary(&list, correlationData, data, UInt16(data.count))
-        }
-        #expect(received.correlationData == nil && received.truncated && !received.isEmpty)
     }
 
     @Test func droppedMessagesDoNotFillTheBatch() throws {
@@ -190,40 +170,24 @@ struct ReceivingTests {
         topic.retained = .ignore
         let receiver = PushReceiver(configuration: try .test(port: 1_883, [topic]))
         for number in 0..<100 {
-            Array("a/b\(number)".utf8).withUnsafeBytes { topic in
-                let payload = UnsafeRawBufferPointer(start: nil, count: 0)
-                receiver.received(BrokerMessage(topic: topic, payload: payload, isRetained: true, qos: 1))
-            }
+            #expect(!Self.receive(receiver, on: "a/b\(number)", qos: 1, isRetained: true, []))
         }
         #expect((receiver.count, receiver.byteCount) == (0, 0))
     }
 
     @Test func propertiesAndNewTopicsCountTowardsTheBatchBytes() throws {
         let receiver = PushReceiver(configuration: try .test(port: 1_883, [try MQTTTopic("a/{action}")]))
-        let empty = receive(receiver, nil)
-        let again = receive(receiver, nil)
+        let empty = received(receiver, [])
+        let again = received(receiver, [])
         #expect(empty > 0 && again == empty)
-        var list: OpaquePointer?
-        defer { mosquitto_property_free_all(&list) }
-        for _ in 1...1_000 { addUser(&list, "name", "value") }
-        let size = receive(receiver, list) - again
+        let size = received(receiver, Array(repeating: ("name", "value"), count: 1_000)) - again
         #expect(size >= 64 * (9 + MemoryLayout<PushProperties.UserProperty>.stride) && size < 16_384)
-        #expect(receiver.takeBatch().count == 3 && receiver.byteCount == 0)
+        #expect(receiver.takeBatch().arrivals.count == 3 && receiver.byteCount == 0)
     }
 
     /// Receives an empty message on `a/x` and returns the size of the batch afterwards, in bytes.
-    private func receive(_ receiver: PushReceiver, _ properties: OpaquePointer?) -> Int {
-        let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
-        Array("a/x".utf8).withUnsafeBytes { topic in
-            let message = BrokerMessage(
-                topic: topic,
-                payload: nothing,
-                isRetained: false,
-                qos: 1,
-                properties: properties
-            )
-            receiver.received(message)
-        }
+    private func received(_ receiver: PushReceiver, _ userProperties: [(String, String)]) -> Int {
+        #expect(Self.receive(receiver, on: "a/x", qos: 1, userProperties))
         return receiver.byteCount
     }
 }
@@ -260,16 +224,7 @@ struct ReceivingTests {
     /// Returns the facts of a message with these user properties.
     private func facts(_ userProperties: [(String, String)]) throws -> PushFacts {
         let receiver = PushReceiver(configuration: try .test(port: 1_883, [try MQTTTopic("a/{action}")]))
-        var list: OpaquePointer?
-        defer { mosquitto_property_free_all(&list) }
-        for (name, value) in userProperties {
-            mosquitto_property_add_string_pair(&list, Int32(MQTT_PROP_USER_PROPERTY.rawValue), name, value)
-        }
-        let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
-        Array("a/x".utf8).withUnsafeBytes { topic in
-            let message = BrokerMessage(topic: topic, payload: nothing, isRetained: false, qos: 0, properties: list)
-            receiver.received(message)
-        }
-        return try #require(receiver.takeBatch().first?.origin.facts as? PushFacts)
+        #expect(PropertyLimitTests.receive(receiver, on: "a/x", qos: 0, userProperties))
+        return try #require(receiver.takeBatch().arrivals.first?.origin.facts as? PushFacts)
     }
 }

@@ -57,7 +57,6 @@ struct TopicChangeTests {
             let topics = [try MQTTTopic("push/{action}"), try MQTTTopic("more/{action}")]
             var configuration = try MQTTPushConfiguration.test(broker, topics)
             configuration.receiveMaximum = 1
-            configuration.batchMessages = 1
             let log = EventList<String>()
             let intake = RecordingIntake.holding()
             let adapter = try adapter(configuration, log)

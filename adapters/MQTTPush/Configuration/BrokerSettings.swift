@@ -18,16 +18,20 @@ protocol BrokerSettings: Sendable {
     var firstConnectionMustSucceed: Bool { get }
     /// Texts that replace those of the remedies in errors and log lines.
     var remedies: [BrokerRemedy: String] { get }
+    /// How long the end of a connection waits for the broker to take the last packets.
+    var farewellLimit: Duration { get }
     /// The prefix of this client's log lines, which distinguishes them from those of the source's other clients.
     var logPrefix: String { get }
 }
 
 extension MQTTPushConfiguration: BrokerSettings {
     var logPrefix: String { connectionName.map { "connection \($0): " } ?? "" }
+    var farewellLimit: Duration { lingerTimeout }
 }
 
 extension MQTTPublisherConfiguration: BrokerSettings {
     var logPrefix: String { "publisher: " }
+    var farewellLimit: Duration { .seconds(1) }
 }
 
 extension BrokerSettings {
@@ -52,7 +56,7 @@ extension BrokerSettings {
 
 /// The path of a Unix socket.
 enum UnixSocketPath {
-    /// The maximum number of bytes. The library would truncate a longer path.
+    /// The maximum number of bytes. The system accepts no longer path.
     static let limit = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 
     static func isValid(_ path: String) -> Bool {

@@ -4,8 +4,8 @@ import SignalboxRoutes
 
 /// The configuration of a push source, which is validated when you create an ``MQTTPushAdapter``.
 ///
-/// A source uses MQTT 5 or 3.1.1, at QoS 0 and 1. QoS 2 is not supported, because libmosquitto cannot guarantee its
-/// delivery.
+/// A source uses MQTT 5 or 3.1.1, at QoS 0 and 1. QoS 2 is not supported, because receiving a message exactly once
+/// requires a durable record of packet identifiers.
 public struct MQTTPushConfiguration: Sendable, Hashable {
     /// The maximum size of an MQTT packet, in bytes (MQTT 5.0, 2.1.4).
     static let largestPacket = 268_435_455
@@ -61,25 +61,27 @@ public struct MQTTPushConfiguration: Sendable, Hashable {
     /// The limits for the size and nesting of each message. A message that exceeds these limits, but not
     /// ``packetLimit``, is rejected and acknowledged.
     public var limits = MessageLimits()
-    /// The maximum number of messages in a batch, which must be settled before the connection reads further messages.
-    /// Must be between 1 and ``receiveMaximum``; the default is 250.
-    public var batchMessages = 250
-    /// The size in bytes at which a batch is full. Must be between 1 byte and 8 MiB; the default is 4 MiB.
+    /// The size in bytes of a connection's unacknowledged messages from which it reads no further ones. Must be between
+    /// 1 byte and 8 MiB; the default is 4 MiB. The last message may exceed this size.
     ///
-    /// The size includes the messages and an estimate of the memory used by their facts, such as MQTT 5 properties and
-    /// new topics. The last message in a batch may exceed this size.
-    public var batchBytes = 4 * 1024 * 1024
+    /// A message that is settled counts until all earlier messages of the connection are settled, because the broker
+    /// expects acknowledgements in order (MQTT 5.0, 4.6).
+    public var heldBytes = 4 * 1024 * 1024
+    /// The most by which a message or its acknowledgement may be delayed under load, so that one wake-up of the thread
+    /// serves several of them. Must be between 200 us and 10 ms, or `nil` for no delay; the default is 200 us.
+    ///
+    /// The first message after a pause is never delayed. A system with coarse timers may delay longer.
+    public var coalesce: Duration? = .microseconds(200)
     /// The ack deadline that is configured for the supervisor. Must be between 10 ms and 1 h; the default is 5 s.
     ///
-    /// The adapter adjusts the size of its batches so that even a slow plugin settles each batch in a fraction of this
-    /// time.
+    /// Each message must reach its plugin within this time. The adapter adjusts the number of messages in flight, so
+    /// that this holds even for a slow plugin.
     public var ackDeadline: Duration = .seconds(5)
-    /// How long to wait for the broker to answer CONNECT, SUBSCRIBE and UNSUBSCRIBE, and to accept acknowledgements.
-    /// Must be between 100 ms and 1 h; the default is 10 s.
+    /// How long an attempt to connect may take, from the lookup of the broker's name to its answer to CONNECT. Also how
+    /// long to wait for the answers to SUBSCRIBE and UNSUBSCRIBE, and for a broker that accepts no data. Must be between
+    /// 100 ms and 1 h; the default is 10 s.
     ///
-    /// After this time, the source disconnects and tries again. This timeout does not apply to the TCP connection
-    /// attempt, which the operating system ends on its own (on Linux, after about two minutes). Stopping the source
-    /// does not wait for a TCP connection attempt.
+    /// After this time, the source disconnects and tries again. The time for reading secrets and files does not count.
     public var answerTimeout: Duration = .seconds(10)
     /// Texts that replace those of the remedies in errors and log lines, for a program without a configuration.
     package var remedies: [BrokerRemedy: String] = [:]
@@ -217,12 +219,14 @@ extension MQTTPushConfiguration {
     }
 
     private func validateBounds() throws(MQTTPushError) {
-        let batchRule = "a batch must have at least 1 message and at most the receive maximum (\(receiveMaximum))"
         try MQTTPushError.check([
             (1...65_535 ~= receiveMaximum, "the receive maximum must be 1 to 65535"),
-            (batchMessages >= 1 && batchMessages <= receiveMaximum, batchRule),
-            (1...8 * 1024 * 1024 ~= batchBytes, "a batch's bytes must be 1 to 8 MiB"),
+            (1...8 * 1024 * 1024 ~= heldBytes, "the held bytes must be 1 byte to 8 MiB"),
             (1...65_536 ~= cachedTopics, "the cached topics must be 1 to 65536"),
+            (
+                coalesce.map { .microseconds(200) ... .milliseconds(10) ~= $0 } ?? true,
+                "the value of coalesce must be 200 us to 10 ms, or none"
+            ),
             (.milliseconds(10) ... .seconds(3_600) ~= ackDeadline, "the ack deadline must be 10 ms to 1 h"),
             (.zero ... .seconds(3_600) ~= lingerTimeout, "the linger timeout must be 0 to 1 h"),
         ])
@@ -251,9 +255,9 @@ extension MQTTPushConfiguration {
 
 /// An additional connection of a push source, with separate topics.
 ///
-/// Use an additional connection for urgent topics. Its messages never have to wait for another connection's batch,
-/// because it has a separate thread, session and client id. The client id is the source's client id, followed by `-`
-/// and the connection's name.
+/// A source rarely needs one, because a slow message does not delay other messages of its connection. An additional
+/// connection has a separate session, so the broker's limits for waiting and unacknowledged messages apply to it
+/// separately. Its client id is the source's client id, followed by `-` and the connection's name.
 public struct MQTTConnection: Sendable, Hashable {
     /// The name. It must be unique within the source and consist of 1 to 64 letters, digits, `.`, `_` and `-`.
     public var name: String

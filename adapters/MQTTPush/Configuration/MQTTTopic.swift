@@ -65,7 +65,7 @@ public struct MQTTTopic: Sendable, Hashable {
     }
 }
 
-/// A quality of service (MQTT 5.0, 4.3). QoS 2 is not supported, because libmosquitto cannot guarantee its delivery.
+/// A quality of service (MQTT 5.0, 4.3). QoS 2 is not supported; see ``MQTTPushConfiguration``.
 public enum MQTTQoS: Int, Sendable, Hashable, CaseIterable {
     /// QoS 0. Messages are never acknowledged, so a message is lost if the connection breaks or a queue is full.
     case atMostOnce = 0

@@ -1,188 +1,350 @@
 import AdapterSupport
+import SecureTransport
+import SignalboxCore
 
-/// What a connection to a broker is used for: receiving or publishing.
-///
-/// The connection calls all methods on its own thread.
-protocol BrokerRole: BrokerClientDelegate {
-    /// Handles the broker's answer to a SUBSCRIBE, UNSUBSCRIBE or PUBLISH. The role must not use the connection in this
-    /// method, which is called while one of the connection's own calls is still in progress.
-    func answered(_ event: BrokerEvent)
-    /// Starts the role's work when the connection has been opened. Called once, and never during a read.
-    func opened(_ connection: BrokerConnection, sessionPresent: Bool) -> BrokerDisconnectReason?
-    /// Waits for the socket and serves the connection once.
-    ///
-    /// - Returns: How the connection ended, or `nil` if it continues.
-    func turn(_ connection: BrokerConnection) -> BrokerDisconnectReason?
-    /// Ends the open connection gracefully. When the thread has to stop, the connection calls this method before each
-    /// turn.
-    ///
-    /// - Returns: How the connection ended, or `nil` to continue with another turn.
-    func stop(_ connection: BrokerConnection) -> BrokerDisconnectReason?
-    /// Returns whether an answer from the broker is overdue. The connection calls this method about once a second.
-    func isOverdue(at now: ContinuousClock.Instant) -> Bool
-    /// Handles the end of the connection, after its socket was closed.
-    ///
-    /// - Returns: Whether the connection was useful. If so, the back-off starts again from its shortest wait.
-    func ended(_ reason: BrokerDisconnectReason) -> Bool
+/// What a client announces to the broker in CONNECT.
+struct ClientLimits {
+    var sessionExpiry: UInt32 = 0
+    /// The largest packet that the client accepts, in bytes.
+    var packetBytes: UInt32
+    /// Whether the broker learns that limit, and discards larger messages.
+    var announcesPacketBytes = true
+    var receiveMaximum: UInt16
+    /// The number of aliases that the broker may use for topics.
+    var topicAliases: UInt16 = 0
 }
 
-/// A single connection to a broker, from CONNECT until the connection ends. Only one thread may use it.
+/// A single connection to a broker, from its dial until its end. Only one thread may use it.
 ///
-/// When the connection is released, it closes the socket without sending queued packets. If a batch's acknowledgements
-/// were still queued, the broker keeps the batch and redelivers it.
+/// In each turn, the connection reads what has arrived, hands it to its role, and writes what the role has added. It never
+/// blocks except to wait, and a signal ends that wait.
 final class BrokerConnection {
-    let client: BrokerClient
+    /// The largest number of bytes read in one turn. Stops, pings and acknowledgements therefore never wait for long.
+    private static let bytesPerTurn = 1_048_576
+    /// The number of bytes that may wait to be written before the connection stops reading.
+    private static let outputLimit = 65_536
+
     let bridge: ThreadBridge<MQTTPushError>
-    private let settings: any BrokerSettings
-    private let role: any BrokerRole
+    let settings: any BrokerSettings
+    /// The packets that wait to be written.
+    var output = PacketOutput()
+    /// Checks the broker's packets, and knows which answers it may send.
+    var checker: PacketChecker
+    /// The identifiers of this client's packets.
+    var identifiers = PacketIdentifiers()
+    /// What the broker announced when it accepted the connection.
+    private(set) var server = Connack.default
     /// When the broker accepted the connection, or `nil` if it has not.
     private(set) var openedAt: ContinuousClock.Instant?
-    /// Whether the broker has accepted the connection.
-    var isOpen: Bool { openedAt != nil }
-    /// Whether the connection has been open for more than a minute while it was served. The time for which an unsettled
-    /// batch is held before the connection ends does not count, because otherwise the back-off would never grow between
-    /// redeliveries.
-    private(set) var isStable = false
-    private var connack: (code: ReasonCode, sessionPresent: Bool)?
-    private var disconnectCode: ReasonCode?
-    private var hasProtocolError = false
-    /// The earliest time at which the broker could have answered CONNECT.
-    private var startedAt = ContinuousClock.now
-    private var lastCheck = ContinuousClock.now
 
-    /// - Parameter cleanStart: Whether the broker should discard the client id's session.
+    private let role: any BrokerRole
+    private let stop: StopLimit
+    private let limits: ClientLimits
+    private let cleanStart: Bool
+    private var splitter: PacketSplitter
+    private var keepalive: KeepaliveClock
+    private var coalescer: Coalescer
+    /// When the broker must have accepted the connection.
+    private var deadline = ContinuousClock.now
+    private var isStarved = false
+    /// Whether the turn has read everything that had arrived. Otherwise, what is unread may contain a missing answer.
+    private var hasReadAll = false
+    /// Since when the connection has been reading, or when it last began to read again.
+    private var readingSince = ContinuousClock.now
+    private var isReading = true
+    /// When the link last stopped to accept bytes, or `nil` if it has accepted all of them since.
+    private var blockedSince: ContinuousClock.Instant?
+    /// Whether there may be whole packets that were read but not handled, because the role did not take them.
+    private var holdsPackets = false
+    /// The broker's request for a client certificate.
+    private var certificateRequest: CertificateRequest?
+
+    /// - Parameters:
+    ///   - cleanStart: Whether the broker should discard the client id's session.
+    ///   - coalescing: The most by which a message may be delayed under load, or `nil` for no delay.
     init(
         _ settings: any BrokerSettings,
-        limits: BrokerClient.Limits,
+        limits: ClientLimits,
         cleanStart: Bool,
         bridge: ThreadBridge<MQTTPushError>,
-        role: any BrokerRole
-    ) throws(MQTTPushError) {
+        stop: StopLimit,
+        role: any BrokerRole,
+        coalescing: Duration?
+    ) {
         self.settings = settings
+        self.limits = limits
+        self.cleanStart = cleanStart
         self.bridge = bridge
+        self.stop = stop
         self.role = role
-        client = try BrokerClient(settings, limits: limits, cleanStart: cleanStart, delegate: role)
+        splitter = PacketSplitter(packetLimit: Int(limits.packetBytes))
+        checker = PacketChecker(version: settings.version, aliasMaximum: limits.topicAliases, authMethod: nil)
+        keepalive = KeepaliveClock(keepalive: settings.keepalive, at: .now)
+        coalescer = Coalescer(coalescing)
+    }
+
+    /// Whether the broker has accepted the connection.
+    var isOpen: Bool { openedAt != nil }
+    /// The largest packet that the broker accepts, in bytes.
+    var packetLimit: UInt32 { server.maximumPacketSize ?? .max }
+
+    /// Takes note of acknowledgements that were added to the output.
+    func acknowledged(_ count: Int) {
+        coalescer.flushed(count, at: .now)
     }
 
     /// Connects, then serves the connection until it ends or the thread is stopped. Returns how the connection ended.
     func run() -> BrokerDisconnectReason {
-        let result = bridge.blocking { client.connect() }
-        guard let reason = result, !bridge.isStopping else { return .stopped }
-        if let reason { return reason }
-        // The answer timeout must not include the time spent on reading files and connecting.
-        startedAt = .now
-        while true {
-            if isOpen, .now - startedAt > .seconds(60) { isStable = true }
-            if bridge.isStopping {
-                guard isOpen else { return .stopped }
-                if let reason = role.stop(self) { return reason }
-            }
-            if let reason = role.turn(self) { return reason }
+        do throws(LinkError) {
+            return try serve()
+        } catch {
+            return BrokerDisconnectReason(error, settings, isOpen: isOpen, request: certificateRequest)
         }
     }
 
-    /// Opens the connection if the broker has accepted it.
-    ///
-    /// - Returns: How the connection ended, for example because the broker did not answer CONNECT in time, or `nil` if
-    ///   the connection is open or the broker has not answered yet.
-    func open() -> BrokerDisconnectReason? {
-        guard !isOpen else { return nil }
-        guard let connack else { return .now - startedAt > settings.answerTimeout ? .timedOut : nil }
-        openedAt = .now
-        return role.opened(self, sessionPresent: connack.sessionPresent)
+    private func serve() throws(LinkError) -> BrokerDisconnectReason {
+        let destination: Destination
+        do throws(MQTTPushError) {
+            guard let found = try prepare() else { return .stopped }
+            destination = found
+        } catch {
+            return .setupFailed(error)
+        }
+        // Reading secrets and files does not count.
+        deadline = .now + settings.answerTimeout
+        let (stop, end) = (stop, deadline)
+        let opened = try Dialer.open(destination, wake: bridge.wake, isStopping: { stop.isDue }, until: end)
+        guard let link = opened else { return .stopped }
+        // Without traffic, the system would notice after many minutes that the broker is gone.
+        if settings.keepalive > .zero { link.limitUnacknowledged(to: settings.keepalive * 3 / 2 + .seconds(10)) }
+        while try !advance(link) {
+            guard !stop.isDue else { return .stopped }
+            guard .now < deadline else { return .timedOut }
+            wait(on: link, isReading: true, until: min(deadline, stop.deadline ?? deadline))
+        }
+        keepalive = KeepaliveClock(keepalive: settings.keepalive, at: .now)
+        while true {
+            if let reason = try turn(link) { return try close(link, reason) }
+        }
     }
 
-    // MARK: - Input and output
-
-    /// Waits until the socket is ready or a wake-up arrives, but no longer than one second and never past `deadline`.
+    /// Reads secrets and files, and adds CONNECT to the output.
     ///
-    /// - Returns: Whether the socket is ready.
-    func wait(for interest: SocketWait.Interest, until deadline: ContinuousClock.Instant? = nil) -> Bool {
-        let limit = min(.seconds(1), deadline.map { max(.zero, $0 - .now) } ?? .seconds(1))
-        let wait = SocketWait(socket: client.socket, for: interest, wake: bridge.wake.readEnd, limit: limit)
-        if wait.isWoken { bridge.wake.drain() }
-        return wait.isReady
+    /// - Returns: The way to the broker, or `nil` if the thread must stop.
+    private func prepare() throws(MQTTPushError) -> Destination? {
+        let make = { [settings, limits, cleanStart] in
+            Result { () throws(MQTTPushError) in
+                try ConnectPreparation(settings, limits: limits, cleanStart: cleanStart)
+            }
+        }
+        guard !stop.isDue else { return nil }
+        // A thread that must stop, but still has work, makes the call as well.
+        var prepared = try (bridge.blocking(make) ?? make()).get()
+        defer { prepared.forgetPassword() }
+        do throws(PacketEncodingError) {
+            try output.add(prepared.request)
+        } catch {
+            throw .invalid("CONNECT: \(error)")
+        }
+        return prepared.destination
     }
 
-    /// Reads at most one packet. With TLS, packets that arrived together with that packet are read as well.
-    ///
-    /// - Returns: Whether anything was read, and how the connection ended, if it did.
-    func read() -> (hasRead: Bool, reason: BrokerDisconnectReason?) {
-        let before = client.callbacks
-        let reason = handleEvents(after: client.read())
-        return (client.callbacks != before, reason)
+    /// Continues the handshakes, and keeps what explains their failure.
+    private func advance(_ link: any Link) throws(LinkError) -> Bool {
+        defer { certificateRequest = link.certificateRequest }
+        return try link.advance()
     }
 
-    /// Writes queued data without blocking.
-    func write() -> BrokerDisconnectReason? {
-        client.wantsWrite ? handleEvents(after: client.write(hasConnack: connack != nil)) : nil
+    // MARK: - Turns
+
+    private func turn(_ link: any Link) throws(LinkError) -> BrokerDisconnectReason? {
+        if isOpen, bridge.isStopping, let reason = role.stop(self) { return reason }
+        if !isOpen, stop.isDue { return .stopped }
+        if let reason = try receive(link) { return reason }
+        if isOpen, let reason = role.prepare(self) { return reason }
+        try write(link)
+        return try checkTime(link) ?? waitForWork(link)
     }
 
-    /// Writes all queued data.
-    ///
-    /// - Parameter limit: The maximum wait, or `nil` to use the answer timeout.
-    /// - Returns: How the connection ended, for example because the broker did not accept data in time, or `nil` if it
-    ///   did not end.
-    func flush(within limit: Duration? = nil) -> BrokerDisconnectReason? {
-        let deadline = ContinuousClock.now + (limit ?? settings.answerTimeout)
-        while client.wantsWrite {
-            if let reason = write() { return reason }
-            // A handshake continues only when data arrives from the broker.
-            guard client.wantsWrite, client.isSecured else { break }
-            let left = deadline - .now
-            guard left > .zero else { return .timedOut }
-            _ = SocketWait(socket: client.socket, for: .writable, wake: -1, limit: left)
+    /// Whether packets are taken: always until CONNACK, and then as the role and the output allow.
+    private var mayReceive: Bool { !isOpen || role.mayReceive && output.count < BrokerConnection.outputLimit }
+
+    private func receive(_ link: any Link) throws(LinkError) -> BrokerDisconnectReason? {
+        var budget = BrokerConnection.bytesPerTurn
+        isStarved = false
+        hasReadAll = false
+        while true {
+            if let reason = dispatch() { return reason }
+            setReading(mayReceive && splitter.hasSpace)
+            guard isReading else { return nil }
+            guard budget > 0 else {
+                isStarved = true
+                return nil
+            }
+            let count = try splitter.fill { (buffer) throws(LinkError) in try link.read(into: buffer) }
+            guard count > 0 else {
+                hasReadAll = true
+                return nil
+            }
+            let now = ContinuousClock.now
+            keepalive.read(at: now)
+            coalescer.read(count, at: now)
+            budget -= count
+        }
+    }
+
+    /// Hands the received packets to the role, as long as it takes some.
+    private func dispatch() -> BrokerDisconnectReason? {
+        while mayReceive {
+            do throws(PacketViolation) {
+                guard let frame = try splitter.next() else {
+                    holdsPackets = false
+                    return nil
+                }
+                let reason = try splitter.withBytes { (bytes) throws(PacketViolation) in
+                    try handle(checker.check(frame, in: bytes), frame, bytes)
+                }
+                if let reason { return reason }
+            } catch {
+                return .violated(error)
+            }
+        }
+        holdsPackets = true
+        return nil
+    }
+
+    private func handle(
+        _ packet: InboundPacket,
+        _ frame: PacketFrame,
+        _ bytes: UnsafeRawBufferPointer
+    ) throws(PacketViolation) -> BrokerDisconnectReason? {
+        switch packet {
+        case .publish(let publish): try deliver(publish, length: publish.payload.count, frame, bytes)
+        case .oversized(let publish, let length): try deliver(publish, length: length, frame, bytes)
+        case .puback, .suback, .unsuback: role.answered(packet)
+        case .connack(let connack): return open(connack)
+        case .disconnect(let code, _): return code.isFailure ? .closed(code) : .lost("closed by the broker")
+        case .pong, .ignored, .auth: break
         }
         return nil
     }
 
-    /// Disconnects gracefully, so that the broker keeps the session.
-    ///
-    /// - Parameters:
-    ///   - limit: The maximum time to wait for the broker to read everything.
-    ///   - flushLimit: The maximum time to wait for the socket to accept everything, or `nil` to use the answer
-    ///     timeout.
-    func finish(within limit: Duration, flushing flushLimit: Duration? = nil) -> BrokerDisconnectReason {
-        let lingeringClose = LingeringClose(client.socket)
-        if client.disconnect().isSuccess { _ = flush(within: flushLimit) }
-        lingeringClose?.wait(limit: limit)
-        return .stopped
-    }
-
-    /// Checks for overdue answers and lets libmosquitto keep the connection alive, at most about once a second.
-    func keepAlive() -> BrokerDisconnectReason? {
-        let now = ContinuousClock.now
-        guard now - lastCheck >= .seconds(1) else { return nil }
-        lastCheck = now
-        return role.isOverdue(at: now) ? .timedOut : handleEvents(after: client.keepAlive())
-    }
-
-    // MARK: - Events
-
-    /// Handles the events that the client recorded during a call.
-    ///
-    /// - Returns: How the connection ended, or `nil` if it did not. If the events and the call's return code suggest
-    ///   several reasons, the most informative one is returned.
-    func handleEvents(after code: MosquittoCode) -> BrokerDisconnectReason? {
-        // The text depends on `errno`, so read it before anything else can change `errno`.
-        let text = code.isSuccess ? "" : code.text
-        for event in client.takeEvents() { handle(event) }
-        if hasProtocolError { return .protocolError }
-        if let connack, connack.code.isFailure { return .refused(connack.code) }
-        if let disconnectCode, disconnectCode.isFailure { return .closed(disconnectCode) }
-        return client.disconnectReason(code, text, hasConnack: connack != nil)
-    }
-
-    private func handle(_ event: BrokerEvent) {
-        switch event {
-        case .connected(let code, let sessionPresent):
-            // A broker may send only one CONNACK per connection (MQTT 5.0, 3.2).
-            if connack != nil { hasProtocolError = true }
-            connack = (code, sessionPresent)
-        // The library may report the end twice. Only the first report includes the reason.
-        case .disconnected(let code): disconnectCode = disconnectCode ?? code
-        case .violation: hasProtocolError = true
-        case .subscribed, .unsubscribed, .published: role.answered(event)
+    private func deliver(
+        _ publish: PublishPacket,
+        length: Int,
+        _ frame: PacketFrame,
+        _ bytes: UnsafeRawBufferPointer
+    ) throws(PacketViolation) {
+        let rule = checker.withTopic(of: publish, in: bytes) { topic in
+            var message = BrokerMessage(
+                topic: topic,
+                payload: UnsafeRawBufferPointer(rebasing: bytes[publish.payload]),
+                isRetained: publish.isRetained,
+                qos: Int32(publish.qos)
+            )
+            message.packet = publish.packet
+            message.properties = UnsafeRawBufferPointer(rebasing: bytes[publish.properties])
+            message.length = length
+            message.isDuplicate = publish.isDuplicate
+            return role.received(message)
         }
+        if let rule { throw PacketViolation(rule, at: frame.body.lowerBound).located(in: frame) }
+    }
+
+    private func open(_ connack: Connack) -> BrokerDisconnectReason? {
+        guard !connack.code.isFailure else { return .refused(connack.code) }
+        server = connack
+        openedAt = .now
+        if let seconds = connack.serverKeepAlive { keepalive.use(serverKeepalive: seconds) }
+        return role.opened(self, connack)
+    }
+
+    /// Writes as much of the output as the link accepts.
+    func write(_ link: any Link) throws(LinkError) {
+        while !output.isEmpty {
+            let count = try output.withBytes { (bytes) throws(LinkError) in try link.write(bytes) }
+            let now = ContinuousClock.now
+            guard count > 0 else {
+                blockedSince = blockedSince ?? now
+                return
+            }
+            blockedSince = nil
+            output.removeFirst(count)
+            keepalive.written(at: now)
+        }
+        if isOpen { role.written() }
+    }
+
+    private func setReading(_ isReading: Bool) {
+        let now = ContinuousClock.now
+        if isReading, !self.isReading { readingSince = now }
+        self.isReading = isReading
+        keepalive.setReading(isReading, at: now)
+    }
+
+    /// Whether a missing answer means that the broker has not sent it: the request has left, everything that has arrived
+    /// was read, and reading has not just begun again.
+    private func mayMissAnswer(at now: ContinuousClock.Instant) -> Bool {
+        hasReadAll && !splitter.hasBytes && output.isEmpty && now - readingSince >= settings.answerTimeout
+    }
+
+    private func checkTime(_ link: any Link) throws(LinkError) -> BrokerDisconnectReason? {
+        let now = ContinuousClock.now
+        guard isOpen else { return now < deadline ? nil : .timedOut }
+        if mayMissAnswer(at: now), role.expectsAnswer, role.isOverdue(at: now) { return .timedOut }
+        if let blockedSince, now - blockedSince >= settings.answerTimeout { return .timedOut }
+        switch keepalive.check(at: now) {
+        case .none: return nil
+        case .dead: return .timedOut
+        case .ping:
+            checker.expectPingResponse()
+            output.ping()
+            try write(link)
+            return nil
+        }
+    }
+}
+
+extension BrokerConnection {
+    // MARK: - Waiting
+
+    /// Waits until there is something to read, to write or to do.
+    ///
+    /// - Returns: How the connection ended, if the broker has ended it while this side does not read.
+    private func waitForWork(_ link: any Link) -> BrokerDisconnectReason? {
+        let isReading = mayReceive && splitter.hasSpace
+        // The turn may have made room for packets whose arrival nothing announces again.
+        let hasMore = holdsPackets && mayReceive || isReading && (isStarved || link.mayHaveMore)
+        let isDrained = !hasMore && output.isEmpty && !bridge.isStopping
+        let nap = coalescer.nap(at: .now, isDrained: isDrained && isReading)
+        if hasMore { return nil }
+        if let nap {
+            nap.sleep()
+            return nil
+        }
+        // Unread bytes may also wait in the socket, so the role must say when it may receive again.
+        guard role.beginWaiting(isBlocked: isOpen && !role.mayReceive) else { return nil }
+        var limit = isOpen ? keepalive.nextCheck ?? .now + .seconds(60) : deadline
+        if role.expectsAnswer || blockedSince != nil || bridge.isStopping { limit = min(limit, .now + .seconds(1)) }
+        let isClosed = wait(on: link, isReading: isReading, until: limit)
+        role.endWaiting()
+        // While it reads, this side learns from the read why the connection has ended.
+        return isClosed && !isReading ? .lost("closed or reset by peer") : nil
+    }
+
+    /// - Returns: Whether the broker has ended the connection.
+    @discardableResult
+    func wait(on link: any Link, isReading: Bool, until limit: ContinuousClock.Instant) -> Bool {
+        var interest: SocketWait.Interest = isReading ? .readable : .hangUp
+        // While it does not read, nothing continues a handshake that a read has begun.
+        if isReading && link.waitsForWrite || !output.isEmpty { interest.insert(.writable) }
+        let wait = SocketWait(
+            socket: link.descriptor,
+            for: interest,
+            wake: bridge.wake.readEnd,
+            limit: max(.zero, limit - .now)
+        )
+        if wait.isWoken { bridge.wake.drain() }
+        return wait.isClosed
     }
 }

@@ -1,3 +1,5 @@
+import SecureTransport
+
 /// The reason why a connection, or an attempt to connect, ended.
 enum BrokerDisconnectReason: Equatable {
     /// The source was stopped.
@@ -19,9 +21,8 @@ enum BrokerDisconnectReason: Equatable {
     /// The broker ended the connection and gave a reason.
     case closed(ReasonCode)
     /// The broker violated the MQTT protocol.
-    case protocolError
-    /// The given number of messages were abandoned. The broker redelivers the QoS 1 messages in their batch, but not
-    /// the QoS 0 messages.
+    case violated(PacketViolation)
+    /// The given number of QoS 1 messages were abandoned, so the broker redelivers them and the messages behind them.
     case abandoned(Int)
 
     /// Whether it is pointless to retry soon, because the problem can only be fixed in the configuration or at the
@@ -33,6 +34,11 @@ enum BrokerDisconnectReason: Equatable {
         case .refused(let code), .closed(let code): code.needsReconfiguration
         default: false
         }
+    }
+
+    /// What the broker has done wrong, if that is the reason.
+    var violation: PacketViolation? {
+        if case .violated(let violation) = self { violation } else { nil }
     }
 
     /// Whether the run ends instead of reconnecting.
@@ -70,7 +76,7 @@ enum BrokerDisconnectReason: Equatable {
         case .allSubscriptionsRefused: "allSubscriptionsRefused"
         case .lost: "lost"
         case .closed(let code): "closed \(code.rawValue)"
-        case .protocolError: "protocolError"
+        case .violated: "protocolError"
         case .abandoned: "abandoned"
         }
     }
@@ -90,10 +96,11 @@ enum BrokerDisconnectReason: Equatable {
             "broker \(broker) refused every subscription, so no message would arrive: \(filters)" + advice
         case .lost(let reason): "connection to broker \(broker) lost (\(reason))"
         case .closed(let code): "broker \(broker) closed the connection: \(code.text)" + advice
-        case .protocolError: "broker \(broker) violated the MQTT protocol; the connection was dropped"
+        case .violated(let violation):
+            "broker \(broker) violated the MQTT protocol (\(violation.text)); the connection was dropped"
         case .abandoned(let count):
             "\(count) \(count == 1 ? "message was" : "messages were") abandoned; the connection to broker \(broker) was dropped without acknowledging "
-                + "their batch: QoS 1 messages are redelivered, QoS 0 messages are lost"
+                + "\(count == 1 ? "it" : "them") and later messages, which the broker redelivers"
         }
     }
 
@@ -105,5 +112,39 @@ enum BrokerDisconnectReason: Equatable {
         case .allSubscriptionsRefused: .topics
         default: nil
         }
+    }
+}
+
+extension BrokerDisconnectReason {
+    /// Creates the reason for a link that could not be opened or has failed.
+    ///
+    /// - Parameters:
+    ///   - isOpen: Whether the broker had accepted the connection.
+    ///   - request: The broker's request for a client certificate, if there was one.
+    init(_ error: LinkError, _ settings: some BrokerSettings, isOpen: Bool, request: CertificateRequest?) {
+        switch error {
+        case .closed: self = .lost(isOpen ? "closed or reset by peer" : BrokerDisconnectReason.beforeConnack(request))
+        case .reset(let reason):
+            self = .lost(isOpen ? reason : BrokerDisconnectReason.beforeConnack(request))
+        case .tls(let problem):
+            if let failure = TLSFailure(problem) {
+                self = isOpen ? .lost(failure.detail) : .tlsFailed(failure)
+            } else if let error = MQTTPushError(problem, shortKeyRemedy: settings.text(of: .shortKey)) {
+                self = .setupFailed(error)
+            } else {
+                self = .lost("TLS failed")
+            }
+        case .notResolved(let reason): self = .connectFailed(reason)
+        case .unreachable(let reason):
+            self = .connectFailed(settings.unixSocket.map { "\(reason), Unix socket \($0)" } ?? reason)
+        case .timeout: self = .timedOut
+        case .noResources(let reason): self = .setupFailed(MQTTPushError(.noResources, reason))
+        case .proxy(let failure): self = .connectFailed("\(failure)")
+        }
+    }
+
+    private static func beforeConnack(_ request: CertificateRequest?) -> String {
+        let lost = "closed or reset by peer"
+        return request.map { "\(lost) before CONNACK; \($0.advice)" } ?? lost
     }
 }

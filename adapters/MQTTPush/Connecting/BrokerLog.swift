@@ -101,6 +101,16 @@ final class BrokerLog: Sendable {
         )
     }
 
+    /// Logs QoS 0 messages that the supervisor or a plugin returned.
+    func lost(_ count: Int) {
+        log.writeLimited(
+            .warning,
+            "lost",
+            "\(count) QoS 0 \(count == 1 ? "message was abandoned and is" : "messages were abandoned and are") lost, because "
+                + "the broker does not redeliver \(count == 1 ? "it" : "them"). Subscribe at QoS 1 if that matters"
+        )
+    }
+
     func leftUnacknowledged(_ count: Int) {
         log.write(
             .info,

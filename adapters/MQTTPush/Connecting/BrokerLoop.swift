@@ -3,8 +3,12 @@ import AdapterSupport
 /// The main loop of a client's thread, which makes one connection after another and waits between them.
 struct BrokerLoop {
     let settings: any BrokerSettings
-    let limits: BrokerClient.Limits
+    let limits: ClientLimits
+    /// The most by which a message may be delayed under load, or `nil` for no delay.
+    var coalescing: Duration?
     let bridge: ThreadBridge<MQTTPushError>
+    /// How long a stop lets the client go on with an attempt to connect.
+    let stop: StopLimit
     let log: BrokerLog
 
     /// Connects repeatedly until the thread is stopped.
@@ -19,12 +23,15 @@ struct BrokerLoop {
         var backoff = settings.reconnect.backoff
         var wasConnected = false
         var shortConnections = ShortConnections()
-        while !bridge.isStopping {
+        // An attempt that a stop finds in progress may go on, but a stop is not the time for another one.
+        var isFirst = true
+        while isFirst ? !stop.isDue : !bridge.isStopping {
+            isFirst = false
             let (role, cleanStart) = makeRole(wasConnected)
-            let (reason, openFor, isStable) = try connect(role, cleanStart)
+            let (reason, openFor, isStable) = connect(role, cleanStart)
             if openFor != nil { wasConnected = true }
             if role.ended(reason) || isStable { backoff.succeeded() }
-            guard reason != .stopped else { break }
+            guard reason != .stopped, !bridge.isStopping || reason.isFinal else { break }
             if reason.isFinal || settings.firstConnectionMustSucceed && !wasConnected {
                 throw MQTTPushError(reason.error, reason.message(for: settings), source: settings.source)
             }
@@ -47,16 +54,21 @@ struct BrokerLoop {
     private func connect(
         _ role: any BrokerRole,
         _ cleanStart: Bool
-    ) throws(MQTTPushError) -> (BrokerDisconnectReason, openFor: Duration?, isStable: Bool) {
-        let connection = try BrokerConnection(
+    ) -> (BrokerDisconnectReason, openFor: Duration?, isStable: Bool) {
+        let connection = BrokerConnection(
             settings,
             limits: limits,
             cleanStart: cleanStart,
             bridge: bridge,
-            role: role
+            stop: stop,
+            role: role,
+            coalescing: coalescing
         )
         let reason = connection.run()
-        return (reason, connection.openedAt.map { .now - $0 }, connection.isStable)
+        // The time for which the last messages are handled does not count, because otherwise the back-off would never grow
+        // between redeliveries.
+        let openFor = connection.openedAt.map { .now - $0 }
+        return (reason, openFor, (openFor ?? .zero) > .seconds(60))
     }
 
     private func pause(_ wait: Duration) {

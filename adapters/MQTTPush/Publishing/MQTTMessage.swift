@@ -1,4 +1,3 @@
-import CMosquitto
 import SignalboxRoutes
 
 /// A message to publish (MQTT 5.0, 3.3).
@@ -158,14 +157,12 @@ extension MQTTMessage {
         guard isText(text) else { throw .invalid("the \(name) has control characters") }
     }
 
-    /// Returns whether libmosquitto accepts the text, which must not contain control characters or noncharacters.
+    /// Returns whether brokers accept the text, which must not contain control characters or noncharacters
+    /// (MQTT 5.0, 1.5.4).
     private static func isText(_ text: String) -> Bool {
-        var text = text
-        let count = text.utf8.count
-        guard count <= 65_535 else { return false }
-        return text.withUTF8 { bytes in
-            bytes.withMemoryRebound(to: CChar.self) { mosquitto_validate_utf8($0.baseAddress, Int32(count)) == 0 }
-                || count == 0
-        }
+        text.utf8.count <= 65_535
+            && text.unicodeScalars.allSatisfy {
+                $0.properties.generalCategory != .control && !$0.properties.isNoncharacterCodePoint
+            }
     }
 }

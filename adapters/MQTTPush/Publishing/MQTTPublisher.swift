@@ -77,7 +77,7 @@ public final class MQTTPublisher: Sendable {
 
     /// Starts a run that continues even if the caller's task is cancelled.
     func begin() throws(MQTTPushError) -> PublisherRun {
-        MosquittoVulnerabilities.warn(of: configuration, to: logger)
+        LibraryWarning.warn(of: configuration, to: logger)
         return try PublisherRun(configuration, queue: queue, logger: logger)
     }
 

@@ -8,7 +8,7 @@ struct PublishEntry {
         /// The request with this correlation is waiting for the acknowledgement and for a reply.
         case request([UInt8])
         /// The caller stopped waiting after the message was sent. The entry remains until the message is acknowledged
-        /// or the connection ends, because the library keeps the message until then as well.
+        /// or the connection ends, because its packet identifier is in use until then.
         case cancelled
     }
 

@@ -15,6 +15,8 @@ struct PublishTable {
         let message: MQTTMessage
         /// How long the message is still valid.
         let lifetime: Duration?
+        /// Whether the message was sent before, on another connection.
+        let isRepeated: Bool
     }
 
     struct Request {
@@ -122,9 +124,23 @@ struct PublishTable {
             entries[number]?.sentAt = now
             entries[number]?.wasSent = true
             inFlight.insert(number)
-            return Next(number: number, message: entry.message, lifetime: entry.expires.map { $0 - now })
+            return Next(
+                number: number,
+                message: entry.message,
+                lifetime: entry.expires.map { $0 - now },
+                isRepeated: entry.wasSent
+            )
         }
         return nil
+    }
+
+    /// Puts a message that could not be sent yet before all others.
+    mutating func putBack(_ next: Next) {
+        guard inFlight.remove(next.number) != nil, let entry = entries[next.number] else { return }
+        entries[next.number]?.sentAt = nil
+        entries[next.number]?.wasSent = next.isRepeated
+        if next.isRepeated { counts.resent -= 1 }
+        if entry.isRequest { requestQueue.prepend(next.number) } else { messageQueue.prepend(next.number) }
     }
 
     /// Takes the lower of the two queues' first numbers, so that neither queue starves the other.
@@ -149,7 +165,7 @@ struct PublishTable {
         return []
     }
 
-    /// Fails a message. If `keepsEntry` is true, the entry remains, because the library still holds the message.
+    /// Fails a message. If `keepsEntry` is true, the entry remains, because the message's packet identifier is in use.
     mutating func fail(_ number: UInt64, _ error: MQTTPublishError, keepsEntry: Bool) -> [PublishCompletion] {
         guard let entry = entries[number] else { return [] }
         if keepsEntry {

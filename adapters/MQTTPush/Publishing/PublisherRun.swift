@@ -3,6 +3,9 @@ import Logging
 
 /// One run of a publisher, including its thread and the bridge to that thread.
 struct PublisherRun: Sendable {
+    /// The number of replies at QoS 1 that the broker may send ahead without an acknowledgement.
+    private static let receiveMaximum: UInt16 = 250
+
     private let bridge: ThreadBridge<MQTTPushError>
     private let queue: PublishQueue
 
@@ -41,13 +44,15 @@ struct PublisherRun: Sendable {
         _ bridge: ThreadBridge<MQTTPushError>,
         _ log: BrokerLog
     ) throws(MQTTPushError) {
-        let limits = BrokerClient.Limits(
+        let limits = ClientLimits(
             packetBytes: UInt32(clamping: 4 * configuration.replyBytes + 64 * 1_024),
-            sendMaximum: Int32(configuration.unacknowledgedMessages)
+            receiveMaximum: PublisherRun.receiveMaximum
         )
-        let loop = BrokerLoop(settings: configuration, limits: limits, bridge: bridge, log: log)
+        let wake = bridge.wake
+        let stop = StopLimit(bridge, time: configuration.stopTimeout) { queue.read(wake) { !$0.isEmpty } ?? false }
+        let loop = BrokerLoop(settings: configuration, limits: limits, bridge: bridge, stop: stop, log: log)
         let wasConnected = try loop.run { _ in
-            (PublishingRole(configuration, queue: queue, run: bridge.wake, log: log), cleanStart: true)
+            (PublishingRole(configuration, queue: queue, run: wake, stop: stop, log: log), cleanStart: true)
         }
         let left = queue.read(bridge.wake) { $0.counts.waiting } ?? 0
         if wasConnected || left > 0 { log.stopped(left) }

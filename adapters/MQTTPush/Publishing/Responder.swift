@@ -44,10 +44,10 @@ final class Responder: Sendable {
 
     var counts: MQTTReplyCounts { state.withLock { $0.counts } }
 
-    /// Stores a batch's requests before the batch is submitted.
+    /// Stores the requests among arrivals before the arrivals are submitted.
     ///
     /// - Parameter sink: The sink that receives the outcomes. The sink stays alive until it has received all of them.
-    func register(_ batch: [Arrival], for sink: BatchSink) {
+    func register(_ batch: [Arrival], for sink: any SettlementSink) {
         for arrival in batch {
             guard let facts = arrival.origin.facts as? PushFacts, let properties = facts.properties,
                 let topic = properties.responseTopic
@@ -97,7 +97,7 @@ final class Responder: Sendable {
     }
 
     /// Removes the requests among arrivals that were never submitted. The broker redelivers these requests at QoS 1.
-    func unregister(_ batch: ArraySlice<Arrival>, for sink: BatchSink) {
+    func unregister(_ batch: ArraySlice<Arrival>, for sink: any SettlementSink) {
         let count = state.withLock { state in
             let before = state.waiting.count
             for arrival in batch {
@@ -110,7 +110,7 @@ final class Responder: Sendable {
     }
 
     /// Replies to a request. An abandoned request is not answered, because the broker redelivers it at QoS 1.
-    func settle(_ token: UInt64, for sink: BatchSink, _ outcome: Outcome) {
+    func settle(_ token: UInt64, for sink: any SettlementSink, _ outcome: Outcome) {
         let key = RequestKey(sink: ObjectIdentifier(sink), token: token)
         guard let address = state.withLock({ $0.waiting.removeValue(forKey: key) }) else { return }
         defer { publisher.queue.addPendingReplies(-1) }

@@ -1,146 +1,167 @@
 /// Lists the messages in flight, and those that were in flight when an earlier process crashed. A record performs no
-/// I/O.
-struct DeliveryRecord: Equatable {
+/// I/O: each change returns the writes that bring the file up to date.
+///
+/// A message is in flight from ``begin(from:_:)`` until ``settle(upTo:)`` or ``drain()``. Messages leave in the order of
+/// their arrival, as they do in ``AcknowledgementRing``.
+struct DeliveryRecord {
     /// A message that may have crashed an earlier process, because it was in flight at the time.
     struct Suspect: Equatable {
         let fingerprint: MessageFingerprint
         var crashes: UInt32
     }
 
+    private struct Entry {
+        let token: UInt64
+        let fingerprint: MessageFingerprint
+    }
+
     /// The maximum number of suspects. When this number is exceeded, the oldest suspects are dropped.
     static let suspectLimit = 256
 
-    private(set) var inFlight: [MessageFingerprint] = []
-    private(set) var suspects: [Suspect] = []
+    /// The maximum number of messages in flight that the file lists: the newest.
+    let capacity: Int
+    private(set) var suspects: [Suspect]
+    /// The position behind the newest message in flight. Each message gets the next position, and a position is never
+    /// used again, so the file tells the messages of an earlier process apart.
+    private(set) var tail: UInt64
+    /// The place of the suspects in the file.
+    private(set) var area: DeliveryFormat.Area
 
-    init() {}
+    private var entries: [Entry] = []
+    /// The index of the first message in flight. The entries in front of it are removed now and then, because removing
+    /// them each time would move all others.
+    private var first = 0
 
-    /// - Parameter inFlight: The messages in flight. ``afterCrash`` considers only the first ``suspectLimit`` of them.
-    init(inFlight: [MessageFingerprint], suspects: [Suspect]) {
-        self.inFlight = inFlight
+    /// - Parameters:
+    ///   - capacity: The capacity of the acknowledgement ring. Values outside of 1 to 65,535 are clamped.
+    ///   - inFlight: The messages in flight at the positions before `tail`.
+    init(
+        capacity: Int = 1,
+        inFlight: [MessageFingerprint] = [],
+        suspects: [Suspect] = [],
+        tail: UInt64 = 0,
+        area: DeliveryFormat.Area = .near
+    ) {
+        self.capacity = min(max(capacity, 1), DeliveryFormat.slotLimit)
         self.suspects = Array(suspects.suffix(DeliveryRecord.suspectLimit))
+        self.tail = tail
+        self.area = area
+        entries = inFlight.map { Entry(token: 0, fingerprint: $0) }
     }
 
-    /// The record that the next process starts with if the process that wrote this record crashed.
-    var afterCrash: DeliveryRecord {
-        var next = DeliveryRecord(inFlight: [], suspects: suspects)
-        for fingerprint in inFlight.prefix(DeliveryRecord.suspectLimit) {
-            if let index = next.suspects.firstIndex(where: { $0.fingerprint == fingerprint }) {
+    /// The messages in flight, the oldest first.
+    var inFlight: [MessageFingerprint] { entries[first...].map(\.fingerprint) }
+
+    /// The number of messages in flight.
+    var count: Int { entries.count - first }
+
+    /// The position of the first message in flight that the file lists.
+    ///
+    /// More messages than the ring holds are in flight only while acknowledgements wait to be written. The oldest of
+    /// them are settled and have left the ring, so they cannot crash the process, and the file need not list them.
+    var head: UInt64 { tail &- UInt64(min(count, capacity)) }
+
+    /// The record that the next process starts with if the process that wrote this record crashed. It considers only the
+    /// first ``suspectLimit`` messages in flight.
+    func afterCrash(capacity: Int) -> DeliveryRecord {
+        var suspects = suspects
+        // Two messages in flight may have the same fingerprint, such as a retained message that matches two filters.
+        // They share one crash.
+        var counted: Set<MessageFingerprint> = []
+        for fingerprint in inFlight.prefix(DeliveryRecord.suspectLimit) where counted.insert(fingerprint).inserted {
+            if let index = suspects.firstIndex(where: { $0.fingerprint == fingerprint }) {
                 // The number comes from a file, so the addition must not trap.
-                let crashes = next.suspects[index].crashes
-                next.suspects[index].crashes = max(crashes, crashes &+ 1)
+                let crashes = suspects[index].crashes
+                suspects[index].crashes = max(crashes, crashes &+ 1)
             } else {
-                next.suspects.append(Suspect(fingerprint: fingerprint, crashes: 1))
+                suspects.append(Suspect(fingerprint: fingerprint, crashes: 1))
             }
         }
-        next.suspects = Array(next.suspects.suffix(DeliveryRecord.suspectLimit))
-        return next
+        return DeliveryRecord(capacity: capacity, suspects: suspects, tail: tail, area: area)
     }
 
     /// Returns how many processes crashed while the message was in flight.
     func crashes(of fingerprint: MessageFingerprint) -> Int {
         suspects.first { $0.fingerprint == fingerprint }.map { Int($0.crashes) } ?? 0
     }
+}
 
-    mutating func begin(_ fingerprints: [MessageFingerprint]) {
-        inFlight = fingerprints
+// MARK: - Changes
+
+extension DeliveryRecord {
+    /// Adds messages that are about to be submitted.
+    ///
+    /// - Parameters:
+    ///   - token: The token of the first message. Each further message has the next token.
+    ///   - fingerprints: One element for each message, which is `nil` for a message that is not counted.
+    mutating func begin(from token: UInt64, _ fingerprints: [MessageFingerprint?]) -> [DeliveryWrite] {
+        let start = tail
+        for (offset, fingerprint) in fingerprints.enumerated() {
+            guard let fingerprint else { continue }
+            entries.append(Entry(token: token &+ UInt64(offset), fingerprint: fingerprint))
+            tail &+= 1
+        }
+        guard tail != start else { return [] }
+        // The header follows the slots, so it never lists a message that is missing.
+        return slots(Int(tail &- start)) + [DeliveryFormat.positions(head: head, tail: tail)]
     }
 
-    /// Ends the batch.
-    ///
-    /// - Parameter isSettled: Whether all messages in the batch are settled, which means that the broker does not
-    ///   redeliver them.
-    /// - Returns: Whether the settled batch cleared any suspects.
-    mutating func end(isSettled: Bool) -> Bool {
-        let ended = inFlight
-        inFlight = []
-        guard isSettled, !suspects.isEmpty else { return false }
-        let count = suspects.count
-        suspects.removeAll { ended.contains($0.fingerprint) }
-        return suspects.count < count
+    /// Removes the messages before a token of the same connection. They were acknowledged, so the broker does not
+    /// redeliver them, and they are no suspects any more.
+    mutating func settle(upTo token: UInt64) -> [DeliveryWrite] {
+        let start = first
+        while first < entries.count, DeliveryRecord.isBefore(entries[first].token, token) { first += 1 }
+        guard first > start else { return [] }
+        let before = suspects.count
+        if before > 0 {
+            let settled = Set(entries[start..<first].map(\.fingerprint))
+            suspects.removeAll { settled.contains($0.fingerprint) }
+        }
+        if first * 2 >= entries.count {
+            entries.removeFirst(first)
+            first = 0
+        }
+        return suspects.count < before ? suspectsAndHeader() : [DeliveryFormat.positions(head: head, tail: tail)]
+    }
+
+    /// Removes all messages, because none is being handled any more. Suspects stay suspects, because the broker
+    /// redelivers those that were not acknowledged.
+    mutating func drain() -> [DeliveryWrite] {
+        guard count > 0 else { return [] }
+        entries.removeAll(keepingCapacity: true)
+        first = 0
+        return [DeliveryFormat.positions(head: head, tail: tail)]
     }
 
     /// Removes the suspects that the broker will not redeliver, because it discarded the session or has already sent
     /// other messages instead. Retained messages stay, because they arrive in every session.
-    mutating func clearSuspects() {
+    mutating func clearSuspects() -> [DeliveryWrite] {
+        let before = suspects.count
         suspects.removeAll { !$0.fingerprint.isRetained }
-    }
-}
-
-// MARK: - Encoding
-
-extension DeliveryRecord {
-    private static let signature = Array("SBXDLV1\n".utf8)
-    fileprivate static let fingerprintBytes = 16
-    /// The offset of the messages in flight, which follow the signature, two counts and the suspects.
-    static let inFlightOffset = signature.count + 8 + suspectLimit * fingerprintBytes
-    /// The offset of the number of messages in flight.
-    static let countOffset = signature.count
-
-    /// Decodes a record.
-    ///
-    /// - Returns: `nil` if the bytes are not a record.
-    init?(_ bytes: [UInt8]) {
-        guard bytes.count >= DeliveryRecord.inFlightOffset, bytes.starts(with: DeliveryRecord.signature) else {
-            return nil
-        }
-        let fingerprints = Int(UInt32(littleEndianAt: DeliveryRecord.countOffset, in: bytes))
-        let suspects = Int(UInt32(littleEndianAt: DeliveryRecord.countOffset + 4, in: bytes))
-        guard suspects <= DeliveryRecord.suspectLimit,
-            fingerprints <= (bytes.count - DeliveryRecord.inFlightOffset) / DeliveryRecord.fingerprintBytes
-        else { return nil }
-        self.suspects = Suspect.read(suspects, at: DeliveryRecord.signature.count + 8, in: bytes)
-        inFlight = Suspect.read(fingerprints, at: DeliveryRecord.inFlightOffset, in: bytes).map(\.fingerprint)
+        return suspects.count < before ? suspectsAndHeader() : []
     }
 
-    /// The part of the file before ``inFlightOffset``: the signature, the counts and the suspects.
-    var head: [UInt8] {
-        var bytes = DeliveryRecord.signature
-        bytes.append(littleEndian: UInt32(inFlight.count))
-        bytes.append(littleEndian: UInt32(suspects.count))
-        for suspect in suspects { bytes.append(suspect) }
-        bytes += [UInt8](repeating: 0, count: DeliveryRecord.inFlightOffset - bytes.count)
-        return bytes
+    /// Returns the writes that replace whatever the file contains.
+    mutating func whole() -> [DeliveryWrite] { slots(count) + suspectsAndHeader() }
+
+    /// Writes the newest messages in flight to their slots: at most one slot each, in one or two parts.
+    private func slots(_ newest: Int) -> [DeliveryWrite] {
+        let listed = entries.suffix(min(newest, capacity)).map(\.fingerprint)
+        return DeliveryFormat.slots(listed, from: tail &- UInt64(listed.count), capacity: capacity)
     }
 
-    /// The messages in flight, which start at ``inFlightOffset``.
-    var tail: [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(inFlight.count * DeliveryRecord.fingerprintBytes)
-        for fingerprint in inFlight { bytes.append(Suspect(fingerprint: fingerprint, crashes: 0)) }
-        return bytes
-    }
-}
-
-extension DeliveryRecord.Suspect {
-    fileprivate static func read(_ count: Int, at offset: Int, in bytes: [UInt8]) -> [DeliveryRecord.Suspect] {
-        (0..<count).map { DeliveryRecord.Suspect(at: offset + $0 * DeliveryRecord.fingerprintBytes, in: bytes) }
+    /// Writes the suspects to the area that the header does not name yet, so that the header takes effect at once.
+    private mutating func suspectsAndHeader() -> [DeliveryWrite] {
+        guard !suspects.isEmpty else { return [DeliveryFormat.header(of: self)] }
+        area = area == .near ? .far : .near
+        return [DeliveryFormat.suspects(suspects, in: area), DeliveryFormat.header(of: self)]
     }
 
-    private init(at offset: Int, in bytes: [UInt8]) {
-        let words = (0..<4).map { UInt32(littleEndianAt: offset + 4 * $0, in: bytes) }
-        let packetID = UInt16(truncatingIfNeeded: words[1])
-        fingerprint = MessageFingerprint(packetID: packetID, checksum: UInt64(words[3]) << 32 | UInt64(words[2]))
-        crashes = words[0]
-    }
-}
-
-extension UInt32 {
-    fileprivate init(littleEndianAt offset: Int, in bytes: [UInt8]) {
-        self = bytes[offset..<offset + 4].reversed().reduce(0) { $0 << 8 | UInt32($1) }
-    }
-}
-
-extension [UInt8] {
-    mutating func append(littleEndian value: UInt32) {
-        for shift in stride(from: 0, to: 32, by: 8) { append(UInt8(truncatingIfNeeded: value >> UInt32(shift))) }
-    }
-
-    fileprivate mutating func append(_ suspect: DeliveryRecord.Suspect) {
-        append(littleEndian: suspect.crashes)
-        append(littleEndian: UInt32(suspect.fingerprint.packetID))
-        append(littleEndian: UInt32(truncatingIfNeeded: suspect.fingerprint.checksum))
-        append(littleEndian: UInt32(truncatingIfNeeded: suspect.fingerprint.checksum >> 32))
+    /// Returns whether a message arrived before another one on the same connection.
+    private static func isBefore(_ token: UInt64, _ other: UInt64) -> Bool {
+        let bits = AcknowledgementRing.ticketBits
+        guard token >> bits == other >> bits else { return false }
+        return Int64(bitPattern: (other &- token) << (64 - bits)) > 0
     }
 }
 

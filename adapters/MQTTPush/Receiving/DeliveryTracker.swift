@@ -3,49 +3,59 @@ import SignalboxCore
 
 /// Records in a file which messages are in flight, and recognizes messages that were in flight when earlier processes
 /// crashed. A tracker is used only by its connection's thread.
+///
+/// Before messages are submitted, call ``begin(from:_:)``. After their acknowledgements are written to the connection,
+/// call ``settled(upTo:)``. After the last message of a connection is settled, call ``drained()``.
+///
+/// Each call writes to the file only if it changes something: 16 bytes for each message, in at most two parts, and 16
+/// bytes of the header. A connection that delivers no QoS 1 messages writes nothing.
 final class DeliveryTracker {
     private let limit: MQTTDeliveryLimit
     private let file: DeliveryFile
     private let log: BrokerLog
     private let receiveMaximum: Int
     private var record: DeliveryRecord
-    /// The fingerprints of the batch that is being filled.
-    private var fingerprints: [MessageFingerprint] = []
+    /// Whether a write failed, so that the content of the file is unknown.
+    private var isDamaged = false
     /// How many messages other than suspects may still arrive on this connection before the suspects are cleared.
     private var messagesUntilCleared: Int
 
+    /// - Parameter receiveMaximum: The capacity of the acknowledgement ring.
     /// - Throws: ``DeliveryFileError``.
     init(_ limit: MQTTDeliveryLimit, receiveMaximum: Int, log: BrokerLog) throws(DeliveryFileError) {
         self.limit = limit
         self.log = log
         self.receiveMaximum = receiveMaximum
         file = try DeliveryFile(path: limit.file)
-        // The file may have been written with a configuration that allows larger batches, so this limit is large enough
-        // for every configuration.
-        record = try file.read(limit: DeliveryRecord.inFlightOffset + 16 * 65_535).afterCrash
+        record = try file.read().afterCrash(capacity: receiveMaximum)
         messagesUntilCleared = receiveMaximum + record.suspects.count
-        try file.write(record)
+        for part in record.whole() { try file.write(part) }
     }
 
     /// Whether messages must be handled one at a time, because one of them may have crashed a process.
     var isIsolating: Bool { messagesUntilCleared > 0 && !record.suspects.isEmpty }
 
-    /// Handles a new connection.
+    /// Whether the next message may be read.
+    ///
+    /// While messages are handled one at a time, the acknowledgement of each must be written before the next is read.
+    /// Otherwise, a crash of the next message would count for both, and the broker would redeliver both.
+    var mayReceive: Bool { !isIsolating || record.count == 0 }
+
+    /// Handles a new connection. The messages of the previous connection must be settled.
     ///
     /// - Parameter isSessionKept: Whether the broker kept the session. A broker that did so first sends the messages
     ///   that were not acknowledged.
     func connected(isSessionKept: Bool) {
-        fingerprints = []
+        drained()
         messagesUntilCleared = receiveMaximum + record.suspects.count
         if !isSessionKept { clearSuspects() }
     }
 
-    /// Adds a message to the batch that is being filled.
+    /// Handles a message that has arrived.
     ///
     /// - Parameter topic: The message's topic, which is included in the text of a rejection.
     /// - Returns: A rejection if the message has used up its deliveries, otherwise `nil`.
     func received(_ fingerprint: MessageFingerprint, on topic: UnsafeRawBufferPointer) -> Outcome.Rejection? {
-        fingerprints.append(fingerprint)
         guard !record.suspects.isEmpty else { return nil }
         let crashes = record.crashes(of: fingerprint)
         if crashes == 0, messagesUntilCleared > 0 {
@@ -60,33 +70,43 @@ final class DeliveryTracker {
         )
     }
 
-    /// Records that the batch is about to be handled.
-    func begin() {
-        guard !fingerprints.isEmpty else { return }
-        record.begin(fingerprints)
-        fingerprints.removeAll(keepingCapacity: true)
-        save(isWhole: false)
+    /// Records that messages are about to be submitted. They include rejected messages.
+    ///
+    /// - Parameters:
+    ///   - token: The token of the first message. Each further message has the next token.
+    ///   - fingerprints: One element for each message, which is `nil` for a message that is not counted: one at QoS 0, or
+    ///     an event of the adapter itself.
+    func begin(from token: UInt64, _ fingerprints: [MessageFingerprint?]) {
+        save(record.begin(from: token, fingerprints))
     }
 
-    /// Ends the batch.
+    /// Records that acknowledgements were written, so the broker does not redeliver their messages.
     ///
-    /// - Parameter isSettled: Whether all messages in the batch are settled and will therefore not be redelivered.
-    func end(isSettled: Bool) {
-        guard !record.inFlight.isEmpty else { return }
-        save(isWhole: record.end(isSettled: isSettled))
+    /// - Parameter token: The token behind the last of these messages on the connection, as in ``GateSink/State/head``
+    ///   when the acknowledgements were taken. A token of another connection has no effect.
+    func settled(upTo token: UInt64) {
+        save(record.settle(upTo: token))
+    }
+
+    /// Records that no message is in flight: the connection has ended, and all its messages are settled.
+    ///
+    /// Those that were not acknowledged are redelivered on the next connection. They have crashed no process, but those
+    /// that were suspects remain suspects.
+    func drained() {
+        save(record.drain())
     }
 
     private func clearSuspects() {
-        guard !record.suspects.isEmpty else { return }
-        record.clearSuspects()
-        save(isWhole: true)
+        save(record.clearSuspects())
     }
 
-    /// - Parameter isWhole: Whether to write the suspects in addition to the messages in flight.
-    private func save(isWhole: Bool) {
+    private func save(_ parts: [DeliveryWrite]) {
+        guard !parts.isEmpty else { return }
         do throws(DeliveryFileError) {
-            if isWhole { try file.write(record) } else { try file.writeInFlight(record) }
+            for part in isDamaged ? record.whole() : parts { try file.write(part) }
+            isDamaged = false
         } catch {
+            isDamaged = true
             log.deliveriesNotCounted(limit.file, error.reason)
         }
     }
@@ -98,7 +118,7 @@ final class DeliveryTracker {
 /// the crash after each restart, so a single message can keep the program from working.
 ///
 /// The adapter lists the messages in flight in a file. If the file lists any messages when a process starts, the
-/// process handles messages one at a time, which clears those that only happened to be in the same batch as the cause
+/// process handles messages one at a time, which clears those that only happened to be in flight together with the cause
 /// of the crash. A message that was in flight during ``deliveries`` crashes is `rejected(deliveryLimit)`, so it becomes
 /// a dead letter and is acknowledged.
 ///
@@ -162,33 +182,18 @@ final class DeliveryFile {
     }
 
     /// Returns the record in the file. If the file is new or does not contain a record, an empty record is returned.
-    func read(limit: Int) throws(DeliveryFileError) -> DeliveryRecord {
-        var bytes = [UInt8](repeating: 0, count: limit)
+    func read() throws(DeliveryFileError) -> DeliveryRecord {
+        var bytes = [UInt8](repeating: 0, count: DeliveryFormat.fileLimit)
         let count = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, 0) }
         guard count >= 0 else { throw .last }
         return DeliveryRecord(Array(bytes.prefix(count))) ?? DeliveryRecord()
     }
 
-    /// Writes the whole record. The messages are written before their count, so the count never includes a message that
-    /// is missing.
-    func write(_ record: DeliveryRecord) throws(DeliveryFileError) {
-        try write(record.tail, at: DeliveryRecord.inFlightOffset)
-        try write(record.head, at: 0)
-    }
-
-    /// Writes only the messages in flight, followed by their count.
-    func writeInFlight(_ record: DeliveryRecord) throws(DeliveryFileError) {
-        try write(record.tail, at: DeliveryRecord.inFlightOffset)
-        var count: [UInt8] = []
-        count.append(littleEndian: UInt32(record.inFlight.count))
-        try write(count, at: DeliveryRecord.countOffset)
-    }
-
-    private func write(_ bytes: [UInt8], at offset: Int) throws(DeliveryFileError) {
+    func write(_ part: DeliveryWrite) throws(DeliveryFileError) {
         var done = 0
-        while done < bytes.count {
-            let count = bytes.withUnsafeBytes { all in
-                pwrite(descriptor, all.baseAddress?.advanced(by: done), all.count - done, off_t(offset + done))
+        while done < part.bytes.count {
+            let count = part.bytes.withUnsafeBytes { all in
+                pwrite(descriptor, all.baseAddress?.advanced(by: done), all.count - done, off_t(part.offset + done))
             }
             if count < 0 && errno == EINTR { continue }
             guard count > 0 else { throw .last }

@@ -4,7 +4,6 @@ package import SignalboxRoutes
 
 /// Fills batches with messages from successive connections. Only one thread may use a receiver.
 final class PushReceiver {
-    private(set) var generation: UInt32 = 0
     /// The number of messages since the last call to ``logDropped(to:)`` whose topics match no filter.
     private var unexpected = 0
     /// The number of retained messages that were dropped since the last call to ``logDropped(to:)``.
@@ -13,6 +12,7 @@ final class PushReceiver {
     private var batch: ArrivalBatch
     private var routes: RouteCache
     private var propertyBytes = 0
+    private var fingerprints: [MessageFingerprint?] = []
     private var receivedAt = WallTime(seconds: 0)
     private var configuration: MQTTPushConfiguration
     private var former: [MQTTTopic] = []
@@ -39,13 +39,13 @@ final class PushReceiver {
     /// The size of the messages, plus the approximate size of the facts created for this batch.
     var byteCount: Int { batch.byteCount + propertyBytes + routes.createdBytes }
 
-    /// Returns the messages that were read since the last call. Their tokens contain the value that ``generation`` had
-    /// before this call.
-    func takeBatch() -> [Arrival] {
-        generation &+= 1
+    /// Returns the messages that were read since the last call, and what to record about their deliveries: one element for
+    /// each of them, or none if deliveries are not counted.
+    func takeBatch() -> (arrivals: [Arrival], fingerprints: [MessageFingerprint?]) {
+        defer { fingerprints.removeAll(keepingCapacity: true) }
         propertyBytes = 0
         routes.resetCreatedBytes()
-        return batch.take()
+        return (batch.take(), fingerprints)
     }
 
     /// Logs how many messages were unexpected, and how many retained messages were dropped, since the last call.
@@ -64,35 +64,51 @@ final class PushReceiver {
     }
 
     /// Appends a message to the batch. The configuration of the message's topic determines how the message is read.
-    func received(_ message: BrokerMessage) {
+    ///
+    /// - Returns: `false` if the message is not appended, because retained messages of its topic are ignored.
+    func received(_ message: BrokerMessage, token: UInt64) -> Bool {
         if batch.count == 0 { receivedAt = .now() }
         let route = routes.route(topic: message.topic, retained: message.isRetained, qos: message.qos)
         guard !route.isIgnored else {
             ignored += 1
             // Without this, the routes of dropped messages could fill a batch that contains no messages to submit.
             if batch.count == 0 { routes.resetCreatedBytes() }
-            return
+            return false
         }
         if !route.isExpected { unexpected += 1 }
         var envelope = route.envelope
-        if message.qos > 0, let deliveries {
-            let (topic, payload) = (message.topic, message.payload)
-            let fingerprint =
-                message.isRetained
-                ? MessageFingerprint(retained: payload, on: topic)
-                : MessageFingerprint(
-                    packetID: UInt16(truncatingIfNeeded: message.packet),
-                    topic: topic,
-                    payload: payload
-                )
-            if let rejection = deliveries.received(fingerprint, on: topic) { envelope = .failure(rejection) }
+        if let deliveries { count(message, deliveries, &envelope) }
+        if message.length > message.payload.count {
+            let limit = configuration.packetLimit
+            let detail = "the message has \(message.length) bytes, and a packet can have at most \(limit)"
+            envelope = .failure(Outcome.Rejection(.malformed, detail: detail))
         }
-        append(message.payload, route, envelope, message.properties)
+        append(message, token: token, route, envelope)
+        return true
+    }
+
+    /// Counts a delivery of a QoS 1 message, which the broker repeats until the message is acknowledged.
+    private func count(
+        _ message: BrokerMessage,
+        _ deliveries: DeliveryTracker,
+        _ envelope: inout Result<Envelope, Outcome.Rejection>
+    ) {
+        guard message.qos > 0 else { return fingerprints.append(nil) }
+        let (topic, payload) = (message.topic, message.payload)
+        let fingerprint =
+            message.isRetained
+            ? MessageFingerprint(retained: payload, on: topic)
+            : MessageFingerprint(packetID: message.packet, topic: topic, payload: payload)
+        fingerprints.append(fingerprint)
+        if let rejection = deliveries.received(fingerprint, on: topic) { envelope = .failure(rejection) }
     }
 
     /// Appends the internal `sessionLost` action if one is pending.
-    func announceSessionLoss() {
-        guard isSessionLossPending, !announcesSessionLoss else { return }
+    ///
+    /// - Parameter token: Returns the token of the action, or `nil` if there is no room for it yet.
+    func announceSessionLoss(token: () -> UInt64?) {
+        guard isSessionLossPending, !announcesSessionLoss, let token = token() else { return }
+        if deliveries != nil { fingerprints.append(nil) }
         if batch.count == 0 { receivedAt = .now() }
         let facts = PushFacts(
             broker: configuration.broker.description,
@@ -105,7 +121,7 @@ final class PushReceiver {
         sessionLostBody.withUnsafeBytes { body in
             batch.append(
                 body,
-                token: BatchSink.token(generation: generation, index: batch.count),
+                token: token,
                 origin: Origin(source: configuration.source, facts: facts),
                 sender: sender,
                 receivedAt: receivedAt,
@@ -132,16 +148,16 @@ final class PushReceiver {
     }
 
     private func append(
-        _ payload: UnsafeRawBufferPointer,
+        _ message: BrokerMessage,
+        token: UInt64,
         _ route: PushRoute,
-        _ envelope: Result<Envelope, Outcome.Rejection>,
-        _ properties: OpaquePointer?
+        _ envelope: Result<Envelope, Outcome.Rejection>
     ) {
-        let token = BatchSink.token(generation: generation, index: batch.count)
+        let payload = message.payload
         var origin = route.origin
         var deadline: ContinuousClock.Instant?
-        if let properties {
-            let copied = PushProperties(copying: properties)
+        if !message.properties.isEmpty {
+            let copied = PushProperties(reading: 0..<message.properties.count, of: message.properties)
             if !copied.isEmpty {
                 origin = PushReceiver.origin(route, copied)
                 propertyBytes += copied.memoryEstimate
@@ -190,11 +206,11 @@ extension MQTTPushConfiguration {
         let receiver = PushReceiver(configuration: self)
         payload.withUnsafeBytes { payload in
             Array(topic.text.utf8).withUnsafeBytes { topic in
-                receiver.received(
-                    BrokerMessage(topic: topic, payload: payload, isRetained: retained, qos: qos == 0 ? 0 : 1)
-                )
+                let qos: Int32 = qos == 0 ? 0 : 1
+                let message = BrokerMessage(topic: topic, payload: payload, isRetained: retained, qos: qos)
+                _ = receiver.received(message, token: 0)
             }
         }
-        return receiver.takeBatch().first
+        return receiver.takeBatch().arrivals.first
     }
 }

@@ -4,11 +4,14 @@ import SignalboxCore
 
 /// The state of a receiving thread that outlives a single connection. Only that thread uses it.
 final class ReceiveLoop {
+    /// The number of messages that a new connection hands to plugins before the first is settled.
+    private static let firstMessages = 16
+
     let configuration: MQTTPushConfiguration
     let bridge: ThreadBridge<MQTTPushError>
     let intake: any Intake
     let receiver: PushReceiver
-    let sink: BatchSink
+    let sink: GateSink
     let log: BrokerLog
     let subscriptions: SubscriptionManager
     /// The tracker that counts how often each message may have crashed the process, or `nil` if counting is not
@@ -33,7 +36,13 @@ final class ReceiveLoop {
         log = BrokerLog(logger, configuration: configuration)
         deliveries = ReceiveLoop.deliveries(of: configuration, log)
         receiver = PushReceiver(configuration: configuration, sender: sender, deliveries: deliveries)
-        sink = BatchSink(wake: bridge.wake, responder: responder)
+        sink = GateSink(
+            capacity: configuration.receiveMaximum,
+            start: ReceiveLoop.firstMessages,
+            ackDeadline: configuration.ackDeadline,
+            wake: bridge.wake,
+            responder: responder
+        )
     }
 
     private static func deliveries(of configuration: MQTTPushConfiguration, _ log: BrokerLog) -> DeliveryTracker? {
@@ -49,12 +58,19 @@ final class ReceiveLoop {
     /// Receives until the source is stopped.
     func run() throws(MQTTPushError) {
         let keepsSession = configuration.sessionExpiry > .zero
-        let limits = BrokerClient.Limits(
+        let limits = ClientLimits(
             sessionExpiry: UInt32(clamping: configuration.sessionExpiry.components.seconds),
             packetBytes: UInt32(clamping: configuration.packetLimit),
-            receiveMaximum: Int32(configuration.receiveMaximum)
+            receiveMaximum: UInt16(clamping: configuration.receiveMaximum)
         )
-        let loop = BrokerLoop(settings: configuration, limits: limits, bridge: bridge, log: log)
+        let loop = BrokerLoop(
+            settings: configuration,
+            limits: limits,
+            coalescing: configuration.coalesce,
+            bridge: bridge,
+            stop: StopLimit(bridge),
+            log: log
+        )
         let wasConnected = try loop.run { wasConnected in
             (
                 ReceivingRole(self, expectsSession: wasConnected && keepsSession),

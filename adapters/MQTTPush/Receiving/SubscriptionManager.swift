@@ -219,10 +219,10 @@ struct SubscriptionRequests {
         var refused: [(filter: String, code: ReasonCode)] = []
     }
 
-    private var waiting: [Int32: SubscriptionGroup] = [:]
+    private var waiting: [UInt16: SubscriptionGroup] = [:]
     private var acknowledgement = Acknowledgement()
 
-    mutating func sent(_ group: SubscriptionGroup, packet: Int32) {
+    mutating func sent(_ group: SubscriptionGroup, packet: UInt16) {
         waiting[packet] = group
     }
 
@@ -232,7 +232,7 @@ struct SubscriptionRequests {
     /// ignored.
     ///
     /// - Returns: The answers for all filters if every packet has been answered, otherwise `nil`.
-    mutating func acknowledged(_ packet: Int32, _ codes: [ReasonCode]) -> Acknowledgement? {
+    mutating func acknowledged(_ packet: UInt16, _ codes: [ReasonCode]) -> Acknowledgement? {
         guard let group = waiting.removeValue(forKey: packet) else { return nil }
         acknowledgement.requested += group.filters
         for (filter, code) in zip(group.filters, codes) {

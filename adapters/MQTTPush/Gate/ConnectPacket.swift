@@ -1,0 +1,184 @@
+/// What a client tells a server in CONNECT (MQTT 5.0, 3.1; MQTT 3.1.1, 3.1).
+///
+/// In MQTT 3.1.1, which has no properties, everything that is a property in MQTT 5 is left out.
+struct ConnectRequest {
+    /// The message that the server publishes if the connection ends without DISCONNECT (MQTT 5.0, 3.1.2.5).
+    struct Will {
+        var topic: String
+        var payload: [UInt8]
+        var qos = MQTTQoS.atLeastOnce
+        var retain = false
+        /// The number of seconds for which the server waits before it publishes the will (MQTT 5.0, 3.1.3.2.2).
+        var delay: UInt32?
+        /// The number of seconds for which the published will is valid.
+        var expiry: UInt32?
+        var contentType: String?
+        var responseTopic: String?
+        var correlation: [UInt8]?
+        /// 1 if the payload is UTF-8 text, 0 if it is not specified (MQTT 5.0, 3.1.3.2.3).
+        var payloadFormat: UInt8?
+        var userProperties: [MQTTMessage.UserProperty] = []
+
+        init(topic: String, payload: [UInt8]) {
+            self.topic = topic
+            self.payload = payload
+        }
+    }
+
+    var version: MQTTVersion
+    var clientID: String
+    /// Whether the server discards the session of the client id.
+    var cleanStart: Bool
+    /// The number of seconds for which the server keeps the session after the connection (MQTT 5.0, 3.1.2.11.2).
+    var sessionExpiry: UInt32 = 0
+    /// The number of seconds in which the client sends at least one packet, or 0 if there is no such limit.
+    var keepalive: UInt16
+    /// The number of QoS 1 messages that the client accepts before it acknowledges the first (MQTT 5.0, 3.1.2.11.3).
+    var receiveMaximum: UInt16 = 20
+    /// The largest packet that the client accepts (MQTT 5.0, 3.1.2.11.4).
+    var packetBytes: UInt32
+    /// The highest topic alias that the client accepts, or 0 if it accepts none (MQTT 5.0, 3.1.2.11.5).
+    var topicAliasMaximum: UInt16 = 0
+    var userName: String?
+    var password: [UInt8]?
+    var will: Will?
+    /// The method of an enhanced authentication (MQTT 5.0, 4.12).
+    var authMethod: String?
+    /// What the client sends first in an enhanced authentication. It needs a method.
+    var authData: [UInt8]?
+    var userProperties: [MQTTMessage.UserProperty] = []
+
+    init(version: MQTTVersion, clientID: String, cleanStart: Bool, keepalive: UInt16, packetBytes: UInt32) {
+        self.version = version
+        self.clientID = clientID
+        self.cleanStart = cleanStart
+        self.keepalive = keepalive
+        self.packetBytes = packetBytes
+    }
+}
+
+extension PacketOutput {
+    /// Adds CONNECT. Its memory is overwritten once it has been written, because it can contain a password.
+    ///
+    /// - Throws: `tooLong`, `nullCharacter`, `invalid`, `packetTooLarge` or `outputFull`.
+    mutating func add(_ request: ConnectRequest) throws(PacketEncodingError) {
+        try request.validate()
+        try add(0x10, request, isSecret: true)
+    }
+}
+
+extension ConnectRequest: PacketContent {
+    /// Refuses what a server must treat as a protocol error.
+    fileprivate func validate() throws(PacketEncodingError) {
+        if let will, will.topic.isEmpty { throw .invalid(.emptyTopic) }
+        switch version {
+        case .v311:
+            // MQTT 3.1.1, 3.1.2.9 (MQTT-3.1.2-22). MQTT 5 has no such rule.
+            guard password == nil || userName != nil else { throw .invalid(.passwordWithoutUserName) }
+        case .v5:
+            guard receiveMaximum > 0, packetBytes > 0 else { throw .invalid(.zeroLimit) }
+            guard authData == nil || authMethod != nil else { throw .invalid(.dataWithoutMethod) }
+        }
+    }
+
+    func write(to fields: inout some PacketFields) throws(PacketEncodingError) {
+        try fields.text("MQTT", .protocolName)
+        fields.byte(version == .v5 ? 5 : 4)
+        fields.byte(flags)
+        fields.two(keepalive)
+        if version == .v5 { try fields.properties(ConnectProperties(request: self)) }
+        try fields.text(clientID, .clientID)
+        if let will {
+            if version == .v5 { try fields.properties(WillProperties(will: will)) }
+            try fields.text(will.topic, .willTopic)
+            try fields.data(will.payload, .willPayload)
+        }
+        if let userName { try fields.text(userName, .userName) }
+        if let password { try fields.data(password, .password) }
+    }
+
+    /// The connect flags (MQTT 5.0, 3.1.2.3).
+    private var flags: UInt8 {
+        var flags: UInt8 = cleanStart ? 0x02 : 0
+        if let will {
+            flags |= 0x04 | UInt8(truncatingIfNeeded: will.qos.rawValue) << 3
+            if will.retain { flags |= 0x20 }
+        }
+        if password != nil { flags |= 0x40 }
+        if userName != nil { flags |= 0x80 }
+        return flags
+    }
+}
+
+/// The properties of CONNECT (MQTT 5.0, 3.1.2.11). The session expiry and both limits are always sent, even if they are
+/// at their defaults.
+private struct ConnectProperties: PacketContent {
+    let request: ConnectRequest
+
+    func write(to fields: inout some PacketFields) throws(PacketEncodingError) {
+        fields.byte(0x11)
+        fields.four(request.sessionExpiry)
+        fields.byte(0x27)
+        fields.four(request.packetBytes)
+        if request.topicAliasMaximum > 0 {
+            fields.byte(0x22)
+            fields.two(request.topicAliasMaximum)
+        }
+        if let method = request.authMethod {
+            fields.byte(0x15)
+            try fields.text(method, .authenticationMethod)
+        }
+        if let data = request.authData {
+            fields.byte(0x16)
+            try fields.data(data, .authenticationData)
+        }
+        try fields.userProperties(request.userProperties)
+        fields.byte(0x21)
+        fields.two(request.receiveMaximum)
+    }
+}
+
+/// The properties of a will (MQTT 5.0, 3.1.3.2).
+private struct WillProperties: PacketContent {
+    let will: ConnectRequest.Will
+
+    func write(to fields: inout some PacketFields) throws(PacketEncodingError) {
+        if let format = will.payloadFormat {
+            fields.byte(0x01)
+            fields.byte(format)
+        }
+        if let expiry = will.expiry {
+            fields.byte(0x02)
+            fields.four(expiry)
+        }
+        if let type = will.contentType {
+            fields.byte(0x03)
+            try fields.text(type, .contentType)
+        }
+        if let topic = will.responseTopic {
+            fields.byte(0x08)
+            try fields.text(topic, .responseTopic)
+        }
+        if let data = will.correlation {
+            fields.byte(0x09)
+            try fields.data(data, .correlation)
+        }
+        if let delay = will.delay {
+            fields.byte(0x18)
+            fields.four(delay)
+        }
+        try fields.userProperties(will.userProperties)
+    }
+}
+
+extension PacketFields {
+    /// Writes user properties, in their order (MQTT 5.0, 3.3.2.3.7).
+    @inline(__always)
+    mutating func userProperties(_ properties: [MQTTMessage.UserProperty]) throws(PacketEncodingError) {
+        for property in properties {
+            byte(0x26)
+            try text(property.name, .userProperty)
+            try text(property.value, .userProperty)
+        }
+    }
+}
