@@ -39,6 +39,7 @@ FAULTS = {
     ("sources", "push", "mqtt", "client_id"): [12, True, ""],
     ("sources", "push", "mqtt", "broker"): [{"env": "A", "file": "B"}, {}],
     ("sources", "push", "mqtt", "receive_maximum"): [0, 65536],
+    ("sources", "push", "mqtt", "coalesce"): ["on", 200, "0.2ms", True],
     ("sources", "push", "mqtt", "broker_queue"): [-1],
     ("sources", "push", "mqtt", "topics"): [[]],
     ("sources", "push", "mqtt", "topics", 0): [

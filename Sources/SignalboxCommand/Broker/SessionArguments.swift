@@ -30,7 +30,7 @@ struct SessionArguments: ParsableArguments {
     /// Applies the options to a source with the client options.
     ///
     /// - Parameter isCounted: Whether the command ends after a number of messages. The broker then sends one message at
-    ///   a time, because those of a batch are acknowledged together.
+    ///   a time, so that it does not count later ones as delivered.
     func apply(
         to push: inout MQTTPushConfiguration,
         isCounted: Bool
@@ -55,6 +55,6 @@ struct SessionArguments: ParsableArguments {
         push.cleanStart = false
         push.sessionExpiry = sessionExpiry ?? SessionArguments.defaultExpiry
         push.otherTopics = SessionArguments.everyTopic
-        if isCounted { (push.receiveMaximum, push.batchMessages) = (1, 1) }
+        if isCounted { push.receiveMaximum = 1 }
     }
 }

@@ -170,6 +170,7 @@ enum ProblemCode: String, Sendable, Hashable, CaseIterable {
     case actionCapture
     case ackDeadlineExceeded
     case receiveMaximum
+    case furtherConnections
     case publishLoop
     // Servers that no client can reach, or that unintended clients can reach.
     case nobodyCanConnect

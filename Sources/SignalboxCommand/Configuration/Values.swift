@@ -2,10 +2,11 @@ import ArgumentParser
 import SignalboxCore
 import SignalboxRoutes
 
-/// Parses and formats durations, such as `500ms`, `3s`, `5m`, `1h` and `7d`.
+/// Parses and formats durations, such as `200us`, `500ms`, `3s`, `5m`, `1h` and `7d`.
 enum DurationText {
     private static let units: [(String, Duration)] = [
-        ("ms", .milliseconds(1)), ("s", .seconds(1)), ("m", .seconds(60)), ("h", .seconds(3_600)),
+        ("us", .microseconds(1)), ("ms", .milliseconds(1)), ("s", .seconds(1)), ("m", .seconds(60)),
+        ("h", .seconds(3_600)),
         ("d", .seconds(86_400)),
     ]
     /// The maximum number before a unit. A `Duration` can hold a billion of the largest unit.
@@ -26,11 +27,13 @@ enum DurationText {
     static func text(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components
         guard seconds != 0 || attoseconds != 0 else { return "0s" }
-        for (name, unit) in units.reversed() where name != "ms" {
+        for (name, unit) in units.reversed() where unit >= .seconds(1) {
             let size = unit.components.seconds
             if attoseconds == 0, seconds.isMultiple(of: size) { return "\(seconds / size)\(name)" }
         }
-        return "\(seconds * 1_000 + attoseconds / 1_000_000_000_000_000)ms"
+        let microseconds = attoseconds / 1_000_000_000_000
+        guard microseconds.isMultiple(of: 1_000) else { return "\(seconds * 1_000_000 + microseconds)us" }
+        return "\(seconds * 1_000 + microseconds / 1_000)ms"
     }
 }
 

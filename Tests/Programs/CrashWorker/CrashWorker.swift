@@ -81,7 +81,6 @@ struct CrashWorker {
         configuration.version = arguments.version
         if let authority = arguments.authority { configuration.security = .tls(.authority(file: authority)) }
         configuration.receiveMaximum = arguments.window
-        configuration.batchMessages = arguments.window
         configuration.ackDeadline = patience
         configuration.answerTimeout = patience
         configuration.reconnect = MQTTReconnect(
@@ -114,7 +113,7 @@ struct Arguments: Sendable {
     enum Death: String, Sendable {
         /// In the plugin, before it writes to the log.
         case plugin
-        /// After a whole batch is handled and before any of it is acknowledged.
+        /// After a whole batch is handled and before its last message is acknowledged.
         case flush
     }
 
@@ -128,7 +127,7 @@ struct Arguments: Sendable {
     /// The certificate authority of a broker with TLS.
     var authority: String?
     var sessionExpiry = 3_600
-    /// The maximum number of unacknowledged messages, and therefore of messages in a batch.
+    /// The maximum number of unacknowledged messages.
     var window = 20
     /// The time that the plugin takes per message, in milliseconds.
     var work = 0
@@ -147,7 +146,7 @@ struct Arguments: Sendable {
         The action `log` is a message {"n":NUMBER} for the log, `marker` ends the program in order. At the N-th message
         of --hold-at the plugin writes "holding N" and waits for a line on standard input. The line `leave` removes the
         filter, and "left" is written when the broker has taken that. With --die the process ends by
-        SIGKILL in the plugin at the N-th message, or when the batch it is in is handled and before it is acknowledged.
+        SIGKILL in the plugin at the N-th message, or when the batch it is in is handled and before all of it is acknowledged.
         exit: 0 after a marker or SIGTERM, 1 when the source could not run, 64 bad arguments.
         """
 

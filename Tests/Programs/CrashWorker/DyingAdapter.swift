@@ -30,8 +30,8 @@ struct DyingIntake: Intake {
     }
 }
 
-/// Kills the process instead of forwarding the last settlement of a batch. The batch is then handled, and none of it is
-/// acknowledged, as acknowledgements leave together.
+/// Kills the process instead of forwarding the last settlement of a batch. The batch is then handled, and its last message
+/// is not acknowledged.
 final class DyingSink: SettlementSink {
     private let sink: any SettlementSink
     private let tally: Tally

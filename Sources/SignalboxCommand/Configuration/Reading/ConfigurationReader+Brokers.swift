@@ -20,7 +20,10 @@ extension ConfigurationReader {
             let topics = keys.required("topics", "list at least one { pattern: … }").flatMap(topics)
             push.topics = topics ?? []
             keys.read("receive_maximum", &push.receiveMaximum) { $0.integer(1...65_535) }
-            push.batchMessages = min(push.batchMessages, push.receiveMaximum)
+            keys.read("coalesce", &push.coalesce) {
+                $0.isKeyword("off")
+                    ? .some(nil) : $0.duration(.microseconds(200)...(.milliseconds(10))).map(Optional.some)
+            }
             var source = MQTTSource(push: push)
             keys.read("broker_queue", &source.brokerQueue) { $0.integer(0...1_000_000_000) }
             readConnection(of: keys, to: broker, into: &source.push)
@@ -44,6 +47,11 @@ extension ConfigurationReader {
         keys.read("will", &push.will, will)
         keys.read("announce_connections", &push.announcesConnections) { $0.flag() }
         keys.read("connections", &push.connections) { $0.list()?.compactMap(connection) }
+        keys.optional("connections")?.warn(
+            "further connections are of no use, because a slow message does not delay others; move their topics to "
+                + "'topics', unless messages wait in the sessions of the connections",
+            .furtherConnections
+        )
         keys.read("publishing", &push.publishing, publishing)
     }
 

@@ -3,9 +3,8 @@ import Foundation
 import Testing
 
 @Suite struct CrashTests {
-    /// A naive loop loses this message: without `mosquitto_threaded_set`, libmosquitto writes the acknowledgement to
-    /// the socket before it calls back, so a process that dies inside the callback has already acknowledged the
-    /// message. Here the acknowledgement leaves only after the plugin has returned.
+    /// A client that acknowledges a message before the program handles it loses this message. Here the acknowledgement
+    /// leaves only after the plugin has returned.
     @Test(.timeLimit(.minutes(10)))
     func aMessageInFlightIsRedeliveredAfterACrash() async throws {
         try await Workspace.with { workspace in

@@ -65,6 +65,15 @@ import Testing
         #expect(warnings.map(\.suggestion) == ["pre_shared_key"])
     }
 
+    @Test(
+        arguments: [
+            ("off", nil), ("200us", Duration.microseconds(200)), ("10ms", .milliseconds(10)),
+        ] as [(String, Duration?)]
+    )
+    func coalescingIsOffOrADuration(text: String, duration: Duration?) throws {
+        #expect(try Self.section("broker: mqtt://h, coalesce: \(text)".asLines).push.coalesce == duration)
+    }
+
     @Test func theSectionConfiguresTheAdapter() throws {
         let section = try Self.section(
             """
@@ -107,6 +116,8 @@ import Testing
             "missingKey sources.push.mqtt.pre_shared_key"
         ),
         ("broker: mqtt://h, version: 4", "invalidValue sources.push.mqtt.version"),
+        ("broker: mqtt://h, coalesce: 199us", "invalidValue sources.push.mqtt.coalesce"),
+        ("broker: mqtt://h, coalesce: false", "invalidValue sources.push.mqtt.coalesce"),
         ("broker: mqtt://h, will: { payload: a }", "missingKey sources.push.mqtt.will"),
         ("broker: mqtt://h, will: { topic: 'a/+' }", "invalidValue sources.push.mqtt"),
         ("broker: mqtt://h, will: { topic: a, qos: 2 }", "invalidValue sources.push.mqtt.will.qos"),
@@ -122,7 +133,7 @@ import Testing
         ),
     ])
     func errorsAreReportedWithTheirPosition(_ keys: String, _ problem: String) throws {
-        let findings = ConfigurationFixture.findings(Self.text(keys.asLines))
+        let findings = ConfigurationFixture.findings(Self.text(keys.asLines)).filter { $0.hasPrefix("error ") }
         #expect(findings == ["error \(problem)"], "\(findings)")
     }
 
@@ -182,7 +193,7 @@ extension String {
         replacing(", trust:", with: "\ntrust:").replacing(", identity: {", with: "\nidentity: {")
             .replacing(", pre_shared_key:", with: "\npre_shared_key:").replacing(", version:", with: "\nversion:")
             .replacing(", will:", with: "\nwill:").replacing(", connections:", with: "\nconnections:")
-            .replacing(", publishing:", with: "\npublishing:").indented
+            .replacing(", publishing:", with: "\npublishing:").replacing(", coalesce:", with: "\ncoalesce:").indented
     }
 
     /// The text with every line but the first indented like the keys of `mqtt`.

@@ -181,6 +181,11 @@ import Testing
             findings: ["warning receiveMaximum sources.push.mqtt.receive_maximum"]
         ),
         ExpectedFindings(
+            description: "a further connection",
+            mqtt: ", connections: [ { name: more, topics: [ 'more/{action}' ] } ]",
+            findings: ["warning furtherConnections sources.push.mqtt.connections"]
+        ),
+        ExpectedFindings(
             description: "a broker with a larger queue",
             mqtt: ", receive_maximum: 251, broker_queue: 1004",
             findings: []

@@ -115,7 +115,7 @@ import Testing
         let closed = try await CommandProcess.run([
             "connect", "ws://chat.invalid/", "--proxy", "http://127.0.0.1:\(free.port)", "--timeout", "100s",
         ])
-        Self.expect(closed, .unavailable, "cannot reach the proxy http://127.0.0.1:\(free.port): Connection refused")
+        Self.expect(closed, .unavailable, "cannot reach the proxy http://127.0.0.1:\(free.port): connection refused")
     }
 
     @Test(arguments: [

@@ -131,8 +131,7 @@ import Testing
                 }
                 #expect(connections.count == 1)
                 #expect(connections.allSatisfy { $0.isClosedOnExec })
-                // Two of the standard descriptors are pipes; the other pipes wake threads. libmosquitto's own socket
-                // pair cannot be checked.
+                // Two of the standard descriptors are pipes; the other pipes wake threads.
                 let pipes = try Self.descriptors(of: command.id) { $0.hasPrefix("pipe:") }.filter { $0.number > 2 }
                 #expect(!pipes.isEmpty)
                 #expect(pipes.allSatisfy { $0.isClosedOnExec }, "\(pipes)")
