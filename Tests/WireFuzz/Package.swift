@@ -36,6 +36,7 @@ let package = Package(
             dependencies: ours(
                 "BrowserBridge",
                 "JSBridge",
+                "MQTTPush",
                 "Signalbox",
                 "SignalboxCommand",
                 "SignalboxCore",

@@ -1,5 +1,6 @@
 import Foundation
 
+@testable import MQTTPush
 @testable import WebSocketChat
 
 /// The target that gets an input.
@@ -16,6 +17,8 @@ enum WireTarget: Character, CaseIterable {
     case upgrade = "u"
     /// The bytes are a text message that may answer calls: see ``AnswerTarget``.
     case answers = "a"
+    /// The bytes are packets of a broker: see ``fuzzPackets(_:)``.
+    case packets = "m"
     /// The bytes are a message of browser.js.
     case page = "p"
     /// The bytes are a text of relay.js.
@@ -40,6 +43,7 @@ enum WireTarget: Character, CaseIterable {
         case .extensions: ExtensionTarget.run(input)
         case .upgrade: UpgradeTarget.run(input)
         case .answers: AnswerTarget.run(input)
+        case .packets: fuzzPackets(input)
         case .page: PageTarget.run(input)
         case .relay: RelayTarget.run(input)
         case .proxy: ProxyTarget.run(input)
@@ -75,12 +79,12 @@ public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
-/// Writes each line of `Seeds/*.txt` to a separate file for its target, and some compressed messages. `\n`, `\\` and
-/// `\xNN` stand for bytes that a line cannot contain.
+/// Writes each line of `Seeds/*.txt` to a separate file for its target, some compressed messages, and the packets of the
+/// tests of MQTT. `\n`, `\\` and `\xNN` stand for bytes that a line cannot contain.
 enum SeedFolder {
     private static let targets: [String: WireTarget] = [
         "frames": .frames, "texts": .utf8, "extensions": .extensions, "upgrades": .upgrade, "pages": .page,
-        "answers": .answers, "proxies": .proxy,
+        "answers": .answers, "packets": .packets, "proxies": .proxy,
         "relay": .relay, "configurations": .yaml, "logs": .redaction,
     ]
 
@@ -101,6 +105,12 @@ enum SeedFolder {
             let deflater = MessageDeflater(windowBits: 15, contextTakeover: false)
             guard let message = deflater?.deflate(Array(text.utf8)) else { fatalError("a text cannot be compressed") }
             write(message, for: .inflater, name: "compressed-\(number)", to: folder)
+        }
+        for (number, packet) in SpecificationPacket.all.enumerated() {
+            let phase = SpecificationPacket.Phase.allCases.firstIndex(of: packet.phase) ?? 0
+            // A second reader reads the packet, too; the sizes of the pieces follow.
+            let settings = 0x10 | UInt8(phase) << 1 | (packet.version == .v5 ? 0 : 1)
+            write([settings, 0, 2, 6, 30] + packet.bytes, for: .packets, name: "packet-\(number)", to: folder)
         }
     }
 

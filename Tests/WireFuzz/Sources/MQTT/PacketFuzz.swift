@@ -1,0 +1,1 @@
+../../../MQTTPushTests/Gate/PacketFuzz.swift
