@@ -44,6 +44,26 @@ struct AdapterRun {
         latencies.show()
     }
 
+    /// Each thousandth call takes 20 ms without blocking a thread. The latencies are those of the other calls.
+    func slowPlugin() async throws {
+        let latencies = Latencies(expected: meter.expected)
+        let calls = CallCounter()
+        try await supervised { supervisor in
+            let options = PluginOptions<Payment>(order: .none, maxConcurrent: 8)
+            try supervisor.register(
+                Registration("payment", as: Payment.self, from: .source("push"), options: options) { payment, _ in
+                    if calls.next() % 1_000 == 0 {
+                        try await Task.sleep(for: .milliseconds(20))
+                    } else {
+                        latencies.note(since: payment.amount)
+                    }
+                    _ = meter.count()
+                }
+            )
+        }
+        latencies.show()
+    }
+
     func committingPlugin() async throws {
         let plugin = CommitPlugin(action: "payment", meter: meter)
         try await supervised { supervisor in
@@ -68,15 +88,20 @@ struct AdapterRun {
         topic.qos = options.qos
         var configuration = MQTTPushConfiguration.withoutSession(source: "push", broker: broker, topics: [topic])
         if let file = options.authority { configuration.security = .tls(.authority(file: file)) }
-        if let batch = options.batch {
-            configuration.receiveMaximum = max(batch, configuration.receiveMaximum)
-            configuration.batchMessages = batch
-        }
+        if let window = options.window { configuration.receiveMaximum = window }
+        if let bound = options.coalescing { configuration.coalesce = bound > 0 ? .microseconds(bound) : nil }
         let logger = Logger(label: "benchmark") { _ in ReadyHandler() }
         return try MQTTPushAdapter(configuration, logger: logger)
     }
 
     private var quiet: Logger { Logger(label: "benchmark") { _ in SwiftLogNoOpLogHandler() } }
+}
+
+/// Numbers calls from 1.
+final class CallCounter: Sendable {
+    private let calls = Atomic<Int>(0)
+
+    func next() -> Int { calls.wrappingAdd(1, ordering: .relaxed).newValue }
 }
 
 /// A plugin that takes 1 ms per batch, like a plugin that makes its actions durable together.

@@ -1,7 +1,7 @@
 import CMosquittoLibrary
 import Foundation
 
-/// A Swift loop that only counts: the same library, calls and batches as the adapter, without reading messages.
+/// A Swift loop around libmosquitto that only counts. It reads and acknowledges up to 250 messages together.
 final class CountingLoop {
     let meter: Meter
     private let options: Options

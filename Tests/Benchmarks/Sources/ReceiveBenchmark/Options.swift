@@ -1,7 +1,7 @@
 import MQTTPush
 import Signalbox
 
-/// The program's options: `FORM [ca=FILE] [batch=MESSAGES] [deduplication=never] PORT TOPIC COUNT QOS`.
+/// The program's options: `FORM [NAME=VALUE...] PORT TOPIC COUNT QOS`.
 struct Options {
     let form: String
     let port: Int
@@ -10,8 +10,12 @@ struct Options {
     let qos: MQTTQoS
     /// The path of the authority's certificate if the connection uses TLS.
     private(set) var authority: String?
-    /// The maximum number of messages in a batch; `nil` for the default.
-    private(set) var batch: Int?
+    /// The receive maximum; `nil` for the default.
+    private(set) var window: Int?
+    /// The bound of the adapter's naps in microseconds, or 0 for none; `nil` for the default.
+    private(set) var coalescing: Int?
+    /// The number of tasks that publish.
+    private(set) var tasks = 100
     private(set) var deduplication = DeduplicationPolicy.automatic
 
     init?(_ arguments: [String]) {
@@ -29,18 +33,14 @@ struct Options {
     private mutating func take(_ argument: String) -> Bool {
         let words = argument.split(separator: "=", maxSplits: 1).map(String.init)
         guard words.count == 2 else { return false }
-        switch (words[0], words[1]) {
-        case ("ca", let file):
-            authority = file
-            return true
-        case ("batch", let text):
-            batch = Int(text)
-            return batch != nil
-        case ("deduplication", "never"):
-            deduplication = .never
-            return true
-        default:
-            return false
+        switch (words[0], Int(words[1])) {
+        case ("ca", _): authority = words[1]
+        case ("window", let messages?): window = messages
+        case ("coalescing", let microseconds?): coalescing = microseconds
+        case ("tasks", let count?) where count > 0: tasks = count
+        case ("deduplication", _) where words[1] == "never": deduplication = .never
+        default: return false
         }
+        return true
     }
 }

@@ -1,0 +1,151 @@
+"""The parts of mqtt_rows.py with special loads: a plugin that commits, one that is sometimes slow, TLS and shared
+subscriptions, and publishing."""
+import contextlib
+import os
+import signal
+import statistics
+import time
+
+from mqtt_programs import Running
+from mqtt_tables import C_LOOP, OURS, PUBLISHER, RAW, ROUNDS, TYPED, median, messages, program_latency, publish, ratio, table
+
+# A plugin that commits
+
+
+def commit_run(broker, command, window, count):
+    """Returns messages a second and a batch. All are queued at the broker first, so that the publisher is not the limit."""
+    with Running(*command, f"window={window}", broker.port, "bench/small", count, 1) as subscriber:
+        subscriber.line()
+        subscriber.process.send_signal(signal.SIGSTOP)
+        publish(broker, "bench/small", count, 1, os.path.join(broker.folder, "small"))
+        subscriber.process.send_signal(signal.SIGCONT)
+        wall = subscriber.numbers()[1]
+        return 1e9 / wall, count / subscriber.numbers()[0]
+
+
+def commit(broker):
+    rows = {"C": [RAW, "commit"], "MQTTPush": [OURS, "commit"]}
+    shown = []
+    for window, count in {1: 3_000, 20: 40_000, 100: 60_000, 500: 60_000}.items():
+        results = {name: [] for name in rows}
+        for _ in range(ROUNDS):
+            for name, command in rows.items():
+                results[name].append(commit_run(broker, command, window, messages(count)))
+        rates = {name: [rate for rate, _ in runs] for name, runs in results.items()}
+        cells = [f"{median(rates[name])} ({median([size for _, size in runs])})" for name, runs in results.items()]
+        shown.append([f"{window}", *cells, ratio(rates["MQTTPush"], rates["C"])])
+    title = "Messages a second (messages a commit) when each batch is committed for 1 ms, QoS 1, 202 bytes"
+    table(title, ["receive maximum", "C, external batch", "MQTTPush, supervisor, `BatchPlugin`", "times C"], *shown)
+
+
+# A plugin that is sometimes slow
+
+
+def slow_rate(broker, command, count):
+    """Returns messages a second, if the publisher is not the limit."""
+    with Running(*command, broker.port, "bench/small", count, 1) as subscriber:
+        subscriber.line()
+        publish(broker, "bench/small", count, 1, os.path.join(broker.folder, "small"))
+        return 1e9 / subscriber.numbers()[1]
+
+
+def slow(broker):
+    rate, count = 5_000, messages(50_000)
+    rows = {
+        "C, external batch, sleeps": [RAW, "slow"],
+        f"{TYPED}, `order: .none`, 8 calls at once": [OURS, "slow"],
+    }
+    shown = []
+    results = {name: [] for name in rows}
+    for _ in range(ROUNDS):
+        for name, command in rows.items():
+            values, _ = program_latency(broker, command, count // 2, rate)
+            results[name].append([slow_rate(broker, command, count), *values])
+    for name, values in results.items():
+        shown.append([name, *[median(column) for column in zip(*values)]])
+    title = (
+        f"Each thousandth message takes 20 ms, QoS 1: messages a second of {count:,} published as fast as possible; at {rate:,} a"
+        " second, us from publish to subscriber of the other messages"
+    )
+    columns = ["subscriber", "messages a second", "p50", "p99", "p99.9", "processor time a message"]
+    table(title, columns, *shown)
+
+
+# TLS and shared subscriptions
+
+
+class Way:
+    def __init__(self, command, is_secure=False, members=0):
+        self.command, self.is_secure, self.members = command, is_secure, members
+
+
+def way_rows():
+    loop, typed = [RAW, "loop"], [OURS, "typed"]
+    return {
+        C_LOOP: Way(loop),
+        f"{C_LOOP}, TLS": Way(loop, is_secure=True),
+        f"{C_LOOP}, `$share`, 3 processes": Way(loop, members=3),
+        TYPED: Way(typed),
+        f"{TYPED}, TLS": Way(typed, is_secure=True),
+        f"{TYPED}, `$share`, 1 process": Way(typed, members=1),
+        f"{TYPED}, `$share`, 3 processes": Way(typed, members=3),
+    }
+
+
+def way_time(broker, way, number):
+    """Returns processor time a message for all subscribers, in nanoseconds. The broker distributes evenly within a group."""
+    count, members = messages(60_000), max(1, way.members)
+    topic = f"$share/group-{number}/bench/small" if way.members else "bench/small"
+    port, more = (broker.tls_port, [f"ca={broker.authority}"]) if way.is_secure else (broker.port, [])
+    with contextlib.ExitStack() as stack:
+        command = [*way.command, *more, port, topic, count // members, 1]
+        subscribers = [stack.enter_context(Running(*command)) for _ in range(members)]
+        for subscriber in subscribers:
+            subscriber.line()
+        publish(broker, "bench/small", count, 1, os.path.join(broker.folder, "small"))
+        return statistics.mean(subscriber.numbers()[0] for subscriber in subscribers)
+
+
+def ways(broker):
+    rows = way_rows()
+    times = {name: [] for name in rows}
+    for number in range(ROUNDS):
+        for name, way in rows.items():
+            times[name].append(way_time(broker, way, f"{number}-{way.members}"))
+    shown = [
+        [name, median(values), ratio(values, times[C_LOOP if way.command[0] == RAW else TYPED])]
+        for (name, way), values in zip(rows.items(), times.values())
+    ]
+    title = f"QoS 1, 202 bytes, ns of processor time a message, {messages(60_000):,} messages"
+    table(title, ["subscriber", "ns", "times itself, alone over TCP"], *shown)
+
+
+# Publishing
+
+
+def publish_run(broker, options, count, qos):
+    """Returns nanoseconds of processor time a message, and messages a second."""
+    if options is None:
+        began = time.monotonic()
+        with Running(PUBLISHER, broker.port, "bench/sent", count, qos, os.path.join(broker.folder, "small")) as publisher:
+            processor = publisher.processor_seconds()
+        return processor * 1e9 / count, count / (time.monotonic() - began)
+    with Running(OURS, "publish", *options, broker.port, "bench/sent", count, qos) as publisher:
+        processor, wall = publisher.numbers()
+        return processor, 1e9 / wall
+
+
+def publishing(broker):
+    count = messages(10_000)
+    rows = {"C, the library's thread": None}
+    rows |= {f"MQTTPush, `publish`, {text}": [f"tasks={tasks}"] for tasks, text in ((1, "1 task"), (100, "100 tasks"))}
+    results = {name: {0: [], 1: []} for name in rows}
+    for _ in range(ROUNDS):
+        for name, options in rows.items():
+            for qos, runs in results[name].items():
+                runs.append(publish_run(broker, options, count, qos))
+    shown = [
+        [name, *[median(column) for runs in by_qos.values() for column in zip(*runs)]] for name, by_qos in results.items()
+    ]
+    columns = ["publisher", *[f"QoS {qos}: {what}" for qos in (0, 1) for what in ("ns", "messages a second")]]
+    table(f"ns of processor time a published message of 202 bytes, {count:,} messages", columns, *shown)
