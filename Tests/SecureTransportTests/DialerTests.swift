@@ -27,7 +27,7 @@ struct DialerTests {
         Destination(.tcp(host: host, port: port))
     }
 
-    /// Checks that an attempt ends without a link soon after it is told to stop, and not before.
+    /// Checks that an attempt ends without a link soon after a stop, and not before.
     private func stops(
         _ destination: Destination,
         resolve: @escaping Dialer.Resolver = { _ throws(LookupFailure) in ["127.0.0.1"] }

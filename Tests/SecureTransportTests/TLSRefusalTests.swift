@@ -153,7 +153,7 @@ struct TLSRefusalTests {
         var options = TLSPeerOptions()
         options.version = version
         options.hasPreSharedKey = true
-        let settings = [shared("00" + TLSPeer.keyText), shared(TLSPeer.keyText, "nobody")]
+        let settings = [shared("00" + TLSPeer.keyText), shared(TLSPeer.keyText, "unknown")]
         for settings in settings {
             let problem = try problem(options, settings)
             guard case .preSharedKeyRefused = problem else { throw problem }

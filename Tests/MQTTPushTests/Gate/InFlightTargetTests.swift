@@ -173,7 +173,7 @@ extension MonotonicTime {
         #expect(longest.wait == .zero)
     }
 
-    /// The core abandons a message whose call has not begun by the ack deadline.
+    /// The core abandons a message whose call has not started by the ack deadline.
     @Test func aPluginOfVaryingDurationIsCalledWithinTheAckDeadline() {
         var random = SeededGenerator(seed: 22)
         for _ in 0..<300 {

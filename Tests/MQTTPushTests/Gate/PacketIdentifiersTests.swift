@@ -16,10 +16,6 @@ struct PacketIdentifiersTests {
         #expect(isReleased)
         let last = [identifiers.take(), identifiers.take()]
         #expect(last == [40_000, nil])
-        identifiers.reset()
-        #expect(identifiers.count == 0)
-        let first = identifiers.take()
-        #expect(first == 1)
     }
 
     @Test

@@ -83,7 +83,7 @@ struct PublisherTests {
         }
     }
 
-    /// A stop finds the attempt to connect in progress, or not even begun.
+    /// The run stops while it connects, or before it starts to.
     @Test func aStopBeforeTheConnectionStillPublishes() async throws {
         try await Broker.with { broker in
             try await PushTrial.run(try .test(broker, [try MQTTTopic("open/{action}")])) { receiving in

@@ -37,7 +37,7 @@ private struct DeliverySimulation {
     /// The messages in the acknowledgement ring.
     private var ring: [Message] = []
     /// The messages in flight: the ring, and before it those whose acknowledgements are not written.
-    private var begun: [Message] = []
+    private var recorded: [Message] = []
     private var suspects: [DeliveryRecord.Suspect] = []
     private var next: UInt64 = 0
 
@@ -77,13 +77,13 @@ private struct DeliverySimulation {
                 suspects.append(DeliveryRecord.Suspect(fingerprint: fingerprint, crashes: 1))
             }
         }
-        (ring, begun, next) = ([], [], UInt64.random(in: 0..<9, using: &random) << 44)
+        (ring, recorded, next) = ([], [], UInt64.random(in: 0..<9, using: &random) << 44)
         write(record.whole(), "start", [old, expected])
         check("after the start", [expected])
     }
 
     private var expected: Content {
-        Content(inFlight: Array(begun.compactMap(\.fingerprint).suffix(capacity)), suspects: suspects)
+        Content(inFlight: Array(recorded.compactMap(\.fingerprint).suffix(capacity)), suspects: suspects)
     }
 
     private mutating func receive(isKilled: Bool = false) {
@@ -98,7 +98,7 @@ private struct DeliverySimulation {
         let held = ring.compactMap(\.fingerprint)
         var parts = record.begin(from: next, new.map(\.fingerprint))
         ring += new
-        begun += new
+        recorded += new
         next += UInt64(new.count)
         if isKilled, !parts.isEmpty { parts.removeLast(Int.random(in: 1...parts.count, using: &random)) }
         // Before the header, the file may lack messages that are settled, because new ones take their slots.
@@ -119,8 +119,8 @@ private struct DeliverySimulation {
     private mutating func acknowledge() {
         let head = ring.first?.token ?? next
         let old = expected
-        let settled = begun.filter { $0.token < head }.compactMap(\.fingerprint)
-        begun.removeAll { $0.token < head }
+        let settled = recorded.filter { $0.token < head }.compactMap(\.fingerprint)
+        recorded.removeAll { $0.token < head }
         suspects.removeAll { settled.contains($0.fingerprint) }
         write(record.settle(upTo: head), "acknowledge", [old, expected])
         check("after the acknowledgement", [expected])
@@ -128,7 +128,7 @@ private struct DeliverySimulation {
 
     private mutating func reconnect() {
         let old = expected
-        (ring, begun, next) = ([], [], (next >> 44 + 1) << 44)
+        (ring, recorded, next) = ([], [], (next >> 44 + 1) << 44)
         write(record.drain(), "reconnect", [old, expected])
         check("after the reconnection", [expected])
     }

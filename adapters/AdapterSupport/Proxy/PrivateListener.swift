@@ -56,14 +56,7 @@ final class PrivateListener: Sendable {
     }
 
     private static func listens(_ socket: OwnedDescriptor, at path: String) -> Bool {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix(pathLimit)) }
-        let length = socklen_t(MemoryLayout<sockaddr_un>.size)
-        let isBound = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(socket.number, $0, length) == 0 }
-        }
-        return isBound && listen(socket.number, 1) == 0
+        UnixAddress.with(path) { bind(socket.number, $0, $1) == 0 } && listen(socket.number, 1) == 0
     }
 
     private static func remove(_ folder: String, _ path: String) {

@@ -63,27 +63,16 @@ package final class ProxyTunnel: Sendable {
         _ port: UInt16,
         _ exchange: ProxyExchange
     ) throws(ProxyFailure) -> OwnedDescriptor {
-        var hints = addrinfo()
-        hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV
-        hints.ai_socktype = StreamSocket.type
-        var list: UnsafeMutablePointer<addrinfo>?
-        let code = getaddrinfo(address, "\(port)", &hints, &list)
-        guard code == 0, let entry = list else { throw .notResolved(String(cString: gai_strerror(code))) }
-        defer { freeaddrinfo(list) }
-        guard let socket = StreamSocket.make(entry.pointee.ai_family) else {
-            throw .noResources(StreamSocket.errorText(errno))
+        switch ConnectAttempt.start(address, port) {
+        case .connected(let socket): return socket
+        case .pending(let socket):
+            try ProxyExchange(socket: socket.number, deadline: exchange.deadline, limit: exchange.limit).wait(POLLOUT)
+            if let failure = ConnectAttempt.failure(of: socket) { throw .unreachable(failure) }
+            return socket
+        case .failed(let text): throw .unreachable(text)
+        case .busy: throw .unreachable(StreamSocket.errorText(EAGAIN))
+        case .noResources(let text): throw .noResources(text)
         }
-        // Small messages must not wait for the acknowledgement of earlier ones.
-        var yes: Int32 = 1
-        setsockopt(socket.number, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
-        if connect(socket.number, entry.pointee.ai_addr, entry.pointee.ai_addrlen) == 0 { return socket }
-        guard errno == EINPROGRESS || errno == EINTR else { throw .unreachable(StreamSocket.errorText(errno)) }
-        try ProxyExchange(socket: socket.number, deadline: exchange.deadline, limit: exchange.limit).wait(POLLOUT)
-        var error: Int32 = 0
-        var length = socklen_t(MemoryLayout<Int32>.size)
-        getsockopt(socket.number, SOL_SOCKET, SO_ERROR, &error, &length)
-        guard error == 0 else { throw .unreachable(StreamSocket.errorText(error)) }
-        return socket
     }
 }
 

@@ -46,21 +46,6 @@ package struct SocketWait {
         isClosed = waited.0.revents & closing != 0
         isWoken = waited.1.revents != 0
     }
-
-    /// Sends bytes without waiting and without raising `SIGPIPE`.
-    ///
-    /// If the socket cannot accept anything at the moment, the bytes are dropped.
-    ///
-    /// - Returns: `false` if the connection is unusable, because it is closed or has accepted only some of the bytes.
-    package static func sendAtOnce(_ bytes: [UInt8], to socket: Int32) -> Bool {
-        #if os(Linux)
-        let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
-        #else
-        let flags = MSG_DONTWAIT
-        #endif
-        let sent = send(socket, bytes, bytes.count, flags)
-        return sent == bytes.count || (sent < 0 && (errno == EAGAIN || errno == EINTR))
-    }
 }
 
 /// Keeps a connection open, through a duplicate of its socket, until the peer has read everything that was sent.

@@ -41,7 +41,7 @@ extension BrokerSettings {
         try will?.validate()
         guard unixSocket.map(UnixSocketPath.isValid) ?? true else {
             throw .invalid(
-                "the path of a Unix socket must have 1 to \(UnixSocketPath.limit) bytes and no control characters"
+                "the path of a Unix socket must have 1 to \(UnixAddress.pathLimit) bytes and no control characters"
             )
         }
         let isKeepaliveValid = keepalive == .zero || keepalive.isWholeSeconds(in: 5...65_535)
@@ -56,11 +56,8 @@ extension BrokerSettings {
 
 /// The path of a Unix socket.
 enum UnixSocketPath {
-    /// The maximum number of bytes. The system accepts no longer path.
-    static let limit = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
-
     static func isValid(_ path: String) -> Bool {
-        (1...limit).contains(path.utf8.count)
+        (1...UnixAddress.pathLimit).contains(path.utf8.count)
             && !path.unicodeScalars.contains { $0.properties.generalCategory == .control }
     }
 }

@@ -46,12 +46,8 @@ final class BrokerConnection {
     private var coalescer: Coalescer
     /// When the broker must have accepted the connection.
     private var deadline = ContinuousClock.now
+    /// Whether the turn has read all that it may, and left the rest to the next one.
     private var isStarved = false
-    /// Whether the turn has read everything that had arrived. Otherwise, what is unread may contain a missing answer.
-    private var hasReadAll = false
-    /// Since when the connection has been reading, or when it last began to read again.
-    private var readingSince = ContinuousClock.now
-    private var isReading = true
     /// When the link last stopped to accept bytes, or `nil` if it has accepted all of them since.
     private var blockedSince: ContinuousClock.Instant?
     /// Whether there may be whole packets that were read but not handled, because the role did not take them.
@@ -95,6 +91,8 @@ final class BrokerConnection {
 
     /// Connects, then serves the connection until it ends or the thread is stopped. Returns how the connection ended.
     func run() -> BrokerDisconnectReason {
+        // A CONNECT with a password may be left.
+        defer { output.resetBytes() }
         do throws(LinkError) {
             return try serve()
         } catch {
@@ -172,20 +170,16 @@ final class BrokerConnection {
     private func receive(_ link: any Link) throws(LinkError) -> BrokerDisconnectReason? {
         var budget = BrokerConnection.bytesPerTurn
         isStarved = false
-        hasReadAll = false
         while true {
             if let reason = dispatch() { return reason }
-            setReading(mayReceive && splitter.hasSpace)
-            guard isReading else { return nil }
+            keepalive.setReading(mayReceive && splitter.hasSpace, at: .now)
+            guard keepalive.isReading else { return nil }
             guard budget > 0 else {
                 isStarved = true
                 return nil
             }
             let count = try splitter.fill { (buffer) throws(LinkError) in try link.read(into: buffer) }
-            guard count > 0 else {
-                hasReadAll = true
-                return nil
-            }
+            guard count > 0 else { return nil }
             let now = ContinuousClock.now
             keepalive.read(at: now)
             coalescer.read(count, at: now)
@@ -275,17 +269,11 @@ final class BrokerConnection {
         if isOpen { role.written() }
     }
 
-    private func setReading(_ isReading: Bool) {
-        let now = ContinuousClock.now
-        if isReading, !self.isReading { readingSince = now }
-        self.isReading = isReading
-        keepalive.setReading(isReading, at: now)
-    }
-
     /// Whether a missing answer means that the broker has not sent it: the request has left, everything that has arrived
-    /// was read, and reading has not just begun again.
+    /// was read, and reading has not just resumed.
     private func mayMissAnswer(at now: ContinuousClock.Instant) -> Bool {
-        hasReadAll && !splitter.hasBytes && output.isEmpty && now - readingSince >= settings.answerTimeout
+        keepalive.isReading && !isStarved && !splitter.hasBytes && output.isEmpty
+            && now - keepalive.readingSince >= settings.answerTimeout
     }
 
     private func checkTime(_ link: any Link) throws(LinkError) -> BrokerDisconnectReason? {

@@ -47,11 +47,6 @@ struct PacketIdentifiers {
         identifier != 0 && used[Int(identifier) >> 6] & 1 << UInt64(identifier & 63) != 0
     }
 
-    /// Releases all identifiers, because a new connection starts without unanswered packets.
-    mutating func reset() {
-        self = PacketIdentifiers()
-    }
-
     /// Returns the first identifier from this one on that is not in use.
     private func firstFree(from first: Int) -> Int? {
         let word = first >> 6

@@ -116,25 +116,13 @@ private struct ConnectProperties: PacketContent {
     let request: ConnectRequest
 
     func write(to fields: inout some PacketFields) throws(PacketEncodingError) {
-        fields.byte(0x11)
-        fields.four(request.sessionExpiry)
-        fields.byte(0x27)
-        fields.four(request.packetBytes)
-        if request.topicAliasMaximum > 0 {
-            fields.byte(0x22)
-            fields.two(request.topicAliasMaximum)
-        }
-        if let method = request.authMethod {
-            fields.byte(0x15)
-            try fields.text(method, .authenticationMethod)
-        }
-        if let data = request.authData {
-            fields.byte(0x16)
-            try fields.data(data, .authenticationData)
-        }
+        fields.property(.sessionExpiry, four: request.sessionExpiry)
+        fields.property(.maximumPacketSize, four: request.packetBytes)
+        fields.property(.topicAliasMaximum, two: request.topicAliasMaximum > 0 ? request.topicAliasMaximum : nil)
+        try fields.property(.authenticationMethod, text: request.authMethod, .authenticationMethod)
+        try fields.property(.authenticationData, data: request.authData, .authenticationData)
         try fields.userProperties(request.userProperties)
-        fields.byte(0x21)
-        fields.two(request.receiveMaximum)
+        fields.property(.receiveMaximum, two: request.receiveMaximum)
     }
 }
 
@@ -143,42 +131,12 @@ private struct WillProperties: PacketContent {
     let will: ConnectRequest.Will
 
     func write(to fields: inout some PacketFields) throws(PacketEncodingError) {
-        if let format = will.payloadFormat {
-            fields.byte(0x01)
-            fields.byte(format)
-        }
-        if let expiry = will.expiry {
-            fields.byte(0x02)
-            fields.four(expiry)
-        }
-        if let type = will.contentType {
-            fields.byte(0x03)
-            try fields.text(type, .contentType)
-        }
-        if let topic = will.responseTopic {
-            fields.byte(0x08)
-            try fields.text(topic, .responseTopic)
-        }
-        if let data = will.correlation {
-            fields.byte(0x09)
-            try fields.data(data, .correlation)
-        }
-        if let delay = will.delay {
-            fields.byte(0x18)
-            fields.four(delay)
-        }
+        fields.property(.payloadFormat, byte: will.payloadFormat)
+        fields.property(.messageExpiry, four: will.expiry)
+        try fields.property(.contentType, text: will.contentType, .contentType)
+        try fields.property(.responseTopic, text: will.responseTopic, .responseTopic)
+        try fields.property(.correlationData, data: will.correlation, .correlation)
+        fields.property(.willDelay, four: will.delay)
         try fields.userProperties(will.userProperties)
-    }
-}
-
-extension PacketFields {
-    /// Writes user properties, in their order (MQTT 5.0, 3.3.2.3.7).
-    @inline(__always)
-    mutating func userProperties(_ properties: [MQTTMessage.UserProperty]) throws(PacketEncodingError) {
-        for property in properties {
-            byte(0x26)
-            try text(property.name, .userProperty)
-            try text(property.value, .userProperty)
-        }
     }
 }

@@ -24,6 +24,62 @@ protocol PacketFields {
     mutating func properties(_ list: some PacketContent) throws(PacketEncodingError)
 }
 
+extension PacketFields {
+    /// Writes a property with its identifier (MQTT 5.0, 2.2.2), or nothing if there is no value.
+    @inline(__always)
+    mutating func property(_ id: PropertyID, byte value: UInt8?) {
+        guard let value else { return }
+        byte(id.rawValue)
+        byte(value)
+    }
+
+    @inline(__always)
+    mutating func property(_ id: PropertyID, two value: UInt16?) {
+        guard let value else { return }
+        byte(id.rawValue)
+        two(value)
+    }
+
+    @inline(__always)
+    mutating func property(_ id: PropertyID, four value: UInt32?) {
+        guard let value else { return }
+        byte(id.rawValue)
+        four(value)
+    }
+
+    @inline(__always)
+    mutating func property(
+        _ id: PropertyID,
+        text value: String?,
+        _ field: PacketField
+    ) throws(PacketEncodingError) {
+        guard let value else { return }
+        byte(id.rawValue)
+        try text(value, field)
+    }
+
+    @inline(__always)
+    mutating func property(
+        _ id: PropertyID,
+        data value: [UInt8]?,
+        _ field: PacketField
+    ) throws(PacketEncodingError) {
+        guard let value else { return }
+        byte(id.rawValue)
+        try data(value, field)
+    }
+
+    /// Writes user properties, in their order (MQTT 5.0, 3.3.2.3.7).
+    @inline(__always)
+    mutating func userProperties(_ properties: [MQTTMessage.UserProperty]) throws(PacketEncodingError) {
+        for property in properties {
+            byte(PropertyID.userProperty.rawValue)
+            try text(property.name, .userProperty)
+            try text(property.value, .userProperty)
+        }
+    }
+}
+
 /// A field whose length or text can be invalid.
 enum PacketField: String {
     case protocolName = "protocol name"

@@ -110,31 +110,15 @@ struct PublishEncoder {
         _ alias: OutboundAliases.Choice,
         to fields: inout some PacketFields
     ) throws(PacketEncodingError) {
-        if let topic = message.responseTopic {
-            fields.byte(0x08)
-            try fields.text(topic, .responseTopic)
-        }
-        if let type = message.contentType {
-            fields.byte(0x03)
-            try fields.text(type, .contentType)
-        }
-        if let data = message.correlation {
-            fields.byte(0x09)
-            try fields.data(data, .correlation)
-        }
-        if let lifetime = options.lifetime {
-            fields.byte(0x02)
-            fields.four(seconds(of: lifetime))
-        }
-        if let format = options.payloadFormat {
-            fields.byte(0x01)
-            fields.byte(format)
-        }
+        try fields.property(.responseTopic, text: message.responseTopic, .responseTopic)
+        try fields.property(.contentType, text: message.contentType, .contentType)
+        try fields.property(.correlationData, data: message.correlation, .correlation)
+        fields.property(.messageExpiry, four: options.lifetime.map(seconds))
+        fields.property(.payloadFormat, byte: options.payloadFormat)
         switch alias {
         case .none: break
         case .known(let index), .defined(let index):
-            fields.byte(0x23)
-            fields.two(UInt16(truncatingIfNeeded: index &+ 1))
+            fields.property(.topicAlias, two: UInt16(truncatingIfNeeded: index &+ 1))
         }
         if !message.userProperties.isEmpty { try fields.userProperties(message.userProperties) }
     }

@@ -138,7 +138,7 @@ private struct SubscribeProperties: PacketContent {
 
     func write(to fields: inout some PacketFields) throws(PacketEncodingError) {
         guard let identifier else { return }
-        fields.byte(0x0B)
+        fields.byte(PropertyID.subscriptionID.rawValue)
         fields.variable(identifier)
     }
 }
@@ -173,14 +173,8 @@ private struct DisconnectProperties: PacketContent {
     var isEmpty: Bool { sessionExpiry == nil && reasonString == nil }
 
     func write(to fields: inout some PacketFields) throws(PacketEncodingError) {
-        if let sessionExpiry {
-            fields.byte(0x11)
-            fields.four(sessionExpiry)
-        }
-        if let reasonString {
-            fields.byte(0x1F)
-            try fields.text(reasonString, .reasonString)
-        }
+        fields.property(.sessionExpiry, four: sessionExpiry)
+        try fields.property(.reasonString, text: reasonString, .reasonString)
     }
 }
 
@@ -199,10 +193,7 @@ private struct AuthProperties: PacketContent {
     let data: [UInt8]?
 
     func write(to fields: inout some PacketFields) throws(PacketEncodingError) {
-        fields.byte(0x15)
-        try fields.text(method, .authenticationMethod)
-        guard let data else { return }
-        fields.byte(0x16)
-        try fields.data(data, .authenticationData)
+        try fields.property(.authenticationMethod, text: method, .authenticationMethod)
+        try fields.property(.authenticationData, data: data, .authenticationData)
     }
 }

@@ -26,7 +26,9 @@ struct KeepaliveClock {
     private var readAt: ContinuousClock.Instant
     /// When the ping was sent that nothing has followed yet.
     private var askedAt: ContinuousClock.Instant?
-    private var isReading = true
+    private(set) var isReading = true
+    /// When the connection began to read, or resumed it.
+    private(set) var readingSince: ContinuousClock.Instant
 
     /// - Parameters:
     ///   - keepalive: The interval that CONNECT announces. Zero switches keepalive off.
@@ -35,6 +37,7 @@ struct KeepaliveClock {
         interval = keepalive > .zero ? keepalive : nil
         writtenAt = now
         readAt = now
+        readingSince = now
     }
 
     /// Replaces the interval by the broker's (Server Keep Alive; MQTT 5.0, 3.2.2.3.14, MQTT-3.2.2-21).
@@ -57,6 +60,7 @@ struct KeepaliveClock {
     mutating func setReading(_ isReading: Bool, at now: ContinuousClock.Instant) {
         guard isReading != self.isReading else { return }
         self.isReading = isReading
+        readingSince = now
         read(at: now)
     }
 

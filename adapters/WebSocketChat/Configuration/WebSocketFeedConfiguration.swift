@@ -132,7 +132,7 @@ extension WebSocketFeedConfiguration {
 
     private func validateRequest() throws(WebSocketChatError) {
         guard unixSocket.map(ClientTarget.isSocketPath) ?? true else {
-            let limit = ClientTarget.socketPathLimit
+            let limit = UnixAddress.pathLimit
             throw .invalid("the path of a Unix socket must have 1 to \(limit) bytes without control characters")
         }
         guard subprotocols.count <= 32, subprotocols.allSatisfy(HeaderField.isToken),

@@ -49,8 +49,6 @@ struct ClientTarget: Equatable, Sendable {
     static let pathLimit = 2_032
     static let hostLimit = 119
     static let originLimit = 117
-    // The system's address has room for this path and a zero at its end (unix(7)).
-    static let socketPathLimit = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 
     /// The numeric address. It cannot be a name, because resolving a name would block the thread and all its
     /// connections.
@@ -116,7 +114,7 @@ struct ClientTarget: Equatable, Sendable {
 extension ClientTarget {
     /// Returns whether the path can be the address of a Unix socket. The library would truncate a longer path.
     static func isSocketPath(_ path: String) -> Bool {
-        (1...socketPathLimit).contains(path.utf8.count) && HeaderField.isLine(path)
+        (1...UnixAddress.pathLimit).contains(path.utf8.count) && HeaderField.isLine(path)
     }
 }
 
