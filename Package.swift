@@ -75,7 +75,7 @@ let package = Package(
         ),
         .target(
             name: "AdapterSupport",
-            dependencies: ["SignalboxCore", .product(name: "Logging", package: "swift-log")],
+            dependencies: ["SignalboxCore", "SignalboxRoutes", .product(name: "Logging", package: "swift-log")],
             path: "adapters/AdapterSupport",
             swiftSettings: stayOnCaller
         ),

@@ -35,6 +35,14 @@ public struct TopicFilter: Sendable, Hashable {
     /// Whether the subscription is shared, so that the broker distributes its messages among several clients.
     public var isShared: Bool { filter.count < text.utf8.count }
 
+    /// Whether any level is a wildcard.
+    package var hasWildcard: Bool { filter.contains(where: TopicGrammar.isWildcard) }
+
+    /// The levels, without those of `$share/NAME`.
+    var levels: [ArraySlice<UInt8>] {
+        filter.split(separator: TopicGrammar.separator, omittingEmptySubsequences: false)
+    }
+
     /// Returns whether a subscriber with this filter receives messages published to `topic`.
     ///
     /// The cost is linear in the lengths of the filter and the topic.

@@ -51,8 +51,10 @@ public final class Broker: Sendable {
             guard let port = reservations.first?.port, let openPort = reservations.last?.port else { continue }
             try configuration(options, port: port, openPort: openPort, folder: folder)
                 .write(to: folder.appendingPathComponent("mosquitto.conf"), atomically: true, encoding: .utf8)
+            // mosquitto's listener for WebSockets cannot share a reserved port.
+            if options.isWebSocket { reservations.first?.release() }
             let program = try launch(in: folder)
-            if try await isUp(program, port) {
+            if try await isUp(program, port, log: options.isWebSocket ? folder : nil) {
                 return Broker(reservations, port: port, openPort: openPort, folder: folder, program: program)
             }
             program.signal(SIGKILL)
@@ -115,9 +117,12 @@ public final class Broker: Sendable {
     }
 
     /// Tries to connect for at most 20 seconds.
-    private static func isUp(_ program: RunningProgram, _ port: Int) async throws -> Bool {
+    ///
+    /// - Parameter folder: The folder of the log that must say that the broker runs, because the port is not reserved.
+    private static func isUp(_ program: RunningProgram, _ port: Int, log folder: URL? = nil) async throws -> Bool {
         for _ in 0..<1_000 where program.isRunning {
-            if try LoopbackPort.isOpen(port) { return program.isRunning }
+            let isLogged = folder.map { log(in: $0).contains(" running\n") } ?? true
+            if isLogged, try LoopbackPort.isOpen(port) { return program.isRunning }
             try await Task.sleep(for: .milliseconds(20))
         }
         return false
@@ -136,6 +141,7 @@ public final class Broker: Sendable {
         if options.isPersistent { lines += ["persistence_location \(folder.path)/", "autosave_interval 1"] }
         if openPort != port { lines += ["listener \(openPort) 127.0.0.1", "allow_anonymous true"] }
         lines.append("listener \(port) 127.0.0.1")
+        if options.isWebSocket { lines.append("protocol websockets") }
         lines += options.users.isEmpty ? ["allow_anonymous true"] : ["password_file \(folder.path)/passwords"]
         if !options.access.isEmpty { lines.append("acl_file \(folder.path)/access") }
         lines += options.security.lines(in: folder.path)
@@ -220,6 +226,8 @@ public struct BrokerOptions: Sendable {
     public var maximumQueued: Int
     /// The security of the broker's listener, but not of the port for publishers.
     public var security = BrokerSecurity.none
+    /// Whether the broker's listener, but not the port for publishers, expects WebSockets.
+    public var isWebSocket = false
     /// The lines of an access list, such as `user anna` and `topic read news/#`; empty for no list.
     public var access: [String] = []
     /// Additional lines of mosquitto's configuration, such as `max_inflight_messages 1000`.
@@ -238,9 +246,9 @@ public struct BrokerOptions: Sendable {
         self.lines = lines
     }
 
-    /// Whether the listener has no TLS, login or access list.
+    /// Whether the listener has no TLS, login, access list or WebSockets.
     var isOpen: Bool {
-        if case .none = security { return users.isEmpty && access.isEmpty }
+        if case .none = security { return users.isEmpty && access.isEmpty && !isWebSocket }
         return false
     }
 }

@@ -19,6 +19,10 @@ public final class FakeBroker: Sendable {
     }
 
     private let program: Mutex<Program>
+    private let played = Mutex(0)
+
+    /// The number of scripts of which the last answer was sent.
+    public var playedScripts: Int { played.withLock { $0 } }
 
     /// Starts listening.
     ///
@@ -63,6 +67,7 @@ public final class FakeBroker: Sendable {
             for (index, answer) in script.enumerated() {
                 guard index == 0 || recv(client, &buffer, buffer.count, 0) > 0 else { break }
                 _ = send(client, answer, answer.count, FakeBroker.noSignal)
+                if index == script.count - 1 { played.withLock { $0 += 1 } }
             }
             // Does not close yet: the system would discard data that the client has not read.
             if hangsUp { shutdown(client, Int32(SHUT_WR)) }

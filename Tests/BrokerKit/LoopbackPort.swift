@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// Helpers for TCP sockets on the loopback interface.
 public enum LoopbackPort {
@@ -129,23 +130,29 @@ public enum LoopbackPort {
 public final class PortReservation: Sendable {
     /// The port.
     public let port: Int
-    private let socket: Int32
+    private let socket: Mutex<Int32>
 
     /// - Throws: ``BrokerKitError`` if the system has no free port.
     public init() throws {
         let (socket, port) = try LoopbackPort.bound(isShared: true)
         self.port = Int(port)
-        #if os(Linux)
-        self.socket = socket
-        #else
+        self.socket = Mutex(socket)
+        #if !os(Linux)
         // On other systems the socket would keep the server itself from binding.
-        close(socket)
-        self.socket = -1
+        release()
         #endif
     }
 
     deinit {
-        if socket >= 0 { close(socket) }
+        release()
+    }
+
+    /// Ends the reservation, for a server that cannot bind to a reserved port.
+    public func release() {
+        socket.withLock { socket in
+            if socket >= 0 { close(socket) }
+            socket = -1
+        }
     }
 }
 

@@ -1,19 +1,21 @@
-import BrokerKit
 import MQTTPush
 import SignalboxCore
 import SignalboxTesting
 import TestSupport
 import Testing
 
+@testable import BrokerKit
+
 @Suite(.timeLimit(.minutes(10)))
 struct HostileBrokerTests {
     /// Runs a source against a broker that plays `script` first and then behaves.
     private func checkSurvives(
         _ script: FakeBroker.Script,
+        hangUps: Int = 0,
         logging text: String,
         _ check: (PushTrial) -> Void = { _ in }
     ) async throws {
-        let broker = try FakeBroker([script, FakeAnswers.welcome])
+        let broker = try FakeBroker([script, FakeAnswers.welcome], hangUps: hangUps)
         defer { broker.close() }
         let configuration = try MQTTPushConfiguration.test(port: broker.port, [try MQTTTopic("push/{action}")])
         try await PushTrial.run(configuration, subscribed: false) { trial in
@@ -81,105 +83,40 @@ struct HostileBrokerTests {
             #expect(trial.log.all.contains { $0.contains("(142). Another client uses the same client id") })
         }
     }
-}
 
-/// A broker that sends one damaged packet per connection, and then behaves. The packets are cut off, have a wrong
-/// length or have a wrong byte.
-@Suite(.timeLimit(.minutes(10)))
-struct DamagedBrokerTests {
-    /// One of each packet that a client may receive, with properties where allowed (MQTT 5.0, chapter 3).
-    static let packets: [[UInt8]] = [
-        HostilePacket.connack([
-            0x21, 0x00, 0x0A, 0x12, 0x00, 0x02, 0x61, 0x62, 0x26, 0x00, 0x01, 0x61, 0x00, 0x01, 0x62,
-        ]),
-        HostilePacket.packet(0x90, [0x00, 0x01, 0x04, 0x1F, 0x00, 0x01, 0x61, 0x01]),
-        HostilePacket.packet(0xB0, [0x00, 0x02, 0x04, 0x1F, 0x00, 0x01, 0x61, 0x00]),
-        HostilePacket.publish(
-            Array("push/log".utf8),
-            properties: [
-                0x01, 0x01, 0x02, 0, 0, 0, 9, 0x03, 0x00, 0x01, 0x61, 0x26, 0x00, 0x01, 0x61, 0x00, 0x01, 0x62,
-            ],
-            first: 0x32
-        ),
-        HostilePacket.packet(0x40, [0x00, 0x07, 0x10, 0x04, 0x1F, 0x00, 0x01, 0x61]),
-        HostilePacket.packet(0xD0, []),
-        HostilePacket.packet(0xE0, [0x8B, 0x04, 0x1F, 0x00, 0x01, 0x61]),
-        HostilePacket.packet(0xF0, [0x18, 0x04, 0x15, 0x00, 0x01, 0x61]),
-    ]
-
-    /// Returns the answers of a good broker, including one message.
-    private static func answers(_ version: MQTTVersion, _ payload: String) -> FakeBroker.Script {
-        let isNew = version == .v5
-        let topic: [UInt8] = [0x00, 0x08] + Array("push/log".utf8)
-        let message = HostilePacket.packet(0x30, topic + (isNew ? [0x00] : []) + Array(payload.utf8))
-        return isNew
-            ? [FakeAnswers.connected, FakeAnswers.granted + message]
-            : [[0x20, 0x02, 0x00, 0x00], [0x90, 0x03, 0x00, 0x01, 0x01] + message]
-    }
-
-    /// Plays each packet as the connack and after a valid connack, each on its own connection, and then hangs up.
-    private func checkSurvives(_ damaged: [[UInt8]], _ version: MQTTVersion = .v5) async throws {
-        let before = Self.answers(version, "\"before\"")
-        let scripts = damaged.flatMap { [[$0], [before[0], before[1] + $0]] }
-        let broker = try FakeBroker(scripts + [Self.answers(version, "\"well\"")], hangUps: scripts.count)
-        defer { broker.close() }
-        var configuration = try MQTTPushConfiguration.test(port: broker.port, [try MQTTTopic("push/{action}")])
-        configuration.version = version
-        try await PushTrial.run(configuration, subscribed: false) { trial in
-            let taken = await trial.intake.taken.wait { $0.last?.text == "\"well\"" }
-            #expect(taken.last?.text == "\"well\"")
-            #expect(taken.count { $0.text == "\"before\"" } == damaged.count)
+    /// While a message is in progress, the client reads nothing more.
+    @Test func theReasonBehindUnreadMessagesIsLogged() async throws {
+        let host = try #require(RawHost())
+        var configuration = try MQTTPushConfiguration.test(port: Int(host.port), [try MQTTTopic("push/{action}")])
+        configuration.receiveMaximum = 1
+        try await PushTrial.run(configuration, into: .holding(), subscribed: false) { trial in
+            let peer = try #require(await host.accept())
+            _ = await peer.read { !$0.isEmpty }
+            peer.write(FakeAnswers.connected)
+            _ = await peer.read { !$0.isEmpty }
+            let messages = (1...2).map { FakeAnswers.message("{}", to: "push/log", qos: 1, packet: $0) }
+            peer.write(FakeAnswers.granted + messages.flatMap { $0 } + [0xE0, 0x02, 0x8E, 0x00])
+            _ = await trial.arrivals(1)
+            peer.finish()
+            // The client has closed the connection before the message is settled.
+            _ = await peer.read { _ in false }
+            trial.intake.taken.all.first?.settle()
+            #expect(await trial.waitForLog("retrying in").contains("closed the connection: session taken over (142)"))
+            #expect(trial.intake.taken.all.count == 1)
         }
     }
 
-    @Test(arguments: packets)
-    func theSourceSurvivesAPacketTruncatedAtAnyByte(_ packet: [UInt8]) async throws {
-        try await checkSurvives(packet.indices.dropFirst().map { Array(packet[..<$0]) })
-    }
-
-    @Test(arguments: packets)
-    func theSourceSurvivesAWrongPacketLength(_ packet: [UInt8]) async throws {
+    @Test func anHTTPServerIsNoBroker() async throws {
         try await checkSurvives(
-            [0, 1, packet[1] &- 1, packet[1] &+ 1, 0x7F].filter { $0 != packet[1] && $0 < 0x80 }.map {
-                [packet[0], $0] + packet[2...]
-            }
+            [Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8)],
+            hangUps: 1,
+            logging: "lost ("
         )
-    }
-
-    @Test(arguments: packets, [0x00, 0x01, 0x7F, 0x80, 0xFF] as [UInt8])
-    func theSourceSurvivesAnyCorruptByte(_ packet: [UInt8], _ wrong: UInt8) async throws {
-        try await checkSurvives(
-            packet.indices.filter { packet[$0] != wrong }.map { index in
-                var damaged = packet
-                damaged[index] = wrong
-                return damaged
-            }
-        )
-    }
-
-    /// MQTT 3.1.1 packets. They have no properties, so any byte may be damaged.
-    static let old: [[UInt8]] = [
-        [0x20, 0x02, 0x00, 0x00], [0x90, 0x03, 0x00, 0x01, 0x01], [0xB0, 0x02, 0x00, 0x02],
-        HostilePacket.packet(0x32, [0x00, 0x08] + Array("push/log".utf8) + [0x00, 0x01] + Array("{}".utf8)),
-        [0x40, 0x02, 0x00, 0x07], [0xD0, 0x00],
-    ]
-
-    @Test(arguments: old, [0x00, 0x01, 0x7F, 0x80, 0xFF] as [UInt8])
-    func theSourceSurvivesAnyCorruptByteOfMQTT311(_ packet: [UInt8], _ wrong: UInt8) async throws {
-        let damaged = packet.indices.filter { packet[$0] != wrong }.map { index in
-            var damaged = packet
-            damaged[index] = wrong
-            return damaged
-        }
-        try await checkSurvives(damaged, .v311)
-    }
-
-    @Test func theSourceSurvivesAnHTTPServer() async throws {
-        try await checkSurvives([Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8)])
     }
 
     /// The header may promise 256 MiB (MQTT 5.0, 2.1.4); only a few bytes follow.
-    @Test func theSourceSurvivesATruncatedPacketOfMaximumLength() async throws {
-        try await checkSurvives([[0x30, 0xFF, 0xFF, 0xFF, 0x7F, 0x00, 0x01, 0x61]])
+    @Test func aTruncatedPacketOfMaximumLengthEndsWithItsConnection() async throws {
+        let start: [UInt8] = [0x30, 0xFF, 0xFF, 0xFF, 0x7F, 0x00, 0x01, 0x61]
+        try await checkSurvives([FakeAnswers.connected, FakeAnswers.granted + start], hangUps: 1, logging: "lost (")
     }
 }

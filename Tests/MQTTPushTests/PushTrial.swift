@@ -73,6 +73,7 @@ extension MQTTPushConfiguration {
         )
         // A slow broker must not count as a silent one.
         configuration.answerTimeout = .seconds(300)
+        configuration.connectTimeout = .seconds(300)
         return configuration
     }
 }
@@ -148,6 +149,7 @@ extension MQTTPublisherConfiguration {
         )
         configuration.publishTimeout = .seconds(300)
         configuration.answerTimeout = .seconds(300)
+        configuration.connectTimeout = .seconds(300)
         configuration.stopTimeout = .seconds(300)
         return configuration
     }

@@ -41,7 +41,7 @@ struct SecureConnectionTests {
     }
 
     /// The handshake needs several turns, so the time limit for CONNACK is checked before it arrives.
-    @Test func theAnswerTimeoutExcludesTheTimeForReadingFiles() async throws {
+    @Test func theConnectTimeoutExcludesTheTimeForReadingFiles() async throws {
         let authority = try await TestAuthority()
         defer { authority.remove() }
         let slowFile = authority.folder.appendingPathComponent("slow.pem").path
@@ -51,7 +51,7 @@ struct SecureConnectionTests {
         options.security = .tls(authority)
         try await Broker.with(options) { broker in
             var configuration = try MQTTPushConfiguration.secure(broker, .tls(.authority(file: slowFile)))
-            configuration.answerTimeout = .seconds(2)
+            configuration.connectTimeout = .seconds(2)
             let written = try OwnedThread.promise {
                 guard let handle = FileHandle(forWritingAtPath: slowFile) else { return false }
                 Thread.sleep(forTimeInterval: 2.5)

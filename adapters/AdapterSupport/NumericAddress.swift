@@ -38,3 +38,12 @@ extension NumericAddress {
         return NumericAddress(host)?.isLoopback ?? false
     }
 }
+
+/// The host in a URL: a name, or a numeric address without brackets.
+package enum HostName {
+    /// Whether the text has 1 to 255 ASCII characters that are allowed in a host.
+    package static func isValid(_ host: String) -> Bool {
+        (1...255).contains(host.utf8.count)
+            && host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"/?#@[]\\%".utf8.contains($0) }
+    }
+}

@@ -43,6 +43,7 @@ public struct MQTTPushAdapter: Adapter, InFlightLimitedAdapter {
     /// The sender that plugins receive as `context.sender`, or `nil` if there is no send topic.
     private let sender: PushSender?
     private let logger: Logger
+    private let sessionEnd = SessionEnd()
     let parts: [(configuration: MQTTPushConfiguration, subscriptions: SubscriptionManager)]
 
     /// - Parameters:
@@ -148,11 +149,23 @@ public struct MQTTPushAdapter: Adapter, InFlightLimitedAdapter {
     ///   - connection: The name of one of ``MQTTPushConfiguration/connections``. The default is the source's own
     ///     connection.
     /// - Returns: `done` when the broker has ended the subscription, or `pending` if there is no connection.
-    /// - Throws: ``MQTTPushError`` `invalidConfiguration` if the topic or connection does not exist, the topic is the
-    ///   connection's last one, or 1,000 removals are already pending.
+    /// - Throws: ``MQTTPushError``, with one of these codes:
+    ///   - `invalidConfiguration` if the topic or connection does not exist, the topic is the connection's last one, or
+    ///     1,000 removals are already pending.
+    ///   - `subscriptionRefused` if the broker refuses to end the subscription (MQTT 5.0, 3.11.3). Its messages still
+    ///     arrive and are read as before.
     @discardableResult
     public func remove(_ filter: String, from connection: String? = nil) async throws(MQTTPushError) -> MQTTTopicState {
         try await subscriptions(of: connection).remove(filter)
+    }
+
+    /// Makes each stop of a run end the sessions of the source, too (MQTT 5.0, 3.14.2.2.2). The broker then discards their
+    /// subscriptions, the messages that wait in them, and those that were not acknowledged.
+    ///
+    /// Use this method for a source that you remove for good: call it, and then stop the run. It has no effect on a run
+    /// that is not connected when it stops, or that uses MQTT 3.1.1. Use ``MQTTSession/end()`` in these cases.
+    public func endSessionsOnStop() {
+        sessionEnd.request()
     }
 
     /// When the broker answered for the topics of the source's own connection, or `nil` if it has not, or there is no
@@ -218,13 +231,14 @@ public struct MQTTPushAdapter: Adapter, InFlightLimitedAdapter {
         let bridge: ThreadBridge<MQTTPushError>
         do throws(SystemResourceError) {
             bridge = try ThreadBridge()
-            try bridge.start { [bridge, logger, responder, sender] () throws(MQTTPushError) in
+            try bridge.start { [bridge, logger, sessionEnd, responder, sender] () throws(MQTTPushError) in
                 try ReceiveLoop(
                     configuration,
                     subscriptions: subscriptions,
                     bridge: bridge,
                     intake: intake,
                     logger: logger,
+                    sessionEnd: sessionEnd,
                     responder: responder,
                     sender: sender
                 )

@@ -38,8 +38,14 @@ public struct MQTTPushError: Error, Sendable, Hashable, CustomStringConvertible 
         public static let certificateRefused = Code(rawValue: "certificateRefused")
         /// The broker refused the pre-shared key or its identity.
         public static let preSharedKeyRefused = Code(rawValue: "preSharedKeyRefused")
+        /// The enhanced authentication failed at the client's side: ``MQTTAuthentication`` threw an error.
+        public static let authenticationFailed = Code(rawValue: "authenticationFailed")
         /// The broker does not authorize the client to connect.
         public static let notAuthorized = Code(rawValue: "notAuthorized")
+        /// The broker, or a server in front of it, denied the WebSocket.
+        public static let webSocketRefused = Code(rawValue: "webSocketRefused")
+        /// The proxy requires a login, refused it, or denies the connection to the broker.
+        public static let proxyRefused = Code(rawValue: "proxyRefused")
         /// TLS failed for another reason.
         public static let tlsFailed = Code(rawValue: "tlsFailed")
         /// A certificate or key file is unreadable or has the wrong content.

@@ -43,13 +43,13 @@ public struct MQTTSession: Sendable {
     /// those of the ended subscriptions. Waiting QoS 0 messages, which only some brokers keep, are lost.
     ///
     /// From now on, the broker keeps the session for ``MQTTPushConfiguration/sessionExpiry``, which must not be zero.
-    /// This method does not report whether the session had a subscription for each filter, or the broker refused to end
-    /// it.
+    /// This method does not report whether the session had a subscription for each filter.
     ///
     /// - Parameter filters: The filters as they were sent to the broker, from 1 to 1,000. The filter of a shared
     ///   subscription begins with `$share/GROUP/`.
     /// - Returns: `false` if the broker has no session for this client id.
-    /// - Throws: ``MQTTPushError`` if the task is cancelled first, or if
+    /// - Throws: ``MQTTPushError`` `subscriptionRefused` if the broker refuses to end any of the subscriptions, which an
+    ///   MQTT 3.1.1 broker cannot say. Other errors are thrown if the task is cancelled first, or if
     ///   ``MQTTPushConfiguration/firstConnectionMustSucceed`` is set and the first connection fails. Otherwise, this
     ///   method connects again until the broker has answered.
     @discardableResult
@@ -62,21 +62,28 @@ public struct MQTTSession: Sendable {
         } catch {
             throw error.about(configuration.source)
         }
-        let hadSession = try await run(configuration, filters.map(\.text))
+        let result = try await run(configuration, filters.map(\.text), endsSession: false)
         // The connection has created a session, which nothing would ever read.
-        if !hadSession { _ = try await discard() }
-        return hadSession
+        if !result.hadSession, !result.isEnded { _ = try await discard() }
+        if let code = result.refusal {
+            let detail = "the broker refused to end a subscription: \(code.text). The session keeps it"
+            throw MQTTPushError(.subscriptionRefused, detail, source: configuration.source)
+        }
+        return result.hadSession
     }
 
     /// Ends the session. The broker discards its subscriptions and its waiting messages.
     ///
+    /// With MQTT 5, the session ends with the DISCONNECT of a single connection (MQTT 5.0, 3.14.2.2.2), unless the broker
+    /// does not close that connection in time. A second connection then discards the session, as with MQTT 3.1.1.
+    ///
     /// - Returns: `false` if the broker had no session for this client id.
-    /// - Throws: The same errors as ``unsubscribe(_:)``.
+    /// - Throws: The same errors as ``unsubscribe(_:)``, except `subscriptionRefused`.
     @discardableResult
     public func end() async throws(MQTTPushError) -> Bool {
-        let hadSession = try await run(configuration, [])
-        _ = try await discard()
-        return hadSession
+        let result = try await run(configuration, [], endsSession: true)
+        if !result.isEnded { _ = try await discard() }
+        return result.hadSession
     }
 
     /// Connects with clean start and without a session expiry, which ends any session (MQTT 5.0, 3.1.2.4; MQTT 3.1.1,
@@ -84,12 +91,16 @@ public struct MQTTSession: Sendable {
     private func discard() async throws(MQTTPushError) {
         var clean = configuration
         (clean.cleanStart, clean.sessionExpiry) = (true, .zero)
-        _ = try await run(clean, [])
+        _ = try await run(clean, [], endsSession: false)
     }
 
-    /// Connects until one connection has done everything, and returns whether the broker had a session.
-    private func run(_ configuration: MQTTPushConfiguration, _ filters: [String]) async throws(MQTTPushError) -> Bool {
-        let answer = Promise<Bool>()
+    /// Connects until one connection has done everything.
+    private func run(
+        _ configuration: MQTTPushConfiguration,
+        _ filters: [String],
+        endsSession: Bool
+    ) async throws(MQTTPushError) -> UnsubscribingRole.Result {
+        let answer = Promise<UnsubscribingRole.Result>()
         let bridge: ThreadBridge<MQTTPushError>
         do throws(SystemResourceError) {
             bridge = try ThreadBridge()
@@ -111,7 +122,9 @@ public struct MQTTSession: Sendable {
                     log: log
                 )
                 _ = try loop.run { _ in
-                    let role = UnsubscribingRole(configuration, filters: filters) { _ = answer.set($0) }
+                    let role = UnsubscribingRole(configuration, filters: filters, endsSession: endsSession) {
+                        _ = answer.set($0)
+                    }
                     return (role, cleanStart: configuration.cleanStart)
                 }
             }
@@ -124,9 +137,9 @@ public struct MQTTSession: Sendable {
             bridge.stop()
         }
         if case .returned(let error?) = end { throw error }
-        guard let hadSession = answer.current else {
+        guard let result = answer.current else {
             throw MQTTPushError(.notConnected, "stopped before the broker answered", source: configuration.source)
         }
-        return hadSession
+        return result
     }
 }

@@ -5,7 +5,7 @@ package enum Dialer {
     /// A function that returns the numeric addresses of a host name. It may block.
     package typealias Resolver = @Sendable (String) throws(LookupFailure) -> [String]
 
-    /// Connects to a server. The handshake of TLS is left to ``Link/advance()``.
+    /// Connects to a server. The handshakes of TLS and of a WebSocket are left to ``Link/advance()``.
     ///
     /// The calling thread waits, but not for anything that cannot be interrupted: names are resolved and proxies asked on the threads of ``BlockingThreadPool``. What is still in progress there when this
     /// method returns ends by itself.
@@ -27,8 +27,9 @@ package enum Dialer {
     ) throws(LinkError) -> (any Link)? {
         let wait = DialWait(wake: wake, isStopping: isStopping, end: end)
         guard let socket = try connect(destination, wait, resolve) else { return nil }
-        guard let context = destination.tls else { return socket }
-        return try context.makeLink(over: socket, host: destination.host)
+        var link: any Link = socket
+        if let context = destination.tls { link = try context.makeLink(over: socket, host: destination.host) }
+        return destination.webSocket.map { WebSocketLink(over: link, $0) } ?? link
     }
 
     private static func connect(
@@ -37,7 +38,7 @@ package enum Dialer {
         _ resolve: @escaping Resolver
     ) throws(LinkError) -> SocketLink? {
         switch destination.kind {
-        case .unix(let path, _): return try UnixConnector.connect(to: path, wait).map { SocketLink($0) }
+        case .unix(let path): return try UnixConnector.connect(to: path, wait).map { SocketLink($0) }
         case .tcp(let host, let port):
             if let proxy = destination.proxy {
                 let target = ProxyDestination(host: host, port: port)

@@ -69,6 +69,8 @@ package enum LinkError: Error, Sendable, Equatable {
     case reset(String)
     /// TLS could not be used, or failed.
     case tls(TLSProblem)
+    /// The server gave no WebSocket.
+    case upgrade(UpgradeProblem)
     /// The proxy gave no connection.
     case proxy(ProxyFailure)
     /// The server's name could not be resolved for the given reason.

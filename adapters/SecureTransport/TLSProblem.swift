@@ -85,4 +85,7 @@ package struct TLSAlert: Sendable, Hashable, CustomStringConvertible {
 
     /// Whether servers send this alert when a client's certificate is missing or unacceptable.
     var isAboutCertificate: Bool { TLSAlert.aboutCertificates.contains(number) }
+
+    /// Whether the server accepts none of the offered application protocols (RFC 7301, 3.2).
+    package var isAboutApplicationProtocol: Bool { number == 120 }
 }

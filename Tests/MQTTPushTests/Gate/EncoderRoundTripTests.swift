@@ -27,6 +27,7 @@ struct EncoderRoundTripTests {
         if generator.chance(20) { message.responseTopic = generator.text(1...20) }
         if generator.chance(20) { message.contentType = generator.text(0...20) }
         if generator.chance(20) { message.correlation = generator.data(0...20) }
+        message.isText = generator.chance(20)
         while generator.chance(20) {
             message.userProperties.append(.init(name: generator.text(0...9), value: generator.text(0...9)))
         }
@@ -41,7 +42,7 @@ struct EncoderRoundTripTests {
         if let lifetime = options.lifetime {
             list.append(.init(id: 2, value: .number(UInt32(lifetime.components.seconds))))
         }
-        if let format = options.payloadFormat { list.append(.init(id: 1, value: .number(UInt32(format)))) }
+        if message.isText { list.append(.init(id: 1, value: .number(1))) }
         list += message.userProperties.map { .init(id: 0x26, value: .pair($0.name, $0.value)) }
         return list
     }
@@ -64,7 +65,6 @@ struct EncoderRoundTripTests {
                 options.packet = message.qos == .atLeastOnce ? identifiers.take() ?? 0 : 0
                 options.isDuplicate = generator.chance(20)
                 if generator.chance(20) { options.lifetime = .seconds(generator.number(1...1_000_000)) }
-                if generator.chance(20) { options.payloadFormat = UInt8(generator.number(0...1)) }
                 let length = try encoder.encodedLength(of: message, options)
                 let before = output.count
                 try encoder.encode(message, options, into: &output)

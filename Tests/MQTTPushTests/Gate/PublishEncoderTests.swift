@@ -42,7 +42,8 @@ struct PublishEncoderTests {
         message.contentType = "t"
         message.correlation = [1, 2]
         message.userProperties = [.init(name: "k", value: "v"), .init(name: "", value: "")]
-        let options = PublishEncoder.Options(lifetime: .milliseconds(1_001), payloadFormat: 1)
+        message.isText = true
+        let options = PublishEncoder.Options(lifetime: .milliseconds(1_001))
         // MQTT 5.0, 3.3.2.3.
         let properties: [UInt8] =
             [8, 0, 1, 0x72, 3, 0, 1, 0x74, 9, 0, 2, 1, 2, 2, 0, 0, 0, 2, 1, 1]

@@ -1,9 +1,10 @@
-import BrokerKit
 import MQTTPush
 import SignalboxCore
 import SignalboxTesting
 import TestSupport
 import Testing
+
+@testable import BrokerKit
 
 /// The limits on requests and replies, and the replies of a source with several connections.
 @Suite(.timeLimit(.minutes(10)))
@@ -32,6 +33,39 @@ struct RequestBoundTests {
                     #expect(last == "4")
                 }
             }
+        }
+    }
+
+    /// A broker reads slowly, so that a large message fills the output for a while.
+    @Test func aFirstRequestBehindALargeMessageKeepsTheConnection() async throws {
+        let host = try #require(RawHost())
+        var configuration = try MQTTPublisherConfiguration.test(port: Int(host.port))
+        configuration.queuedBytes = 64 * 1_024 * 1_024
+        configuration.stopTimeout = .zero
+        try await PublisherTrial.run(configuration, connected: false) { trial in
+            let peer = try #require(await host.accept())
+            _ = await peer.read { !$0.isEmpty }
+            peer.write(FakeAnswers.connected)
+            // More than both systems' buffers and the output's limit.
+            let large = [UInt8](repeating: 0x20, count: 16 * 1_024 * 1_024)
+            try trial.publisher.offer(MQTTMessage(large, to: "a"))
+            var chunk = try await peer.chunk()
+            let request = Task { try await trial.request("1", "open/echo/1") }
+            while !Task.isCancelled, trial.publisher.counts.accepted < 2 { await Task.yield() }
+            var count = chunk.count
+            while count < large.count, !chunk.isEmpty {
+                chunk = try await peer.chunk()
+                count += chunk.count
+            }
+            #expect(count >= large.count)
+            // Behind the message, which consists of spaces, are the SUBSCRIBE and then the request.
+            if !chunk.suffix(100).contains(0x82) { chunk = try await peer.chunk() }
+            let subscribe = chunk.drop { $0 != 0x82 }
+            peer.write([0x90, 0x04] + subscribe.dropFirst(2).prefix(2) + [0x00, 0x01])
+            let topic = Array("open/echo/1".utf8)
+            #expect(await peer.read { $0.firstRange(of: topic) != nil }.firstRange(of: topic) != nil)
+            request.cancel()
+            _ = try? await request.value
         }
     }
 

@@ -140,10 +140,15 @@ import Testing
         #expect(found == RouteNaming(action: "named", captures: [.init(name: "name", value: "x")]))
     }
 
+    private func cache() throws -> RouteCache {
+        let topics = [try MQTTTopic("a/{action}")]
+        return RouteCache(configuration: try configuration(topics), identifiers: TopicIdentifiers(topics))
+    }
+
     @Test func routesAreCachedPerTopicRetainFlagAndQoSUntilTheCacheIsFull() throws {
-        var cache = RouteCache(configuration: try configuration([try MQTTTopic("a/{action}")]))
+        var cache = try cache()
         func find(_ topic: String, retained: Bool = false, qos: Int32 = 1) -> PushRoute {
-            Array(topic.utf8).withUnsafeBytes { cache.route(topic: $0, retained: retained, qos: qos) }
+            cache.route(of: topic, retained: retained, qos: qos)
         }
         let first = find("a/x")
         #expect(find("a/x") === first)
@@ -156,10 +161,8 @@ import Testing
     }
 
     @Test func longTopicsAreNotCachedButCounted() throws {
-        var cache = RouteCache(configuration: try configuration([try MQTTTopic("a/{action}")]))
-        func find(_ topic: String) -> PushRoute {
-            Array(topic.utf8).withUnsafeBytes { cache.route(topic: $0, retained: false, qos: 1) }
-        }
+        var cache = try cache()
+        func find(_ topic: String) -> PushRoute { cache.route(of: topic) }
         let long = "a/" + String(repeating: "x", count: RouteCache.longestTopic - 1)
         let route = find(long)
         #expect(cache.count == 0 && cache.createdBytes >= 2 * long.utf8.count)
@@ -278,5 +281,22 @@ import Testing
         let rule = AccessRule.all([.topic(try TopicFilter("push/#")), .push(minimumQoS: 1), .push(retained: false)])
         #expect(rule.decision(for: Self.origin(retained: true)).description == "refused by push that is not retained")
         #expect(rule.decision(for: Self.origin(qos: 0)).description == "refused by push of at least QoS 1")
+    }
+}
+
+extension RouteCache {
+    /// Returns the route of a message with this topic.
+    mutating func route(
+        of topic: String,
+        retained: Bool = false,
+        qos: Int32 = 1,
+        subscription: UInt32 = 0
+    ) -> PushRoute {
+        Array(topic.utf8).withUnsafeBytes { bytes in
+            let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+            var message = BrokerMessage(topic: bytes, payload: nothing, isRetained: retained, qos: qos)
+            message.subscription = subscription
+            return route(of: message)
+        }
     }
 }

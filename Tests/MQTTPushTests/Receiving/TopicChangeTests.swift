@@ -144,6 +144,21 @@ struct TopicChangeTests {
         }
     }
 
+    /// A lost connection is over for callers, although the next one waits until the messages in progress are settled.
+    @Test func aChangeWithoutAConnectionDoesNotWaitForPlugins() async throws {
+        let message = FakeAnswers.message("{}", to: "push/log", qos: 1)
+        let broker = try FakeBroker([[FakeAnswers.connected, FakeAnswers.granted + message]], hangUps: 1)
+        defer { broker.close() }
+        let intake = RecordingIntake.holding()
+        let adapter = try adapter(try .test(port: broker.port, [try MQTTTopic("push/{action}")]), EventList())
+        try await ServiceRun.during({ try await adapter.run(into: intake) }, onFailure: intake.settleAll) {
+            _ = await intake.taken.first(1)
+            let state = try await adapter.add(try MQTTTopic("more/{action}"))
+            #expect(state == .pending)
+            intake.taken.all.first?.settle()
+        }
+    }
+
     @Test func aRefusedTopicMayBeAddedAgain() async throws {
         let refused: [UInt8] = [0x90, 0x04, 0x00, 0x02, 0x00, 0x87]
         let granted: [UInt8] = [0x90, 0x04, 0x00, 0x03, 0x00, 0x01]

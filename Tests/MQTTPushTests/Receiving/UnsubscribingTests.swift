@@ -192,3 +192,116 @@ struct UnsubscribingTests {
         await #expect(throws: MQTTPushError.self) { try await ending.value }
     }
 }
+
+/// The end of a session with the DISCONNECT of its connection (MQTT 5.0, 3.14.2.2.2).
+@Suite(.timeLimit(.minutes(10)))
+struct SessionEndTests {
+    /// CONNACK of a broker that has a session.
+    private static let resumed: [UInt8] = [0x20, 0x03, 0x01, 0x00, 0x00]
+
+    private func session(_ broker: ScriptedBroker, expiry: Duration = .seconds(60)) throws -> MQTTSession {
+        var configuration = try MQTTPushConfiguration.test(port: broker.port, [try MQTTTopic("a/{action}")])
+        configuration.sessionExpiry = expiry
+        configuration.lingerTimeout = .seconds(300)
+        return try MQTTSession(configuration, logger: Logger(label: "push") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    /// Answers with the bytes, and closes the connection after DISCONNECT.
+    private func broker(_ connack: [UInt8], _ unsuback: UInt8 = 0) throws -> ScriptedBroker {
+        try ScriptedBroker { packet in
+            switch packet.type {
+            case 1: .bytes(connack)
+            case 10: .bytes(HostilePacket.packet(0xB0, packet.identifier + [0, unsuback]))
+            case 14: .last([])
+            default: .bytes([])
+            }
+        }
+    }
+
+    @Test func oneConnectionEndsTheSession() async throws {
+        let broker = try broker(Self.resumed)
+        defer { broker.close() }
+        #expect(try await session(broker).end())
+        let packets = broker.packets.compactMap(\.content)
+        #expect(packets.map(\.type) == [1, 14])
+        #expect(packets[0].connectFlags & 0x02 == 0 && packets[0].number(0x11) == 60)
+        #expect(packets[1].reason == 0 && packets[1].number(0x11) == 0)
+    }
+
+    /// In a session that ends with its connection, DISCONNECT has nothing to change.
+    @Test func aSessionWithoutExpiryEndsWithItsConnection() async throws {
+        let broker = try broker(Self.resumed)
+        defer { broker.close() }
+        #expect(try await session(broker, expiry: .zero).end())
+        let packets = broker.packets.compactMap(\.content)
+        #expect(packets.map(\.type) == [1, 14])
+        #expect(packets[0].number(0x11) == 0 && packets[1].properties.isEmpty)
+    }
+
+    /// A reset instead of a close does not tell whether the broker has read DISCONNECT.
+    @Test func aSecondConnectionDiscardsTheSessionIfTheBrokerDoesNotConfirmItsEnd() async throws {
+        let broker = try ScriptedBroker { packet in
+            packet.type == 1 ? .bytes(packet.connection == 0 ? Self.resumed : FakeAnswers.connected) : .bytes([])
+        }
+        defer { broker.close() }
+        var configuration = try MQTTPushConfiguration.test(port: broker.port, [try MQTTTopic("a/{action}")])
+        configuration.lingerTimeout = .zero
+        let session = try MQTTSession(configuration, logger: Logger(label: "push") { _ in SwiftLogNoOpLogHandler() })
+        #expect(try await session.end())
+        let connects = await broker.packets { $0.count { $0.type == 1 } == 2 }.filter { $0.type == 1 }
+        #expect(connects.map { $0.content?.connectFlags } == [0, 2])
+        #expect(connects.last?.content?.number(0x11) == 0)
+    }
+
+    @Test func aSessionThatTheConnectionHasCreatedEndsWithIt() async throws {
+        let broker = try broker(FakeAnswers.connected)
+        defer { broker.close() }
+        #expect(try await !session(broker).unsubscribe([TopicFilter("a/+")]))
+        let packets = broker.packets.compactMap(\.content)
+        #expect(packets.map(\.type) == [1, 14] && packets[1].number(0x11) == 0)
+    }
+
+    @Test func unsubscribingKeepsTheSession() async throws {
+        let broker = try broker(Self.resumed)
+        defer { broker.close() }
+        #expect(try await session(broker).unsubscribe([TopicFilter("a/+")]))
+        let packets = broker.packets.compactMap(\.content)
+        #expect(packets.map(\.type) == [1, 10, 14] && packets[2].properties.isEmpty)
+    }
+
+    @Test func aRefusedUnsubscribeIsAnError() async throws {
+        let broker = try broker(Self.resumed, 0x87)
+        defer { broker.close() }
+        let session = try session(broker)
+        let error = await #expect(throws: MQTTPushError.self) { try await session.unsubscribe([TopicFilter("a/+")]) }
+        #expect(error?.code == .subscriptionRefused && error?.detail.contains("not authorized (135)") == true)
+        #expect(broker.packets.compactMap(\.content).last?.properties.isEmpty == true)
+    }
+
+    /// Runs a source with a broker of this kind, and returns its last packet.
+    private func lastPacket(
+        expiry: Duration,
+        _ work: (MQTTPushAdapter) -> Void
+    ) async throws -> ServerPacket? {
+        let broker = try ScriptedBroker.accepting()
+        defer { broker.close() }
+        var configuration = try MQTTPushConfiguration.test(port: broker.port, [try MQTTTopic("a/{action}")])
+        configuration.sessionExpiry = expiry
+        let log = EventList<String>()
+        let adapter = try MQTTPushAdapter(configuration, logger: Logger(label: "push") { _ in RecordingLog(log) })
+        try await ServiceRun.during({ try await adapter.run(into: RecordingIntake()) }) {
+            _ = await log.line(containing: "subscribed to")
+            work(adapter)
+        }
+        return await broker.packets { $0.contains { $0.type == 14 } }.last?.content
+    }
+
+    @Test func theStopOfASourceEndsItsSessionIfWanted() async throws {
+        let ended = try await lastPacket(expiry: .seconds(60)) { $0.endSessionsOnStop() }
+        #expect(ended?.type == 14 && ended?.reason == 0 && ended?.number(0x11) == 0)
+        let kept = try await lastPacket(expiry: .seconds(60)) { _ in }
+        #expect(kept?.type == 14 && kept?.properties.isEmpty == true)
+        let none = try await lastPacket(expiry: .zero) { $0.endSessionsOnStop() }
+        #expect(none?.type == 14 && none?.properties.isEmpty == true)
+    }
+}

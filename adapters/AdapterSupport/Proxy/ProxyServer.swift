@@ -1,3 +1,5 @@
+import SignalboxRoutes
+
 /// A proxy that carries TCP connections: an HTTP proxy (CONNECT; RFC 9110, 9.3.6), or a SOCKS proxy (RFC 1928).
 package struct ProxyServer: Sendable, Hashable, CustomStringConvertible {
     /// How the proxy is asked for a connection.
@@ -18,6 +20,18 @@ package struct ProxyServer: Sendable, Hashable, CustomStringConvertible {
         self.port = port
     }
 
+    /// Creates a proxy from a URL: `http://host:port` or `socks5://host:port`. Without a port, it is 80 or 1080.
+    package init(url text: String) throws(ProxyURLProblem) {
+        guard !text.contains("@") else { throw .hasUserInfo }
+        guard let url = try? URLText(text), let kind = Kind(rawValue: url.scheme),
+            ["", "/"].contains(url.path), url.query == nil, url.fragment == nil, var host = url.host
+        else { throw .malformed }
+        if host.first == "[" { host = String(host.dropFirst().dropLast()) }
+        let port = url.port ?? (kind == .http ? 80 : 1_080)
+        guard port != 0, HostName.isValid(host) else { throw .malformed }
+        self.init(kind, host: host, port: port)
+    }
+
     /// The proxy's URL, as it appears in logs and errors.
     package var description: String {
         "\(kind.rawValue)://\(ProxyDestination(host: host, port: port))"
@@ -25,6 +39,21 @@ package struct ProxyServer: Sendable, Hashable, CustomStringConvertible {
 
     /// Whether the proxy is on this machine.
     package var isLocal: Bool { NumericAddress.isLoopback(host: host) }
+}
+
+/// Why a text is not the URL of a proxy.
+package enum ProxyURLProblem: Error {
+    case malformed, hasUserInfo
+
+    /// The reason, which never quotes the text, because it may contain a password.
+    package var reason: String {
+        switch self {
+        case .malformed: "a proxy's URL must be http://host:port or socks5://host:port, without path and query"
+        case .hasUserInfo:
+            "a proxy's URL must not contain a user name or password, because logs and process lists show URLs: set the "
+                + "user separately, and its password from an environment variable or a file"
+        }
+    }
 }
 
 /// The server that a proxy must connect to.

@@ -75,16 +75,19 @@ package struct LingeringClose: ~Copyable {
     /// meantime is discarded.
     ///
     /// - Parameter limit: The maximum wait.
-    package consuming func wait(limit: Duration) {
+    /// - Returns: Whether the peer has closed its side, which it does after it has read everything. If the connection was
+    ///   reset, the result is `false`.
+    @discardableResult
+    package consuming func wait(limit: Duration) -> Bool {
         let deadline = ContinuousClock.now + limit
         shutdown(socket, Int32(SHUT_WR))
         var buffer = [UInt8](repeating: 0, count: 16 * 1_024)
         while true {
             let left = deadline - .now
-            guard left > .zero else { return }
+            guard left > .zero else { return false }
             guard SocketWait(socket: socket, for: .readable, wake: -1, limit: left).isReady else { continue }
             let count = recv(socket, &buffer, buffer.count, Int32(MSG_DONTWAIT))
-            guard count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR)) else { return }
+            guard count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR)) else { return count == 0 }
         }
     }
 }

@@ -2,9 +2,11 @@
 /// options.
 package enum BrokerRemedy: Sendable, Hashable {
     case version, credentials, limits, address, clientID, clientIDInUse, banned
-    case authority, identity, preSharedKey, topics
+    case authority, identity, preSharedKey, applicationProtocols, topics
     /// The end of a sentence about a key that is too short.
     case shortKey
+    /// The names of the settings of the proxy's login, as the object of a sentence.
+    case proxyLogin
 
     /// A sentence without its full stop, for a client whose settings are in a configuration.
     var text: String {
@@ -18,8 +20,11 @@ package enum BrokerRemedy: Sendable, Hashable {
         case .banned: "The broker has banned this client: ask its operator"
         case .authority: "Name the file of its authority"
         case .identity: "Name the files of a certificate and its key"
+        case .applicationProtocols:
+            "It accepts none of the offered application protocols: name another one with alpn, or none"
         case .preSharedKey: "Check its identity and the key"
         case .shortKey: "or allow short keys"
+        case .proxyLogin: "the proxy's username and password"
         case .topics: "Change the topics or the broker's access rules"
         }
     }

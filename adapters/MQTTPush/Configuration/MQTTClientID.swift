@@ -36,36 +36,3 @@ public struct MQTTClientID: Sendable, Hashable {
         return MQTTClientID(text: "signalbox" + String(tail), isRandom: true)
     }
 }
-
-/// A message that the broker publishes if the client's connection ends without a DISCONNECT packet (MQTT 5.0, 3.1.2.5).
-///
-/// Use a will to let other programs know that this client has gone.
-public struct MQTTWill: Sendable, Hashable {
-    /// The topic, without wildcards.
-    public var topic: String
-    /// The payload. It can have at most 65,535 bytes.
-    public var payload: [UInt8]
-    /// The quality of service. The default is at least once.
-    public var qos: MQTTQoS
-    /// Whether the broker retains the message for later subscribers. The default is `false`.
-    public var retain: Bool
-
-    /// Creates a will.
-    public init(topic: String, payload: [UInt8], qos: MQTTQoS = .atLeastOnce, retain: Bool = false) {
-        self.topic = topic
-        self.payload = payload
-        self.qos = qos
-        self.retain = retain
-    }
-
-    func validate() throws(MQTTPushError) {
-        do throws(TopicError) {
-            _ = try TopicName(topic)
-        } catch {
-            throw .invalid("the will's topic \(topic.debugDescription): \(error)")
-        }
-        guard payload.count <= 65_535 else {
-            throw .invalid("the will must have at most 65535 bytes")
-        }
-    }
-}

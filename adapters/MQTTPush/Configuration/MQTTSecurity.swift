@@ -2,8 +2,8 @@ public import SignalboxCore
 
 /// The security of a broker connection.
 ///
-/// An `mqtts://` broker requires ``tls(_:identity:)`` or ``preSharedKey(identity:key:allowsShort:)``, and an `mqtt://`
-/// broker requires ``none``.
+/// A broker of `mqtts://` or `wss://` requires ``tls(_:identity:)`` or ``preSharedKey(identity:key:allowsShort:)``. Other
+/// brokers require ``none``.
 public enum MQTTSecurity: Sendable, Hashable {
     /// No encryption. Use this only on a network that you trust.
     case none
@@ -31,7 +31,7 @@ public enum MQTTSecurity: Sendable, Hashable {
         switch self {
         case .none:
             guard !broker.usesTLS else {
-                throw .invalid("a broker of mqtts:// needs TLS or a pre-shared key")
+                throw .invalid("a broker of \(broker.scheme):// needs TLS or a pre-shared key")
             }
             return
         case .tls(let trust, let identity):
@@ -47,7 +47,9 @@ public enum MQTTSecurity: Sendable, Hashable {
             }
         }
         guard broker.usesTLS else {
-            throw .invalid("a broker of mqtt:// is connected to without TLS; write mqtts:// to use TLS")
+            throw .invalid(
+                "a broker of \(broker.scheme):// is connected to without TLS; write mqtts:// or wss:// to use TLS"
+            )
         }
     }
 }

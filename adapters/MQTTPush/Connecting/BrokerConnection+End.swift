@@ -7,7 +7,8 @@ extension BrokerConnection {
     func close(_ link: any Link, _ reason: BrokerDisconnectReason) throws(LinkError) -> BrokerDisconnectReason {
         guard isOpen || reason.violation != nil else { return reason }
         switch reason {
-        case .closed, .lost, .refused, .timedOut: return reason
+        case .lost: return lastReason(link) ?? reason
+        case .closed, .refused, .timedOut: return reason
         default: break
         }
         // What the link throws from here on does not change the reason.
@@ -24,18 +25,60 @@ extension BrokerConnection {
         let code = violation.map { ReasonCode(rawValue: Int32($0.code)) }
         if let code, settings.version == .v5 {
             try? output.disconnect(code, version: settings.version, packetLimit: packetLimit)
-        } else if code == nil {
-            output.disconnect()
         }
+        let endsSession = code == nil && disconnect()
+        // A broker that has closed the connection already does not read the DISCONNECT.
+        let isOpen = !SocketWait(socket: link.descriptor, for: .hangUp, wake: -1, limit: .zero).isClosed
         let lingering = LingeringClose(link.descriptor)
         try write(link)
         while !output.isEmpty, .now < end {
-            let isClosed = wait(on: link, isReading: false, until: end)
+            let isClosed = wait(on: link, isReading: false, hasOutput: true, until: end)
             try write(link)
             // The broker may still read, but the wait would no longer last.
             if isClosed { break }
         }
         link.finish()
-        lingering?.wait(limit: max(.zero, start + settings.farewellLimit - .now))
+        let isRead = lingering?.wait(limit: max(.zero, start + settings.farewellLimit - .now)) ?? false
+        if isRead, isOpen, output.isEmpty, endsSession { role.farewellWasRead() }
+    }
+
+    /// Adds the DISCONNECT of a normal end. It also ends the session if the role wants that. MQTT 3.1.1 has no way to say so,
+    /// and a session that ends with the connection needs none.
+    ///
+    /// - Returns: Whether the session ends with the connection.
+    private func disconnect() -> Bool {
+        let isWanted = role.endsSession && settings.version == .v5
+        if isWanted, limits.sessionExpiry > 0 {
+            do throws(PacketEncodingError) {
+                try output.disconnect(.success, sessionExpiry: 0, version: settings.version, packetLimit: packetLimit)
+                return true
+            } catch {}
+        }
+        output.disconnect()
+        return isWanted && limits.sessionExpiry == 0
+    }
+
+    /// Looks for the reason that the broker has given behind packets that were not read yet, for example because
+    /// messages were in progress. The answers to published messages among them still count. The messages are dropped, and
+    /// the broker redelivers those of QoS 1.
+    func lastReason(_ link: any Link) -> BrokerDisconnectReason? {
+        guard isOpen, settings.version == .v5 else { return nil }
+        var budget = BrokerConnection.bytesPerTurn
+        // What the packets or the link throw does not change the reason.
+        do {
+            while budget > 0 {
+                while let frame = try splitter.next() {
+                    let packet = try splitter.withBytes { (bytes) throws(PacketViolation) in
+                        try checker.check(frame, in: bytes)
+                    }
+                    if case .disconnect(let code, let reference) = packet { return closed(code, reference) }
+                    if case .puback = packet { role.answered(packet) }
+                }
+                let count = try splitter.fill { (buffer) throws(LinkError) in try link.read(into: buffer) }
+                guard count > 0 else { return nil }
+                budget -= count
+            }
+        } catch {}
+        return nil
     }
 }

@@ -4,7 +4,13 @@ extension BrokerConnection {
     /// - Returns: Its packet identifier.
     func subscribe(_ group: SubscriptionGroup) throws(PacketEncodingError) -> UInt16 {
         let packet = try addRequest { (packet) throws(PacketEncodingError) in
-            try output.subscribe(group, packet: packet, version: settings.version, packetLimit: packetLimit)
+            try output.subscribe(
+                group,
+                packet: packet,
+                identifier: group.identifier,
+                version: settings.version,
+                packetLimit: packetLimit
+            )
         }
         checker.expectSuback(packet, filters: group.filters.count)
         return packet
@@ -32,5 +38,33 @@ extension BrokerConnection {
             throw error
         }
         return packet
+    }
+}
+
+extension BrokerConnection {
+    /// Hands a message to the role.
+    func deliver(
+        _ publish: PublishPacket,
+        length: Int,
+        _ frame: PacketFrame,
+        _ bytes: UnsafeRawBufferPointer
+    ) throws(PacketViolation) {
+        let rule = checker.withTopic(of: publish, in: bytes) { topic in
+            var message = BrokerMessage(
+                topic: topic,
+                payload: UnsafeRawBufferPointer(rebasing: bytes[publish.payload]),
+                isRetained: publish.isRetained,
+                qos: Int32(publish.qos)
+            )
+            message.packet = publish.packet
+            if publish.hasPublisherProperties {
+                message.properties = UnsafeRawBufferPointer(rebasing: bytes[publish.properties])
+            }
+            message.subscription = publish.subscription
+            message.length = length
+            message.isDuplicate = publish.isDuplicate
+            return role.received(message)
+        }
+        if let rule { throw PacketViolation(rule, at: frame.body.lowerBound).located(in: frame) }
     }
 }

@@ -2,25 +2,13 @@ import AdapterSupport
 import SecureTransport
 import SignalboxCore
 
-/// What a client announces to the broker in CONNECT.
-struct ClientLimits {
-    var sessionExpiry: UInt32 = 0
-    /// The largest packet that the client accepts, in bytes.
-    var packetBytes: UInt32
-    /// Whether the broker learns that limit, and discards larger messages.
-    var announcesPacketBytes = true
-    var receiveMaximum: UInt16
-    /// The number of aliases that the broker may use for topics.
-    var topicAliases: UInt16 = 0
-}
-
 /// A single connection to a broker, from its dial until its end. Only one thread may use it.
 ///
 /// In each turn, the connection reads what has arrived, hands it to its role, and writes what the role has added. It never
 /// blocks except to wait, and a signal ends that wait.
 final class BrokerConnection {
     /// The largest number of bytes read in one turn. Stops, pings and acknowledgements therefore never wait for long.
-    private static let bytesPerTurn = 1_048_576
+    static let bytesPerTurn = 1_048_576
     /// The number of bytes that may wait to be written before the connection stops reading.
     private static let outputLimit = 65_536
 
@@ -36,12 +24,14 @@ final class BrokerConnection {
     private(set) var server = Connack.default
     /// When the broker accepted the connection, or `nil` if it has not.
     private(set) var openedAt: ContinuousClock.Instant?
+    /// The broker's reference to another server, with which it has refused or closed the connection.
+    private(set) var serverReference: String?
 
-    private let role: any BrokerRole
+    let role: any BrokerRole
     private let stop: StopLimit
-    private let limits: ClientLimits
+    let limits: ClientLimits
     private let cleanStart: Bool
-    private var splitter: PacketSplitter
+    var splitter: PacketSplitter
     private var keepalive: KeepaliveClock
     private var coalescer: Coalescer
     /// When the broker must have accepted the connection.
@@ -52,6 +42,8 @@ final class BrokerConnection {
     private var blockedSince: ContinuousClock.Instant?
     /// Whether there may be whole packets that were read but not handled, because the role did not take them.
     private var holdsPackets = false
+    /// The enhanced authentication, until the broker has accepted the connection.
+    var exchange: AuthenticationExchange?
     /// The broker's request for a client certificate.
     private var certificateRequest: CertificateRequest?
 
@@ -74,7 +66,8 @@ final class BrokerConnection {
         self.stop = stop
         self.role = role
         splitter = PacketSplitter(packetLimit: Int(limits.packetBytes))
-        checker = PacketChecker(version: settings.version, aliasMaximum: limits.topicAliases, authMethod: nil)
+        let aliases = settings.version == .v5 ? limits.topicAliases : 0
+        checker = PacketChecker(version: settings.version, aliasMaximum: aliases, authMethod: nil)
         keepalive = KeepaliveClock(keepalive: settings.keepalive, at: .now)
         coalescer = Coalescer(coalescing)
     }
@@ -86,7 +79,7 @@ final class BrokerConnection {
 
     /// Takes note of acknowledgements that were added to the output.
     func acknowledged(_ count: Int) {
-        coalescer.flushed(count, at: .now)
+        coalescer.flushed(count)
     }
 
     /// Connects, then serves the connection until it ends or the thread is stopped. Returns how the connection ended.
@@ -109,7 +102,7 @@ final class BrokerConnection {
             return .setupFailed(error)
         }
         // Reading secrets and files does not count.
-        deadline = .now + settings.answerTimeout
+        deadline = .now + settings.connectTimeout
         let (stop, end) = (stop, deadline)
         let opened = try Dialer.open(destination, wake: bridge.wake, isStopping: { stop.isDue }, until: end)
         guard let link = opened else { return .stopped }
@@ -117,12 +110,18 @@ final class BrokerConnection {
         if settings.keepalive > .zero { link.limitUnacknowledged(to: settings.keepalive * 3 / 2 + .seconds(10)) }
         while try !advance(link) {
             guard !stop.isDue else { return .stopped }
-            guard .now < deadline else { return .timedOut }
-            wait(on: link, isReading: true, until: min(deadline, stop.deadline ?? deadline))
+            guard .now < deadline else { return .attemptTimedOut(.handshake) }
+            // The link does not accept the output yet.
+            wait(on: link, isReading: true, hasOutput: false, until: min(deadline, stop.deadline ?? deadline))
         }
         keepalive = KeepaliveClock(keepalive: settings.keepalive, at: .now)
         while true {
-            if let reason = try turn(link) { return try close(link, reason) }
+            do throws(LinkError) {
+                if let reason = try turn(link) { return try close(link, reason) }
+            } catch {
+                if let reason = lastReason(link) { return reason }
+                throw error
+            }
         }
     }
 
@@ -132,13 +131,16 @@ final class BrokerConnection {
     private func prepare() throws(MQTTPushError) -> Destination? {
         let make = { [settings, limits, cleanStart] in
             Result { () throws(MQTTPushError) in
-                try ConnectPreparation(settings, limits: limits, cleanStart: cleanStart)
+                let prepared = try ConnectPreparation(settings, limits: limits, cleanStart: cleanStart)
+                return (prepared, try settings.authentication?.begin())
             }
         }
         guard !stop.isDue else { return nil }
-        // A thread that must stop, but still has work, makes the call as well.
-        var prepared = try (bridge.blocking(make) ?? make()).get()
+        var prepared: ConnectPreparation
+        (prepared, exchange) = try blocking(make)
         defer { prepared.forgetPassword() }
+        prepared.request.use(exchange)
+        checker.authenticationMethod = exchange?.method
         do throws(PacketEncodingError) {
             try output.add(prepared.request)
         } catch {
@@ -164,25 +166,31 @@ final class BrokerConnection {
         return try checkTime(link) ?? waitForWork(link)
     }
 
-    /// Whether packets are taken: always until CONNACK, and then as the role and the output allow.
-    private var mayReceive: Bool { !isOpen || role.mayReceive && output.count < BrokerConnection.outputLimit }
+    /// Whether packets are taken, as the output and, after CONNACK, the role allow.
+    private var mayReceive: Bool { (!isOpen || role.mayReceive) && output.count < BrokerConnection.outputLimit }
+
+    /// How the attempt to connect ends if it must end now, or `nil`.
+    var attemptEnd: BrokerDisconnectReason? {
+        if stop.isDue { return .stopped }
+        return .now < deadline ? nil : .attemptTimedOut(.acceptance)
+    }
 
     private func receive(_ link: any Link) throws(LinkError) -> BrokerDisconnectReason? {
         var budget = BrokerConnection.bytesPerTurn
+        var mayHaveMore = true
         isStarved = false
         while true {
             if let reason = dispatch() { return reason }
             keepalive.setReading(mayReceive && splitter.hasSpace, at: .now)
-            guard keepalive.isReading else { return nil }
+            guard keepalive.isReading, mayHaveMore else { return nil }
             guard budget > 0 else {
                 isStarved = true
                 return nil
             }
             let count = try splitter.fill { (buffer) throws(LinkError) in try link.read(into: buffer) }
             guard count > 0 else { return nil }
-            let now = ContinuousClock.now
-            keepalive.read(at: now)
-            coalescer.read(count, at: now)
+            keepalive.read(at: .now)
+            mayHaveMore = link.mayHaveMore
             budget -= count
         }
     }
@@ -213,40 +221,34 @@ final class BrokerConnection {
         _ bytes: UnsafeRawBufferPointer
     ) throws(PacketViolation) -> BrokerDisconnectReason? {
         switch packet {
+        case .publish, .oversized: coalescer.received(1)
+        default: break
+        }
+        switch packet {
         case .publish(let publish): try deliver(publish, length: publish.payload.count, frame, bytes)
         case .oversized(let publish, let length): try deliver(publish, length: length, frame, bytes)
         case .puback, .suback, .unsuback: role.answered(packet)
-        case .connack(let connack): return open(connack)
-        case .disconnect(let code, _): return code.isFailure ? .closed(code) : .lost("closed by the broker")
-        case .pong, .ignored, .auth: break
+        case .connack(let connack): return open(connack, connack.authenticationData.map { Array(bytes[$0]) })
+        case .auth(_, _, let data): return authenticate(data.map { Array(bytes[$0]) } ?? [])
+        case .disconnect(let code, let reference): return closed(code, reference)
+        case .pong, .ignored: break
         }
         return nil
     }
 
-    private func deliver(
-        _ publish: PublishPacket,
-        length: Int,
-        _ frame: PacketFrame,
-        _ bytes: UnsafeRawBufferPointer
-    ) throws(PacketViolation) {
-        let rule = checker.withTopic(of: publish, in: bytes) { topic in
-            var message = BrokerMessage(
-                topic: topic,
-                payload: UnsafeRawBufferPointer(rebasing: bytes[publish.payload]),
-                isRetained: publish.isRetained,
-                qos: Int32(publish.qos)
-            )
-            message.packet = publish.packet
-            message.properties = UnsafeRawBufferPointer(rebasing: bytes[publish.properties])
-            message.length = length
-            message.isDuplicate = publish.isDuplicate
-            return role.received(message)
-        }
-        if let rule { throw PacketViolation(rule, at: frame.body.lowerBound).located(in: frame) }
+    /// The reason of the broker's DISCONNECT.
+    func closed(_ code: ReasonCode, _ reference: String?) -> BrokerDisconnectReason {
+        if code.namesServer { serverReference = reference }
+        guard !code.isFailure else { return .closed(code) }
+        return .lost("closed by the broker" + (code.reason.map { ": \"\($0)\"" } ?? ""))
     }
 
-    private func open(_ connack: Connack) -> BrokerDisconnectReason? {
-        guard !connack.code.isFailure else { return .refused(connack.code) }
+    private func open(_ connack: Connack, _ authenticationData: [UInt8]?) -> BrokerDisconnectReason? {
+        guard !connack.code.isFailure else {
+            if connack.code.namesServer { serverReference = connack.serverReference }
+            return .refused(connack.code)
+        }
+        if let reason = finishAuthentication(authenticationData) { return reason }
         server = connack
         openedAt = .now
         if let seconds = connack.serverKeepAlive { keepalive.use(serverKeepalive: seconds) }
@@ -278,7 +280,7 @@ final class BrokerConnection {
 
     private func checkTime(_ link: any Link) throws(LinkError) -> BrokerDisconnectReason? {
         let now = ContinuousClock.now
-        guard isOpen else { return now < deadline ? nil : .timedOut }
+        guard isOpen else { return attemptEnd }
         if mayMissAnswer(at: now), role.expectsAnswer, role.isOverdue(at: now) { return .timedOut }
         if let blockedSince, now - blockedSince >= settings.answerTimeout { return .timedOut }
         switch keepalive.check(at: now) {
@@ -314,25 +316,9 @@ extension BrokerConnection {
         guard role.beginWaiting(isBlocked: isOpen && !role.mayReceive) else { return nil }
         var limit = isOpen ? keepalive.nextCheck ?? .now + .seconds(60) : deadline
         if role.expectsAnswer || blockedSince != nil || bridge.isStopping { limit = min(limit, .now + .seconds(1)) }
-        let isClosed = wait(on: link, isReading: isReading, until: limit)
+        let isClosed = wait(on: link, isReading: isReading, hasOutput: !output.isEmpty, until: limit)
         role.endWaiting()
         // While it reads, this side learns from the read why the connection has ended.
         return isClosed && !isReading ? .lost("closed or reset by peer") : nil
-    }
-
-    /// - Returns: Whether the broker has ended the connection.
-    @discardableResult
-    func wait(on link: any Link, isReading: Bool, until limit: ContinuousClock.Instant) -> Bool {
-        var interest: SocketWait.Interest = isReading ? .readable : .hangUp
-        // While it does not read, nothing continues a handshake that a read has begun.
-        if isReading && link.waitsForWrite || !output.isEmpty { interest.insert(.writable) }
-        let wait = SocketWait(
-            socket: link.descriptor,
-            for: interest,
-            wake: bridge.wake.readEnd,
-            limit: max(.zero, limit - .now)
-        )
-        if wait.isWoken { bridge.wake.drain() }
-        return wait.isClosed
     }
 }

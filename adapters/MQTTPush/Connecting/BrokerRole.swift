@@ -8,6 +8,9 @@ protocol BrokerRole: AnyObject {
     /// Whether an answer of the broker is missing, so that ``isOverdue(at:)`` must be asked from time to time.
     var expectsAnswer: Bool { get }
 
+    /// Whether a normal end of the connection ends the session, too (MQTT 5.0, 3.14.2.2.2).
+    var endsSession: Bool { get }
+
     /// Starts the role's work when the broker has accepted the connection.
     func opened(_ connection: BrokerConnection, _ connack: Connack) -> BrokerDisconnectReason?
     /// Takes a message. Its pointers are valid only during the call, in which the role must not use the connection.
@@ -35,6 +38,8 @@ protocol BrokerRole: AnyObject {
     /// - Parameter isBlocked: Whether the connection waits until the role may receive.
     func beginWaiting(isBlocked: Bool) -> Bool
     func endWaiting()
+    /// Called if the broker has read everything up to the DISCONNECT.
+    func farewellWasRead()
     /// Handles the end of the connection, which no longer reads or writes. Returns when nothing of the connection is in
     /// progress any more.
     ///
@@ -43,6 +48,9 @@ protocol BrokerRole: AnyObject {
 }
 
 extension BrokerRole {
+    var endsSession: Bool { false }
+
+    func farewellWasRead() {}
     func written() {}
     func beginWaiting(isBlocked: Bool) -> Bool { true }
     func endWaiting() {}
@@ -58,7 +66,9 @@ struct BrokerMessage {
     let qos: Int32
     /// The packet identifier of a QoS 1 message, or 0.
     var packet: UInt16 = 0
-    /// The MQTT 5 properties without their length.
+    /// The identifier of the subscription that the message belongs to, or 0 if it has none.
+    var subscription: UInt32 = 0
+    /// The MQTT 5 properties without their length. They are empty if the publisher has set none.
     var properties = UnsafeRawBufferPointer(start: nil, count: 0)
     /// The length of the whole payload.
     var length: Int
@@ -72,4 +82,16 @@ struct BrokerMessage {
         self.qos = qos
         length = payload.count
     }
+}
+
+/// What a client announces to the broker in CONNECT.
+struct ClientLimits {
+    var sessionExpiry: UInt32 = 0
+    /// The largest packet that the client accepts, in bytes.
+    var packetBytes: UInt32
+    /// Whether the broker learns that limit, and discards larger messages.
+    var announcesPacketBytes = true
+    var receiveMaximum: UInt16
+    /// The number of aliases that the broker may use for topics.
+    var topicAliases = InboundAliases.most
 }

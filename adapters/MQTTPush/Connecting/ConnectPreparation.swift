@@ -10,7 +10,7 @@ struct ConnectPreparation {
     ///
     /// - Throws: ``MQTTPushError`` `secretUnavailable`, `unusableFile` or `noResources`.
     init(_ settings: any BrokerSettings, limits: ClientLimits, cleanStart: Bool) throws(MQTTPushError) {
-        destination = try ConnectPreparation.destination(of: settings)
+        destination = try Destination(for: settings)
         request = ConnectRequest(
             version: settings.version,
             clientID: settings.clientID.text,
@@ -21,12 +21,8 @@ struct ConnectPreparation {
         request.sessionExpiry = limits.sessionExpiry
         request.receiveMaximum = limits.receiveMaximum
         request.topicAliasMaximum = settings.version == .v5 ? limits.topicAliases : 0
-        request.will = settings.will.map { will in
-            var packet = ConnectRequest.Will(topic: will.topic, payload: will.payload)
-            packet.qos = will.qos
-            packet.retain = will.retain
-            return packet
-        }
+        request.will = settings.will?.packet
+        request.userProperties = settings.connectProperties
         guard let username = settings.username else { return }
         let name = try MQTTPushError.reading(username)
         guard !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
@@ -46,30 +42,74 @@ struct ConnectPreparation {
         }
         request.password = nil
     }
+}
 
-    private static func destination(of settings: any BrokerSettings) throws(MQTTPushError) -> Destination {
-        let kind =
-            settings.unixSocket.map { Destination.Kind.unix(path: $0, host: settings.broker.host) }
-            ?? .tcp(host: settings.broker.host, port: UInt16(clamping: settings.broker.port))
-        guard let tls = tls(of: settings.security) else { return Destination(kind) }
+extension Destination {
+    /// The way to the settings' broker.
+    ///
+    /// - Throws: ``MQTTPushError`` `secretUnavailable`, `unusableFile` or `noResources`.
+    fileprivate init(for settings: any BrokerSettings) throws(MQTTPushError) {
+        let broker = settings.broker
+        switch broker.transport {
+        case .unixSocket(let path): self.init(.unix(path: path))
+        case .tcp, .webSocket:
+            self.init(
+                .tcp(host: broker.host, port: UInt16(clamping: broker.port)),
+                tls: try Destination.tls(for: settings),
+                webSocket: try Destination.webSocket(for: settings),
+                proxy: settings.proxy?.server,
+                proxyLogin: try settings.proxy?.login()
+            )
+        }
+    }
+
+    private static func webSocket(for settings: any BrokerSettings) throws(MQTTPushError) -> WebSocketUpgrade? {
+        guard case .webSocket(let path) = settings.broker.transport else { return nil }
+        do throws(UpgradeProblem) {
+            // A client must offer this subprotocol, also for MQTT 3.1.1 (MQTT 5.0, 6.0.0-3).
+            return try WebSocketUpgrade(
+                UpgradeRequest(
+                    path: path,
+                    host: settings.broker.webSocketAuthority,
+                    subprotocol: "mqtt",
+                    headers: settings.headers.map(\.field)
+                )
+            )
+        } catch {
+            let code: MQTTPushError.Code =
+                switch error {
+                case .secretUnavailable, .unusableRequest: .secretUnavailable
+                default: .noResources
+                }
+            throw MQTTPushError(code, error.reason)
+        }
+    }
+
+    private static func tls(for settings: any BrokerSettings) throws(MQTTPushError) -> TLSContext? {
+        guard let tls = TLSSettings(settings) else { return nil }
         do throws(TLSProblem) {
-            return Destination(kind, tls: try TLSContext(tls))
+            return try TLSContext(tls)
         } catch {
             throw MQTTPushError(error, shortKeyRemedy: settings.text(of: .shortKey))
                 ?? MQTTPushError(.tlsFailed, "TLS cannot be used")
         }
     }
+}
 
-    private static func tls(of security: MQTTSecurity) -> TLSSettings? {
-        switch security {
+extension TLSSettings {
+    /// Returns `nil` if the settings are those of a connection without TLS.
+    fileprivate init?(_ settings: any BrokerSettings) {
+        // Both names are registered for ALPN (IANA).
+        let protocols = settings.alpn ?? (settings.broker.isWebSocket ? ["http/1.1"] : ["mqtt"])
+        switch settings.security {
         case .none: return nil
         case .preSharedKey(let identity, let key, let allowsShort):
-            return TLSSettings(.preSharedKey(identity: identity, key: key, allowsShort: allowsShort))
+            self.init(.preSharedKey(identity: identity, key: key, allowsShort: allowsShort), protocols: protocols)
         case .tls(let trust, let identity):
             let identity = identity.map {
                 TLSSettings.Identity(certificateFile: $0.certificateFile, keyFile: $0.keyFile)
             }
-            return TLSSettings(.certificates(TLSSettings.Trust(trust), identity: identity))
+            self.init(.certificates(TLSSettings.Trust(trust), identity: identity), protocols: protocols)
         }
     }
 }

@@ -7,7 +7,7 @@ enum LibraryWarning {
     /// Logs, once per process, a warning about the vulnerabilities in the loaded OpenSSL, if the client uses it with a
     /// broker that is not on this machine.
     static func warn(of settings: some BrokerSettings, to logger: Logger) {
-        guard settings.security != .none, settings.unixSocket == nil, !settings.broker.isLocal else { return }
+        guard settings.security != .none, !settings.isLocal else { return }
         let openSSL = OpenSSLVulnerabilities.version(TLSLibrary.versionNumber)
         LibraryVulnerability.warn(of: OpenSSLVulnerabilities.all, in: "OpenSSL", openSSL, to: logger)
     }

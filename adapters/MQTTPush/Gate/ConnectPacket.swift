@@ -57,6 +57,13 @@ struct ConnectRequest {
     }
 }
 
+extension ConnectRequest {
+    /// Begins an enhanced authentication, if there is one.
+    mutating func use(_ exchange: AuthenticationExchange?) {
+        (authMethod, authData) = (exchange?.method, exchange?.first)
+    }
+}
+
 extension PacketOutput {
     /// Adds CONNECT. Its memory is overwritten once it has been written, because it can contain a password.
     ///
@@ -138,5 +145,65 @@ private struct WillProperties: PacketContent {
         try fields.property(.correlationData, data: will.correlation, .correlation)
         fields.property(.willDelay, four: will.delay)
         try fields.userProperties(will.userProperties)
+    }
+}
+
+/// A CONNACK (MQTT 5.0, 3.2). What the broker leaves out has the value that the specification gives it.
+struct Connack: Equatable {
+    /// What holds until the broker has answered.
+    static let `default` = Connack(code: .success, isSessionPresent: false)
+
+    var code: ReasonCode
+    let isSessionPresent: Bool
+    /// The session expiry in seconds, if it differs from the one in CONNECT.
+    var sessionExpiry: UInt32?
+    var receiveMaximum: UInt16 = 65_535
+    var maximumQoS: UInt8 = 2
+    var isRetainAvailable = true
+    var maximumPacketSize: UInt32?
+    /// Whether the broker assigned a client id. This is not a violation, although the client always sends its own.
+    var hasAssignedClientID = false
+    var topicAliasMaximum: UInt16 = 0
+    var isWildcardAvailable = true
+    var areSubscriptionIDsAvailable = true
+    var areSharedSubscriptionsAvailable = true
+    /// The keepalive in seconds that replaces the one in CONNECT.
+    var serverKeepAlive: UInt16?
+    var serverReference: String?
+    /// The broker's last authentication data, as a range of the buffer.
+    var authenticationData: Range<Int>?
+    /// The method of an enhanced authentication.
+    var authenticationMethod: String?
+}
+
+extension Connack {
+    /// Takes over a checked property.
+    mutating func read(_ value: PropertyValue, _ bytes: UnsafeRawBufferPointer) {
+        switch value {
+        case .number(let id, let number): read(id, number)
+        case .text(.assignedClientID, _): hasAssignedClientID = true
+        case .text(.reasonString, let range):
+            code = ReasonCode(rawValue: code.rawValue, reason: bytes.string(range))
+        case .text(.serverReference, let range): serverReference = bytes.string(range)
+        case .text(.authenticationMethod, let range): authenticationMethod = bytes.string(range)
+        case .data(.authenticationData, let range): authenticationData = range
+        default: break
+        }
+    }
+
+    private mutating func read(_ id: PropertyID, _ number: UInt32) {
+        switch id {
+        case .sessionExpiry: sessionExpiry = number
+        case .receiveMaximum: receiveMaximum = UInt16(truncatingIfNeeded: number)
+        case .maximumQoS: maximumQoS = UInt8(truncatingIfNeeded: number)
+        case .retainAvailable: isRetainAvailable = number == 1
+        case .maximumPacketSize: maximumPacketSize = number
+        case .topicAliasMaximum: topicAliasMaximum = UInt16(truncatingIfNeeded: number)
+        case .wildcardAvailable: isWildcardAvailable = number == 1
+        case .subscriptionIDsAvailable: areSubscriptionIDsAvailable = number == 1
+        case .sharedAvailable: areSharedSubscriptionsAvailable = number == 1
+        case .serverKeepAlive: serverKeepAlive = UInt16(truncatingIfNeeded: number)
+        default: break
+        }
     }
 }

@@ -1,30 +1,3 @@
-/// A CONNACK (MQTT 5.0, 3.2). What the broker leaves out has the value that the specification gives it.
-struct Connack: Equatable {
-    /// What holds until the broker has answered.
-    static let `default` = Connack(code: .success, isSessionPresent: false)
-
-    let code: ReasonCode
-    let isSessionPresent: Bool
-    /// The session expiry in seconds, if it differs from the one in CONNECT.
-    var sessionExpiry: UInt32?
-    var receiveMaximum: UInt16 = 65_535
-    var maximumQoS: UInt8 = 2
-    var isRetainAvailable = true
-    var maximumPacketSize: UInt32?
-    /// Whether the broker assigned a client id. This is not a violation, although the client always sends its own.
-    var hasAssignedClientID = false
-    var topicAliasMaximum: UInt16 = 0
-    var isWildcardAvailable = true
-    var areSubscriptionIDsAvailable = true
-    var areSharedSubscriptionsAvailable = true
-    /// The keepalive in seconds that replaces the one in CONNECT.
-    var serverKeepAlive: UInt16?
-    var serverReference: String?
-    /// The broker's last authentication data, as a range of the buffer.
-    var authenticationData: Range<Int>?
-    fileprivate var authenticationMethod: String?
-}
-
 /// A checked packet from a broker. Ranges refer to the buffer of the ``PacketSplitter``.
 enum InboundPacket: Equatable {
     indirect case connack(Connack)
@@ -53,7 +26,8 @@ struct PacketChecker {
     private enum Request: Equatable { case subscribe(filters: Int), unsubscribe(filters: Int) }
 
     private let hasProperties: Bool
-    private let authenticationMethod: String?
+    /// The authentication method in CONNECT, if it has one.
+    var authenticationMethod: String?
     private var phase = Phase.connecting
     private var requests: [UInt16: Request] = [:]
     private var pings = 0
@@ -206,15 +180,17 @@ extension PacketChecker {
         let code = cursor.remaining == 0 ? 0 : try cursor.byte()
         guard code == 0 || code >= 0x80 else { throw PacketViolation(.reasonCode, at: start) }
         var reference: String?
+        var reason: String?
         if cursor.remaining > 0 {
             let block = try PropertyTable.check(&cursor, for: .disconnect)
             try cursor.finish()
             PropertyTable.each(block.range, of: cursor.bytes) { value in
                 if case .text(.serverReference, let range) = value { reference = cursor.bytes.string(range) }
             }
+            reason = PacketChecker.reason(in: block, of: cursor.bytes)
         }
         phase = .ended
-        return .disconnect(ReasonCode(rawValue: Int32(code)), serverReference: reference)
+        return .disconnect(ReasonCode(rawValue: Int32(code), reason: reason), serverReference: reference)
     }
 
     private func auth(_ cursor: inout PacketCursor) throws(PacketViolation) -> InboundPacket {
@@ -224,7 +200,10 @@ extension PacketChecker {
             throw PacketViolation(.authentication, at: start)
         }
         let code = cursor.remaining == 0 ? 0 : try cursor.byte()
-        guard code == 0x18 else { throw PacketViolation(.reasonCode, at: start) }
+        // The other codes of AUTH belong to a later authentication, which this client does not start.
+        guard code == 0x18 else {
+            throw PacketViolation(code == 0 || code == 0x19 ? .authentication : .reasonCode, at: start)
+        }
         let block = try PropertyTable.check(&cursor, for: .auth)
         try cursor.finish()
         var method: String?
@@ -260,83 +239,80 @@ extension PacketChecker {
     private func puback(_ cursor: inout PacketCursor) throws(PacketViolation) -> InboundPacket {
         let packet = try cursor.packetID()
         var code: UInt8 = 0
+        var reason: String?
         // MQTT 5.0, 3.4.2.1 and 3.4.2.2.1: the code and the length of the properties may be left out.
         if hasProperties, cursor.remaining > 0 {
             code = try cursor.byte()
-            if cursor.remaining > 0 { _ = try PropertyTable.check(&cursor, for: .puback) }
+            if cursor.remaining > 0 {
+                reason = PacketChecker.reason(in: try PropertyTable.check(&cursor, for: .puback), of: cursor.bytes)
+            }
         }
         try cursor.finish()
-        return .puback(packet, ReasonCode(rawValue: Int32(code)))
+        return .puback(packet, ReasonCode(rawValue: Int32(code), reason: reason))
     }
 
     private mutating func suback(_ cursor: inout PacketCursor) throws(PacketViolation) -> InboundPacket {
         let packet = try cursor.packetID()
-        if hasProperties { _ = try PropertyTable.check(&cursor, for: .suback) }
+        let block = hasProperties ? try PropertyTable.check(&cursor, for: .suback) : nil
         let start = cursor.position
         let codes = try codes(&cursor)
-        let isDefined = codes.allSatisfy { $0.rawValue <= 2 || (hasProperties ? $0.isFailure : $0.rawValue == 0x80) }
+        let isDefined = codes.allSatisfy { $0 <= 2 || (hasProperties ? $0 >= 0x80 : $0 == 0x80) }
         guard isDefined else { throw PacketViolation(.reasonCode, at: start) }
         guard case .subscribe(let filters) = requests[packet] else { return .ignored }
         guard codes.count == filters else { throw PacketViolation(.codeCount, at: start) }
         requests[packet] = nil
-        return .suback(packet, codes)
+        return .suback(packet, PacketChecker.reasonCodes(codes, block, cursor.bytes))
     }
 
     private mutating func unsuback(_ cursor: inout PacketCursor) throws(PacketViolation) -> InboundPacket {
         let packet = try cursor.packetID()
-        if hasProperties { _ = try PropertyTable.check(&cursor, for: .unsuback) }
+        let block = hasProperties ? try PropertyTable.check(&cursor, for: .unsuback) : nil
         let start = cursor.position
-        let codes = hasProperties ? try codes(&cursor) : []
+        let codes = hasProperties ? try codes(&cursor) : nil
         try cursor.finish()
         guard case .unsubscribe(let filters) = requests[packet] else { return .ignored }
         requests[packet] = nil
-        guard hasProperties else {
+        guard let codes else {
             return .unsuback(packet, [ReasonCode](repeating: .success, count: filters))
         }
         guard codes.count == filters else { throw PacketViolation(.codeCount, at: start) }
-        return .unsuback(packet, codes)
+        return .unsuback(packet, PacketChecker.reasonCodes(codes, block, cursor.bytes))
     }
 
-    /// Reads the reason codes up to the end of the packet. There is at least one.
-    private func codes(_ cursor: inout PacketCursor) throws(PacketViolation) -> [ReasonCode] {
+    /// Returns the reason codes up to the end of the packet, as bytes. There is at least one.
+    private func codes(_ cursor: inout PacketCursor) throws(PacketViolation) -> Slice<UnsafeRawBufferPointer> {
         guard cursor.remaining > 0 else { throw PacketViolation(.codeCount, at: cursor.position) }
-        return cursor.bytes[cursor.takeRemaining()].map { ReasonCode(rawValue: Int32($0)) }
+        return cursor.bytes[cursor.takeRemaining()]
     }
-}
 
-extension Connack {
-    /// Takes over a checked property.
-    fileprivate mutating func read(_ value: PropertyValue, _ bytes: UnsafeRawBufferPointer) {
-        switch value {
-        case .number(let id, let number): read(id, number)
-        case .text(.assignedClientID, _): hasAssignedClientID = true
-        case .text(.serverReference, let range): serverReference = bytes.string(range)
-        case .text(.authenticationMethod, let range): authenticationMethod = bytes.string(range)
-        case .data(.authenticationData, let range): authenticationData = range
-        default: break
+    /// - Parameter properties: The properties of the packet. A reason string explains each failure.
+    private static func reasonCodes(
+        _ codes: Slice<UnsafeRawBufferPointer>,
+        _ properties: PropertyBlock?,
+        _ bytes: UnsafeRawBufferPointer
+    ) -> [ReasonCode] {
+        let reason = properties.flatMap { PacketChecker.reason(in: $0, of: bytes) }
+        let failure = ReasonCode(rawValue: ReasonCode.unspecified.rawValue, reason: reason)
+        return codes.map { code in
+            code < 0x80
+                ? ReasonCode(rawValue: Int32(code)) : ReasonCode(rawValue: Int32(code), withReasonOf: failure)
         }
     }
 
-    private mutating func read(_ id: PropertyID, _ number: UInt32) {
-        switch id {
-        case .sessionExpiry: sessionExpiry = number
-        case .receiveMaximum: receiveMaximum = UInt16(truncatingIfNeeded: number)
-        case .maximumQoS: maximumQoS = UInt8(truncatingIfNeeded: number)
-        case .retainAvailable: isRetainAvailable = number == 1
-        case .maximumPacketSize: maximumPacketSize = number
-        case .topicAliasMaximum: topicAliasMaximum = UInt16(truncatingIfNeeded: number)
-        case .wildcardAvailable: isWildcardAvailable = number == 1
-        case .subscriptionIDsAvailable: areSubscriptionIDsAvailable = number == 1
-        case .sharedAvailable: areSharedSubscriptionsAvailable = number == 1
-        case .serverKeepAlive: serverKeepAlive = UInt16(truncatingIfNeeded: number)
-        default: break
+    /// The reason string among the properties, if there is one (MQTT 5.0, 3.4.2.2.2).
+    private static func reason(in block: PropertyBlock, of bytes: UnsafeRawBufferPointer) -> String? {
+        guard block.contains(.reasonString) else { return nil }
+        var reason: String?
+        PropertyTable.each(block.range, of: bytes) { value in
+            if case .text(.reasonString, let range) = value { reason = bytes.string(range) }
         }
+        return reason
     }
 }
 
 extension UnsafeRawBufferPointer {
     /// The UTF-8 text in a range of the buffer.
-    fileprivate func string(_ range: Range<Int>) -> String {
+    func string(_ range: Range<Int>) -> String {
         String(decoding: UnsafeRawBufferPointer(rebasing: self[range]), as: UTF8.self)
     }
 }

@@ -103,6 +103,8 @@ struct PropertyBlock: Equatable {
     let range: Range<Int>
     /// The value of the topic alias, or 0 if there is none.
     fileprivate(set) var topicAlias: UInt16 = 0
+    /// The first subscription identifier, or 0 if there is none.
+    fileprivate(set) var subscription: UInt32 = 0
     /// One bit per identifier that occurs.
     fileprivate var identifiers: UInt64 = 0
 
@@ -112,6 +114,12 @@ struct PropertyBlock: Equatable {
 
     /// Whether the packet has this property.
     func contains(_ id: PropertyID) -> Bool { identifiers & (1 << UInt64(id.rawValue)) != 0 }
+
+    /// Whether there is any other property than the topic alias and subscription identifiers, which the broker has added.
+    var isPublishers: Bool { identifiers & ~PropertyBlock.brokers != 0 }
+
+    private static let brokers: UInt64 =
+        1 << UInt64(PropertyID.topicAlias.rawValue) | 1 << UInt64(PropertyID.subscriptionID.rawValue)
 }
 
 /// The 27 properties of MQTT 5.0, 2.2.2.2.
@@ -186,7 +194,11 @@ enum PropertyTable {
             }
             block.identifiers |= 1 << UInt64(id)
             let number = try check(rule, &cursor)
-            if rule.id == .topicAlias { block.topicAlias = UInt16(truncatingIfNeeded: number) }
+            switch rule.id {
+            case .topicAlias: block.topicAlias = UInt16(truncatingIfNeeded: number)
+            case .subscriptionID: if block.subscription == 0 { block.subscription = number }
+            default: break
+            }
         }
         if block.contains(.authenticationData), !block.contains(.authenticationMethod) {
             throw PacketViolation(.authentication, at: range.lowerBound)

@@ -12,8 +12,6 @@ struct PublishEncoder {
         var lifetime: Duration?
         /// Whether the message was sent before. At QoS 0, it has no effect (MQTT 5.0, 3.3.1.1).
         var isDuplicate = false
-        /// 1 if the payload is UTF-8 text, 0 if it is not specified (MQTT 5.0, 3.3.2.3.2).
-        var payloadFormat: UInt8?
     }
 
     private let version: MQTTVersion
@@ -114,7 +112,7 @@ struct PublishEncoder {
         try fields.property(.contentType, text: message.contentType, .contentType)
         try fields.property(.correlationData, data: message.correlation, .correlation)
         fields.property(.messageExpiry, four: options.lifetime.map(seconds))
-        fields.property(.payloadFormat, byte: options.payloadFormat)
+        fields.property(.payloadFormat, byte: message.isText ? 1 : nil)
         switch alias {
         case .none: break
         case .known(let index), .defined(let index):

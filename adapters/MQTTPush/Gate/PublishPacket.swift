@@ -5,6 +5,8 @@ struct PublishPacket: Equatable {
     let topic: Range<Int>
     /// The topic alias, or 0 if there is none.
     let alias: UInt16
+    /// The first subscription identifier, or 0 if there is none (MQTT 5.0, 3.3.2.3.8).
+    let subscription: UInt32
     /// The packet identifier, or 0 at QoS 0.
     let packet: UInt16
     let isRetained: Bool
@@ -12,6 +14,8 @@ struct PublishPacket: Equatable {
     let isDuplicate: Bool
     /// The properties without their length. The range is empty in MQTT 3.1.1.
     let properties: Range<Int>
+    /// Whether the publisher has set any of the properties.
+    let hasPublisherProperties: Bool
     let payload: Range<Int>
 
     /// The quality of service: 0 or 1.
@@ -31,9 +35,13 @@ extension PublishPacket {
             let block = try PropertyTable.check(&cursor, for: .publish)
             properties = block.range
             alias = block.topicAlias
+            subscription = block.subscription
+            hasPublisherProperties = block.isPublishers
         } else {
             properties = Range(uncheckedBounds: (cursor.position, cursor.position))
             alias = 0
+            subscription = 0
+            hasPublisherProperties = false
         }
         payload = cursor.takeRemaining()
         guard !topic.isEmpty || alias != 0 else { throw PacketViolation(.emptyTopic, at: frame.body.lowerBound) }
@@ -68,7 +76,7 @@ extension PublishPacket {
         let end = frame.body.upperBound
         self.topic = topic
         self.packet = packet
-        alias = 0
+        (alias, subscription, hasPublisherProperties) = (0, 0, false)
         (isRetained, isDuplicate) = (frame.first & 0x01 != 0, frame.first & 0x08 != 0)
         (properties, payload) = (end..<end, end..<end)
     }
@@ -93,6 +101,9 @@ extension PublishPacket {
 
 /// The topic aliases that a broker has set on one connection (MQTT 5.0, 3.3.2.3.4).
 struct InboundAliases {
+    /// The most aliases that a client announces. They hold at most 2 MiB of topics.
+    static let most: UInt16 = 32
+
     private let maximum: UInt16
     /// The topics at the index of their alias minus 1. An empty topic is not set.
     private var topics: [[UInt8]] = []

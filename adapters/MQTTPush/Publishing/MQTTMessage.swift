@@ -2,8 +2,8 @@ import SignalboxRoutes
 
 /// A message to publish (MQTT 5.0, 3.3).
 ///
-/// The content type, expiry, response topic, correlation and user properties are MQTT 5 properties. If the connection
-/// uses MQTT 3.1.1, a message with any of these properties fails with `invalidMessage`.
+/// The content type, expiry, response topic, correlation, text indicator and user properties are MQTT 5 properties. If the
+/// connection uses MQTT 3.1.1, a message with any of these properties fails with `invalidMessage`.
 public struct MQTTMessage: Sendable, Hashable {
     /// A user property. A message may have several user properties with the same name, whose order is preserved.
     public struct UserProperty: Sendable, Hashable, Encodable {
@@ -39,6 +39,9 @@ public struct MQTTMessage: Sendable, Hashable {
     public var correlation: [UInt8]?
     /// The type of the payload, such as `application/json`.
     public var contentType: String?
+    /// Whether the message says that its payload is UTF-8 text (MQTT 5.0, 3.3.2.3.2). The payload must then be UTF-8. The
+    /// default is `false`.
+    public var isText = false
     /// How long the message is valid, measured from the call that publishes it. Must be greater than zero and at most
     /// 2^32 - 1 s.
     ///
@@ -127,6 +130,9 @@ extension MQTTMessage {
             throw MQTTPublishError(.tooLarge, "a payload must have at most \(MQTTMessage.largestPayload) bytes")
         }
         guard version == .v5 else { return try validateHasNoProperties() }
+        guard !isText || String(validating: payload, as: UTF8.self) != nil else {
+            throw .invalid("the payload is not UTF-8 text, as it should be")
+        }
         guard (correlation?.count ?? 0) <= 65_535 else {
             throw .invalid("correlation data must have at most 65535 bytes")
         }
@@ -144,7 +150,8 @@ extension MQTTMessage {
     }
 
     private func validateHasNoProperties() throws(MQTTPublishError) {
-        guard responseTopic == nil, correlation == nil, contentType == nil, expiry == nil, userProperties.isEmpty
+        guard responseTopic == nil, correlation == nil, contentType == nil, expiry == nil, !isText,
+            userProperties.isEmpty
         else { throw .invalid("MQTT 3.1.1 has no properties: leave them out, or use MQTT 5") }
     }
 
@@ -159,10 +166,24 @@ extension MQTTMessage {
 
     /// Returns whether brokers accept the text, which must not contain control characters or noncharacters
     /// (MQTT 5.0, 1.5.4).
-    private static func isText(_ text: String) -> Bool {
+    fileprivate static func isText(_ text: String) -> Bool {
         text.utf8.count <= 65_535
             && text.unicodeScalars.allSatisfy {
                 $0.properties.generalCategory != .control && !$0.properties.isNoncharacterCodePoint
             }
+    }
+}
+
+extension MQTTMessage.UserProperty {
+    /// Checks the user properties of CONNECT.
+    ///
+    /// - Throws: ``MQTTPushError`` `invalidConfiguration`.
+    static func validate(_ properties: [MQTTMessage.UserProperty], for version: MQTTVersion) throws(MQTTPushError) {
+        let isText = properties.allSatisfy { MQTTMessage.isText($0.name) && MQTTMessage.isText($0.value) }
+        try MQTTPushError.check([
+            (properties.isEmpty || version == .v5, "MQTT 3.1.1 has no user properties of CONNECT: use MQTT 5"),
+            (properties.count <= 64, "CONNECT can have at most 64 user properties"),
+            (isText, "user properties of CONNECT must have at most 65535 bytes and no control characters"),
+        ])
     }
 }

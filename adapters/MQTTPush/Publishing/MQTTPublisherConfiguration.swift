@@ -8,10 +8,23 @@ public struct MQTTPublisherConfiguration: Sendable {
     public var source: SourceName
     /// The broker.
     public var broker: MQTTBroker
-    /// The path of the broker's Unix socket, if the client connects to one instead of the URL's host and port. The default
-    /// is `nil`. The path can have at most 107 bytes (103 on macOS) and no control characters. TLS still uses the URL's
-    /// host.
-    public var unixSocket: String?
+    /// Further brokers of the same cluster, at most 15, which are tried when ``broker`` cannot be reached or is lost. They
+    /// must use TLS if ``broker`` does, and only then. The list is empty by default.
+    ///
+    /// The client expects the same session on each broker, so the cluster must share it. All other settings, such as the
+    /// login, are those of each broker.
+    public var furtherBrokers: [MQTTBroker] = []
+    /// The order in which the brokers are tried. The default is ``MQTTBrokerOrder/listed``.
+    public var brokerOrder = MQTTBrokerOrder.listed
+    /// The proxy through which to connect, if any. The environment's variables, such as `http_proxy`, have no effect. A
+    /// broker with a Unix socket is connected to directly.
+    public var proxy: MQTTProxy?
+    /// Additional headers of the request for a WebSocket. There can be at most 32, with distinct names.
+    public var headers: [MQTTHeader] = []
+    /// The application protocols to offer to a broker with TLS, most preferred first (ALPN; RFC 7301). There can be at most
+    /// 16, each with 1 to 255 bytes. The default, `nil`, offers `mqtt`, or `http/1.1` for a WebSocket; an empty list offers
+    /// nothing.
+    public var alpn: [String]?
     /// The id that the broker uses to identify the publisher. The default is a random id, because a publisher does not
     /// need a session.
     public var clientID: MQTTClientID
@@ -31,6 +44,12 @@ public struct MQTTPublisherConfiguration: Sendable {
     /// The message that the broker publishes if the connection ends without a DISCONNECT packet. The default is `nil`,
     /// which means no message.
     public var will: MQTTWill?
+    /// The enhanced authentication (MQTT 5.0, 4.12), in addition to a user name and password if there are any. MQTT 3.1.1 has
+    /// none. The default is `nil`.
+    public var authentication: MQTTAuthenticator?
+    /// The user properties of CONNECT, from which a broker may learn about the client (MQTT 5.0, 3.1.2.11.8). There can be at
+    /// most 64, and MQTT 3.1.1 has none. The default is none.
+    public var connectProperties: [MQTTMessage.UserProperty] = []
     /// The maximum time without traffic before the publisher sends a ping. Must be 0, which disables pings, or a whole
     /// number of seconds between 5 and 65,535; the default is 30 s.
     public var keepalive: Duration = .seconds(30)
@@ -62,9 +81,12 @@ public struct MQTTPublisherConfiguration: Sendable {
     /// and 1 h; the default is 30 s. Messages passed to ``MQTTPublisher/offer(_:)`` wait in the bounded queue without a
     /// time limit.
     public var publishTimeout: Duration = .seconds(30)
-    /// How long to wait for the broker to answer CONNECT, to accept data, or to acknowledge a message or the
-    /// subscription to the reply topic. Must be between 100 ms and 1 h; the default is 10 s. After this time, the
-    /// publisher drops the connection.
+    /// How long an attempt to connect to one broker may take, from the lookup of its name to its answer to CONNECT,
+    /// including the handshakes. Must be between 100 ms and 1 h; the default is 10 s. The time for reading secrets and files
+    /// does not count.
+    public var connectTimeout: Duration = .seconds(10)
+    /// How long to wait for the broker to accept data, or to acknowledge a message or the subscription to the reply topic.
+    /// Must be between 100 ms and 1 h; the default is 10 s. After this time, the publisher drops the connection.
     public var answerTimeout: Duration = .seconds(10)
     /// Texts that replace those of the remedies in errors and log lines, for a program without a configuration.
     package var remedies: [BrokerRemedy: String] = [:]
@@ -185,11 +207,18 @@ extension MQTTPushConfiguration {
             broker: broker,
             clientID: publishing.clientID ?? clientID.publisher
         )
-        publisher.unixSocket = unixSocket
+        publisher.furtherBrokers = furtherBrokers
+        publisher.brokerOrder = brokerOrder
+        publisher.proxy = proxy
+        publisher.headers = headers
+        publisher.alpn = alpn
+        publisher.connectTimeout = connectTimeout
         publisher.version = version
         publisher.security = security
         publisher.username = username
         publisher.password = password
+        publisher.authentication = authentication
+        publisher.connectProperties = connectProperties
         publisher.keepalive = keepalive
         publisher.answerTimeout = answerTimeout
         publisher.reconnect = reconnect

@@ -168,6 +168,8 @@ final class PublishingRole: BrokerRole {
             beforeSubscribe = Set(packets.keys)
             return nil
         } catch {
+            // A large message waits to be written. A later turn tries again.
+            if error == .outputFull, !connection.output.isEmpty { return nil }
             return .setupFailed(.invalid("the reply topic cannot be subscribed: \(error)"))
         }
     }

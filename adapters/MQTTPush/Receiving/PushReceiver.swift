@@ -16,6 +16,8 @@ final class PushReceiver {
     private var receivedAt = WallTime(seconds: 0)
     private var configuration: MQTTPushConfiguration
     private var former: [MQTTTopic] = []
+    /// The subscription identifiers of the topics.
+    private(set) var identifiers: TopicIdentifiers
     /// Whether a session loss still has to be announced.
     var isSessionLossPending = false
     private var announcesSessionLoss = false
@@ -31,7 +33,8 @@ final class PushReceiver {
         self.sender = sender
         self.deliveries = deliveries
         batch = ArrivalBatch(pool: ArrivalPool(), limits: configuration.limits)
-        routes = RouteCache(configuration: configuration)
+        identifiers = TopicIdentifiers(configuration.topics)
+        routes = RouteCache(configuration: configuration, identifiers: identifiers)
         self.configuration = configuration
     }
 
@@ -55,12 +58,20 @@ final class PushReceiver {
         (unexpected, ignored) = (0, 0)
     }
 
+    /// Names the broker of the next messages in their facts.
+    func use(_ broker: MQTTBroker) {
+        guard broker != configuration.broker else { return }
+        configuration.broker = broker
+        routes = RouteCache(configuration: configuration, former: former, identifiers: identifiers)
+    }
+
     /// Sets the topics to expect. If several of them match a message, the first one determines how the message is read.
     func use(_ snapshot: SubscriptionManager.Snapshot) {
         guard snapshot.topics != configuration.topics || snapshot.former != former else { return }
         configuration.topics = snapshot.topics
         former = snapshot.former
-        routes = RouteCache(configuration: configuration, former: former)
+        identifiers = TopicIdentifiers(configuration.topics)
+        routes = RouteCache(configuration: configuration, former: former, identifiers: identifiers)
     }
 
     /// Appends a message to the batch. The configuration of the message's topic determines how the message is read.
@@ -68,7 +79,7 @@ final class PushReceiver {
     /// - Returns: `false` if the message is not appended, because retained messages of its topic are ignored.
     func received(_ message: BrokerMessage, token: UInt64) -> Bool {
         if batch.count == 0 { receivedAt = .now() }
-        let route = routes.route(topic: message.topic, retained: message.isRetained, qos: message.qos)
+        let route = routes.route(of: message)
         guard !route.isIgnored else {
             ignored += 1
             // Without this, the routes of dropped messages could fill a batch that contains no messages to submit.

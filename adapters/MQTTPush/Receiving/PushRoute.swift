@@ -17,18 +17,24 @@ final class PushRoute {
     /// Whether the messages are dropped because they are retained.
     let isIgnored: Bool
 
-    /// - Parameter former: The topics that were removed. They are used only if no current topic has a matching filter.
+    /// - Parameters:
+    ///   - former: The topics that were removed. They are used only if no current topic has a matching filter.
+    ///   - suggested: The topic that the subscription identifier of a message names. If it matches, no other topic is
+    ///     compared.
     init(
         topic: [UInt8],
         retained: Bool,
         qos: Int32,
         configuration: MQTTPushConfiguration,
-        former: [MQTTTopic] = []
+        former: [MQTTTopic] = [],
+        suggested: MQTTTopic? = nil
     ) {
         let text = String(decoding: topic, as: UTF8.self)
-        let pattern = configuration.topics.first { $0.pattern.filter.matches(text) }?.pattern
+        let suggestion = suggested.flatMap { PushRoute.match(text, in: [$0]) }
+        let pattern =
+            suggestion?.topic.pattern ?? configuration.topics.first { $0.pattern.filter.matches(text) }?.pattern
         let match =
-            PushRoute.match(text, in: configuration.topics)
+            suggestion ?? PushRoute.match(text, in: configuration.topics)
             ?? (pattern == nil ? PushRoute.match(text, in: former + configuration.otherTopics) : nil)
         self.topic = topic
         self.retained = retained
@@ -60,7 +66,7 @@ final class PushRoute {
 
     /// The approximate memory use in bytes, considering that the topic is stored as bytes, as text, and again in the
     /// captures.
-    var memoryEstimate: Int { 512 + 4 * topic.count }
+    var memoryEstimate: Int { 512 + 4 * topic.count + facts.broker.utf8.count }
 
     func isFor(_ topic: UnsafeRawBufferPointer, retained: Bool, qos: Int32) -> Bool {
         self.qos == qos && self.retained == retained && self.topic.count == topic.count
@@ -105,6 +111,7 @@ struct RouteCache {
 
     private let configuration: MQTTPushConfiguration
     private let former: [MQTTTopic]
+    private let identifiers: TopicIdentifiers
     private let bound: Int
     private let mask: Int
     private var slots: [PushRoute?]
@@ -114,10 +121,13 @@ struct RouteCache {
     /// alive.
     private(set) var createdBytes = 0
 
-    /// - Parameter former: The removed topics whose messages may still arrive.
-    init(configuration: MQTTPushConfiguration, former: [MQTTTopic] = []) {
+    /// - Parameters:
+    ///   - former: The removed topics whose messages may still arrive.
+    ///   - identifiers: The subscription identifiers of the configuration's topics.
+    init(configuration: MQTTPushConfiguration, former: [MQTTTopic] = [], identifiers: TopicIdentifiers) {
         self.configuration = configuration
         self.former = former
+        self.identifiers = identifiers
         bound = configuration.cachedTopics
         var size = 4
         while size < 2 * bound { size *= 2 }
@@ -125,9 +135,12 @@ struct RouteCache {
         slots = Array(repeating: nil, count: size)
     }
 
-    mutating func route(topic: UnsafeRawBufferPointer, retained: Bool, qos: Int32) -> PushRoute {
+    /// Returns the route of a message. Its subscription identifier makes it faster to find the route of a new topic, and
+    /// does not change the route.
+    mutating func route(of message: BrokerMessage) -> PushRoute {
+        let (topic, retained, qos) = (message.topic, message.isRetained, message.qos)
         if let last, last.isFor(topic, retained: retained, qos: qos) { return last }
-        let route = topic.count > RouteCache.longestTopic ? create(topic, retained, qos) : find(topic, retained, qos)
+        let route = topic.count > RouteCache.longestTopic ? create(message) : find(message)
         last = route
         return route
     }
@@ -136,29 +149,32 @@ struct RouteCache {
         createdBytes = 0
     }
 
-    private mutating func create(_ topic: UnsafeRawBufferPointer, _ retained: Bool, _ qos: Int32) -> PushRoute {
+    private mutating func create(_ message: BrokerMessage) -> PushRoute {
         let route = PushRoute(
-            topic: Array(topic),
-            retained: retained,
-            qos: qos,
+            topic: Array(message.topic),
+            retained: message.isRetained,
+            qos: message.qos,
             configuration: configuration,
-            former: former
+            former: former,
+            suggested: message.subscription == 0 ? nil : identifiers.topic(message.subscription)
         )
         createdBytes += route.memoryEstimate
         return route
     }
 
-    private mutating func find(_ topic: UnsafeRawBufferPointer, _ retained: Bool, _ qos: Int32) -> PushRoute {
-        var slot = RouteCache.hash(topic, retained, qos) & mask
+    private mutating func find(_ message: BrokerMessage) -> PushRoute {
+        let (topic, retained, qos) = (message.topic, message.isRetained, message.qos)
+        let first = RouteCache.hash(topic, retained, qos) & mask
+        var slot = first
         while let known = slots[slot] {
             if known.isFor(topic, retained: retained, qos: qos) { return known }
             slot = (slot + 1) & mask
         }
-        let route = create(topic, retained, qos)
+        let route = create(message)
         if count == bound {
             for index in slots.indices { slots[index] = nil }
             count = 0
-            slot = RouteCache.hash(topic, retained, qos) & mask
+            slot = first
         }
         slots[slot] = route
         count += 1

@@ -1,6 +1,7 @@
 import AdapterSupport
 import Logging
 import SignalboxCore
+import Synchronization
 
 /// The state of a receiving thread that outlives a single connection. Only that thread uses it.
 final class ReceiveLoop {
@@ -17,6 +18,7 @@ final class ReceiveLoop {
     /// The tracker that counts how often each message may have crashed the process, or `nil` if counting is not
     /// configured or not possible.
     let deliveries: DeliveryTracker?
+    let sessionEnd: SessionEnd
     /// Whether the broker has granted any filter so far.
     var isGranted = false
 
@@ -26,6 +28,7 @@ final class ReceiveLoop {
         bridge: ThreadBridge<MQTTPushError>,
         intake: any Intake,
         logger: Logger,
+        sessionEnd: SessionEnd,
         responder: Responder?,
         sender: PushSender?
     ) {
@@ -33,6 +36,7 @@ final class ReceiveLoop {
         self.subscriptions = subscriptions
         self.bridge = bridge
         self.intake = intake
+        self.sessionEnd = sessionEnd
         log = BrokerLog(logger, configuration: configuration)
         deliveries = ReceiveLoop.deliveries(of: configuration, log)
         receiver = PushReceiver(configuration: configuration, sender: sender, deliveries: deliveries)
@@ -78,5 +82,16 @@ final class ReceiveLoop {
             )
         }
         if wasConnected { log.stopped() }
+    }
+}
+
+/// Whether the stop of a source ends its sessions.
+final class SessionEnd: Sendable {
+    private let requested = Atomic(false)
+
+    var isRequested: Bool { requested.load(ordering: .relaxed) }
+
+    func request() {
+        requested.store(true, ordering: .relaxed)
     }
 }

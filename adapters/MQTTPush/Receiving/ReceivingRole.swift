@@ -24,6 +24,8 @@ final class ReceivingRole: BrokerRole {
     private var loggedLosses = 0
     /// Whether the connection takes no further messages, because it ends when the others are settled.
     private var isEnding = false
+    /// Whether the connection ends because the source stops.
+    private var isStopped = false
     /// Whether any acknowledgement was taken on this connection.
     private var hasAcknowledged = false
     /// The token of the action that announces a lost session, until it is settled.
@@ -49,11 +51,14 @@ final class ReceivingRole: BrokerRole {
     }
 
     var expectsAnswer: Bool { subscriptions.isWaiting }
+    var endsSession: Bool { isStopped && loop.sessionEnd.isRequested }
 
     func opened(_ connection: BrokerConnection, _ connack: Connack) -> BrokerDisconnectReason? {
         let isPresent = connack.isSessionPresent
         loop.deliveries?.connected(isSessionKept: isPresent)
+        receiver.use(connection.settings.broker)
         loop.log.connected(isPresent ? ", session resumed" : ", new session")
+        loop.log.changed(connack, sessionExpiry: connection.limits.sessionExpiry)
         if expectsSession && !isPresent {
             loop.log.sessionLost()
             receiver.isSessionLossPending = configuration.announcesConnections
@@ -120,6 +125,7 @@ final class ReceivingRole: BrokerRole {
         takePrefix(connection)
         guard sink.state.unsettled == 0 else { return nil }
         let reason = finished(connection, .stopped)
+        isStopped = true
         if state.abandoned > 0 { loop.log.leftUnacknowledged(state.abandoned) }
         return reason
     }
@@ -228,6 +234,8 @@ extension ReceivingRole {
     /// Submits what was read, because the broker may not send it again, and waits until nothing is in progress.
     func ended(_ reason: BrokerDisconnectReason) -> Bool {
         let bridge = loop.bridge
+        // Callers that wait for the broker must not wait for plugins.
+        loop.subscriptions.disconnected(bridge.wake)
         submit(bridge)
         while !waiting.isEmpty, !bridge.isStopping, bridge.room.answer != .closed {
             bridge.wake.wait(for: nil)
@@ -248,7 +256,6 @@ extension ReceivingRole {
         logLosses()
         settleLoss()
         _ = receiver.takeAnnouncesSessionLoss()
-        loop.subscriptions.disconnected(bridge.wake)
         // After messages were abandoned, the pauses must not become shorter because other messages were handled in the
         // meantime.
         return hasAcknowledged && !reason.isAbandonment

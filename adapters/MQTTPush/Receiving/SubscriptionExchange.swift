@@ -4,12 +4,16 @@ import SignalboxRoutes
 /// The SUBSCRIBEs and UNSUBSCRIBEs of one connection, and the broker's answers to them.
 struct SubscriptionExchange {
     private let loop: ReceiveLoop
+    /// The SUBSCRIBEs that are not in the output yet.
+    private var unsent: ArraySlice<SubscriptionGroup> = []
     /// The SUBSCRIBEs that the broker has not answered yet.
     private var requests = SubscriptionRequests()
     private var acknowledgements: [SubscriptionRequests.Acknowledgement] = []
+    /// The filters whose UNSUBSCRIBEs the broker has not answered yet.
+    private var filtersToUnsubscribe: [String] = []
     /// The filters of pending UNSUBSCRIBEs, by packet identifier.
     private var pendingUnsubscribes: [UInt16: String] = [:]
-    private var unsubscribedFilters: [String] = []
+    private var unsubscribed: [(filter: String, code: ReasonCode)] = []
     /// The identifiers of answered packets, which may be used again.
     private var answeredPackets: [UInt16] = []
     /// Since when at least one SUBSCRIBE or UNSUBSCRIBE has been unanswered.
@@ -34,11 +38,14 @@ struct SubscriptionExchange {
         case .suback(let packet, let codes):
             answeredPackets.append(packet)
             if let acknowledgement = requests.acknowledged(packet, codes) { acknowledgements.append(acknowledgement) }
-        case .unsuback(let packet, _):
+        case .unsuback(let packet, let codes):
             answeredPackets.append(packet)
-            if let filter = pendingUnsubscribes.removeValue(forKey: packet) { unsubscribedFilters.append(filter) }
-        default: break
+            guard let filter = pendingUnsubscribes.removeValue(forKey: packet) else { return }
+            unsubscribed.append((filter, codes.first ?? .unspecified))
+        default: return
         }
+        // The broker makes progress.
+        unansweredSince = .now
     }
 
     /// Subscribes to all topics on a new connection.
@@ -49,21 +56,18 @@ struct SubscriptionExchange {
 
     /// Handles the answers, and applies added and removed topics. Other subscriptions are left untouched.
     mutating func update(_ connection: BrokerConnection, _ receiver: PushReceiver) -> BrokerDisconnectReason? {
-        while !acknowledgements.isEmpty {
-            if let reason = handle(acknowledgements.removeFirst()) { return reason }
-        }
-        if !unsubscribedFilters.isEmpty { loop.subscriptions.unsubscribed(unsubscribedFilters) }
-        unsubscribedFilters = []
+        if let reason = handleAcknowledgements() { return reason }
+        handleUnsubscribed()
         for packet in answeredPackets { connection.identifiers.release(packet) }
         answeredPackets = []
         if !isWaiting { unansweredSince = nil }
-        guard loop.subscriptions.revision != revision else { return nil }
+        guard loop.subscriptions.revision != revision else { return sendRest(connection) }
         let snapshot = loop.subscriptions.snapshot(clearingAdded: true)
         let added = snapshot.topics.filter { snapshot.added.contains($0.pattern.filter.text) }
         return apply(snapshot, subscribing: added, connection, receiver)
     }
 
-    /// Sends SUBSCRIBEs for the topics, and an UNSUBSCRIBE for each removed filter unless one is already pending.
+    /// Subscribes to the topics, and unsubscribes from each removed filter.
     private mutating func apply(
         _ snapshot: SubscriptionManager.Snapshot,
         subscribing topics: [MQTTTopic],
@@ -72,20 +76,96 @@ struct SubscriptionExchange {
     ) -> BrokerDisconnectReason? {
         revision = snapshot.revision
         receiver.use(snapshot)
-        do throws(PacketEncodingError) {
-            for group in SubscriptionGroup.groups(of: topics) {
-                requests.sent(group, packet: try connection.subscribe(group))
-                // If a filter is subscribed again, the answer to an earlier UNSUBSCRIBE no longer applies to it.
-                pendingUnsubscribes = pendingUnsubscribes.filter { !group.filters.contains($0.value) }
+        let offer = SubscriptionOffer(connection.server, connection.settings.version)
+        var available: [MQTTTopic] = []
+        for topic in topics {
+            if let code = offer.refusal(of: topic.pattern.filter) {
+                requests.refused(topic.pattern.filter.text, code)
+            } else {
+                available.append(topic)
             }
-            for filter in snapshot.filtersToUnsubscribe where !pendingUnsubscribes.values.contains(filter) {
+        }
+        prune(to: snapshot, subscribing: topics)
+        unsent += SubscriptionGroup.groups(of: available, offer.hasIdentifiers ? receiver.identifiers : nil)
+        filtersToUnsubscribe = snapshot.filtersToUnsubscribe
+        return sendRest(connection)
+    }
+
+    private mutating func sendRest(_ connection: BrokerConnection) -> BrokerDisconnectReason? {
+        if let reason = send(connection) { return reason }
+        // The broker does not answer for topics that were not sent.
+        if let acknowledgement = requests.takeAcknowledgement() { acknowledgements.append(acknowledgement) }
+        return handleAcknowledgements()
+    }
+
+    /// Removes what was not sent yet and is not wanted any more, or is about to be added.
+    private mutating func prune(to snapshot: SubscriptionManager.Snapshot, subscribing topics: [MQTTTopic]) {
+        guard !unsent.isEmpty else { return }
+        let kept = Set(snapshot.topics.map(\.pattern.filter.text)).subtracting(topics.map(\.pattern.filter.text))
+        for index in unsent.indices { unsent[index].remove { !kept.contains($0) } }
+        unsent.removeAll { $0.filters.isEmpty }
+    }
+
+    private mutating func handleAcknowledgements() -> BrokerDisconnectReason? {
+        while !acknowledgements.isEmpty {
+            if let reason = handle(acknowledgements.removeFirst()) { return reason }
+        }
+        return nil
+    }
+
+    /// Adds SUBSCRIBEs, and then an UNSUBSCRIBE for each removed filter, until the output is full. The rest follows when
+    /// the broker has answered some of them.
+    private mutating func send(_ connection: BrokerConnection) -> BrokerDisconnectReason? {
+        defer { requests.hasUnsent = !unsent.isEmpty }
+        guard !unsent.isEmpty || filtersToUnsubscribe.count > pendingUnsubscribes.count else { return nil }
+        do throws(PacketEncodingError) {
+            while let group = unsent.first { try send(group, connection) }
+            for filter in filtersToUnsubscribe where !pendingUnsubscribes.values.contains(filter) {
                 pendingUnsubscribes[try connection.unsubscribe([filter])] = filter
             }
-            if isWaiting { unansweredSince = unansweredSince ?? .now }
-            return nil
         } catch {
-            return .setupFailed(.invalid("the topics cannot be subscribed: \(error)"))
+            guard error == .outputFull, isWaiting else {
+                return .setupFailed(.invalid("the topics cannot be subscribed: \(error)"))
+            }
         }
+        if isWaiting { unansweredSince = unansweredSince ?? .now }
+        return nil
+    }
+
+    /// Adds a SUBSCRIBE. A group that is too large for the broker is divided.
+    private mutating func send(
+        _ group: SubscriptionGroup,
+        _ connection: BrokerConnection
+    ) throws(PacketEncodingError) {
+        do throws(PacketEncodingError) {
+            requests.sent(group, packet: try connection.subscribe(group))
+        } catch .packetTooLarge {
+            unsent.removeFirst()
+            if let (first, second) = group.halves {
+                unsent = [first, second] + unsent
+            } else {
+                for filter in group.filters { requests.refused(filter, .packetTooLarge) }
+            }
+            return
+        }
+        unsent.removeFirst()
+        // If a filter is subscribed again, the answer to an earlier UNSUBSCRIBE no longer applies to it.
+        if !pendingUnsubscribes.isEmpty {
+            pendingUnsubscribes = pendingUnsubscribes.filter { !group.filters.contains($0.value) }
+        }
+    }
+
+    private mutating func handleUnsubscribed() {
+        guard !unsubscribed.isEmpty else { return }
+        var refused: [String: MQTTPushError] = [:]
+        for (filter, code) in unsubscribed where code.isFailure {
+            loop.log.stillSubscribed(filter, code)
+            refused[filter] = MQTTPushError(.subscriptionRefused, code.text)
+        }
+        let filters = unsubscribed.map(\.filter)
+        filtersToUnsubscribe.removeAll { filters.contains($0) }
+        loop.subscriptions.unsubscribed(filters, refused: refused)
+        unsubscribed = []
     }
 
     /// - Returns: `allSubscriptionsRefused` if the broker granted no filter although the configuration requires at
@@ -110,5 +190,25 @@ struct SubscriptionExchange {
         guard !refused.isEmpty else { return "its SUBACK covers no filter" }
         let more = refused.count > 10 ? ", and \(refused.count - 10) more" : ""
         return refused.prefix(10).joined(separator: ", ") + more
+    }
+}
+
+/// The kinds of subscriptions that a broker offers. An MQTT 3.1.1 broker does not announce them.
+private struct SubscriptionOffer {
+    let hasIdentifiers: Bool
+    private let server: Connack?
+
+    init(_ server: Connack, _ version: MQTTVersion) {
+        hasIdentifiers = version == .v5 && server.areSubscriptionIDsAvailable
+        self.server = version == .v5 ? server : nil
+    }
+
+    /// Returns the code with which the broker would refuse the filter, or `nil` if it accepts such filters. A broker may
+    /// end the connection when it gets one (MQTT 5.0, 3.2.2.3.11 and 3.2.2.3.13).
+    func refusal(of filter: TopicFilter) -> ReasonCode? {
+        guard let server else { return nil }
+        if filter.isShared, !server.areSharedSubscriptionsAvailable { return ReasonCode(rawValue: 0x9E) }
+        if filter.hasWildcard, !server.isWildcardAvailable { return ReasonCode(rawValue: 0xA2) }
+        return nil
     }
 }

@@ -178,18 +178,19 @@ final class SubscriptionManager: Sendable {
         for (waiter, answer) in answers { waiter.resume(returning: answer) }
     }
 
-    /// Handles the broker's answer to UNSUBSCRIBE.
-    func unsubscribed(_ filters: [String]) {
-        let waiters = state.withLock { state in
+    /// Handles the broker's answer to UNSUBSCRIBE. A filter that the broker has refused to remove is not unsubscribed again.
+    func unsubscribed(_ filters: [String], refused: [String: MQTTPushError] = [:]) {
+        let answers = state.withLock { state in
             state.current.filtersToUnsubscribe.removeAll { filters.contains($0) }
-            return filters.flatMap { filter -> [Waiter] in
-                let removing = state.removing.removeValue(forKey: filter) ?? []
+            return filters.flatMap { filter -> [(Waiter, Answer)] in
+                let answer = refused[filter].map { Answer.failure($0) } ?? .success(.done)
+                let removing = (state.removing.removeValue(forKey: filter) ?? []).map { ($0, answer) }
                 // A filter that was added again in the meantime is answered separately.
                 if state.current.topics.contains(where: { $0.pattern.filter.text == filter }) { return removing }
-                return removing + (state.adding.removeValue(forKey: filter) ?? [])
+                return removing + (state.adding.removeValue(forKey: filter) ?? []).map { ($0, .success(.done)) }
             }
         }
-        for waiter in waiters { waiter.resume(returning: .success(.done)) }
+        for (waiter, answer) in answers { waiter.resume(returning: answer) }
     }
 
     /// Handles the end of the connection. Pending changes are applied on the next connection.
@@ -206,71 +207,5 @@ final class SubscriptionManager: Sendable {
             return state.adding.values.flatMap { $0 } + state.removing.values.flatMap { $0 }
         }
         for waiter in waiters { waiter.resume(returning: .success(.pending)) }
-    }
-}
-
-/// The SUBSCRIBEs on one connection that are waiting for the broker's answers.
-struct SubscriptionRequests {
-    /// The broker's answers for all filters requested since the previous acknowledgement.
-    struct Acknowledgement {
-        var requested: [String] = []
-        var granted = 0
-        var downgraded: [String] = []
-        var refused: [(filter: String, code: ReasonCode)] = []
-    }
-
-    private var waiting: [UInt16: SubscriptionGroup] = [:]
-    private var acknowledgement = Acknowledgement()
-
-    mutating func sent(_ group: SubscriptionGroup, packet: UInt16) {
-        waiting[packet] = group
-    }
-
-    var isEmpty: Bool { waiting.isEmpty }
-
-    /// Records the broker's answer to one packet, which may have any number of codes. Answers to unknown packets are
-    /// ignored.
-    ///
-    /// - Returns: The answers for all filters if every packet has been answered, otherwise `nil`.
-    mutating func acknowledged(_ packet: UInt16, _ codes: [ReasonCode]) -> Acknowledgement? {
-        guard let group = waiting.removeValue(forKey: packet) else { return nil }
-        acknowledgement.requested += group.filters
-        for (filter, code) in zip(group.filters, codes) {
-            if code.isFailure {
-                acknowledgement.refused.append((filter, code))
-                continue
-            }
-            acknowledgement.granted += 1
-            if code.rawValue < Int32(group.qos.rawValue) { acknowledgement.downgraded.append(filter) }
-        }
-        // A filter without a reason code is not granted.
-        for filter in group.filters.dropFirst(codes.count) { acknowledgement.refused.append((filter, .unspecified)) }
-        guard waiting.isEmpty else { return nil }
-        defer { acknowledgement = Acknowledgement() }
-        return acknowledgement
-    }
-}
-
-/// The topics in one SUBSCRIBE, which have the same quality of service and treat retained messages in the same way.
-struct SubscriptionGroup: Equatable {
-    let qos: MQTTQoS
-    let retained: MQTTRetained
-    private(set) var filters: [String] = []
-
-    /// Divides the topics into at most four groups, preserving their order within each group.
-    static func groups(of topics: [MQTTTopic]) -> [SubscriptionGroup] {
-        var groups: [SubscriptionGroup] = []
-        for topic in topics {
-            let filter = topic.pattern.filter.text
-            let known = groups.firstIndex { $0.qos == topic.qos && $0.retained == topic.retained }
-            if let known {
-                groups[known].filters.append(filter)
-            } else {
-                groups.append(
-                    SubscriptionGroup(qos: topic.qos, retained: topic.retained, filters: [filter])
-                )
-            }
-        }
-        return groups
     }
 }

@@ -1,70 +1,83 @@
 import AdapterSupport
 
-/// Decides when a connection's thread should sleep for a moment before its next turn, so that it handles several
-/// messages or acknowledgements with one wake-up.
+/// Decides when a connection's thread should sleep for a moment before its next turn, so that it handles many messages and
+/// their acknowledgements with one wake-up.
 ///
-/// Under load, waking the thread costs more than a message. The thread therefore naps if reads, or flushes of
-/// acknowledgements, follow each other within the bound, and only after a turn that had such work. The first message
-/// after a pause as long as the bound is never delayed, and neither is an isolated message with its acknowledgement.
+/// Under load, waking the thread costs more than a message. The thread therefore naps if enough messages are expected to
+/// arrive meanwhile, judged by the rate at which they have arrived. Messages at a lower rate are never delayed, and neither
+/// is the first message after a pause.
 ///
 /// The coalescer does not read a clock, so the caller passes the times.
 struct Coalescer {
-    /// One kind of work, and how it followed the previous work of its kind.
-    private struct Work {
-        /// When the last turn that had such work ended.
-        var turnEndedAt: ContinuousClock.Instant?
-        var isInTurn = false
-        var isFrequent = false
+    /// The number of messages that a nap must be expected to collect.
+    private static let fewest = 4.0
+    /// The number of messages after which a longer nap would save little more.
+    private static let enough = 48.0
 
-        mutating func happened(at now: ContinuousClock.Instant, within bound: Duration) {
-            guard !isInTurn else { return }
-            isInTurn = true
-            isFrequent = turnEndedAt.map { now - $0 <= bound } ?? false
-        }
-
-        /// - Returns: Whether the turn had frequent work.
-        mutating func turnEnded(at now: ContinuousClock.Instant) -> Bool {
-            guard isInTurn else { return false }
-            isInTurn = false
-            turnEndedAt = now
-            return isFrequent
-        }
-    }
-
-    private let bound: Duration?
-    private var reads = Work()
-    private var flushes = Work()
+    /// The longest nap, in microseconds, or 0 for none. A system with coarse timers sleeps longer than it was asked to, so
+    /// this is less than a third of the bound.
+    private let longest: Double
+    /// The pause, in microseconds, after which the rate must be measured again. A rate is measured over at least half of
+    /// this time.
+    private let pause: Double
+    /// The messages a microsecond.
+    private var rate = 0.0
+    private var measuredSince: ContinuousClock.Instant?
+    private var count = 0
+    private var hasWorked = false
+    private var workedAt: ContinuousClock.Instant?
 
     /// - Parameter bound: The most by which a message may be delayed, or `nil` or zero to never nap.
     init(_ bound: Duration?) {
-        self.bound = bound.flatMap { $0 > .zero ? $0 : nil }
+        pause = max(0, bound?.microseconds ?? 0)
+        longest = pause * 3 / 10
     }
 
-    /// Records a read. A read of no bytes is no work.
-    mutating func read(_ bytes: Int, at now: ContinuousClock.Instant) {
-        if let bound, bytes > 0 { reads.happened(at: now, within: bound) }
+    /// Records messages that were received in this turn.
+    mutating func received(_ messages: Int) {
+        guard longest > 0, messages > 0 else { return }
+        hasWorked = true
+        count += messages
     }
 
-    /// Records acknowledgements that were written in this turn. None is no work.
-    mutating func flushed(_ count: Int, at now: ContinuousClock.Instant) {
-        if let bound, count > 0 { flushes.happened(at: now, within: bound) }
+    /// Records acknowledgements that were written in this turn.
+    mutating func flushed(_ acknowledgements: Int) {
+        if longest > 0, acknowledgements > 0 { hasWorked = true }
     }
 
     /// Ends the turn. Call this method exactly once in each turn, as the last step before the thread waits.
     ///
-    /// - Parameter isDrained: Whether the thread may nap. Pass `false` if the link may have more bytes, if
-    ///   anything waits to be written, while the thread must stop, and while messages are delivered one by one.
-    /// - Returns: How long to sleep before the next turn, or `nil` to wait for the next event at once. A system with
-    ///   coarse timers sleeps longer than it was asked to, so this is less than a third of the bound.
+    /// - Parameter isDrained: Whether the thread may nap. Pass `false` if the link may have more bytes, if anything waits to
+    ///   be written, and while the thread must stop.
+    /// - Returns: How long to sleep before the next turn, or `nil` to wait for the next event at once.
     mutating func nap(at now: ContinuousClock.Instant, isDrained: Bool) -> Duration? {
-        let readsAreFrequent = reads.turnEnded(at: now)
-        let flushesAreFrequent = flushes.turnEnded(at: now)
-        guard let bound, isDrained, readsAreFrequent || flushesAreFrequent else { return nil }
-        return bound * 3 / 10
+        guard hasWorked else { return nil }
+        hasWorked = false
+        measure(at: now)
+        guard isDrained, rate * longest >= Coalescer.fewest else { return nil }
+        return .nanoseconds(Int(min(longest, Coalescer.enough / rate) * 1_000))
+    }
+
+    private mutating func measure(at now: ContinuousClock.Instant) {
+        defer { workedAt = now }
+        guard let since = measuredSince, let workedAt, (now - workedAt).microseconds <= pause else {
+            // The messages of this turn do not count, because nothing is known of the time in which they have arrived.
+            (measuredSince, count, rate) = (now, 0, 0)
+            return
+        }
+        let elapsed = (now - since).microseconds
+        guard elapsed >= pause / 2 else { return }
+        rate = Double(count) / elapsed
+        (measuredSince, count) = (now, 0)
     }
 }
 
 extension Duration {
+    fileprivate var microseconds: Double {
+        let (seconds, attoseconds) = components
+        return Double(seconds) * 1e6 + Double(attoseconds) / 1e12
+    }
+
     /// Sleeps on the calling thread. Nothing but a POSIX signal interrupts the sleep.
     func sleep() {
         let (seconds, attoseconds) = components

@@ -1,6 +1,5 @@
 import AdapterSupport
 public import SignalboxCore
-import SignalboxRoutes
 
 /// A proxy through which a feed connects to its server.
 ///
@@ -23,31 +22,15 @@ public struct WebSocketProxy: Sendable, Hashable, CustomStringConvertible {
     /// - Throws: ``WebSocketChatError`` `invalidURL` if the URL has a different scheme, a user, a password, a path or a
     ///   query. The error never quotes the URL, which may contain a password.
     public init(_ text: String) throws(WebSocketChatError) {
-        guard !text.contains("@") else { throw WebSocketProxy.hasUserInfo }
-        guard let url = try? URLText(text), let kind = ProxyServer.Kind(rawValue: url.scheme),
-            ["", "/"].contains(url.path), url.query == nil, url.fragment == nil, var host = url.host
-        else { throw WebSocketProxy.malformed }
-        if host.first == "[" { host = String(host.dropFirst().dropLast()) }
-        let port = url.port ?? (kind == .http ? 80 : 1_080)
-        let isForbidden = { (byte: UInt8) in byte <= 0x20 || byte >= 0x7F || "/?#@[]\\%".utf8.contains(byte) }
-        guard port != 0, (1...255).contains(host.utf8.count), !host.utf8.contains(where: isForbidden) else {
-            throw WebSocketProxy.malformed
+        do throws(ProxyURLProblem) {
+            server = try ProxyServer(url: text)
+        } catch {
+            throw WebSocketChatError(.invalidURL, error.reason)
         }
-        server = ProxyServer(kind, host: host, port: port)
     }
 
     /// The URL, without the login.
     public var description: String { server.description }
-
-    private static let malformed = WebSocketChatError(
-        .invalidURL,
-        "a proxy's URL must be http://host:port or socks5://host:port, without path and query"
-    )
-    private static let hasUserInfo = WebSocketChatError(
-        .invalidURL,
-        "a proxy's URL must not contain a user name or password, because logs and process lists show URLs: set the user "
-            + "separately, and its password from an environment variable or a file"
-    )
 }
 
 extension WebSocketProxy {

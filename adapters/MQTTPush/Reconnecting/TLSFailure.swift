@@ -45,7 +45,9 @@ struct TLSFailure: Equatable {
         case .certificateRefused(let alert):
             let advice = "Check that it is valid and that the broker trusts its authority"
             self.init(.certificateRefused, "refused the client certificate (\(alert)). \(advice)")
-        case .alert(let alert): self.init(.tlsFailed, "cannot negotiate TLS (\(alert))")
+        case .alert(let alert):
+            let remedy: BrokerRemedy? = alert.isAboutApplicationProtocol ? .applicationProtocols : nil
+            self.init(.tlsFailed, "cannot negotiate TLS (\(alert))", remedy)
         case .unsecured:
             self.init(
                 .tlsFailed,

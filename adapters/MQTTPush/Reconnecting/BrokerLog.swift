@@ -9,14 +9,23 @@ import Synchronization
 final class BrokerLog: Sendable {
     private let log: AdapterLog
     private let settings: any BrokerSettings
+    /// The broker of the connection or of the attempt to connect.
+    private let current: Mutex<(tried: MQTTBroker, connected: MQTTBroker)>
     private let hasLoggedDisconnect = Atomic(true)
 
     init(_ logger: Logger, configuration: some BrokerSettings) {
         log = AdapterLog(logger, source: configuration.source, prefix: configuration.logPrefix)
         settings = configuration
+        current = Mutex((configuration.broker, configuration.broker))
     }
 
-    private var broker: MQTTBroker { settings.broker }
+    private var broker: MQTTBroker { current.withLock { $0.tried } }
+    private var hasOneBroker: Bool { settings.furtherBrokers.isEmpty }
+
+    /// Names this broker in the lines from now on.
+    func use(_ broker: MQTTBroker) {
+        current.withLock { $0.tried = broker }
+    }
 
     // MARK: - Connections
 
@@ -25,7 +34,11 @@ final class BrokerLog: Sendable {
     ///
     /// - Parameter session: A text about the session, to be appended to the line.
     func connected(_ session: String = "") {
-        guard hasLoggedDisconnect.exchange(false, ordering: .relaxed) else { return }
+        let isOther = current.withLock { current in
+            defer { current.connected = current.tried }
+            return current.connected != current.tried
+        }
+        guard hasLoggedDisconnect.exchange(false, ordering: .relaxed) || isOther else { return }
         log.write(.info, "connected to broker \(broker)\(session)")
     }
 
@@ -33,15 +46,26 @@ final class BrokerLog: Sendable {
     func insecure() {
         log.write(
             .warning,
-            "the certificate of broker \(broker) is not verified: anyone on the network path can read and change all "
-                + "traffic. \(settings.text(of: .authority)) instead"
+            "the certificate of \(hasOneBroker ? "broker \(broker)" : "each broker") is not verified: anyone on the network "
+                + "path can read and change all traffic. \(settings.text(of: .authority)) instead"
         )
     }
 
-    func disconnected(_ reason: BrokerDisconnectReason, retryDelay: Duration) {
+    /// Logs the end of a connection, or of an attempt to connect.
+    ///
+    /// - Parameters:
+    ///   - message: What happened at the broker.
+    ///   - next: The broker of the next attempt.
+    func disconnected(_ message: String, _ reason: BrokerDisconnectReason, retryDelay: Duration, next: MQTTBroker) {
         let level: Logger.Level = reason.isConfigurationError ? .error : .warning
-        let text = "\(reason.message(for: settings)); retrying in \(retryDelay.secondsDescription)"
-        if log.writeLimited(level, reason.kind, text) { hasLoggedDisconnect.store(true, ordering: .relaxed) }
+        let target = next == broker ? "" : " with broker \(next)"
+        let attempt =
+            retryDelay == .zero
+            ? "trying broker \(next) at once" : "retrying\(target) in \(retryDelay.secondsDescription)"
+        let text = "\(message); \(attempt)"
+        // Each broker of a list has its own lines, so that the failure of one does not hide that of another.
+        let kind = hasOneBroker ? reason.kind : "\(reason.kind) \(broker)"
+        if log.writeLimited(level, kind, text) { hasLoggedDisconnect.store(true, ordering: .relaxed) }
     }
 
     /// Logs that connections keep ending soon after they opened, with the most likely cause.
@@ -49,9 +73,25 @@ final class BrokerLog: Sendable {
         log.writeLimited(
             .error,
             "lostRepeatedly",
-            "the last \(count) connections to broker \(broker) were lost within \(limit.secondsDescription) of connecting: "
+            "the last \(count) connections\(hasOneBroker ? " to broker \(broker)" : "") were lost within \(limit.secondsDescription) of connecting: "
                 + "another client may use the client id \(settings.clientID.text.debugDescription). Give each client its own id"
         )
+    }
+
+    /// Warns of what the broker has changed about the session.
+    func changed(_ connack: Connack, sessionExpiry: UInt32) {
+        if let expiry = connack.sessionExpiry, expiry < sessionExpiry {
+            log.writeLimited(
+                .warning,
+                "sessionExpiry",
+                "broker \(broker) keeps the session for \(expiry) s only, not for \(sessionExpiry) s: messages are lost "
+                    + "while the source is disconnected for longer"
+            )
+        }
+        if connack.hasAssignedClientID {
+            let text = "broker \(broker) assigned a client id although it has one, which is ignored: check the session"
+            log.writeLimited(.warning, "assignedClientID", text)
+        }
     }
 
     // MARK: - Receiving
@@ -77,6 +117,15 @@ final class BrokerLog: Sendable {
             "filter \(filter)",
             "broker \(broker) refused the subscription to \(filter.debugDescription): \(code.text). Its messages do "
                 + "not arrive: change the topic or the broker's access rules, and start again"
+        )
+    }
+
+    func stillSubscribed(_ filter: String, _ code: ReasonCode) {
+        log.writeLimited(
+            .warning,
+            "filter \(filter)",
+            "broker \(broker) refused to end the subscription to \(filter.debugDescription): \(code.text). Its messages "
+                + "still arrive"
         )
     }
 
@@ -128,7 +177,7 @@ final class BrokerLog: Sendable {
     }
 
     func stopped() {
-        log.write(.info, BrokerDisconnectReason.stopped.message(for: settings))
+        log.write(.info, "disconnected from broker \(current.withLock { $0.connected })")
     }
 
     // MARK: - Publishing

@@ -1,3 +1,4 @@
+import AdapterSupport
 import SecureTransport
 
 /// The reason why a connection, or an attempt to connect, ended.
@@ -10,8 +11,14 @@ enum BrokerDisconnectReason: Equatable {
     case connectFailed(String)
     /// TLS failed.
     case tlsFailed(TLSFailure)
+    /// The broker gave no WebSocket.
+    case upgradeFailed(UpgradeProblem)
+    /// The proxy gave no connection to the broker.
+    case proxyFailed(ProxyFailure)
     /// The broker refused the connection.
     case refused(ReasonCode)
+    /// The time for the attempt to connect was over.
+    case attemptTimedOut(ConnectStage)
     /// The broker did not answer in time or did not accept data in time.
     case timedOut
     /// The broker granted none of the listed filters, but the configuration requires at least one.
@@ -31,6 +38,8 @@ enum BrokerDisconnectReason: Equatable {
         switch self {
         case .setupFailed, .allSubscriptionsRefused: true
         case .tlsFailed(let failure): failure.needsReconfiguration
+        case .upgradeFailed(let problem): problem.needsReconfiguration
+        case .proxyFailed(let failure): failure.isConfigurationError
         case .refused(let code), .closed(let code): code.needsReconfiguration
         default: false
         }
@@ -57,6 +66,8 @@ enum BrokerDisconnectReason: Equatable {
         switch self {
         case .setupFailed(let error): error.code
         case .tlsFailed(let failure): failure.code
+        case .upgradeFailed(.status(401)), .upgradeFailed(.status(403)): .webSocketRefused
+        case .proxyFailed(let failure) where failure.isRefusal: .proxyRefused
         case .allSubscriptionsRefused: .subscriptionRefused
         case .refused(let code) where code == .badCredentials: .badCredentials
         case .refused(let code) where code == .notAuthorized: .notAuthorized
@@ -71,7 +82,11 @@ enum BrokerDisconnectReason: Equatable {
         case .setupFailed(let error): "setupFailed \(error.code)"
         case .tlsFailed(let failure): "tlsFailed \(failure.code)"
         case .connectFailed: "connectFailed"
+        case .upgradeFailed(.status(let status)): "upgradeFailed \(status)"
+        case .upgradeFailed: "upgradeFailed"
+        case .proxyFailed(let failure): "proxyFailed \(failure.kind)"
         case .refused(let code): "refused \(code.rawValue)"
+        case .attemptTimedOut(let stage): "timedOut \(stage)"
         case .timedOut: "timedOut"
         case .allSubscriptionsRefused: "allSubscriptionsRefused"
         case .lost: "lost"
@@ -90,7 +105,10 @@ enum BrokerDisconnectReason: Equatable {
         case .setupFailed(let error): "cannot connect to broker \(broker): \(error.detail)"
         case .connectFailed(let reason): "cannot reach broker \(broker): \(reason)"
         case .tlsFailed(let failure): "broker \(broker) \(failure.detail)" + advice
+        case .upgradeFailed(let problem): "broker \(broker) gave no WebSocket: \(problem.reason)"
+        case .proxyFailed(let failure): BrokerDisconnectReason.message(for: failure, settings)
         case .refused(let code): "broker \(broker) refused the connection: \(code.text)" + advice
+        case .attemptTimedOut(let stage): "broker \(broker) did not answer in time: \(stage.rawValue)"
         case .timedOut: "broker \(broker) did not answer in time"
         case .allSubscriptionsRefused(let filters):
             "broker \(broker) refused every subscription, so no message would arrive: \(filters)" + advice
@@ -125,7 +143,7 @@ extension BrokerDisconnectReason {
         switch error {
         case .closed: self = .lost(isOpen ? "closed or reset by peer" : BrokerDisconnectReason.beforeConnack(request))
         case .reset(let reason):
-            self = .lost(isOpen ? reason : BrokerDisconnectReason.beforeConnack(request))
+            self = .lost(isOpen ? reason : BrokerDisconnectReason.beforeConnack(request, reason))
         case .tls(let problem):
             if let failure = TLSFailure(problem) {
                 self = isOpen ? .lost(failure.detail) : .tlsFailed(failure)
@@ -135,16 +153,32 @@ extension BrokerDisconnectReason {
                 self = .lost("TLS failed")
             }
         case .notResolved(let reason): self = .connectFailed(reason)
-        case .unreachable(let reason):
-            self = .connectFailed(settings.unixSocket.map { "\(reason), Unix socket \($0)" } ?? reason)
-        case .timeout: self = .timedOut
+        case .unreachable(let reason): self = .connectFailed(reason)
+        case .timeout: self = isOpen ? .timedOut : .attemptTimedOut(.connection)
         case .noResources(let reason): self = .setupFailed(MQTTPushError(.noResources, reason))
-        case .proxy(let failure): self = .connectFailed("\(failure)")
+        case .upgrade(let problem): self = .upgradeFailed(problem)
+        case .proxy(let failure): self = .proxyFailed(failure)
         }
     }
 
-    private static func beforeConnack(_ request: CertificateRequest?) -> String {
-        let lost = "closed or reset by peer"
-        return request.map { "\(lost) before CONNACK; \($0.advice)" } ?? lost
+    private static func message(for failure: ProxyFailure, _ settings: some BrokerSettings) -> String {
+        let broker = settings.broker
+        guard let proxy = settings.proxy?.server else { return "cannot reach broker \(broker)" }
+        let destination = ProxyDestination(host: broker.host, port: UInt16(clamping: broker.port))
+        return failure.sentence(about: proxy, to: destination, login: settings.text(of: .proxyLogin))
     }
+
+    private static func beforeConnack(
+        _ request: CertificateRequest?,
+        _ reason: String = "closed or reset by peer"
+    ) -> String {
+        request.map { "\(reason) before CONNACK; \($0.advice)" } ?? reason
+    }
+}
+
+/// What an attempt to connect was waiting for.
+enum ConnectStage: String, Sendable {
+    case connection = "there was no connection"
+    case handshake = "the handshake of TLS or of the WebSocket was not complete"
+    case acceptance = "it did not accept the connection (no CONNACK)"
 }
