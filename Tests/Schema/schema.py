@@ -57,7 +57,16 @@ FAULTS = {
     ("sources", "push", "mqtt", "topics", 3, "qos"): [2],
     ("sources", "push", "mqtt", "topics", 3, "retained"): ["never"],
     ("sources", "secured", "mqtt", "trust"): ["nobody", {}],
-    ("sources", "secured", "mqtt", "broker"): ["mqtt://broker.example"],
+    ("sources", "secured", "mqtt", "broker"): [
+        "mqtt://broker.example", "ws://broker.example", "unix:/run/mosquitto.sock", [],
+        ["mqtt://broker.example"], ["mqtts://broker.example", "ws://broker.example"],
+        ["mqtts://broker.example", "mqtts://broker.example"], [f"mqtts://{n}.example" for n in range(17)],
+    ],
+    ("sources", "secured", "mqtt", "broker_order"): ["random"],
+    ("sources", "secured", "mqtt", "proxy"): [{"username": "kiosk"}, ["http://proxy.example"]],
+    ("sources", "secured", "mqtt", "headers"): [["X-Client: kiosk"], {"X-Client": ["kiosk"]}],
+    ("sources", "secured", "mqtt", "alpn"): ["", [""], {"mqtt": 1}],
+    ("sources", "secured", "mqtt", "connect_timeout"): [10, "10", "0.1s"],
     ("sources", "shared", "mqtt", "pre_shared_key"): [
         {"identity": "a"}, {"key": {"env": "A"}}, {"identity": "a", "key": "0123456789abcdef"},
     ],

@@ -36,7 +36,8 @@ enum CompletionScript {
     /// Returns the script for bash, zsh or fish with what it lacks.
     static func completed(_ script: String, commands: [String]) -> String {
         let script = completingHelp(in: script, commands: commands)
-        return isBash(script) ? script + wholeWords : script
+        // Behind a repeated argument that nothing completes, zsh would not complete options either.
+        return isBash(script) ? script + wholeWords : script.replacing("'*:url:'", with: "'*:url:()'")
     }
 
     private static func isBash(_ script: String) -> Bool { script.contains("COMPREPLY") }

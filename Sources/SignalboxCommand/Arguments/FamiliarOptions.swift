@@ -24,8 +24,8 @@ enum FamiliarOptions {
         "-t": ["--topic"], "-q": ["--qos", "--quiet"], "-r": ["--retain"], "-R": ["--retained ignore"],
         "-C": ["--count"], "-W": ["--timeout"], "-N": ["--no-newline"], "-i": ["--id"], "-I": ["--id"],
         "--id-prefix": ["--id"], "-u": ["--user"], "--username": ["--user"], "-P": ["--password-env"],
-        "--pw": ["--password-file"], "--cafile": ["--ca"], "-d": ["--log-level debug"],
-        "--debug": ["--log-level debug"],
+        "--pw": ["--password-file"], "--cafile": ["--ca"], "--tls-alpn": ["--alpn"],
+        "-d": ["--log-level debug"], "--debug": ["--log-level debug"],
         "-c": ["--keep-session"], "--disable-clean-session": ["--keep-session"], "--will-payload": ["--will-body"],
         "--filter-out": ["--exclude"], "--repeat-delay": ["--interval"], "publish -x": ["--session-expiry"],
         "request -x": ["--session-expiry"], "subscribe -U": ["--unsubscribe"], "subscribe -E": [],
@@ -45,7 +45,12 @@ enum FamiliarOptions {
         "--payload": ["--body"], "--reconnect": ["--retry"], "--tls-ca": ["--ca"],
     ]
 
+    private static let unixURL = "Write the broker's Unix socket as a URL: unix:/path."
+
     private static let sentences = [
+        "subscribe --unix": unixURL, "publish --unix": unixURL, "request --unix": unixURL,
+        "-A": "The system chooses the local address of a connection.",
+        "--ws": "A URL with ws://, or wss:// for TLS, selects a WebSocket.",
         "--psk": "Use --psk-env or --psk-file, because other users can see a key in an argument.",
         "connect -l": "Use 'serve --listen' to run a server.",
         "connect -w": "Use --linger to wait a fixed time after the last line, or --count to wait for answers.",
@@ -55,9 +60,9 @@ enum FamiliarOptions {
         "connect --unidirectional": "Redirect stdout to /dev/null to send messages only.",
         "publish -n": "Use --body '' for an empty message.", "request -n": "Use --body '' for an empty message.",
         "publish --null-message": "Use --body '' for an empty message.",
-        "publish -D": "Use --content-type, --expiry or --user-property.",
-        "publish --property": "Use --content-type, --expiry or --user-property.",
-        "request -D": "Use --content-type, --expiry or --user-property.",
-        "request --property": "Use --content-type, --expiry or --user-property.",
+        "publish -D": "Use --content-type, --text, --user-property and others, or --will-... for a will.",
+        "publish --property": "Use --content-type, --text, --user-property and others, or --will-... for a will.",
+        "request -D": "Use --content-type, --expiry, --text or --user-property, or --will-... for a will.",
+        "request --property": "Use --content-type, --expiry, --text or --user-property, or --will-... for a will.",
     ]
 }

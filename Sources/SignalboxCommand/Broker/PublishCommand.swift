@@ -3,6 +3,7 @@ import Foundation
 import Logging
 import MQTTPush
 import SignalboxCore
+import SignalboxRoutes
 
 /// The command `signalbox publish URL`.
 struct PublishCommand: ReportingCommand {
@@ -32,6 +33,12 @@ struct PublishCommand: ReportingCommand {
 
     @OptionGroup(title: "The message")
     var message: MessageArguments
+
+    @Option(help: ArgumentHelp("The topic on which a reply is expected (MQTT 5).", valueName: "topic"))
+    var responseTopic: String?
+
+    @Option(help: ArgumentHelp("The data to repeat in a reply (MQTT 5).", valueName: "text"))
+    var correlationData: String?
 
     @Flag(name: [.customShort("l"), .customLong("lines")], help: "Publish each line of stdin as a separate message.")
     var lines = false
@@ -86,6 +93,13 @@ struct PublishCommand: ReportingCommand {
         guard lines || repetitions != nil || (timeout ?? .zero) <= .seconds(3_600) else {
             throw ValidationError("--timeout must be at most 1h for a single message")
         }
+        guard broker.version == .v5 || responseTopic == nil && correlationData == nil else {
+            throw ValidationError("--response-topic and --correlation-data require MQTT 5; remove --v311")
+        }
+        if let responseTopic {
+            try ValidationError.checkTopic("--response-topic", responseTopic)
+            _ = try ValidationError.checked("--response-topic") { try TopicName(responseTopic) }
+        }
         guard (interval ?? .zero) <= .seconds(86_400) else { throw ValidationError("--interval must be at most 1d") }
         _ = try publisher()
     }
@@ -93,6 +107,8 @@ struct PublishCommand: ReportingCommand {
     func perform() async throws -> CommandStatus {
         try broker.checkFiles()
         var message = message.message(retain: retain)
+        message.responseTopic = responseTopic
+        message.correlation = correlationData.map { Array($0.utf8) }
         guard let body = try await self.message.bytes() else { return try await publishLines(as: message) }
         message.payload = body
         if let repetitions { return try await publish(message, times: repetitions) }

@@ -115,6 +115,8 @@ struct PublishSection: Sendable, Hashable {
     var qos = MQTTQoS.atLeastOnce
     /// Whether the broker retains the last message on a topic for later subscribers.
     var retain = false
+    /// A message with the properties of each message.
+    var properties = MQTTMessage([], to: "")
     /// The value of `use`: `publish`, or `send` with the name of a broker's source.
     var keyword = "publish"
 }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Signalbox
 import SignalboxCore
 import WebSocketChat
 
@@ -12,19 +11,7 @@ struct ConnectionArguments: ParsableArguments {
     )
     var openMessage: [String] = []
 
-    @Option(help: ArgumentHelp("An additional request header, 'Name: value'; may be repeated.", valueName: "header"))
-    var header: [String] = []
-
-    @Option(
-        help: ArgumentHelp(
-            "A header with its value from an environment variable, 'Name: VARIABLE'.",
-            valueName: "header"
-        )
-    )
-    var headerEnv: [String] = []
-
-    @Option(help: ArgumentHelp("A header with its value from a file, 'Name: PATH'.", valueName: "header"))
-    var headerFile: [String] = []
+    @OptionGroup var headers: HeaderArguments
 
     @Option(
         help: ArgumentHelp("The environment variable that holds a token for Authorization: Bearer.", valueName: "name")
@@ -92,11 +79,8 @@ struct ConnectionArguments: ParsableArguments {
 
     /// The options with the files that they name.
     var files: [(option: String, path: String?)] {
-        let option = "--header-file"
-        let headers = headerFile.map { (option, try? ConnectionArguments.split($0, option).value) }
-        return tls.files + headers + [
+        tls.files + headers.files + proxy.files + [
             ("--bearer-file", bearerFile), ("--password-file", passwordFile),
-            ("--proxy-password-file", proxy.proxyPasswordFile),
         ]
     }
 
@@ -106,7 +90,8 @@ struct ConnectionArguments: ParsableArguments {
         try applyRoute(to: &feed)
         if !subprotocol.isEmpty { feed.subprotocols = subprotocol }
         feed.origin = origin ?? feed.origin
-        let headers = try headers()
+        let secretOptions = "--bearer-env, --bearer-file, --header-env or --header-file"
+        let headers = try headers.headers(secretOptions: secretOptions, WebSocketHeader.init)
         let names = Set(headers.map { $0.name.lowercased() })
         feed.headers = feed.headers.filter { !names.contains($0.name.lowercased()) } + headers
         try applyAuthorization(to: &feed)
@@ -125,7 +110,7 @@ struct ConnectionArguments: ParsableArguments {
 
     /// Applies `--unix` and `--proxy`, each of which replaces both of the section.
     private func applyRoute(to feed: inout WebSocketFeedConfiguration) throws {
-        let server = try proxy.server()
+        let server: WebSocketProxy? = try proxy.server()
         guard unixSocket == nil || server == nil else {
             throw ValidationError("--unix and --proxy exclude each other")
         }
@@ -158,34 +143,6 @@ struct ConnectionArguments: ParsableArguments {
         .headers: "Check path and headers (--header)",
         .proxyLogin: ProxyArguments.loginNames,
     ]
-
-    private func headers() throws -> [WebSocketHeader] {
-        let plain = try header.map { text in
-            let (name, value) = try ConnectionArguments.split(text, "--header")
-            guard Redaction.redacted("\(name): \(value)") == "\(name): \(value)" else {
-                let advice = "use --bearer-env, --bearer-file, --header-env or --header-file"
-                throw ValidationError("--header: other users can see a secret in an argument; \(advice)")
-            }
-            return WebSocketHeader(name, .text(value))
-        }
-        let fromVariables = try headerEnv.map { text in
-            let (name, value) = try ConnectionArguments.split(text, "--header-env")
-            return WebSocketHeader(name, try VariableName.secret(in: value, option: "--header-env"))
-        }
-        let fromFiles = try headerFile.map { text in
-            let (name, value) = try ConnectionArguments.split(text, "--header-file")
-            return WebSocketHeader(name, .file(RawArguments.textPath(value)))
-        }
-        return plain + fromVariables + fromFiles
-    }
-
-    private static func split(_ text: String, _ option: String) throws -> (name: String, value: String) {
-        guard let colon = text.firstIndex(of: ":") else {
-            throw ValidationError("\(option): expected a name, a colon and a value, such as 'X-Client: kiosk'")
-        }
-        let value = text[text.index(after: colon)...].drop { $0 == " " }
-        return (String(text[..<colon]), String(value))
-    }
 }
 
 /// The value of `--ping` or `--linger`: a period of silence.

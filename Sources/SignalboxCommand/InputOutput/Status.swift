@@ -50,7 +50,8 @@ enum CommandStatus: Int32, CaseIterable {
     case protocolBroken = 76
     /// The server or broker refused access (EX_NOPERM). In `connect`, the server answered with an HTTP status such as
     /// 401 or 403 instead of opening a connection, or the proxy refused the login or the server. In `subscribe`,
-    /// `publish` and `request`, the broker refused the login or denied a message.
+    /// `publish` and `request`, the broker refused the login or denied a message, a server in front of it denied the
+    /// WebSocket, or the proxy refused the login or the broker.
     case refused = 77
     /// When the drain ended, some arrivals had been abandoned or some calls had not returned.
     case drainIncomplete = 80
@@ -126,7 +127,7 @@ enum CommandStatus: Int32, CaseIterable {
         case .refused:
             return command == "connect"
                 ? "the server refused the connection with an HTTP status, or a proxy refused it"
-                : "the broker refused the login or denied a message"
+                : "the broker or a proxy refused access, or the broker denied a message"
         case .interrupted: return ends ? "a SIGINT before the end" : "a second SIGINT"
         case .terminated: return ends ? "a SIGTERM before the end" : "a second SIGTERM"
         default: return nil
@@ -167,7 +168,7 @@ enum CommandStatus: Int32, CaseIterable {
         case .protocolBroken:
             "the server violated the protocol, sent an unacceptable message, or does not support WebSocket"
         case .refused:
-            "the server refused the connection with an HTTP status; or the broker refused the login or denied a message"
+            "the server, the broker or a proxy refused access, or the broker denied a message"
         case .drainIncomplete: "arrivals were abandoned, or a call had not returned"
         case .notSecured: "TLS failed: the server's certificate is not trusted, or is for another host"
         case .closedWithError: "the server closed with an error code"
@@ -197,7 +198,9 @@ extension CommandStatus {
     init(_ error: MQTTPushError) {
         switch error.code {
         case .untrustedCertificate, .wrongHost, .expiredCertificate, .tlsFailed, .unusableFile: self = .notSecured
-        case .badCredentials, .certificateRefused, .preSharedKeyRefused, .notAuthorized: self = .refused
+        case .badCredentials, .certificateRefused, .preSharedKeyRefused, .notAuthorized, .webSocketRefused,
+            .proxyRefused:
+            self = .refused
         default: self = .unavailable
         }
     }

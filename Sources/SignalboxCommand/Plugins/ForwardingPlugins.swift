@@ -18,8 +18,11 @@ struct PublishPlugin: Plugin {
             throw ForwardingFailure(wrongKind: section.source)
         }
         let payload = context.isJSON(info) ? Array(context.action.body.json) : Array(info.bytes)
-        var message = MQTTMessage(payload, to: topic, qos: section.qos, retain: section.retain)
-        if context.isJSON(info), publisher.configuration.version == .v5 { message.contentType = "application/json" }
+        var message = section.properties
+        (message.payload, message.topic, message.qos, message.retain) = (payload, topic, section.qos, section.retain)
+        if context.isJSON(info), publisher.configuration.version == .v5, message.contentType == nil {
+            message.contentType = "application/json"
+        }
         do throws(MQTTPublishError) {
             _ = try await publisher.publish(message)
         } catch {

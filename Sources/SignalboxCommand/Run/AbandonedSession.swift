@@ -32,7 +32,8 @@ struct AbandonedSession: Sendable {
         var push = push
         push.firstConnectionMustSucceed = true
         let filters = topics.map(\.pattern.filter)
-        let limit = push.answerTimeout
+        // Each broker of a list may be tried.
+        let limit = max(push.answerTimeout, push.connectTimeout * push.brokers.count)
         do throws(MQTTPushError) {
             let session = try MQTTSession(push, connection: push.connectionName, logger: logger)
             return await withTaskGroup(of: String?.self) { group in
@@ -63,17 +64,15 @@ struct AbandonedSession: Sendable {
 
     /// The command that unsubscribes, without the options for logging in.
     private var command: String {
-        let url = "\(push.broker.usesTLS ? "mqtts" : "mqtt")://\(push.broker)"
+        let urls = push.brokers.map { AbandonedSession.quoted($0.url) }
         let filters = topics.prefix(3).map { "-t \(AbandonedSession.quoted($0.pattern.filter.text))" }
         // Without its session expiry, the command would shorten that of the session.
         let expiry = "--session-expiry \(DurationText.text(push.sessionExpiry))"
         let words =
-            [
-                "unsubscribe: signalbox subscribe", url, "--id", AbandonedSession.quoted(push.clientID.text),
-                "--unsubscribe",
-            ]
+            ["unsubscribe: signalbox subscribe"] + urls
+            + ["--id", AbandonedSession.quoted(push.clientID.text), "--unsubscribe"]
             + filters + (topics.count > 3 ? ["-t ..."] : []) + [push.version == .v5 ? expiry : "--v311"]
-            + (push.unixSocket.map { ["--unix \(AbandonedSession.quoted($0))"] } ?? [])
+            + (push.proxy.map { ["--proxy", AbandonedSession.quoted("\($0)")] } ?? [])
         return words.joined(separator: " ")
     }
 

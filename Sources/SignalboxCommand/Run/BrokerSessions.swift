@@ -78,10 +78,24 @@ extension MQTTPushConfiguration {
     /// Whether the connection connects with the client id of the other one to what may be the same broker. The broker then
     /// continues that session or discards it.
     ///
-    /// If one URL uses TLS and the other one does not, they may lead to one broker although their ports differ.
+    /// If one URL uses TLS and the other one does not, or only one of them is a WebSocket, they may lead to one broker
+    /// although their ports differ. The brokers of a list share their sessions.
     fileprivate func hasSession(of other: MQTTPushConfiguration) -> Bool {
-        clientID.text == other.clientID.text && broker.host.lowercased() == other.broker.host.lowercased()
-            && (broker.port == other.broker.port || broker.usesTLS != other.broker.usesTLS)
-            && unixSocket == other.unixSocket
+        clientID.text == other.clientID.text
+            && ([broker] + furtherBrokers).contains { broker in
+                ([other.broker] + other.furtherBrokers).contains { broker.mayBe($0) }
+            }
+    }
+}
+
+extension MQTTBroker {
+    /// Whether both addresses may lead to the same broker.
+    fileprivate func mayBe(_ other: MQTTBroker) -> Bool {
+        guard host.lowercased() == other.host.lowercased() else { return false }
+        switch (transport, other.transport) {
+        case (.unixSocket(let path), .unixSocket(let otherPath)): return path == otherPath
+        case (.tcp, .tcp), (.webSocket, .webSocket): return port == other.port || usesTLS != other.usesTLS
+        default: return true
+        }
     }
 }

@@ -48,16 +48,19 @@ struct CrashWorker {
                 report("left")
             }
         }
+        var options = PluginOptions<Numbered>()
+        if arguments.concurrent > 1 { (options.order, options.maxConcurrent) = (.none, arguments.concurrent) }
         try supervisor.register(
-            Registration("log", as: Numbered.self, from: .source("push")) { message, _ in
+            Registration("log", as: Numbered.self, from: .source("push"), options: options) { message, _ in
                 let count = tally.begin()
-                if arguments.holdAt.contains(count) {
-                    report("holding \(count)")
+                if arguments.holdAt.contains(count) || arguments.holdMessage == message.n {
+                    report("holding \(message.n)")
                     await gate.pass()
                 }
                 if arguments.death == .plugin && count == arguments.deathAt { Death.now() }
-                if arguments.work > 0 { try await Task.sleep(for: .milliseconds(arguments.work)) }
+                if arguments.work > 0 { try await Task.sleep(for: .milliseconds(Int.random(in: 0...arguments.work))) }
                 try log.append("\(message.n)\n")
+                if tally.handled() == arguments.reportAt { report("handled \(arguments.reportAt)") }
             }
         )
         try supervisor.register(
@@ -113,8 +116,8 @@ struct Arguments: Sendable {
     enum Death: String, Sendable {
         /// In the plugin, before it writes to the log.
         case plugin
-        /// After a whole batch is handled and before its last message is acknowledged.
-        case flush
+        /// When the plugin has handled a message, before the message is acknowledged.
+        case settlement
     }
 
     var broker = "mqtt://127.0.0.1"
@@ -129,24 +132,32 @@ struct Arguments: Sendable {
     var sessionExpiry = 3_600
     /// The maximum number of unacknowledged messages.
     var window = 20
-    /// The time that the plugin takes per message, in milliseconds.
+    /// The most time that the plugin takes per message, in milliseconds. The time is random.
     var work = 0
+    /// The number of messages that the plugin handles at once. If it is more than 1, their order does not matter.
+    var concurrent = 1
     var log = "handled.txt"
     var death: Death?
     var deathAt = 1
     var holdAt: Set<Int> = []
+    /// The number of the message that the plugin holds.
+    var holdMessage: Int?
+    /// The number of handled messages that is reported, or 0 for none.
+    var reportAt = 0
 
     static let usage = """
         Writes the number of each message it handles to a log, and kills itself at the given point.
 
         usage: CrashWorker [--broker URL] [--client-id ID] [--filter crash/{action}] [--own TOPIC] [--mqtt 5|3.1.1]
                            [--qos 0|1] [--ca FILE] [--session-expiry SECONDS] [--window 20] [--work MILLISECONDS]
-                           [--log handled.txt] [--die plugin|flush] [--die-at N] [--hold-at N]...
+                           [--concurrent 1] [--log handled.txt] [--die plugin|settlement] [--die-at N]
+                           [--hold-at N]... [--hold-message NUMBER] [--report-at N]
 
         The action `log` is a message {"n":NUMBER} for the log, `marker` ends the program in order. At the N-th message
-        of --hold-at the plugin writes "holding N" and waits for a line on standard input. The line `leave` removes the
-        filter, and "left" is written when the broker has taken that. With --die the process ends by
-        SIGKILL in the plugin at the N-th message, or when the batch it is in is handled and before all of it is acknowledged.
+        of --hold-at, and at the message with the NUMBER, the plugin writes "holding NUMBER" and waits for a line on
+        standard input. When N messages are handled, "handled N" is written for --report-at. The line `leave` removes the
+        filter, and "left" is written when the broker has taken that. With --die the process ends by SIGKILL in the
+        plugin at the N-th message, or when the N-th message is handled and before it is acknowledged.
         exit: 0 after a marker or SIGTERM, 1 when the source could not run, 64 bad arguments.
         """
 
@@ -155,7 +166,8 @@ struct Arguments: Sendable {
         while let option = rest.popFirst() {
             guard let value = rest.popFirst(), set(option, value) else { return nil }
         }
-        guard (1...250).contains(window), sessionExpiry >= 0, work >= 0, deathAt >= 1 else { return nil }
+        guard (1...250).contains(window), sessionExpiry >= 0, work >= 0, (1...1_000).contains(concurrent), deathAt >= 1
+        else { return nil }
     }
 
     private mutating func set(_ option: String, _ value: String) -> Bool {
@@ -186,7 +198,10 @@ struct Arguments: Sendable {
         case "--session-expiry": sessionExpiry = number
         case "--window": window = number
         case "--work": work = number
+        case "--concurrent": concurrent = number
         case "--die-at": deathAt = number
+        case "--hold-message": holdMessage = number
+        case "--report-at": reportAt = number
         case "--hold-at": holdAt.insert(number)
         default: return false
         }

@@ -16,13 +16,25 @@ struct DyingAdapter: Adapter {
     }
 }
 
-/// Gives each batch its own sink.
-struct DyingIntake: Intake {
-    let intake: any Intake
-    let tally: Tally
+/// Passes settlements through one sink, so that the supervisor still sees one sink for all messages.
+final class DyingIntake: Intake {
+    private let intake: any Intake
+    private let tally: Tally
+    private let sink = Mutex<DyingSink?>(nil)
+
+    init(intake: any Intake, tally: Tally) {
+        self.intake = intake
+        self.tally = tally
+    }
 
     func submit(_ batch: [Arrival], to sink: any SettlementSink) -> Int {
-        intake.submit(batch, to: DyingSink(sink, count: batch.count, tally))
+        let dying = self.sink.withLock { known in
+            if let known, known.sink === sink { return known }
+            let new = DyingSink(sink, tally)
+            known = new
+            return new
+        }
+        return intake.submit(batch, to: dying)
     }
 
     func room() async throws(SourceClosed) {
@@ -30,17 +42,15 @@ struct DyingIntake: Intake {
     }
 }
 
-/// Kills the process instead of forwarding the last settlement of a batch. The batch is then handled, and its last message
-/// is not acknowledged.
+/// Kills the process instead of forwarding a settlement. The message is then handled, and its acknowledgement is never
+/// sent.
 final class DyingSink: SettlementSink {
-    private let sink: any SettlementSink
+    let sink: any SettlementSink
     private let tally: Tally
-    private let count: Int
     private let received = Mutex(Set<UInt64>())
 
-    init(_ sink: any SettlementSink, count: Int, _ tally: Tally) {
+    init(_ sink: any SettlementSink, _ tally: Tally) {
         self.sink = sink
-        self.count = count
         self.tally = tally
     }
 
@@ -54,17 +64,17 @@ final class DyingSink: SettlementSink {
         sink.settle(token, outcome)
     }
 
+    /// A message may be received twice: acknowledged first, and settled later.
     private func receive(_ token: UInt64) {
-        let isLast = received.withLock { received in
-            received.insert(token).inserted && received.count == count
-        }
-        if isLast && tally.diesAtFlush { Death.now() }
+        let count = received.withLock { received in received.insert(token).inserted ? received.count : 0 }
+        if tally.diesAtSettlement(count) { Death.now() }
     }
 }
 
-/// Counts the messages that the plugin has started, to decide when the process dies.
+/// Counts the messages that the plugin has started and handled, to decide when the process dies.
 final class Tally: Sendable {
     private let begun = Mutex(0)
+    private let written = Mutex(0)
     private let arguments: Arguments
 
     init(_ arguments: Arguments) {
@@ -79,9 +89,17 @@ final class Tally: Sendable {
         }
     }
 
-    /// Whether the process dies when the current batch is handled.
-    var diesAtFlush: Bool {
-        arguments.death == .flush && begun.withLock { $0 } >= arguments.deathAt
+    /// Whether the process dies instead of forwarding this settlement, of which the first has the number 1.
+    func diesAtSettlement(_ number: Int) -> Bool {
+        arguments.death == .settlement && number == arguments.deathAt
+    }
+
+    /// - Returns: The number of messages that were written to the log, this one included.
+    func handled() -> Int {
+        written.withLock { written in
+            written += 1
+            return written
+        }
     }
 }
 

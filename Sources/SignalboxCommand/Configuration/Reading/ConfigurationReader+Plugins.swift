@@ -109,6 +109,7 @@ extension ConfigurationReader {
         ("path", ["file"]), ("value", ["reply"]), ("tag", ["broadcast", "join", "leave"]),
         ("to", ["broadcast", "send"]), ("source", ["publish"]), ("topic", ["send", "publish"]),
         ("qos", ["send", "publish"]), ("retain", ["send", "publish"]), ("reply", ["send"]),
+        ("properties", ["send", "publish"]),
         ("retryable", ["fail"]),
     ]
 

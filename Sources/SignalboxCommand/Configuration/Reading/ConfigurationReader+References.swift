@@ -3,7 +3,7 @@ import SignalboxCore
 import WebSocketChat
 
 /// Text as a configuration gives it.
-private enum GivenText {
+enum GivenText {
     case text(String)
     /// The text is in a variable or file that is not read, or that is missing, which was already reported.
     case unread
@@ -30,16 +30,11 @@ extension ConfigurationReader {
         }
     }
 
-    private func given(_ value: YAMLValue) -> GivenText {
+    /// Reads text, or the content that `{ env: NAME }` or `{ file: PATH }` refers to.
+    func given(_ value: YAMLValue) -> GivenText {
         guard value.isMapping else { return value.text().map(GivenText.text) ?? .invalid }
         guard let reference = reference(value) else { return .invalid }
         return readsSecrets ? content(of: reference, at: value).map(GivenText.text) ?? .unread : .unread
-    }
-
-    /// Returns a broker's address. Messages never repeat the address, because it may contain a password.
-    func broker(_ value: YAMLValue) -> MQTTBroker? {
-        text(value, unread: "mqtts://\(ConfigurationReader.unreadHost)")
-            .flatMap { text in value.checked { try MQTTBroker(url: text) } }
     }
 
     /// Returns the client id that the broker uses to keep the session.
@@ -194,14 +189,24 @@ extension ConfigurationReader {
 
 /// Warns about secrets that other users can read.
 extension ConfigurationReader {
-    /// Warns about a login that is sent to the broker unencrypted. This includes logins without a password, because the
-    /// user name may be a token.
+    /// Warns about logins and secret headers that are sent to a broker unencrypted. This includes logins without a password,
+    /// because the user name may be a token. A header whose value is a reference is treated as a secret.
     func checkLogin(_ push: MQTTPushConfiguration, _ keys: YAMLMapping) {
-        guard !push.broker.usesTLS, !push.broker.isLocal else { return }
-        (keys.optional("password") ?? keys.optional("username"))?.warn(
-            "it is sent to the broker unencrypted; use mqtts://",
-            .credentialsInClear
-        )
+        // A local host of a remote proxy is the proxy's own machine.
+        let isProxyRemote = push.proxy.map { !$0.isLocal } ?? false
+        let exposed = push.brokers.first { broker in
+            guard !broker.usesTLS, !broker.isUnixSocket, broker.host != ConfigurationReader.unreadHost else {
+                return false
+            }
+            return isProxyRemote || !broker.isLocal
+        }
+        guard let exposed else { return }
+        let scheme = exposed.secureScheme ?? "mqtts"
+        let hasSecretHeader = push.headers.contains { !$0.value.isInline }
+        let login = keys.optional("password") ?? keys.optional("username")
+        for value in [login, hasSecretHeader ? keys.optional("headers") : nil] {
+            value?.warn("it is sent to the broker unencrypted; use \(scheme)://", .credentialsInClear)
+        }
     }
 
     /// Warns about tokens and logins that are sent to the server unencrypted. A header whose value is a reference is treated as a
@@ -216,7 +221,7 @@ extension ConfigurationReader {
     }
 
     /// Warns about a login that is sent to the proxy unencrypted, as all logins to proxies are.
-    func checkLogin(_ proxy: WebSocketProxy?, _ keys: YAMLMapping) {
+    func checkLogin(_ proxy: (some ProxySettings)?, _ keys: YAMLMapping) {
         guard let proxy, !proxy.isLocal, proxy.host != ConfigurationReader.unreadHost else { return }
         (keys.optional("password") ?? keys.optional("username"))?.warn(
             "it is sent to the proxy unencrypted; use a login that serves no other purpose, or a proxy on this machine",

@@ -30,7 +30,7 @@ extension ConfigurationReader {
                 : "nothing can be sent to the source '\(name)'; \(advice)"
         }
         guard let target else { return nil }
-        for key in ["topic", "qos", "retain"] {
+        for key in ["topic", "qos", "retain", "properties"] {
             let text = "the source '\(target)' is not an MQTT source; remove '\(key)'"
             keys.optional(key)?.reportError(text, .conflictingKeys)
         }
@@ -58,9 +58,18 @@ extension ConfigurationReader {
             .parsed(.badPattern) { try TopicTemplate($0) }
         let qos = keys.optional("qos").flatMap(qos) ?? .atLeastOnce
         let retain = keys.optional("retain")?.flag() ?? false
+        let properties = keys.optional("properties").flatMap(messageProperties)
         guard let source, let topic else { return nil }
-        let keyword = key == "to" ? "send" : "publish"
-        return PublishSection(source: source, topic: topic, qos: qos, retain: retain, keyword: keyword)
+        if sources.sources[source.text]?.mqtt?.push.version == .v311, let written = keys.optional("properties") {
+            written.reportError(
+                "the source '\(source)' uses MQTT 3.1.1, which has none; remove 'properties'",
+                .conflictingKeys
+            )
+        }
+        var section = PublishSection(source: source, topic: topic, qos: qos, retain: retain)
+        section.keyword = key == "to" ? "send" : "publish"
+        if let properties { section.properties = properties }
+        return section
     }
 
     /// Returns the name of a source that can publish.

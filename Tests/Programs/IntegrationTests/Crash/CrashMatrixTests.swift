@@ -7,7 +7,7 @@ import Testing
 
     /// The rows with the strongest and the weakest guarantee.
     private static let sample = [
-        CrashRow(qos: 1, version: "5", transport: .tls, point: .betweenBatchAndFlush, session: .kept),
+        CrashRow(qos: 1, version: "5", transport: .tls, point: .beforeAcknowledgement, session: .kept),
         CrashRow(qos: 0, version: "3.1.1", transport: .plain, point: .duringReconnect, session: .lost),
     ]
 
@@ -42,7 +42,7 @@ import Testing
 struct CrashTrial {
     private static let messages = 120
     private static let window = 20
-    /// In the middle of a batch: before this message, batches grow from one message to ``window``.
+    /// In the middle of the messages, when the window has been full before.
     private static let deathAt = 60
 
     let row: CrashRow
@@ -68,7 +68,7 @@ struct CrashTrial {
     private func run() async throws -> CrashResult {
         let first = try await firstWorker()
         let publisher = try publish(action: "log", first: 1, count: CrashTrial.messages)
-        // While the worker holds the first message, the others arrive, so that later batches are full.
+        // While the worker holds the first message, others arrive, until the window is full.
         try await first.output.untilLine(containing: "holding 1")
         #expect(await publisher.status() == 0)
         try first.resume()
@@ -79,7 +79,7 @@ struct CrashTrial {
         let second = try await CommandProcess.subscribedWorker(arguments)
         let session = row.session == .kept ? "session resumed" : "new session"
         try await second.errors.untilLine(containing: session)
-        // The broker sends in order: when this message is handled, the others are handled or in its batch.
+        // The broker sends in order: when this message arrives, the others have arrived, and a stop waits for them.
         #expect(try await publish(action: "marker", first: 0, count: 1).status() == 0)
         #expect(await second.status() == 0)
         return CrashResult(
@@ -93,13 +93,13 @@ struct CrashTrial {
         var words = arguments + ["--hold-at", "1"]
         switch row.point {
         case .insidePlugin: words += ["--die", "plugin", "--die-at", "\(CrashTrial.deathAt)"]
-        case .betweenBatchAndFlush: words += ["--die", "flush", "--die-at", "\(CrashTrial.deathAt)"]
+        case .beforeAcknowledgement: words += ["--die", "settlement", "--die-at", "\(CrashTrial.deathAt)"]
         case .duringReconnect: words += ["--hold-at", "\(CrashTrial.deathAt)"]
         }
         return try await CommandProcess.subscribedWorker(words)
     }
 
-    /// Breaks the connection while a batch is held, lets the worker reconnect, and kills it when the broker has
+    /// Breaks the connection while messages are held, lets the worker reconnect, and kills it when the broker has
     /// answered but the worker has not received the answer.
     private func killDuringReconnect(_ worker: CommandProcess) async throws {
         try await worker.output.untilLine(containing: "holding \(CrashTrial.deathAt)")
@@ -137,7 +137,7 @@ struct CrashRow: Hashable, Sendable, CustomStringConvertible {
 
     enum Point: String, CaseIterable, Sendable {
         case insidePlugin = "inside the plugin"
-        case betweenBatchAndFlush = "between batch and flush"
+        case beforeAcknowledgement = "before the acknowledgement"
         case duringReconnect = "during reconnect"
     }
 

@@ -80,7 +80,7 @@ import Testing
             await workspace.broker.stop()
             try await workspace.broker.restart()
             #expect(await second.status() == 0)
-            // The broker sends in order: when this message is handled, the others are handled or in the same batch.
+            // The broker sends in order: when this message arrives, the others have arrived, and a stop waits for them.
             try await workspace.broker.publish("{}", to: "push/numbers/sentinel")
             try await run.output.untilLine(containing: "sentinel")
             run.signal(SIGTERM)
@@ -173,6 +173,8 @@ import Testing
 @Suite struct SoakTests {
     private static let chunk = 200
     private static let window = 20
+    /// Calls that take random times, so that messages are settled in another order than they arrived in.
+    private static let calls = ["--concurrent", "4", "--work", "3"]
 
     /// SIGNALBOX_SOAK_KILLS raises the count: `make soak` sets 200.
     private static var kills: Int {
@@ -220,6 +222,6 @@ import Testing
         [
             "--broker", workspace.broker.url, "--window", "\(SoakTests.window)", "--log",
             workspace.file("handled.txt").path,
-        ]
+        ] + SoakTests.calls
     }
 }

@@ -97,6 +97,24 @@ import Testing
         #expect(section.allTopics.count == 2)
     }
 
+    @Test func aWillHasADelayAndProperties() throws {
+        let push = try Self.section(
+            """
+            broker: mqtt://h
+            will: { topic: gone, delay: 5s, expiry: 1h, content_type: a/b, response_topic: back, correlation: id, is_text: true, user_properties: { b: "1", a: x } }
+            connect_properties: { site: north }
+            """.indented
+        ).push
+        var will = MQTTWill(topic: "gone", payload: [])
+        will.delay = .seconds(5)
+        will.expiry = .seconds(3_600)
+        (will.contentType, will.responseTopic, will.correlation) = ("a/b", "back", Array("id".utf8))
+        will.isText = true
+        will.userProperties = [.init(name: "b", value: "1"), .init(name: "a", value: "x")]
+        #expect(push.will == will)
+        #expect(push.connectProperties == [.init(name: "site", value: "north")])
+    }
+
     @Test(arguments: [
         ("broker: mqtt://h, trust: system", "conflictingKeys sources.push.mqtt.trust"),
         (
@@ -120,6 +138,19 @@ import Testing
         ("broker: mqtt://h, coalesce: false", "invalidValue sources.push.mqtt.coalesce"),
         ("broker: mqtt://h, will: { payload: a }", "missingKey sources.push.mqtt.will"),
         ("broker: mqtt://h, will: { topic: 'a/+' }", "invalidValue sources.push.mqtt"),
+        ("broker: mqtt://h, will: { topic: a, delay: 1ms }", "invalidValue sources.push.mqtt"),
+        ("broker: mqtt://h, will: { topic: a, expiry: 0s }", "invalidValue sources.push.mqtt.will.expiry"),
+        (
+            "broker: mqtt://h, will: { topic: a, user_properties: [a] }",
+            "invalidValue sources.push.mqtt.will.user_properties"
+        ),
+        (
+            "broker: mqtt://h, will: { topic: a, user_properties: { a: 1 } }",
+            "invalidValue sources.push.mqtt.will.user_properties.a"
+        ),
+        ("broker: mqtt://h, version: 3.1.1, will: { topic: a, is_text: true }", "invalidValue sources.push.mqtt"),
+        ("broker: mqtt://h, version: 3.1.1, connect_properties: { a: b }", "invalidValue sources.push.mqtt"),
+        ("broker: mqtt://h, session_expiry: 0s, will: { topic: a, delay: 1s }", "invalidValue sources.push.mqtt"),
         ("broker: mqtt://h, will: { topic: a, qos: 2 }", "invalidValue sources.push.mqtt.will.qos"),
         ("broker: mqtt://h, connections: [ { name: a } ]", "missingKey sources.push.mqtt.connections[0]"),
         (
@@ -146,12 +177,42 @@ import Testing
         #expect(use == .publish(section))
     }
 
+    @Test func aPublishPluginHasProperties() throws {
+        let properties =
+            "{ content_type: a/b, expiry: 5s, response_topic: r, correlation: c, is_text: true, user_properties: { a: b } }"
+        let plugin = "use: publish, source: push, topic: out, properties: \(properties)"
+        let text = Self.text("broker: mqtt://h\n      publishing: {}", plugin: plugin)
+        guard case .publish(let section) = try ConfigurationFixture.read(text).plugins.first?.use else {
+            Issue.record("no plugin")
+            return
+        }
+        var message = MQTTMessage([], to: "")
+        message.contentType = "a/b"
+        message.expiry = .seconds(5)
+        message.responseTopic = "r"
+        message.correlation = Array("c".utf8)
+        message.isText = true
+        message.userProperties = [.init(name: "a", value: "b")]
+        #expect(section.properties == message)
+        let old = Self.text("broker: mqtt://h\n      version: 3.1.1\n      publishing: {}", plugin: plugin)
+        #expect(ConfigurationFixture.findings(old) == ["error conflictingKeys plugins[0].properties"])
+    }
+
     @Test(arguments: [
         ("use: publish, topic: a", "missingKey plugins[0]"), ("use: publish, source: push", "missingKey plugins[0]"),
         ("use: publish, source: posh, topic: a", "unknownSource plugins[0].source"),
         ("use: publish, source: push, topic: 'a/+'", "badPattern plugins[0].topic"),
         ("use: publish, source: push, topic: a, qos: 2", "invalidValue plugins[0].qos"),
         ("use: print, topic: a", "conflictingKeys plugins[0].topic"),
+        ("use: print, properties: {}", "conflictingKeys plugins[0].properties"),
+        (
+            "use: publish, source: push, topic: a, properties: { response_topic: 'a/+' }",
+            "badPattern plugins[0].properties.response_topic"
+        ),
+        (
+            "use: publish, source: push, topic: a, properties: { expiry: 0s }",
+            "invalidValue plugins[0].properties.expiry"
+        ),
         ("use: log, retain: true", "conflictingKeys plugins[0].retain"),
     ])
     func anInvalidPublishPluginIsAnError(_ plugin: String, _ problem: String) {
@@ -193,7 +254,9 @@ extension String {
         replacing(", trust:", with: "\ntrust:").replacing(", identity: {", with: "\nidentity: {")
             .replacing(", pre_shared_key:", with: "\npre_shared_key:").replacing(", version:", with: "\nversion:")
             .replacing(", will:", with: "\nwill:").replacing(", connections:", with: "\nconnections:")
-            .replacing(", publishing:", with: "\npublishing:").replacing(", coalesce:", with: "\ncoalesce:").indented
+            .replacing(", publishing:", with: "\npublishing:").replacing(", coalesce:", with: "\ncoalesce:")
+            .replacing(", connect_properties:", with: "\nconnect_properties:")
+            .replacing(", session_expiry:", with: "\nsession_expiry:").indented
     }
 
     /// The text with every line but the first indented like the keys of `mqtt`.

@@ -64,6 +64,29 @@ import Testing
         #expect(try Self.codes(Self.mqtt(broker, keys)) == codes)
     }
 
+    /// Each broker of a list gets the login, and the local host of a remote proxy is the proxy's own machine.
+    @Test(
+        arguments: [
+            ("ws://broker.example", "", ["password"]), ("[mqtt://localhost, mqtt://broker.example]", "", ["password"]),
+            ("[ws://localhost, unix:/s, mqtt://127.0.0.1]", "", []), ("wss://broker.example", "", []),
+            ("unix:/run/mosquitto.sock", "", []), ("mqtt://localhost", "proxy: 'http://p.example'", ["password"]),
+            ("mqtt://localhost", "proxy: 'http://127.0.0.1'", []),
+            ("[mqtt://localhost, unix:/s]", "proxy: 'http://p.example'", ["password"]),
+            ("ws://broker.example", "headers: { X: { env: PASSWORD } }", ["password", "headers"]),
+            ("ws://broker.example", "headers: { X: kiosk }", ["password"]),
+            (
+                "mqtts://broker.example",
+                "proxy: { url: 'http://p.example', username: u, password: { env: PASSWORD } }", ["proxy.password"]
+            ),
+        ] as [(String, String, [String])]
+    )
+    func aCleartextLoginAtAnyBrokerIsReported(brokers: String, keys: String, found: [String]) throws {
+        let text = Self.mqtt("BROKERS", "username: u, password: { env: PASSWORD }\(keys.isEmpty ? "" : ", ")\(keys)")
+        let codes = try Self.codes(text.replacing("'BROKERS'", with: brokers))
+        #expect(Set(codes) == Set(found.map { "credentialsInClear sources.in.mqtt.\($0)" }))
+        #expect(codes.count == found.count)
+    }
+
     @Test(
         arguments: [
             (

@@ -270,45 +270,10 @@ import Testing
         }
     }
 
-    @Test func aUnixSocketReplacesTheHost() async throws {
-        try await TemporaryFolder.with { folder in
-            let path = folder.appendingPathComponent("s").path
-            var options = BrokerOptions()
-            options.lines = ["listener 0 \(path)", "allow_anonymous true"]
-            try await Broker.with(options) { broker in
-                let (published, seen) = try await BrokerTrial.roundTrip("mqtt://127.0.0.1:1", ["--unix", path])
-                #expect(published.status == 0 && seen.output == ["hello"], "\(published) \(seen)")
-                await broker.stop()
-                let failed = try await CommandProcess.run(
-                    ["publish", broker.url, "-t", "x", "-m", "1", "--unix", path + "2"]
-                )
-                #expect(failed.status == CommandStatus.unavailable.rawValue)
-                #expect(failed.errors.last?.contains("Unix socket \(path)2") == true, "\(failed)")
-            }
-        }
-    }
-
-    @Test func theBrokerPublishesTheWillOfAKilledSubscriber() async throws {
-        try await Broker.with { broker in
-            let watch = try await BrokerTrial.subscriber(broker.url, "-t", "state", "--raw", "--count", "1")
-            let will = ["--will-topic", "state", "--will-body", "gone", "--will-retain"]
-            let process = try CommandProcess(["subscribe", broker.url, "-t", "x", "--log-level", "info"] + will)
-            #expect(await process.errors.line(with: "subscribed to") != nil)
-            process.signal(SIGKILL)
-            #expect(await watch.output.rest() == ["gone"])
-            await watch.ends()
-            let later = try await CommandProcess.run(["subscribe", broker.url, "-t", "state", "--raw", "--count", "1"])
-            #expect(later.output == ["gone"])
-        }
-    }
-
     @Test(arguments: [
         (["--keep-session"], "add --id"), (["--session-expiry", "1m"], "add --keep-session"),
         (["--id", "a", "--keep-session", "--session-expiry", "1m", "--v311"], "remove --session-expiry or --v311"),
-        (["--will-retain"], "add --will-topic"), (["--will-topic", "a/+"], "the will's topic"),
-        (["--will-topic", "a\u{1}"], "--will-topic has control characters"),
         (["--keepalive", "1s"], "keepalive must be"), (["--id", ""], "--id: a client id must have"),
-        (["--unix", String(repeating: "a", count: 108)], "the path of a Unix socket must have"),
     ])
     func wrongCombinationsAreRefused(_ arguments: [String], _ advice: String) {
         #expect {

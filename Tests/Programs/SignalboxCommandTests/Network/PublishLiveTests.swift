@@ -196,7 +196,7 @@ import Testing
               publishing: { reply_topics: [ 'signalbox/replies/#' ] }
         plugins:
           - { action: question, use: reply, value: { answer: 42 }, from: [ { source: push } ] }
-          - { action: forward, use: publish, source: push, topic: 'out/{action}/{id}', from: [ { source: push } ] }
+          - { action: forward, use: publish, source: push, topic: 'out/{action}/{id}', properties: { user_properties: { site: north }, response_topic: back }, from: [ { source: push } ] }
           - { action: hide, use: publish, source: push, topic: 'closed/{id}', from: [ { source: push } ] }
         """
     }
@@ -261,6 +261,10 @@ import Testing
             try await broker.publish("{ \"a\": 1 }", to: "push/7/forward")
             let line = try #require(await watch.output.line(with: "payload"))
             #expect(line.contains("\"topic\":\"out/forward/7\"") && line.contains("\"payload\":{\"a\":1}"), "\(line)")
+            #expect(
+                line.contains(#""responseTopic":"back""#) && line.contains(#"{"name":"site","value":"north"}"#),
+                "\(line)"
+            )
             #expect(await process.output.line(with: "\"action\":\"forward\"", "\"outcome\":\"handled\"") != nil)
         }
     }

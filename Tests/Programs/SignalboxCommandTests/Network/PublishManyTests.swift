@@ -95,6 +95,40 @@ import Testing
         }
     }
 
+    @Test func allPropertiesReachTheSubscriber() async throws {
+        try await Broker.with { broker in
+            let properties = [
+                "--text", "--response-topic", "back", "--correlation-data", "id", "--content-type", "text/plain",
+                "--expiry", "1h",
+            ]
+            let finished = try await CommandProcess.run(
+                ["publish", broker.url, "-t", "p", "-m", "x", "--retain"] + properties
+            )
+            #expect(finished.status == 0, "\(finished)")
+            let seen = try await CommandProcess.run(["subscribe", broker.url, "-t", "p", "--count", "1"])
+            let line = seen.output.first ?? ""
+            for part in [
+                #""contentType":"text/plain""#, #""responseTopic":"back""#, #""correlationData":"id""#,
+                #""payloadFormat":1"#, #""messageExpiry":3"#,
+            ] {
+                #expect(line.contains(part), "\(line)")
+            }
+        }
+    }
+
+    @Test func aBodyThatIsNotTextIsRefused() async throws {
+        try await TemporaryFolder.with { folder in
+            let file = folder.appendingPathComponent("body")
+            try Data([0xC3]).write(to: file)
+            try await Broker.with { broker in
+                let finished = try await CommandProcess.run(
+                    ["publish", broker.url, "-t", "p", "--file", file.path, "--text"]
+                )
+                #expect(finished.status == 1 && finished.errors.last?.contains("not UTF-8 text") == true, "\(finished)")
+            }
+        }
+    }
+
     @Test(arguments: [
         (["-m", "x", "--repeat", "0"], "--repeat must be 1 to 1000000"),
         (["--lines", "--repeat", "2"], "--lines publishes each line once; remove --repeat"),
@@ -106,7 +140,14 @@ import Testing
         (["--lines", "--interval", "2d"], "--interval must be at most 1d"),
         (
             ["-m", "x", "--v311", "--user-property", "a=b"],
-            "--content-type, --expiry and --user-property require MQTT 5; remove --v311"
+            "--content-type, --expiry, --text and --user-property require MQTT 5; remove --v311"
+        ),
+        (["-m", "x", "--v311", "--text"], "--content-type, --expiry, --text and --user-property require MQTT 5"),
+        (["-m", "x", "--v311", "--response-topic", "a"], "--response-topic and --correlation-data require MQTT 5"),
+        (["-m", "x", "--response-topic", "a/+"], "--response-topic"),
+        (
+            ["-m", "x", "--will-topic", "a", "--will-delay", "1s"],
+            "--will-delay requires a session, and this command has none; remove it"
         ),
         (
             ["-m", "x"] + (0...64).flatMap { ["--user-property", "a=\($0)"] },

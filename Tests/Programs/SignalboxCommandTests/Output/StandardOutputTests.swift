@@ -144,7 +144,7 @@ import Testing
     )
     func theRawOptionMayHaveNoValue(arguments: [String], raw: RawOutput?) throws {
         let command = try SubscribeCommand.parse(arguments)
-        #expect(command.output.raw == raw && command.broker.url == "mqtt://a")
+        #expect(command.output.raw == raw && command.broker.urls == ["mqtt://a"])
     }
 
     @Test(arguments: ["--raw=alwasy", "--raw=never"]) func anUnknownKeywordIsRefused(option: String) {

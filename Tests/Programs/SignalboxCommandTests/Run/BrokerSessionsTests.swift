@@ -87,6 +87,24 @@ import Testing
         #expect(abandoned.map(\.isIDInUse) == [true])
     }
 
+    /// The brokers of a list share their sessions.
+    @Test(arguments: [
+        ("[mqtt://h, mqtt://other]", true), ("[mqtt://other, mqtt://g]", true), ("[mqtt://other, mqtt://third]", false),
+        ("ws://g/mqtt", true), ("unix:/s", false),
+    ])
+    func aListHasTheSessionOfEachOfItsBrokers(broker: String, isKept: Bool) throws {
+        let read = { (broker: String) in
+            try ConfigurationFixture.read(
+                """
+                sources: { s0: { mqtt: { broker: \(broker), client_id: i, topics: [ 'a/{action}' ] } } }
+                plugins: [ { action: a, use: print, from: [s0] } ]
+                """
+            )
+        }
+        var sessions = BrokerSessions(try read("[mqtt://h, mqtt://g]"))
+        #expect(sessions.change(to: try read(broker)).isEmpty == isKept)
+    }
+
     @Test func theIDOfAPublisherIsInUse() throws {
         var sessions = BrokerSessions(try configuration(("mqtt://h", "i", ["a/{action}"])))
         let keys = ", publishing: { client_id: i, send_topic: 'out/{action}/{id}' }"

@@ -40,14 +40,19 @@ struct ReloadSessionTests {
                 configuration.sources = [
                     """
                       away:
-                        mqtt: { broker: 'mqtt://127.0.0.1:\(port)', client_id: away, topics: [ { pattern: 'a/{action}' } ] }
+                        mqtt:
+                          broker: ['mqtt://127.0.0.1:\(port)', 'ws://127.0.0.1:\(port)/m']
+                          client_id: away
+                          topics: [ { pattern: 'a/{action}' } ]
                     """
                 ]
             }
             try await trial.reload(more.text, until: "configuration reloaded")
             let line = try await trial.reload(first.text, until: "keeps its subscriptions")
-            let command =
-                "signalbox subscribe mqtt://127.0.0.1:\(port) --id 'away' --unsubscribe -t 'a/+' --session-expiry 1h"
+            let command = """
+                signalbox subscribe 'mqtt://127.0.0.1:\(port)' 'ws://127.0.0.1:\(port)/m' --id 'away' --unsubscribe \
+                -t 'a/+' --session-expiry 1h
+                """
             #expect(
                 line.contains(command) && line.contains("source=away") && line.contains("cannot reach"),
                 "\(line)"

@@ -153,7 +153,7 @@ extension ConfigurationReader {
             keys.read("unix_socket", &feed.unixSocket, createdFile)
             keys.read("subprotocols", &feed.subprotocols, texts)
             keys.read("origin", &feed.origin) { $0.text() }
-            keys.read("headers", &feed.headers, headers)
+            keys.read("headers", &feed.headers) { headers($0, WebSocketHeader.init) }
             keys.read("bearer", &feed.bearer) { secret($0, "a token") }
             keys.read("proxy", &feed.proxy, proxy)
             feed.login = login(keys)
@@ -195,17 +195,6 @@ extension ConfigurationReader {
         return value.checked { try WebSocketURL(text) }
     }
 
-    private func headers(_ value: YAMLValue) -> [WebSocketHeader]? {
-        value.anyMapping()?.entries.compactMap { entry in
-            if entry.value.isMapping {
-                return secret(entry.value, "a secret header").map { WebSocketHeader(entry.name, $0) }
-            }
-            guard let text = entry.value.text(), isWithoutSecret("\(entry.name): \(text)", "a token", at: entry.value)
-            else { return nil }
-            return WebSocketHeader(entry.name, .text(text))
-        }
-    }
-
     private func openingMessages(_ value: YAMLValue) -> [String]? {
         value.list()?.compactMap { element in
             guard let text = text(element), isWithoutSecret(text, "a message with a secret", at: element) else {
@@ -213,13 +202,6 @@ extension ConfigurationReader {
             }
             return text
         }
-    }
-
-    /// Returns whether the text contains no secret. If the text looks like a secret, this method reports it.
-    private func isWithoutSecret(_ text: String, _ what: String, at value: YAMLValue) -> Bool {
-        guard !value.isMapping, Redaction.redacted(text) != text else { return true }
-        reportSecret(what, at: value)
-        return false
     }
 
     /// Returns an adapter's setting for which servers it trusts.

@@ -37,6 +37,9 @@ struct MessageArguments: ParsableArguments {
     )
     var expiry: Duration?
 
+    @Flag(help: "Say that the body is UTF-8 text, which subscribers may rely on (MQTT 5).")
+    var text = false
+
     @Option(
         name: [.customLong("user-property")],
         help: ArgumentHelp(
@@ -68,8 +71,11 @@ struct MessageArguments: ParsableArguments {
     /// - Throws: `ValidationError` if the options are invalid.
     func publisher(to broker: BrokerArguments, timeout: Duration?) throws(ValidationError) -> MQTTPublisherConfiguration
     {
-        guard broker.version == .v5 || contentType == nil && expiry == nil && userProperties.isEmpty else {
-            throw ValidationError("--content-type, --expiry and --user-property require MQTT 5; remove --v311")
+        guard broker.version == .v5 || contentType == nil && expiry == nil && userProperties.isEmpty && !text else {
+            throw ValidationError("--content-type, --expiry, --text and --user-property require MQTT 5; remove --v311")
+        }
+        guard broker.client.will.willDelay == nil else {
+            throw ValidationError("--will-delay requires a session, and this command has none; remove it")
         }
         var publisher = try broker.publisher("publisher")
         if content.source != nil { publisher.queuedBytes = 2 * MessageArguments.bodyLimit }
@@ -83,11 +89,13 @@ struct MessageArguments: ParsableArguments {
         var message = MQTTMessage([], to: topic, qos: qos ?? .atLeastOnce, retain: retain)
         message.contentType = contentType
         message.expiry = expiry
+        message.isText = text
         message.userProperties = userProperties
         return message
     }
 
-    private static func property(_ text: String) throws -> MQTTMessage.UserProperty {
+    /// Parses the value of an option for a user property.
+    static func property(_ text: String) throws -> MQTTMessage.UserProperty {
         guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
             throw ValidationError("expected NAME=VALUE")
         }
@@ -100,7 +108,8 @@ struct MessageArguments: ParsableArguments {
         )
     }
 
-    private static func lifetime(_ text: String) throws -> Duration {
+    /// Parses the lifetime of a message.
+    static func lifetime(_ text: String) throws -> Duration {
         let lifetime = try DurationText.duration(in: text)
         guard (.seconds(1)...(.seconds(4_294_967_295))).contains(lifetime) else {
             throw ValidationError("expected at least 1s")

@@ -5,8 +5,14 @@ import SignalboxCore
 /// The options for connecting and logging in to a broker. No option takes a secret as its value, because other users
 /// can see a process's arguments.
 struct BrokerArguments: ParsableArguments {
-    @Argument(help: ArgumentHelp("The broker: mqtt://host or mqtt://host:port, mqtts:// for TLS.", valueName: "url"))
-    var url: String
+    @Argument(
+        help: ArgumentHelp(
+            "The broker: mqtt://host or mqtt://host:port, ws://host/path for a WebSocket, mqtts:// or wss:// for TLS, "
+                + "unix:/path. Further URLs are brokers of the same cluster, to try in turn.",
+            valueName: "url"
+        )
+    )
+    var urls: [String]
 
     @Option(name: [.customShort("u"), .customLong("user")], help: "The user name for the broker.")
     var user: String?
@@ -19,6 +25,8 @@ struct BrokerArguments: ParsableArguments {
         completion: .file()
     )
     var passwordFile: String?
+
+    @OptionGroup var transport: TransportArguments
 
     @OptionGroup var client: ClientArguments
 
@@ -52,38 +60,53 @@ struct BrokerArguments: ParsableArguments {
 
     /// Returns the configuration for a source without a session.
     func source(_ name: SourceName, topics: [MQTTTopic]) throws(ValidationError) -> MQTTPushConfiguration {
-        var push = MQTTPushConfiguration.withoutSession(source: name, broker: try broker(), topics: topics)
-        push.version = version
-        push.security = try security(of: push.broker)
-        push.username = user.map(Secret.text)
-        push.password = try password()
-        push.firstConnectionMustSucceed = !retry
-        push.remedies = remedies
-        try client.apply(to: &push)
-        return push
+        try applied { .withoutSession(source: name, broker: $0, topics: topics) }
     }
 
     /// Returns the configuration for a publisher.
     func publisher(_ name: SourceName) throws(ValidationError) -> MQTTPublisherConfiguration {
-        var publisher = MQTTPublisherConfiguration(source: name, broker: try broker())
-        publisher.version = version
-        publisher.security = try security(of: publisher.broker)
-        publisher.username = user.map(Secret.text)
-        publisher.password = try password()
-        publisher.firstConnectionMustSucceed = !retry
-        publisher.remedies = remedies
-        try client.apply(to: &publisher)
-        return publisher
+        try applied { MQTTPublisherConfiguration(source: name, broker: $0) }
     }
 
     /// Checks that the files of the options can be read.
     func checkFiles() throws(CommandFailure) {
-        try FileOptions.check(tls.files + [("--password-file", passwordFile), ("--psk-file", pskFile)])
+        let files = [("--password-file", passwordFile), ("--psk-file", pskFile)]
+        try FileOptions.check(tls.files + transport.files + files)
     }
 
-    /// Parses the broker's URL. Error messages never contain the URL, because it may include a password.
-    private func broker() throws(ValidationError) -> MQTTBroker {
-        try ValidationError.checked { try MQTTBroker(url: url) }
+    /// Returns a client's configuration with the options.
+    ///
+    /// - Parameter make: Returns the configuration of a client of this broker.
+    private func applied<Client: BrokerClientSettings>(
+        _ make: (MQTTBroker) -> Client
+    ) throws(ValidationError) -> Client {
+        let brokers = try brokers()
+        guard let first = brokers.first else { throw ValidationError("there is no broker; add mqtt://host") }
+        var client = make(first)
+        client.furtherBrokers = Array(brokers.dropFirst())
+        try transport.apply(to: &client, of: brokers)
+        client.version = version
+        client.security = try security(of: first)
+        client.username = user.map(Secret.text)
+        client.password = try password()
+        client.firstConnectionMustSucceed = !retry
+        client.remedies = remedies
+        try self.client.apply(to: &client)
+        return client
+    }
+
+    /// Parses the brokers' URLs. Error messages never contain a URL, because it may include a password.
+    private func brokers() throws(ValidationError) -> [MQTTBroker] {
+        let brokers = try urls.map { url throws(ValidationError) in
+            try ValidationError.checked { try MQTTBroker(url: url) }
+        }
+        guard brokers.count <= 16 else { throw ValidationError("expected at most 16 brokers") }
+        guard Set(brokers).count == brokers.count else { throw ValidationError("a broker is given twice; remove one") }
+        guard Set(brokers.map(\.usesTLS)).count <= 1 else {
+            let advice = "write mqtts:// or wss:// for all of them or for none"
+            throw ValidationError("some of the brokers have TLS, but all get the same login; \(advice)")
+        }
+        return brokers
     }
 
     /// What to do about a connection that failed, in terms of these options.
@@ -98,6 +121,7 @@ struct BrokerArguments: ParsableArguments {
             .identity: "Name a certificate with --cert and its key with --key",
             .preSharedKey: "Check --psk-identity and the key of --psk-env or --psk-file",
             .shortKey: "or add --psk-allow-short",
+            .proxyLogin: ProxyArguments.loginNames,
             .topics: "Change --topic or the broker's access rules",
         ]
     }
@@ -116,7 +140,11 @@ struct BrokerArguments: ParsableArguments {
             ("--psk-allow-short", pskAllowShort),
         ].filter(\.1).map(\.0)
         if !broker.usesTLS, let option = (tls.given + keyOptions).first {
-            throw ValidationError("\(option) requires TLS; write mqtts:// (default port 8883)")
+            guard let scheme = broker.secureScheme else {
+                throw ValidationError("\(option) requires TLS, which a Unix socket does not have; remove it")
+            }
+            let port = broker.isWebSocket ? 443 : MQTTBroker.standardTLSPort
+            throw ValidationError("\(option) requires TLS; write \(scheme):// (default port \(port))")
         }
         guard let option = keyOptions.first else { return broker.usesTLS ? .tls(trust, identity: identity) : .none }
         if let other = tls.given.first {

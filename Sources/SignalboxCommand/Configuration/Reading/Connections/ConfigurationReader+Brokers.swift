@@ -6,11 +6,12 @@ import SignalboxRoutes
 extension ConfigurationReader {
     func mqtt(_ value: YAMLValue, of name: SourceName, _ limits: MessageLimits) -> MQTTSource? {
         value.mapping("mqtt") { keys in
-            let broker = keys.required("broker", "write mqtt://host:port or { env: NAME }").flatMap(broker)
+            let brokers = keys.required("broker", "write mqtt://host:port or { env: NAME }").flatMap(brokers)
             let client = keys.required("client_id", "the broker keeps the session under this name").flatMap(client)
             // Without a valid broker, the other keys are still read, so that their errors are reported too.
-            guard let address = broker ?? ConfigurationReader.anyBroker else { return nil }
+            guard let address = brokers?.addresses.first ?? ConfigurationReader.anyBroker else { return nil }
             var push = MQTTPushConfiguration(source: name, broker: address, topics: [], clientID: client ?? .random())
+            push.furtherBrokers = Array(brokers?.addresses.dropFirst() ?? [])
             push.limits = limits
             keys.read("clean_start", &push.cleanStart) { $0.flag() }
             keys.read("session_expiry", &push.sessionExpiry) { $0.duration(.zero...(.seconds(4_294_967_294))) }
@@ -26,10 +27,11 @@ extension ConfigurationReader {
             }
             var source = MQTTSource(push: push)
             keys.read("broker_queue", &source.brokerQueue) { $0.integer(0...1_000_000_000) }
-            readConnection(of: keys, to: broker, into: &source.push)
+            readTransport(of: keys, to: brokers, into: &source.push)
+            readConnection(of: keys, to: brokers, into: &source.push)
             keys.read("max_deliveries", &source.maxDeliveries) { $0.integer(1...1_000) }
             keys.read("deliveries_file", &source.deliveriesFile, createdFile)
-            guard broker != nil, client != nil, topics != nil else { return nil }
+            guard brokers != nil, client != nil, topics != nil else { return nil }
             checkLogin(source.push, keys)
             checkQueue(source, keys)
             value.check { try source.push(in: RunConfiguration()).validate() }
@@ -40,11 +42,13 @@ extension ConfigurationReader {
     /// Stands in for a broker whose address is invalid.
     private static let anyBroker = try? MQTTBroker(host: "127.0.0.1")
 
-    /// - Parameter broker: The broker, or `nil` if its address is invalid and the error was already reported.
-    private func readConnection(of keys: YAMLMapping, to broker: MQTTBroker?, into push: inout MQTTPushConfiguration) {
+    /// - Parameter brokers: The brokers, or `nil` if one of them has an error, which was already reported.
+    private func readConnection(of keys: YAMLMapping, to brokers: GivenBrokers?, into push: inout MQTTPushConfiguration)
+    {
         keys.read("version", &push.version) { $0.keyword("an MQTT version") }
-        push.security = security(keys, of: broker)
+        push.security = security(keys, of: brokers?.addresses)
         keys.read("will", &push.will, will)
+        keys.read("connect_properties", &push.connectProperties, userProperties)
         keys.read("announce_connections", &push.announcesConnections) { $0.flag() }
         keys.read("connections", &push.connections) { $0.list()?.compactMap(connection) }
         keys.optional("connections")?.warn(
@@ -178,11 +182,11 @@ extension ConfigurationReader {
     }
 }
 
-/// Reads the security settings, the will and the additional connections of a broker source, and the `publish` plugin.
+/// Reads the security settings and the additional connections of a broker source.
 extension ConfigurationReader {
     func qos(_ value: YAMLValue) -> MQTTQoS? { value.integer(0...1).flatMap(MQTTQoS.init(rawValue:)) }
 
-    private func security(_ keys: YAMLMapping, of broker: MQTTBroker?) -> MQTTSecurity {
+    private func security(_ keys: YAMLMapping, of brokers: [MQTTBroker]?) -> MQTTSecurity {
         let (trust, identity) = (keys.optional("trust"), keys.optional("identity"))
         let key = keys.optional("pre_shared_key", formerly: "shared_key")
         let tls = MQTTSecurity.tls(
@@ -191,13 +195,13 @@ extension ConfigurationReader {
             identity: identity.flatMap { self.identity($0, MQTTIdentity.init) }
         )
         let preShared = key.flatMap(preSharedKey)
-        if let broker, !broker.usesTLS {
+        if let brokers, !brokers.allSatisfy(\.usesTLS) {
             for (name, value) in [("trust", trust), ("identity", identity), ("pre_shared_key", key)] {
-                value?.reportError("the broker's URL is mqtt://; '\(name)' requires mqtts://", .conflictingKeys)
+                value?.reportError(ConfigurationReader.needsTLS(name, brokers), .conflictingKeys)
             }
             return .none
         }
-        guard key != nil else { return broker == nil ? .none : tls }
+        guard key != nil else { return brokers == nil ? .none : tls }
         for (name, value) in [("trust", trust), ("identity", identity)] {
             value?.reportError("'pre_shared_key' replaces certificates; remove '\(name)'", .conflictingKeys)
         }
@@ -213,18 +217,6 @@ extension ConfigurationReader {
             let allowsShort = keys.optional("allow_short")?.flag() ?? false
             guard let identity, let key else { return nil }
             return .preSharedKey(identity: identity, key: key, allowsShort: allowsShort)
-        }
-    }
-
-    private func will(_ value: YAMLValue) -> MQTTWill? {
-        value.mapping("will") { keys in
-            let advice = "name the topic of the message, such as topic: kiosk/gone"
-            let topic = keys.required("topic", advice)?.text()
-            var will = MQTTWill(topic: topic ?? "", payload: [])
-            keys.read("payload", &will.payload) { $0.anyText().map { Array($0.utf8) } }
-            keys.read("qos", &will.qos, qos)
-            keys.read("retain", &will.retain) { $0.flag() }
-            return topic == nil ? nil : will
         }
     }
 

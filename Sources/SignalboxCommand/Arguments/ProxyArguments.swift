@@ -1,8 +1,9 @@
 import ArgumentParser
+import MQTTPush
 import SignalboxCore
 import WebSocketChat
 
-/// The options for a proxy between the command `connect` and its server.
+/// The options for a proxy between a command and its server.
 struct ProxyArguments: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -27,8 +28,11 @@ struct ProxyArguments: ParsableArguments {
     /// The settings of the proxy's login, in terms of these options.
     static let loginNames = "--proxy-user and --proxy-password-env or --proxy-password-file"
 
+    /// The options with the files that they name.
+    var files: [(option: String, path: String?)] { [("--proxy-password-file", proxyPasswordFile)] }
+
     /// Returns the proxy, or `nil` if no option names one.
-    func server() throws(ValidationError) -> WebSocketProxy? {
+    func server<Proxy: ProxySettings>() throws(ValidationError) -> Proxy? {
         let password = try Secret.option("--proxy-password", variable: proxyPasswordEnv, file: proxyPasswordFile)
         guard let proxy else {
             guard proxyUser == nil, password == nil else {
@@ -42,13 +46,25 @@ struct ProxyArguments: ParsableArguments {
         guard proxyUser == nil || password != nil else {
             throw ValidationError("--proxy-user requires --proxy-password-env or --proxy-password-file")
         }
-        do throws(WebSocketChatError) {
-            var server = try WebSocketProxy(proxy)
-            server.username = proxyUser
-            server.password = password
-            return server
-        } catch {
-            throw ValidationError("--proxy: \(error.detail)")
-        }
+        var server = try ValidationError.checked("--proxy") { try Proxy(proxy) }
+        server.username = proxyUser
+        server.password = password
+        return server
     }
 }
+
+/// What the proxies of feeds and of brokers' clients have in common.
+protocol ProxySettings {
+    var username: String? { get set }
+    var password: Secret? { get set }
+    /// The proxy's name or address.
+    var host: String { get }
+    /// Whether the proxy is on this machine.
+    var isLocal: Bool { get }
+
+    /// Creates a proxy from its URL. The error never quotes the URL, which may contain a password.
+    init(_ url: String) throws
+}
+
+extension WebSocketProxy: ProxySettings {}
+extension MQTTProxy: ProxySettings {}
