@@ -30,6 +30,12 @@ enum WireTarget: Character, CaseIterable {
     /// The bytes are a text that appears in a log.
     case redaction = "s"
 
+    /// The target that gets all inputs, from the environment, or `nil` if each input selects its target.
+    static let only = ProcessInfo.processInfo.environment["SIGNALBOX_FUZZ_TARGET"].map { name in
+        guard name.count == 1, let target = name.first.flatMap(WireTarget.init) else { fatalError("no target \(name)") }
+        return target
+    }
+
     init(selector: UInt8) {
         let all = WireTarget.allCases
         self = WireTarget(rawValue: Character(Unicode.Scalar(selector))) ?? all[Int(selector) % all.count]
@@ -68,12 +74,17 @@ public func initialize(
     return 0
 }
 
-/// Runs one input for libFuzzer: the first byte selects the target, which gets the remaining bytes.
+/// Runs one input for libFuzzer: the first byte selects the target, which gets the remaining bytes. If the environment
+/// names a target, it gets the whole input.
 ///
 /// A trap is a finding, and each broken invariant traps.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = UnsafeBufferPointer(start: start, count: count)
+    if let target = WireTarget.only {
+        target.run(Array(input))
+        return 0
+    }
     guard let first = input.first else { return 0 }
     WireTarget(selector: first).run(Array(input.dropFirst()))
     return 0
@@ -137,8 +148,10 @@ enum SeedFolder {
     }
 
     private static func write(_ seed: [UInt8], for target: WireTarget, name: String, to folder: URL) {
+        if let only = WireTarget.only, only != target { return }
         let file = folder.appendingPathComponent("seed-\(target)-\(name)")
-        guard (try? (Data("\(target.rawValue)".utf8) + seed).write(to: file)) != nil else {
+        let selector = WireTarget.only == nil ? "\(target.rawValue)" : ""
+        guard (try? (Data(selector.utf8) + seed).write(to: file)) != nil else {
             fatalError("\(file.path) cannot be written")
         }
     }
