@@ -29,6 +29,7 @@ GOALS = {0: 0.6, 1: 0.5}
 SHAPES = {"small": "", "one-string": ", one string", "sixty-members": ", 60 members"}
 COUNTING, ADAPTER = "Swift, external batch, counts", "MQTTPush, no supervisor"
 WITHOUT_DEDUPLICATION = f"{TYPED}, `deduplication: .never`"
+WITHOUT_NAPS = f"{TYPED}, `coalesce: nil`"
 
 
 # Processor time
@@ -43,6 +44,7 @@ def receiving_rows():
         ADAPTER: [OURS, "adapter"],
         TYPED: [OURS, "typed"],
         WITHOUT_DEDUPLICATION: [OURS, "typed", "deduplication=never"],
+        WITHOUT_NAPS: [OURS, "typed", "coalescing=0"],
     }
     if PYTHON:
         script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "mqtt_clients.py")
@@ -125,7 +127,7 @@ def latency(broker):
         "C, the library's loop": [RAW, "timed"],
         COMMAND: None,
         TYPED: [OURS, "timed"],
-        f"{TYPED}, `coalescing: nil`": [OURS, "timed", "coalescing=0"],
+        WITHOUT_NAPS: [OURS, "timed", "coalescing=0"],
     }
     shown, kept = [], []
     for rate, seconds in ((1_000, 10), (10_000, 5)):
