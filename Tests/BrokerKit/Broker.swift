@@ -47,19 +47,19 @@ public final class Broker: Sendable {
         try writeAccess(options, in: folder)
         // If ports cannot be reserved, another process may take one first; then another port is tried.
         for _ in 0..<5 {
-            let reservations = try options.isOpen ? [PortReservation()] : [PortReservation(), PortReservation()]
+            // mosquitto's listener for WebSockets binds to every address, whatever its configuration says.
+            let reservation = try PortReservation(everyAddress: options.isWebSocket)
+            let reservations = try options.isOpen ? [reservation] : [reservation, PortReservation()]
             guard let port = reservations.first?.port, let openPort = reservations.last?.port else { continue }
             try configuration(options, port: port, openPort: openPort, folder: folder)
                 .write(to: folder.appendingPathComponent("mosquitto.conf"), atomically: true, encoding: .utf8)
-            // mosquitto's listener for WebSockets cannot share a reserved port.
-            if options.isWebSocket { reservations.first?.release() }
             let program = try launch(in: folder)
-            if try await isUp(program, port, log: options.isWebSocket ? folder : nil) {
+            if try await isUp(program, port) {
                 return Broker(reservations, port: port, openPort: openPort, folder: folder, program: program)
             }
             program.signal(SIGKILL)
         }
-        throw BrokerKitError("mosquitto did not start: \(log(in: folder))")
+        throw BrokerKitError("mosquitto did not start: …\(log(in: folder).suffix(200))")
     }
 
     /// `mqtt://127.0.0.1:PORT`.
@@ -117,12 +117,9 @@ public final class Broker: Sendable {
     }
 
     /// Tries to connect for at most 20 seconds.
-    ///
-    /// - Parameter folder: The folder of the log that must say that the broker runs, because the port is not reserved.
-    private static func isUp(_ program: RunningProgram, _ port: Int, log folder: URL? = nil) async throws -> Bool {
+    private static func isUp(_ program: RunningProgram, _ port: Int) async throws -> Bool {
         for _ in 0..<1_000 where program.isRunning {
-            let isLogged = folder.map { log(in: $0).contains(" running\n") } ?? true
-            if isLogged, try LoopbackPort.isOpen(port) { return program.isRunning }
+            if try LoopbackPort.isOpen(port) { return program.isRunning }
             try await Task.sleep(for: .milliseconds(20))
         }
         return false
@@ -130,7 +127,10 @@ public final class Broker: Sendable {
 
     private static func log(in folder: URL) -> String {
         let file = folder.appendingPathComponent("mosquitto.log")
-        return (try? String(contentsOf: file, encoding: .utf8)) ?? ""
+        // Foundation's `String(contentsOf:)` leaks memory if the file is empty.
+        guard let handle = try? FileHandle(forReadingFrom: file) else { return "" }
+        defer { try? handle.close() }
+        return String(decoding: (try? handle.readToEnd()) ?? Data(), as: UTF8.self)
     }
 
     private static func configuration(_ options: BrokerOptions, port: Int, openPort: Int, folder: URL) -> String {

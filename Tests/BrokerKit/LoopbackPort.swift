@@ -43,8 +43,7 @@ public enum LoopbackPort {
     /// - Parameter isShared: Whether one more socket with this option may bind to the port (socket(7), SO_REUSEADDR).
     static func bound(isShared: Bool) throws -> (socket: Int32, port: UInt16) {
         let socket = try makeSocket()
-        var share: Int32 = isShared ? 1 : 0
-        setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &share, socklen_t(MemoryLayout<Int32>.size))
+        if isShared { share(socket) }
         var address = loopback(port: 0)
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let bound = withUnsafeMutablePointer(to: &address) { pointer in
@@ -57,6 +56,35 @@ public enum LoopbackPort {
             throw BrokerKitError("no loopback port is free (errno \(errno))")
         }
         return (socket, UInt16(bigEndian: address.sin_port))
+    }
+
+    /// Returns a socket that is bound to one port on every address of IPv6 and IPv4, and this port, which was free on all of
+    /// them before. One more socket with SO_REUSEADDR may bind to it. The caller closes the socket.
+    ///
+    /// - Returns: `nil` if this system has no IPv6.
+    static func boundToEveryAddress() -> (socket: Int32, port: UInt16)? {
+        guard let socket = try? makeSocket(AF_INET6) else { return nil }
+        share(socket)
+        var (only, size) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))
+        setsockopt(socket, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &only, size)
+        var address = sockaddr_in6()
+        address.sin6_family = sa_family_t(AF_INET6)
+        size = socklen_t(MemoryLayout<sockaddr_in6>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { general in
+                bind(socket, general, size) == 0 && getsockname(socket, general, &size) == 0
+            }
+        }
+        guard isBound else {
+            close(socket)
+            return nil
+        }
+        return (socket, UInt16(bigEndian: address.sin6_port))
+    }
+
+    private static func share(_ socket: Int32) {
+        var on: Int32 = 1
+        setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
     }
 
     /// Returns whether a server listens on the port.
@@ -132,9 +160,12 @@ public final class PortReservation: Sendable {
     public let port: Int
     private let socket: Mutex<Int32>
 
+    /// - Parameter everyAddress: Whether the server binds to every address of the machine, on which the port must then be free
+    ///   too. Clients of other tests, whose ports the system chooses, may have it on one of them.
     /// - Throws: ``BrokerKitError`` if the system has no free port.
-    public init() throws {
-        let (socket, port) = try LoopbackPort.bound(isShared: true)
+    public init(everyAddress: Bool = false) throws {
+        let every = everyAddress ? LoopbackPort.boundToEveryAddress() : nil
+        let (socket, port) = try every ?? LoopbackPort.bound(isShared: true)
         self.port = Int(port)
         self.socket = Mutex(socket)
         #if !os(Linux)
@@ -147,8 +178,7 @@ public final class PortReservation: Sendable {
         release()
     }
 
-    /// Ends the reservation, for a server that cannot bind to a reserved port.
-    public func release() {
+    private func release() {
         socket.withLock { socket in
             if socket >= 0 { close(socket) }
             socket = -1
