@@ -32,6 +32,8 @@ final class Settler: Sendable {
         /// The end of a removed source's adapter. The wait ends only through ``stop(_:)``, when the supervisor decides
         /// not to wait any longer.
         case adapterEnd
+        /// The end of the adapter's task. The wait ends only through ``stop(_:)``, when the task ends or is left behind.
+        case adapterReturn
     }
 
     private struct Waits {
@@ -197,7 +199,7 @@ extension Settler {
         case .room where isRoomWithheld: false
         case .room: window.hasRoom && admission.slowingRate?.hasRoom(at: core.now) ?? true
         case .drain, .removal: window.isEmpty
-        case .adapterEnd: false
+        case .adapterEnd, .adapterReturn: false
         }
     }
 }

@@ -52,8 +52,8 @@ final class SourceIntake: Sendable {
 
 extension SourceIntake: Intake {
     func submit(_ batch: [Arrival], to sink: any SettlementSink) -> Int {
-        let (taken, verdicts) = state.withLock { state -> (Int, [Verdict]) in
-            guard state.phase != .closed else { return (0, []) }
+        let (taken, routed) = state.withLock { state -> (Int, Routed) in
+            guard state.phase != .closed else { return (0, Routed()) }
             let now = settler.core.now
             let slowingRate = settler.admission.slowingRate
             let allowed = slowingRate?.available(at: now) ?? batch.count
@@ -62,18 +62,22 @@ extension SourceIntake: Intake {
             let slice = BatchSlice(arrivals: batch, range: 0..<taken, sink: sink, tick: now, settler: settler)
             switch state.phase {
             case .open: break
-            case .abandoning where taken > 0: return (taken, [Verdict(slice: slice, outcome: .abandoned(.drain))])
+            case .abandoning where taken > 0:
+                return (taken, Routed(verdicts: [Verdict(slice: slice, outcome: .abandoned(.drain))]))
             case .waiting where taken > 0:
                 state.held.append(slice)
-                return (taken, [])
-            case .waiting, .abandoning, .closed: return (taken, [])
+                return (taken, Routed())
+            case .waiting, .abandoning, .closed: return (taken, Routed())
             }
             // Earlier arrivals for the same action come first, so both are routed with the same plugins.
             let table = registry.snapshot
-            guard holdsArrivals else { return (taken, route(slice, &state, table)) }
-            return (taken, routeHeld(&state, table, at: now) + route(slice, &state, table))
+            let due = holdsArrivals ? routeHeld(&state, table, at: now) : []
+            var routed = route(slice, &state, table, callsInline: true)
+            if !due.isEmpty { routed.verdicts = due + routed.verdicts }
+            return (taken, routed)
         }
-        for verdict in verdicts { verdict.settle() }
+        for verdict in routed.verdicts { verdict.settle() }
+        routed.calls?.run()
         return taken
     }
 
@@ -109,15 +113,29 @@ extension SourceIntake {
             state.phase = .open
             defer { state.held = [] }
             let table = registry.snapshot
-            return state.held.flatMap { route($0.routed(at: settler.core.now), &state, table) }
+            return state.held.flatMap { route($0.routed(at: settler.core.now), &state, table).verdicts }
         }
         for verdict in verdicts { verdict.settle() }
     }
 
+    /// What remains to be done for a batch after the intake's lock has been released.
+    private struct Routed {
+        /// The verdicts for the arrivals that do not reach a lane.
+        var verdicts: [Verdict] = []
+        /// The calls that the current thread makes.
+        var calls: InlineCalls?
+    }
+
     /// Sends each arrival to its lane. A batch's arrivals for the same lane are enqueued together, in order.
     ///
-    /// - Returns: Verdicts for the arrivals that do not reach a lane. The caller settles them after releasing the lock.
-    private func route(_ slice: BatchSlice, _ state: inout State, _ table: PluginTable) -> [Verdict] {
+    /// - Parameter callsInline: Whether the current thread may call a plugin, if all arrivals that reach a lane reach the
+    ///   same one. With several lanes, a plugin that hangs would keep the others waiting.
+    private func route(
+        _ slice: BatchSlice,
+        _ state: inout State,
+        _ table: PluginTable,
+        callsInline: Bool = false
+    ) -> Routed {
         var router = ArrivalRouter(table: table)
         var verdicts: [Verdict] = []
         var parts = BatchParts()
@@ -145,17 +163,20 @@ extension SourceIntake {
             position = end
         }
         for part in parts.all {
-            let lane = lane(for: part.entry, &state)
-            if let verdict = lane.enqueue(part.slice(of: slice)) { verdicts.append(verdict) }
+            let (lane, part) = (lane(for: part.entry, &state), part.slice(of: slice))
+            if callsInline, parts.all.count == 1, let calls = lane.claim(part) {
+                return Routed(verdicts: verdicts, calls: calls)
+            }
+            if let verdict = lane.enqueue(part) { verdicts.append(verdict) }
         }
-        return verdicts
+        return Routed(verdicts: verdicts)
     }
 
     private func routeHeld(_ state: inout State, _ table: PluginTable, at now: UInt64) -> [Verdict] {
         guard state.hold?.isEmpty == false, let due = state.hold?.take(table, at: now) else { return [] }
         let unknown = Outcome.rejected(ArrivalRouter.unknown)
         return due.expired.map { Verdict(slice: $0, outcome: unknown) }
-            + due.routable.flatMap { route($0, &state, table) }
+            + due.routable.flatMap { route($0, &state, table).verdicts }
     }
 
     /// Returns the verdict on an arrival whose action has no plugin: how long it would be held, or its rejection.

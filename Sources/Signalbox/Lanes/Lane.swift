@@ -24,6 +24,7 @@ final class Lane: Sendable {
                 maxConcurrent: entry.options.maxConcurrent,
                 callsWholeSlices: entry.call.takesWholeSlices,
                 isWaitingForPredecessor: isWaitingForPredecessor,
+                mayRunInline: entry.options.runsInline,
                 report: CountReport(ticksBetweenLines: core.ticksBetweenStallLines)
             )
         )
@@ -91,7 +92,7 @@ extension LaneState {
     /// Returns whether the task is inside a call of this lane, so that the slice could not start until that call
     /// returns.
     func waitsForItself(_ slice: BatchSlice, in task: Int) -> Bool {
-        guard let caller = workers.first(where: { $0.current != nil && $0.worker.isTask(task) }) else { return false }
+        guard let caller = workers.first(where: { $0.hasCall(in: task) }) else { return false }
         if maxConcurrent == 1 { return true }
         return order == .source && caller.current?.settler === slice.settler
     }
@@ -127,7 +128,7 @@ extension Lane {
 
     /// Returns whether the task is inside a call of this lane.
     func hasCall(in task: Int) -> Bool {
-        state.withLock { state in state.workers.contains { $0.current != nil && $0.worker.isTask(task) } }
+        state.withLock { state in state.workers.contains { $0.hasCall(in: task) } }
     }
 }
 

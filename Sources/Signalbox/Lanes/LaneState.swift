@@ -35,6 +35,10 @@ struct LaneState: Sendable {
     var hasActivatedReplacement = false
     /// The number of arrivals that have been rejected because the lane is stalled.
     var unavailable = 0
+    /// Whether the thread that submits may call the plugin, as its options ask for.
+    var mayRunInline: Bool
+    /// The source whose inline call was too slow, until that has been logged.
+    var slowInlineSource: Settler?
     /// Limits how often the rejected arrivals are logged.
     var report: CountReport
     /// The source of the call that most recently stalled the lane.
@@ -213,10 +217,8 @@ extension LaneState {
         }
         if let position = ended.popLast() {
             wakeups.start(workers[position].worker)
-        } else if workers.count < maxConcurrent {
-            let worker = LaneWorker(position: workers.count)
-            workers.append(LaneWorkerState(worker: worker, callsWholeSlices: callsWholeSlices))
-            wakeups.start(worker)
+        } else if let position = addWorker() {
+            wakeups.start(workers[position].worker)
         } else if !ready.isEmpty, !hasAskedToYield, hasLongSlices {
             hasAskedToYield = true
             for position in workers.indices where (workers[position].current?.range.count ?? 0) > 1 {
@@ -230,6 +232,29 @@ extension LaneState {
     private var hasLongSlices: Bool {
         guard !callsWholeSlices else { return false }
         return order == .source || (order == .none && maxConcurrent == 1)
+    }
+
+    /// Removes the idle worker from those that wait for work. A lane that makes inline calls has at most one worker.
+    ///
+    /// - Returns: The worker's position, or `nil` if the worker is busy.
+    mutating func takeIdleWorker() -> Int? {
+        guard let position = parked.popLast() ?? ended.popLast() ?? addWorker() else { return nil }
+        workers[position].worker.isAskedToYield.store(false, ordering: .relaxed)
+        hasAskedToYield = false
+        return position
+    }
+
+    /// Undoes ``takeIdleWorker()``. If the worker's task has not started or has ended, it is started when there is work.
+    mutating func returnWorker(_ position: Int) {
+        if workers[position].parked == nil { ended.append(position) } else { parked.append(position) }
+    }
+
+    /// Adds a worker without starting its task, unless there are as many as the options allow.
+    private mutating func addWorker() -> Int? {
+        guard workers.count < maxConcurrent else { return nil }
+        let worker = LaneWorker(position: workers.count)
+        workers.append(LaneWorkerState(worker: worker, callsWholeSlices: callsWholeSlices))
+        return worker.position
     }
 
     /// Marks the worker's slice as done.

@@ -87,7 +87,8 @@ extension Lane {
         return { context in await chain(context) }
     }
 
-    private func callEach(_ slice: BatchSlice, _ worker: LaneWorker, _ handler: @Sendable (ActionContext) -> Outcome) {
+    /// Calls a synchronous plugin for each action, in the worker's task or on the thread that has claimed the worker.
+    func callEach(_ slice: BatchSlice, _ worker: LaneWorker, _ handler: @Sendable (ActionContext) -> Outcome) {
         var callState = CallState(.running, call: worker.nextCall)
         for position in slice.range {
             let arrival = slice.arrivals[position]

@@ -11,18 +11,20 @@ extension Lane {
     /// - Parameter queuesRetries: Pass `false` while abandoning the remaining arrivals. A retry that a worker has just
     ///   received cannot be abandoned, and would otherwise be called again at each tick.
     func tick(_ now: UInt64, queuesRetries: Bool = true) {
-        let (verdicts, wakeups) = state.withLock { state -> ([Verdict], LaneWakeups) in
+        let (verdicts, wakeups, slow) = state.withLock { state -> ([Verdict], LaneWakeups, Settler?) in
+            defer { state.slowInlineSource = nil }
             var verdicts: [Verdict] = []
             for position in state.workers.indices { verdicts += look(at: position, &state, now) }
             let overdue = state.takeWaiting { $0.isOverdue(at: now) }
             verdicts += overdue.map { Verdict(slice: $0, outcome: .abandoned(.ackDeadline)) }
             if queuesRetries { verdicts += state.queueDueRetries(at: now) }
-            return (verdicts, state.dispatch())
+            return (verdicts, state.dispatch(), state.slowInlineSource)
         }
         perform(wakeups)
         for verdict in verdicts { verdict.settle() }
         activateReplacement()
         reportUnavailable(at: now)
+        slow?.log.inlineEnded(entry)
     }
 
     private func look(at position: Int, _ state: inout LaneState, _ now: UInt64) -> [Verdict] {
@@ -31,11 +33,24 @@ extension Lane {
         if callState.number != state.workers[position].lastSeenCall {
             state.workers[position].lastSeenCall = callState.number
             state.workers[position].lastSeenTick = now
-        } else if now - state.workers[position].lastSeenTick >= timeoutTicks {
+            return abandonOverdue(behind: callState, position, &state, now)
+        }
+        if state.workers[position].isInline { state.endInlineCalls(at: position) }
+        if now - state.workers[position].lastSeenTick >= timeoutTicks {
             let verdicts = expire(callState, position, &state, running: overdue, waiting: unavailable)
             state.unavailable += verdicts.dropFirst().reduce(0) { $0 + $1.slice.range.count }
             return verdicts
         }
+        return abandonOverdue(behind: callState, position, &state, now)
+    }
+
+    /// Takes the actions whose ack deadline has passed away from a worker that is in an earlier call.
+    private func abandonOverdue(
+        behind callState: CallState,
+        _ position: Int,
+        _ state: inout LaneState,
+        _ now: UInt64
+    ) -> [Verdict] {
         guard callState.phase == .running, let current = state.workers[position].current, current.isOverdue(at: now),
             state.workers[position].worker.mark(callState, .interrupted),
             let rest = state.workers[position].takeRest(behindCall: callState.number)

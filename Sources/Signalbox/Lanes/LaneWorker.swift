@@ -95,6 +95,8 @@ struct LaneWorkerState: Sendable {
     /// The last call that the timer saw running, and the tick at which it first saw that call.
     var lastSeenCall: UInt64 = 0
     var lastSeenTick: UInt64 = 0
+    /// Whether the submitting thread makes the current calls, instead of the worker's task.
+    var isInline = false
     /// The continuation of the task while it waits for work.
     var parked: UnsafeContinuation<LaneWork?, Never>?
 
@@ -103,6 +105,10 @@ struct LaneWorkerState: Sendable {
         firstCall = worker.nextCall
         self.group = group
     }
+
+    /// Returns whether a call of the worker runs inside the task, which may therefore wait for what the call submits. A
+    /// synchronous plugin, as inline calls have, never waits.
+    func hasCall(in task: Int) -> Bool { current != nil && !isInline && worker.isTask(task) }
 
     mutating func end() {
         current = nil

@@ -4,7 +4,8 @@ import SignalboxCore
 /// The kinds of log lines that the supervisor writes. Every line has exactly one kind, and each kind has a fixed level
 /// and text.
 enum LogKind: String, CaseIterable, Sendable {
-    case deadLetter, mostRejected, abandoned, givenBack, lateReturn, stalled, breakerOpened, breakerClosed, dropped,
+    case deadLetter, mostRejected, abandoned, givenBack, lateReturn, stalled, inlineEnded, breakerOpened, breakerClosed,
+        dropped,
         withheld,
         sourceEnded,
         sourceFailed, sourceRemoved, draining, notReturned
@@ -20,7 +21,7 @@ enum LogKind: String, CaseIterable, Sendable {
         switch self {
         case .givenBack, .stalled, .sourceFailed, .notReturned: .error
         case .deadLetter, .mostRejected, .breakerOpened, .dropped, .withheld: .warning
-        case .abandoned, .lateReturn, .breakerClosed: .notice
+        case .abandoned, .lateReturn, .inlineEnded, .breakerClosed: .notice
         case .draining: .info
         case .sourceEnded, .sourceRemoved: .debug
         }
@@ -35,6 +36,7 @@ enum LogKind: String, CaseIterable, Sendable {
         case .givenBack: "plugin gave messages back; they are not acknowledged and are redelivered"
         case .lateReturn: "plugin returned after its call was settled; its result was not sent"
         case .stalled: "plugin has not returned; arrivals for it become dead letters"
+        case .inlineEnded: "plugin is too slow for its source's thread; its calls run on a lane from now on"
         case .breakerOpened:
             "circuit breaker opened: the plugin is not called; arrivals for it become dead letters"
         case .breakerClosed: "circuit breaker closed: the plugin works again"
@@ -57,6 +59,7 @@ enum LogKind: String, CaseIterable, Sendable {
         case .lateReturn: [.action, .id, .plugin, .linesWithheld]
         case .givenBack: [.plugin, .givenBack, .reason, .advice]
         case .stalled: [.plugin, .unavailable, .advice]
+        case .inlineEnded: [.plugin, .advice]
         case .breakerOpened: [.plugin, .failures, .openFor, .reason, .advice]
         case .breakerClosed: [.plugin, .rejectedWhileOpen, .advice]
         case .dropped: [.dropped, .droppedTotal, .advice]

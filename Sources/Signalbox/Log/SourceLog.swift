@@ -101,6 +101,17 @@ final class SourceLog: Sendable {
         )
     }
 
+    func inlineEnded(_ plugin: PluginEntry) {
+        logger.write(
+            .inlineEnded,
+            nil,
+            [
+                .plugin: plugin.action.text,
+                .advice: "make its calls shorter than a tick, or remove runsInline ('inline' in a configuration)",
+            ]
+        )
+    }
+
     private func write(
         _ kind: LogKind,
         _ arrival: Arrival,

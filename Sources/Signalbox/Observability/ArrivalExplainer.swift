@@ -96,11 +96,19 @@ struct ArrivalExplainer {
             case .key: "in order per key"
             case .none: "unordered"
             }
-        let bounds = "at most \(entry.options.maxConcurrent) at once, \(order)"
-        guard let lane = supervisor.lanes.known(for: entry), lane.isStalled(for: settler) else {
+        let lane = supervisor.lanes.known(for: entry)
+        let bounds = "at most \(entry.options.maxConcurrent) at once, \(order)\(place(entry, lane))"
+        guard let lane, lane.isStalled(for: settler) else {
             return pass(.lane, bounds)
         }
         return stop(.lane, lane.unavailable, configured: bounds)
+    }
+
+    /// Where the calls run, if the options ask for another place than the lane.
+    private func place(_ entry: PluginEntry, _ lane: Lane?) -> String {
+        guard entry.options.runsInline else { return "" }
+        return lane?.mayRunInline ?? true
+            ? ", on the thread of the source if it can" : ", on the lane, because a call took longer than a tick"
     }
 
     private func attempts(_ entry: PluginEntry) -> StageResult {

@@ -29,6 +29,12 @@ public struct Registration: Sendable {
         self.rule = rule
         self.options = options
         self.call = call
+        guard options.runsInline else { return }
+        guard case .sync = call else { preconditionFailure("only a synchronous plugin without a key runs inline") }
+        precondition(
+            options.order == .source && options.maxConcurrent == 1 && options.middleware.isEmpty,
+            "a plugin that runs inline has the order .source, one call at once and no middleware"
+        )
     }
 }
 
@@ -200,7 +206,8 @@ extension Registration {
     ///   - rule: The origins that may call the plugin. All other origins are rejected.
     ///   - options: The same options as for other plugins. The timeout covers the whole batch, and failed actions are
     ///     retried in one call.
-    /// - Precondition: The options have no key and no middleware, because a single call handles many actions.
+    /// - Precondition: The options have no key and no middleware, because a single call handles many actions, and the plugin
+    ///   does not run inline.
     @inlinable
     public init<P: BatchPlugin>(
         _ plugin: P,

@@ -85,16 +85,6 @@ extension Supervisor {
         start.intake.settler.stop(.adapterEnd)
         starter?.finish()
     }
-
-    private func run(_ adapter: any Adapter, into intake: SourceIntake) async {
-        do {
-            try await adapter.run(into: intake)
-            core.logger.write(.sourceEnded, nil, [.source: adapter.source.text])
-        } catch {
-            core.logger.write(.sourceFailed, Redaction.detail("\(error)"), [.source: adapter.source.text])
-            state.withLock { if $0.firstFailure == nil { $0.firstFailure = error } }
-        }
-    }
 }
 
 // MARK: - Draining
@@ -132,6 +122,7 @@ extension Supervisor {
             for lane in lanes.all { lane.abandon(.stop) }
             await Task.yield()
         }
+        if Task.isCancelled { leaveHungAdapters(at: nil) }
     }
 
     private func finish() -> (any Error)? {
@@ -187,6 +178,7 @@ extension Supervisor {
             lane.tick(now, queuesRetries: !isDrainOver)
             if isDrainOver { lane.abandon(.drain) }
         }
+        leaveHungAdapters(at: now)
     }
 }
 

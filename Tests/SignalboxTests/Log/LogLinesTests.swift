@@ -29,6 +29,7 @@ import Testing
         let run = Task { try await trial.supervisor.run() }
         try await trial.openAndCloseBreaker()
         await trial.stall()
+        await trial.endInlineCalls()
         await trial.removeASource()
         await trial.giveBack()
         await trial.flood()
@@ -54,6 +55,7 @@ import Testing
         let supervisor: Supervisor
         let sink = RecordingSink()
         let gate = Gate()
+        let blocking = BlockingGate()
         let never = Gate()
         let push, late, stuck, extra, broker: any Intake
 
@@ -85,6 +87,12 @@ import Testing
                 Registration("hangs", as: Empty.self, from: .source("late")) { [gate] _, _ in await gate.pass() }
             )
             let patient = PluginOptions<Empty>(timeout: .seconds(3_600))
+            let inline = PluginOptions<Empty>(timeout: .seconds(3_600), runsInline: true)
+            try supervisor.register(
+                Registration("slow", as: Empty.self, from: .source("push"), options: inline) { [blocking] _, _ in
+                    blocking.pass()
+                }
+            )
             try supervisor.register(
                 Registration("stuck", as: Empty.self, from: .source("stuck"), options: patient) {
                     [never] _, _ in
@@ -106,6 +114,18 @@ import Testing
             await sink.untilSettled(2)
             gate.open()
             _ = await lines.wait { $0.contains { LogLinesTests.kind(of: $0) == .lateReturn } }
+        }
+
+        /// The plugin is seen in its call at two ticks.
+        func endInlineCalls() async {
+            let slow = RecordingSink()
+            blocking.onAnotherThread { [push] in
+                _ = push.submit(arrivals(firstToken: 9, [message("slow")]), to: slow)
+            }
+            await blocking.untilEntered(1)
+            await clock.tick(2)
+            blocking.open()
+            await slow.untilSettled(1)
         }
 
         /// The removal also reports the lines withheld for the source. Most of its messages are rejected for one reason.

@@ -87,6 +87,7 @@ extension LogKind {
             "one when more than half of a source's messages, at least 20, are rejected for one reason, then one per"
                 + " minute and one at the end; single lines for this reason are left out"
         case .abandoned: "one per arrival, within the source's budget; none for arrivals that a plugin gave back"
+        case .inlineEnded: "one per plugin with `runsInline`"
         case .lateReturn: "one per arrival, within the source's budget"
         case .givenBack: "one per minute and source, and one at the end"
         case .stalled: "one per minute and plugin that does not return"

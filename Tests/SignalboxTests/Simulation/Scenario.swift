@@ -159,6 +159,7 @@ struct PluginScenario: Sendable {
     var timeout: Int?
     var order = Order.source
     var maxConcurrent = 1
+    var runsInline = false
     var retry: Retry?
     var breaker: Breaker?
     var middleware: [MiddlewareScenario] = []

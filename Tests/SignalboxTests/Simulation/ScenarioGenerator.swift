@@ -159,6 +159,10 @@ extension ScenarioGenerator {
             plugin.breaker = .init(failures: random.number(in: 1...3), openFor: random.number(in: 1...10))
         }
         if plugin.kind != .batch, random.chance(15) { plugin.middleware = [middleware()] }
+        if plugin.kind == .sync, random.chance(60) {
+            (plugin.order, plugin.maxConcurrent, plugin.middleware) = (.source, 1, [])
+            plugin.runsInline = true
+        }
         return plugin
     }
 

@@ -23,9 +23,10 @@ package final class ThreadBridge<Failure: Error>: Sendable {
     private let ended = Promise<End>()
     private let thread = Mutex<OwnedThread?>(nil)
     private let state = Mutex(State())
+    /// Changed only under the lock of ``state``. The thread reads it several times for each message.
+    private let stopping = Atomic(false)
 
     private struct State {
-        var isStopping = false
         var isInBlockingCall = false
     }
 
@@ -85,8 +86,7 @@ package final class ThreadBridge<Failure: Error>: Sendable {
     /// has no effect.
     package func stop() {
         let isInBlockingCall = state.withLock { state in
-            defer { state.isStopping = true }
-            return state.isInBlockingCall && !state.isStopping
+            !stopping.exchange(true, ordering: .releasing) && state.isInBlockingCall
         }
         wake.wake()
         if isInBlockingCall { detach() }
@@ -99,14 +99,14 @@ package final class ThreadBridge<Failure: Error>: Sendable {
 
     // MARK: - The thread
 
-    package var isStopping: Bool { state.withLock { $0.isStopping } }
+    package var isStopping: Bool { stopping.load(ordering: .acquiring) }
 
     /// Makes a call that may block for a long time. Stopping the thread does not wait for this call.
     ///
     /// - Returns: The result of the call, or `nil` if the call was not made because the thread was already stopping.
     package func blocking<Result>(_ call: () -> Result) -> Result? {
         let mayCall = state.withLock { state in
-            state.isInBlockingCall = !state.isStopping
+            state.isInBlockingCall = !isStopping
             return state.isInBlockingCall
         }
         guard mayCall else { return nil }

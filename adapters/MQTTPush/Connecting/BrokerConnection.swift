@@ -22,6 +22,8 @@ final class BrokerConnection {
     var identifiers = PacketIdentifiers()
     /// What the broker announced when it accepted the connection.
     private(set) var server = Connack.default
+    /// Whether the broker has accepted the connection.
+    private(set) var isOpen = false
     /// When the broker accepted the connection, or `nil` if it has not.
     private(set) var openedAt: ContinuousClock.Instant?
     /// The broker's reference to another server, with which it has refused or closed the connection.
@@ -72,8 +74,6 @@ final class BrokerConnection {
         coalescer = Coalescer(coalescing)
     }
 
-    /// Whether the broker has accepted the connection.
-    var isOpen: Bool { openedAt != nil }
     /// The largest packet that the broker accepts, in bytes.
     var packetLimit: UInt32 { server.maximumPacketSize ?? .max }
 
@@ -250,7 +250,7 @@ final class BrokerConnection {
         }
         if let reason = finishAuthentication(authenticationData) { return reason }
         server = connack
-        openedAt = .now
+        (isOpen, openedAt) = (true, .now)
         if let seconds = connack.serverKeepAlive { keepalive.use(serverKeepalive: seconds) }
         return role.opened(self, connack)
     }

@@ -20,8 +20,16 @@ struct KeepaliveClock {
         case dead
     }
 
-    /// The keepalive interval, or `nil` if keepalive is switched off.
-    private var interval: Duration?
+    private struct Interval {
+        let whole, half, oneAndHalf: Duration
+
+        init(_ whole: Duration) {
+            (self.whole, half, oneAndHalf) = (whole, whole / 2, whole * 3 / 2)
+        }
+    }
+
+    /// The keepalive interval with its parts, which each turn needs, or `nil` if keepalive is switched off.
+    private var interval: Interval?
     private var writtenAt: ContinuousClock.Instant
     private var readAt: ContinuousClock.Instant
     /// When the ping was sent that nothing has followed yet.
@@ -34,7 +42,7 @@ struct KeepaliveClock {
     ///   - keepalive: The interval that CONNECT announces. Zero switches keepalive off.
     ///   - now: The time at which CONNECT was sent.
     init(keepalive: Duration, at now: ContinuousClock.Instant) {
-        interval = keepalive > .zero ? keepalive : nil
+        interval = keepalive > .zero ? Interval(keepalive) : nil
         writtenAt = now
         readAt = now
         readingSince = now
@@ -42,7 +50,7 @@ struct KeepaliveClock {
 
     /// Replaces the interval by the broker's (Server Keep Alive; MQTT 5.0, 3.2.2.3.14, MQTT-3.2.2-21).
     mutating func use(serverKeepalive seconds: UInt16) {
-        interval = seconds > 0 ? .seconds(Int64(seconds)) : nil
+        interval = seconds > 0 ? Interval(.seconds(Int64(seconds))) : nil
     }
 
     /// Records received bytes, whether or not they complete a packet.
@@ -68,8 +76,8 @@ struct KeepaliveClock {
     mutating func check(at now: ContinuousClock.Instant) -> Action {
         guard let interval else { return .none }
         if let deadline = deadline(interval), now >= deadline { return .dead }
-        let isUnheard = isReading && askedAt == nil && now - readAt >= interval / 2
-        guard isUnheard || now - writtenAt >= interval / 2 else { return .none }
+        let isUnheard = isReading && askedAt == nil && now - readAt >= interval.half
+        guard isUnheard || now - writtenAt >= interval.half else { return .none }
         writtenAt = now
         if isReading && askedAt == nil { askedAt = now }
         return .ping
@@ -78,13 +86,13 @@ struct KeepaliveClock {
     /// When ``check(at:)`` next has something to do if nothing is sent or received until then, or `nil` if never.
     var nextCheck: ContinuousClock.Instant? {
         guard let interval else { return nil }
-        var next = writtenAt + interval / 2
-        if isReading { next = min(next, deadline(interval) ?? (readAt + interval / 2)) }
+        var next = writtenAt + interval.half
+        if isReading { next = min(next, deadline(interval) ?? (readAt + interval.half)) }
         return next
     }
 
     /// When the broker is dead if nothing arrives until then, or `nil` if no ping waits for an answer.
-    private func deadline(_ interval: Duration) -> ContinuousClock.Instant? {
-        askedAt.map { max($0 + interval, readAt + interval * 3 / 2) }
+    private func deadline(_ interval: Interval) -> ContinuousClock.Instant? {
+        askedAt.map { max($0 + interval.whole, readAt + interval.oneAndHalf) }
     }
 }

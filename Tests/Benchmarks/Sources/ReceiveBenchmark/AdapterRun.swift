@@ -23,7 +23,7 @@ struct AdapterRun {
     func typedPlugin() async throws {
         try await supervised { supervisor in
             try supervisor.register(
-                Registration("payment", as: Payment.self, from: .source("push")) { payment, _ in
+                Registration("payment", as: Payment.self, from: .source("push"), options: plugin) { payment, _ in
                     precondition(payment.amount > 0, "invalid payment")
                     _ = meter.count()
                 }
@@ -35,7 +35,7 @@ struct AdapterRun {
         let latencies = Latencies(expected: meter.expected)
         try await supervised { supervisor in
             try supervisor.register(
-                Registration("payment", as: Payment.self, from: .source("push")) { payment, _ in
+                Registration("payment", as: Payment.self, from: .source("push"), options: plugin) { payment, _ in
                     latencies.note(since: payment.amount)
                     _ = meter.count()
                 }
@@ -93,6 +93,8 @@ struct AdapterRun {
         let logger = Logger(label: "benchmark") { _ in ReadyHandler() }
         return try MQTTPushAdapter(configuration, logger: logger)
     }
+
+    private var plugin: PluginOptions<Payment> { PluginOptions(runsInline: options.runsInline) }
 
     private var quiet: Logger { Logger(label: "benchmark") { _ in SwiftLogNoOpLogHandler() } }
 }

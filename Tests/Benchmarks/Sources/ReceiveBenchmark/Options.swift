@@ -17,6 +17,8 @@ struct Options {
     /// The number of tasks that publish.
     private(set) var tasks = 100
     private(set) var deduplication = DeduplicationPolicy.automatic
+    /// Whether the adapter's thread calls the plugin.
+    private(set) var runsInline = false
 
     init?(_ arguments: [String]) {
         let place = Array(arguments.suffix(4))
@@ -38,6 +40,7 @@ struct Options {
         case ("window", let messages?): window = messages
         case ("coalescing", let microseconds?): coalescing = microseconds
         case ("tasks", let count?) where count > 0: tasks = count
+        case ("inline", 1): runsInline = true
         case ("deduplication", _) where words[1] == "never": deduplication = .never
         default: return false
         }

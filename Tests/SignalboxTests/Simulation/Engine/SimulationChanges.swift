@@ -98,7 +98,8 @@ extension Simulation {
             circuitBreaker: plugin.breaker.map {
                 CircuitBreakerPolicy(failures: $0.failures, openFor: Simulation.tick * $0.openFor)
             },
-            middleware: plugin.middleware.map { SimulatedMiddleware(scenario: $0, world: world) }
+            middleware: plugin.middleware.map { SimulatedMiddleware(scenario: $0, world: world) },
+            runsInline: plugin.runsInline
         )
     }
 
