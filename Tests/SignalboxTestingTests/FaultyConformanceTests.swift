@@ -28,6 +28,7 @@ import Testing
         Expectation(.hasASender, .deliverAll, "have a sender"),
         Expectation(.reorders, .orderPerSource, "in the order sent"),
         Expectation(.staysBusyWhenCancelledEarly, .concurrentStartAndStop, "a cancelled run throws no error"),
+        Expectation(.repliesHandledToAll, .settledInsideSubmit, "is the reply"),
         Expectation(.endsAfter("threw"), .throwingPlugin, "a run continues until it is cancelled"),
         Expectation(.endsAfter("unknownAction"), .unknownAction, "a run continues until it is cancelled"),
         Expectation(.dropsUnreadable, .malformedArrival, "10 unreadable messages are rejected"),

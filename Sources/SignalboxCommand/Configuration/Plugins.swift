@@ -16,6 +16,8 @@ struct PluginSection: Sendable, Hashable {
     var order = OrderSection.source
     /// The maximum number of concurrent calls.
     var maxConcurrent = 1
+    /// Whether the source's thread makes the calls.
+    var runsInline = false
     /// The retry policy for failed calls, or `nil` for no retries.
     var retry: RetryPolicy?
     /// The circuit breaker, or `nil` for none.
@@ -59,6 +61,9 @@ enum PluginUse: Sendable, Hashable {
         return target == nil ? .deadLetter : .abandon
     }
 
+    /// Whether a call takes only microseconds and never waits, so that a source's thread may make it.
+    var mayRunInline: Bool { PluginUse.inlineKeywords.contains(keyword) && target == nil }
+
     /// The source that the plugin sends to, or `nil` if the plugin sends only to the source of the action, or nothing.
     var target: SourceName? {
         switch self {
@@ -98,6 +103,9 @@ enum PluginUse: Sendable, Hashable {
         case .publish(let section): section.keyword
         }
     }
+
+    /// The values of `use` for which ``mayRunInline`` is true, unless the plugin sends to another source.
+    static let inlineKeywords = ["log", "fail", "reply", "echo", "broadcast", "join", "leave"]
 
     /// The possible values of `use`, in the order in which messages list them.
     static let keywords = [

@@ -104,7 +104,8 @@ struct SupervisorBuilder {
             maxConcurrent: section.maxConcurrent,
             retry: section.retry,
             circuitBreaker: section.circuitBreaker,
-            whenUnavailable: section.use.whenUnavailable
+            whenUnavailable: section.use.whenUnavailable,
+            runsInline: section.runsInline
         )
         switch section.use {
         case .log: return Registration(LogPlugin(action: action), from: rule, options: options)

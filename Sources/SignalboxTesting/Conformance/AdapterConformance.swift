@@ -125,6 +125,9 @@ extension AdapterConformance {
         /// Many runs are cancelled before, while and after they start, some of them twice. Every message is still
         /// delivered.
         case concurrentStartAndStop
+        /// If the adapter's own thread calls the plugin, every message is settled before `submit` returns. Each message
+        /// still reaches the plugin once, in order, and is answered.
+        case settledInsideSubmit
         /// If a plugin throws an error, only that plugin's arrivals fail.
         case throwingPlugin
         /// An action without a plugin is rejected, and the messages around it are handled.

@@ -20,6 +20,17 @@ extension ConformanceTrial {
         checkOrder(messages, in: 0)
     }
 
+    func settledInsideSubmit() async throws {
+        let messages = (0..<100).map { _ in message(ConformanceStage.inline) }
+        try await run(ConformanceLimits(window: 16)) { [self] stage in try await deliver(messages, to: stage) }
+        checkEachOnce(messages)
+        checkOrder(messages, in: 0)
+        if features.contains(.replies) {
+            for message in messages { try await checkReply(to: message) }
+        }
+        try await checkNothingIsRedelivered()
+    }
+
     func concurrentStartAndStop() async throws {
         // A source that redelivers must also redeliver the messages that are interrupted by the stops.
         let early = features.contains(.redelivers) ? messages(20) : []

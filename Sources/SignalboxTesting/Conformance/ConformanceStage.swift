@@ -108,6 +108,8 @@ extension ConformanceStage {
     static let recording: ActionName = "conformance.record"
     /// The action of a second plugin of the same kind, with a separate lane.
     static let recordingToo: ActionName = "conformance.other"
+    /// The action of a plugin that runs on the thread that submits, and replies with the number from the body.
+    static let inline: ActionName = "conformance.inline"
     static let failing: ActionName = "conformance.fail"
     static let hanging: ActionName = "conformance.hang"
     /// The action of a plugin that allows only another source.
@@ -130,6 +132,14 @@ extension ConformanceStage {
                 }
             )
         }
+        let inline = PluginOptions<ConformanceBody>(timeout: patient, runsInline: true)
+        try supervisor.register(
+            Registration(ConformanceStage.inline, as: ConformanceBody.self, from: source, options: inline) {
+                [weak self] body, context in
+                self?.recordCall(ConformanceStage.inline, context, body)
+                return body.number
+            }
+        )
         try supervisor.register(
             Registration(ConformanceStage.failing, as: RawBody.self, from: source) { [weak self] _, context in
                 self?.recordCall(ConformanceStage.failing, context, nil)

@@ -19,6 +19,7 @@ final class ConformanceTrial: Sendable {
         case .deliverAll: try await deliverAll()
         case .orderPerSource: try await orderPerSource()
         case .concurrentStartAndStop: try await concurrentStartAndStop()
+        case .settledInsideSubmit: try await settledInsideSubmit()
         case .throwingPlugin: try await throwingPlugin()
         case .unknownAction: try await unknownAction()
         case .malformedArrival: try await malformedArrival()

@@ -1,6 +1,7 @@
 import SignalboxCore
 import SignalboxTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Signalbox
@@ -9,7 +10,8 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct InlineCallsTests {
     private static let both = AccessRule.any([.source("push"), .source("chat")])
 
-    private func numbers(_ range: Range<Int>, of action: String = "count", from source: SourceName = "push") -> [Arrival]
+    private func numbers(_ range: Range<Int>, of action: String = "count", from source: SourceName = "push")
+        -> [Arrival]
     {
         arrivals(from: source, firstToken: UInt64(range.lowerBound), range.map { message(action, body: "\($0)") })
     }

@@ -1,6 +1,7 @@
 import SignalboxCore
 import SignalboxTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Signalbox

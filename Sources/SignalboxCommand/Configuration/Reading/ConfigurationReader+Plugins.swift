@@ -23,9 +23,11 @@ extension ConfigurationReader {
                 keys.read("timeout", &section.timeout) { $0.duration(ConfigurationReader.timeouts) }
                 keys.read("order", &section.order, order)
                 keys.read("max_concurrent", &section.maxConcurrent) { $0.integer(1...10_000) }
+                keys.read("inline", &section.runsInline) { $0.flag() }
                 keys.read("retry", &section.retry, retry)
                 keys.read("circuit_breaker", &section.circuitBreaker, circuitBreaker)
-                guard let action, use != nil else { return nil }
+                guard let action, let use else { return nil }
+                checkInline(&section, use, keys)
                 checkConnections(section.use, from, keys, sources)
                 checkAckDeadline(section, keys, sources: sources, bounds: bounds)
                 locations.rules[action] = from.map(\.value)
@@ -34,6 +36,23 @@ extension ConfigurationReader {
                 return section
             }
         }
+    }
+
+    /// Reports why the source's thread cannot call the plugin, and turns the option off so that the rest can be checked.
+    private func checkInline(_ section: inout PluginSection, _ use: PluginUse, _ keys: YAMLMapping) {
+        guard section.runsInline, let value = keys.optional("inline") else { return }
+        let problem: String?
+        if !use.mayRunInline {
+            let names = PluginUse.inlineKeywords.joined(separator: ", ")
+            problem = "only 'use: \(names)' can have 'inline', and not with 'to', because the others wait for something"
+        } else if section.order != .source || section.maxConcurrent != 1 {
+            problem = "only a plugin with 'order: source' and 'max_concurrent: 1' can have 'inline'"
+        } else {
+            problem = nil
+        }
+        guard let problem else { return }
+        value.reportError("\(problem); leave it out, and a lane makes the calls", .conflictingKeys)
+        section.runsInline = false
     }
 
     private func action(_ keys: YAMLMapping, at value: YAMLValue, _ holders: inout [ActionName: YAMLValue])

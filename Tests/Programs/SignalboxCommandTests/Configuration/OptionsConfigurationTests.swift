@@ -100,6 +100,8 @@ import Testing
         let retry = RetryPolicy(attempts: 4, firstDelay: .milliseconds(50), longestDelay: .seconds(2))
         #expect(plugin.retry == retry)
         #expect(plugin.circuitBreaker == CircuitBreakerPolicy(failures: 7, openFor: .seconds(60)))
+        #expect(!plugin.runsInline)
+        #expect(try OptionsConfigurationTests.plugin("inline: true").runsInline)
     }
 
     @Test func omittedOptionsHaveTheLibrarysDefaults() throws {
@@ -202,6 +204,9 @@ import Testing
         ("", "retry: { first_delay: 2s, longest_delay: 1s }", "expected at least 'first_delay'"),
         ("", "circuit_breaker: { failures: 0 }", "expected 1 to 1000000, found 0"),
         ("", "retryable: true", "only 'use: fail' can have 'retryable'"),
+        ("", "inline: maybe", "expected true or false"),
+        ("", "inline: true, order: none", "only a plugin with 'order: source' and 'max_concurrent: 1' can have 'inline'"),
+        ("", "inline: true, max_concurrent: 2", "only a plugin with 'order: source' and 'max_concurrent: 1' can have"),
     ])
     func limitsOutOfRangeAreErrors(_ source: String, _ plugin: String, _ words: String) {
         let plugin = plugin.isEmpty ? "use: log" : "use: log, \(plugin)"
