@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import SignalboxTesting
 
@@ -7,6 +6,7 @@ public final class BlockingGate: Sendable {
     private let entered = Watched(0)
     private let opened = DispatchSemaphore(value: 0)
 
+    /// Creates a closed gate.
     public init() {}
 
     /// Waits on the current thread.

@@ -205,7 +205,7 @@ import Testing
         ("", "circuit_breaker: { failures: 0 }", "expected 1 to 1000000, found 0"),
         ("", "retryable: true", "only 'use: fail' can have 'retryable'"),
         ("", "inline: maybe", "expected true or false"),
-        ("", "inline: true, order: none", "only a plugin with 'order: source' and 'max_concurrent: 1' can have 'inline'"),
+        ("", "inline: true, order: none", "only a plugin with 'order: source' and 'max_concurrent: 1' can have"),
         ("", "inline: true, max_concurrent: 2", "only a plugin with 'order: source' and 'max_concurrent: 1' can have"),
     ])
     func limitsOutOfRangeAreErrors(_ source: String, _ plugin: String, _ words: String) {
