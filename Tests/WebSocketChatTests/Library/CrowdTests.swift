@@ -215,4 +215,12 @@ import Testing
         buffer.release()
         #expect(try #require(buffer.fill(message))[0] == 1)
     }
+    @Test func theHeadIsDirectlyInFrontOfTheContent() throws {
+        let buffer = OutgoingBuffer(keepsContent: true)
+        for (message, isCompressed) in [([UInt8](repeating: 1, count: 70_000), false), ([2, 3], true), ([], false)] {
+            let head = FrameHead(.text, isCompressed: isCompressed, length: message.count)
+            let frame = WireFrame(WireFrame.text, message, reserved: isCompressed ? 4 : 0).bytes(mask: nil)
+            for _ in 0..<2 { #expect(Array(try #require(buffer.fill(message, after: head))) == frame) }
+        }
+    }
 }

@@ -42,7 +42,7 @@ final class LibraryConnection {
     }
     /// Whether the request has been sent. If so, any failure has to do with the server's response.
     var hasSentRequest = false
-    /// The cost of the last message, which the library may still be buffering.
+    /// The cost of the messages of the last write, if the library still buffers some of it.
     var unsentCost = 0
     /// The output that has not been passed to the library yet.
     var outgoing = Deque<Outgoing>()

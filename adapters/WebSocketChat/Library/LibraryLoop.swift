@@ -14,10 +14,12 @@ final class LibraryLoop {
     /// The most recent TLS alert from a server. Cleared whenever a connection ends.
     var alert: (descriptor: Int32, text: String)?
     var paused: [ConnectionID: LibraryConnection] = [:]
-    /// The buffer that every message is written from. Once the write returns, the library no longer needs the buffer's
+    /// The buffer for messages that are written alone. Once the write returns, the library no longer needs the buffer's
     /// content.
     let outgoing: OutgoingBuffer
-    /// Whether the message being written is compressed.
+    /// The frames of a server that the next write sends. Empty, except within a write callback.
+    var frames: FrameBatch
+    /// Whether the message that a client is writing is compressed.
     var sendsCompressed = false
     var pageTransfers: [OpaquePointer: PageTransfer] = [:]
     /// The HTTP connections of a server, which are those that have not upgraded.
@@ -62,6 +64,7 @@ final class LibraryLoop {
         )
         // On a client, the library masks the content in place, so the buffer cannot keep it.
         outgoing = OutgoingBuffer(keepsContent: server != nil)
+        frames = FrameBatch(waitingBytes: server == nil ? 0 : limits.waitingBytes)
         contextPointer = .allocate(capacity: 1)
         contextPointer.initialize(to: nil)
         eventLoop = server == nil ? nil : EventLoop()
