@@ -12,6 +12,12 @@ final class ServiceQueue: Sendable {
         case feed(FeedCommand)
     }
 
+    /// How many bytes are waiting on a connection, and how many may.
+    private struct Waiting {
+        var bytes = 0
+        let limit: Int
+    }
+
     private struct State {
         var entries: [Entry] = []
         /// The address of the context to wake, or 0 if there is no context.
@@ -19,10 +25,8 @@ final class ServiceQueue: Sendable {
         var isStopping = false
         /// Whether the thread has ended. If so, it processes no more entries.
         var hasEnded = false
-        /// The open connections, and how many bytes are waiting on each.
-        var waiting: [ConnectionID: Int] = [:]
-        /// The limits of the connections that do not use the transport's limit.
-        var waitingLimits: [ConnectionID: Int] = [:]
+        /// The open connections.
+        var waiting: [ConnectionID: Waiting] = [:]
         var allWaiting = 0
         /// The connections with the most waiting bytes, in ascending order, and the number of bytes that each had when
         /// it was added.
@@ -46,15 +50,17 @@ final class ServiceQueue: Sendable {
 
     func send(_ message: [UInt8], _ kind: MessageKind, on connection: ConnectionID) -> SendAdmission {
         state.withLock { state in
-            guard !state.isStopping, let waiting = state.waiting[connection] else { return .closed }
+            // Only one look-up, because other threads wait for the lock.
+            guard !state.isStopping, let index = state.waiting.index(forKey: connection) else { return .closed }
+            let waiting = state.waiting.values[index]
             let cost = ServiceQueue.cost(of: message)
-            guard cost <= (state.waitingLimits[connection] ?? limits.waitingBytes) - waiting else { return .full }
+            guard cost <= waiting.limit - waiting.bytes else { return .full }
             guard cost <= limits.allWaitingBytes - state.allWaiting else {
                 return .overloaded(slowest: ServiceQueue.slowest(in: &state) ?? connection)
             }
-            state.waiting[connection] = waiting + cost
+            state.waiting.values[index].bytes += cost
             state.allWaiting += cost
-            ServiceQueue.remember(connection, waiting + cost, in: &state)
+            ServiceQueue.remember(connection, waiting.bytes + cost, in: &state)
             ServiceQueue.append(.message(connection, kind, message), to: &state)
             return .accepted
         }
@@ -65,7 +71,7 @@ final class ServiceQueue: Sendable {
     private static func slowest(in state: inout State) -> ConnectionID? {
         forgetOutdated(&state)
         if let last = state.slowest.last { return last.connection }
-        let all = state.waiting.map { (connection: $0.key, bytes: $0.value) }.sorted { $0.bytes < $1.bytes }
+        let all = state.waiting.map { (connection: $0.key, bytes: $0.value.bytes) }.sorted { $0.bytes < $1.bytes }
         state.slowest = all.suffix(rememberedSlowest)
         return state.slowest.last?.connection
     }
@@ -81,7 +87,7 @@ final class ServiceQueue: Sendable {
     }
 
     private static func forgetOutdated(_ state: inout State) {
-        while let last = state.slowest.last, state.waiting[last.connection, default: 0] < max(1, last.bytes / 2) {
+        while let last = state.slowest.last, (state.waiting[last.connection]?.bytes ?? 0) < max(1, last.bytes / 2) {
             state.slowest.removeLast()
         }
     }
@@ -100,8 +106,7 @@ final class ServiceQueue: Sendable {
     }
 
     private static func release(_ connection: ConnectionID, in state: inout State) {
-        if let waiting = state.waiting.removeValue(forKey: connection) { state.allWaiting -= waiting }
-        state.waitingLimits[connection] = nil
+        if let waiting = state.waiting.removeValue(forKey: connection) { state.allWaiting -= waiting.bytes }
     }
 
     func wake() {
@@ -161,21 +166,19 @@ final class ServiceQueue: Sendable {
     /// - Parameter limit: The maximum number of bytes waiting on the connection. If it is `nil`, the transport's limit
     ///   applies.
     func opened(_ connection: ConnectionID, limit: Int? = nil) {
-        state.withLock { state in
-            state.waiting[connection] = 0
-            state.waitingLimits[connection] = limit
-        }
+        let waiting = Waiting(limit: limit ?? limits.waitingBytes)
+        state.withLock { $0.waiting[connection] = waiting }
     }
 
     /// The number of bytes that are waiting on the connection, or `nil` if the connection has ended.
-    func waitingBytes(on connection: ConnectionID) -> Int? { state.withLock { $0.waiting[connection] } }
+    func waitingBytes(on connection: ConnectionID) -> Int? { state.withLock { $0.waiting[connection]?.bytes } }
 
     /// Subtracts bytes that have been written from those that are waiting.
     func wrote(cost: Int, on connection: ConnectionID) {
         guard cost > 0 else { return }
         state.withLock { state in
-            guard let waiting = state.waiting[connection] else { return }
-            state.waiting[connection] = waiting - cost
+            guard let index = state.waiting.index(forKey: connection) else { return }
+            state.waiting.values[index].bytes -= cost
             state.allWaiting -= cost
         }
     }
