@@ -21,7 +21,7 @@ public final class BlockingGate: Sendable {
         await entered.until(file: file, line: line) { $0 >= count }
     }
 
-    /// Lets all calls pass, those to come included.
+    /// Lets all present and later calls pass.
     public func open() {
         opened.signal()
     }

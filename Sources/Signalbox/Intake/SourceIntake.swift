@@ -72,7 +72,7 @@ extension SourceIntake: Intake {
             // Earlier arrivals for the same action come first, so both are routed with the same plugins.
             let table = registry.snapshot
             let due = holdsArrivals ? routeHeld(&state, table, at: now) : []
-            var routed = route(slice, &state, table, callsInline: true)
+            var routed = route(slice, &state, table, callsInline: due.isEmpty)
             if !due.isEmpty { routed.verdicts = due + routed.verdicts }
             return (taken, routed)
         }
@@ -128,8 +128,8 @@ extension SourceIntake {
 
     /// Sends each arrival to its lane. A batch's arrivals for the same lane are enqueued together, in order.
     ///
-    /// - Parameter callsInline: Whether the current thread may call a plugin, if all arrivals that reach a lane reach the
-    ///   same one. With several lanes, a plugin that hangs would keep the others waiting.
+    /// - Parameter callsInline: Whether the current thread may call a plugin, if all arrivals are for the same lane. With
+    ///   several lanes, a plugin that hangs would keep the others waiting. With verdicts, the claimed lane would wait for them.
     private func route(
         _ slice: BatchSlice,
         _ state: inout State,
@@ -164,7 +164,7 @@ extension SourceIntake {
         }
         for part in parts.all {
             let (lane, part) = (lane(for: part.entry, &state), part.slice(of: slice))
-            if callsInline, parts.all.count == 1, let calls = lane.claim(part) {
+            if callsInline, parts.all.count == 1, verdicts.isEmpty, let calls = lane.claim(part) {
                 return Routed(verdicts: verdicts, calls: calls)
             }
             if let verdict = lane.enqueue(part) { verdicts.append(verdict) }

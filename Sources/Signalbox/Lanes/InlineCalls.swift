@@ -70,11 +70,21 @@ extension LaneState {
         returnWorker(position)
     }
 
-    /// Records that the timer has seen the same inline call at two ticks. The plugin's calls never run inline again, because
-    /// each of them may keep a source's thread from its connections.
+    /// Ends the thread's calls after the one in progress if the timer has seen the same slice at an earlier tick. The lane makes
+    /// the remaining calls of the slice.
+    mutating func limitInlineCalls(at position: Int) {
+        if workers[position].lastSeenFirstCall == workers[position].firstCall {
+            workers[position].worker.isAskedToYield.store(true, ordering: .relaxed)
+        }
+        workers[position].lastSeenFirstCall = workers[position].firstCall
+    }
+
+    /// Records that the timer has seen the same inline call at two ticks. No later call of the plugin runs inline, because each
+    /// of them may keep a source's thread from its connections.
     mutating func endInlineCalls(at position: Int) {
         guard mayRunInline else { return }
         mayRunInline = false
         slowInlineSource = workers[position].current?.settler
+        workers[position].worker.isAskedToYield.store(true, ordering: .relaxed)
     }
 }

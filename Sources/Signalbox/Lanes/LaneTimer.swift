@@ -11,25 +11,28 @@ extension Lane {
     /// - Parameter queuesRetries: Pass `false` while abandoning the remaining arrivals. A retry that a worker has just
     ///   received cannot be abandoned, and would otherwise be called again at each tick.
     func tick(_ now: UInt64, queuesRetries: Bool = true) {
-        let (verdicts, wakeups, slow) = state.withLock { state -> ([Verdict], LaneWakeups, Settler?) in
+        let (verdicts, wakeups, slow, hasEnded) = state.withLock { state -> ([Verdict], LaneWakeups, Settler?, Bool) in
             defer { state.slowInlineSource = nil }
             var verdicts: [Verdict] = []
             for position in state.workers.indices { verdicts += look(at: position, &state, now) }
             let overdue = state.takeWaiting { $0.isOverdue(at: now) }
             verdicts += overdue.map { Verdict(slice: $0, outcome: .abandoned(.ackDeadline)) }
             if queuesRetries { verdicts += state.queueDueRetries(at: now) }
-            return (verdicts, state.dispatch(), state.slowInlineSource)
+            return (verdicts, state.dispatch(), state.slowInlineSource, state.hasEnded)
         }
         perform(wakeups)
         for verdict in verdicts { verdict.settle() }
         activateReplacement()
         reportUnavailable(at: now)
         slow?.log.inlineEnded(entry)
+        // No task ends in a lane whose calls were all inline and whose last retry was taken away.
+        if hasEnded { lanes.release(self) }
     }
 
     private func look(at position: Int, _ state: inout LaneState, _ now: UInt64) -> [Verdict] {
         let callState = state.workers[position].worker.callState
         guard callState.phase == .running || callState.phase == .interrupted else { return [] }
+        if state.workers[position].isInline { state.limitInlineCalls(at: position) }
         if callState.number != state.workers[position].lastSeenCall {
             state.workers[position].lastSeenCall = callState.number
             state.workers[position].lastSeenTick = now

@@ -16,7 +16,8 @@ final class LaneWorker: Sendable {
         self.position = position
     }
 
-    /// The number of the next call, which is valid in the worker's task, and elsewhere only while the task is parked.
+    /// The number of the next call, which is valid in the worker's task, and elsewhere only while the worker is idle or
+    /// claimed for inline calls.
     var nextCall: UInt64 { CallState(rawValue: call.load(ordering: .acquiring)).number + 1 }
 
     var callState: CallState { CallState(rawValue: call.load(ordering: .acquiring)) }
@@ -95,6 +96,8 @@ struct LaneWorkerState: Sendable {
     /// The last call that the timer saw running, and the tick at which it first saw that call.
     var lastSeenCall: UInt64 = 0
     var lastSeenTick: UInt64 = 0
+    /// The first call of the last inline slice that the timer saw running.
+    var lastSeenFirstCall: UInt64 = 0
     /// Whether the submitting thread makes the current calls, instead of the worker's task.
     var isInline = false
     /// The continuation of the task while it waits for work.

@@ -38,11 +38,15 @@ public struct PluginOptions<Info>: Sendable {
     ///
     /// A thread calls the plugin only if the plugin is idle and the submission has at most 64 messages, all for this plugin.
     /// Otherwise, and while there is middleware, the lane makes the calls. The order of the calls, the timeout and all other
-    /// options hold in any case. If one call is in progress at two ticks (``SupervisorConfiguration/tick``), the lane makes
-    /// all later calls, and a log line says so.
+    /// options hold in any case. The lane also takes over what is left of a submission that is in progress at two ticks
+    /// (``SupervisorConfiguration/tick``). If one call is in progress at two ticks, the lane makes all later calls, and a log
+    /// line says so.
     ///
-    /// Only a synchronous plugin with the order ``LaneOrder/source``, one call at once and no middleware of its own can have
-    /// this option.
+    /// If a call never returns, ``Supervisor/run()`` and ``Supervisor/remove(source:)`` leave the source's adapter behind when
+    /// the time for a drain is over. Its connections and ports may then still be in use.
+    ///
+    /// Only a synchronous plugin with the order ``LaneOrder/source``, one call at once and no middleware in its options can
+    /// have this option.
     public var runsInline: Bool
 
     /// Creates options.

@@ -2,11 +2,13 @@ import SignalboxCore
 import Synchronization
 
 extension Supervisor {
-    /// Runs an adapter in a task of its own and waits until it ends. Cancellation reaches the adapter.
+    /// Runs an adapter in a separate task and waits until it ends. Cancellation reaches the adapter.
     ///
     /// The wait also ends if the adapter is left behind: its thread may be inside an inline call that never returns, and
-    /// nothing can then stop the adapter.
+    /// nothing can then stop the adapter. A child task could not be left behind.
     func run(_ adapter: any Adapter, into intake: SourceIntake) async {
+        state.withLock { $0.running.append(intake) }
+        defer { state.withLock { $0.running.removeAll { $0 === intake } } }
         // The task must run where the lanes' tasks run, which an unstructured task does not inherit.
         let task =
             if let executor = core.executor {
@@ -19,6 +21,8 @@ extension Supervisor {
         } onCancel: {
             task.cancel()
         }
+        // An adapter that was left behind must still learn that it has to stop.
+        task.cancel()
     }
 
     private func runToEnd(_ adapter: any Adapter, into intake: SourceIntake) async {
@@ -32,27 +36,23 @@ extension Supervisor {
         }
     }
 
-    /// Stops waiting for adapters that cannot end because an inline call was settled and has not returned: those of the
-    /// sources of such calls, once they were told to stop. Adapters may share a thread, so when the time for stopping is
-    /// over, the others are left behind too.
+    /// Stops waiting for adapters whose time to end is over, if an inline call was settled and has not returned. They may share
+    /// the thread that is inside the call.
     ///
-    /// - Parameter now: The current tick, or `nil` if no time is left to any adapter.
+    /// - Parameter now: The current tick, or `nil` if no adapter has any time left.
     func leaveHungAdapters(at now: UInt64?) {
-        let hung = lanes.all.compactMap(\.hungInlineSource)
-        guard !hung.isEmpty else { return }
-        let (intakes, drainEnd) = state.withLock { ($0.everyIntake, $0.drainEnd) }
-        for intake in intakes where intake.lifecycle.isAdapterStopped || drainEnd != nil {
-            let isOver =
-                now.map { now in intake.lifecycle.isOverdue(at: now) || drainEnd.map { now >= $0 } ?? false } ?? true
-            guard isOver || hung.contains(where: { $0 === intake.settler }) else { continue }
-            intake.settler.stop(.adapterReturn)
+        guard lanes.all.contains(where: \.hasHungInlineCall) else { return }
+        let (running, drainEnd) = state.withLock { ($0.running, $0.drainEnd) }
+        for intake in running {
+            let isOver = now.map { now in intake.lifecycle.isOverdue(at: now) || drainEnd.map { now >= $0 } ?? false }
+            if isOver ?? true { intake.settler.stop(.adapterReturn) }
         }
     }
 }
 
 extension Lane {
-    /// The source whose thread is inside an inline call that has been settled, or `nil` if there is none.
-    fileprivate var hungInlineSource: Settler? {
-        state.withLock { $0.workers.first { $0.isInline && $0.isStalled }?.current?.settler }
+    /// Whether a thread is inside an inline call that has been settled.
+    fileprivate var hasHungInlineCall: Bool {
+        entry.options.runsInline && state.withLock { $0.workers.contains { $0.isInline && $0.isStalled } }
     }
 }

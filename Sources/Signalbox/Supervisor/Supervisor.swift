@@ -34,6 +34,8 @@ public final class Supervisor: Service, Sendable {
         let starter: AsyncStream<SourceStart>.Continuation
         var starts: AsyncStream<SourceStart>?
         var runningAdapters = 0
+        /// The intakes of the adapters that have not ended, removed sources included.
+        var running: [SourceIntake] = []
         /// The number of source changes in progress. If a change has removed the last adapter, the run ends with that
         /// adapter unless a replacement follows.
         var sourceChanges = 0

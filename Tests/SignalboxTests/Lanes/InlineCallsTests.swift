@@ -71,11 +71,12 @@ import Testing
         try await supervisor.whileRunning {
             let batch = arrivals([message("count", body: "0"), message("other", body: "1")])
             #expect(await intake.deliver(batch).count == 2)
-            // A message without a plugin reaches no lane.
+            // The rejection must not wait for the call, nor the call for the rejection.
             let rejected = arrivals([message("nobody"), message("other", body: "2")])
             #expect(await intake.deliver(rejected).map(reason) == ["unknownAction", "handled"])
         }
-        #expect(calls.inline == [2])
+        #expect(Set(calls.numbers) == [0, 1, 2])
+        #expect(calls.inline.isEmpty)
     }
 
     @Test func middlewareRunsOnTheLane() async throws {
@@ -117,7 +118,7 @@ import Testing
         }
         #expect(calls.numbers.filter { $0 < 10 } == [0, 1, 2, 3, 4])
         // The other source has its turn before the rest of the first.
-        #expect(calls.numbers.contains(10))
+        #expect(calls.numbers.prefix(2) == [0, 10])
         #expect(Set(calls.inline).isDisjoint(with: [2, 3, 10]))
     }
 

@@ -67,18 +67,18 @@ import Testing
         try blockingPlugin(supervisor)
         let push = try supervisor.intake(for: "push")
         try await supervisor.whileRunning {
-            await submitBlocked(to: push, 1)
+            await submitBlocked(to: push, 3)
             await clock.tick(1)
             #expect(explanation(supervisor).contains("on the thread of the source"))
             await clock.tick(1)
             #expect(explanation(supervisor).contains("on the lane, because a call took longer than a tick"))
             gate.open()
-            await sink.untilSettled(1)
+            await sink.untilSettled(3)
             #expect(
-                await push.deliver(arrivals(firstToken: 1, [message("slow", body: "1")])).map(reason) == ["handled"]
+                await push.deliver(arrivals(firstToken: 3, [message("slow", body: "3")])).map(reason) == ["handled"]
             )
         }
-        #expect(calls.numbers == [0, 1])
+        #expect(calls.numbers == [0, 1, 2, 3])
         #expect(calls.inline == [0])
         #expect(sink.outcomes[0]?.map(reason) == ["handled"])
     }
@@ -86,6 +86,55 @@ import Testing
     private func explanation(_ supervisor: Supervisor) -> String {
         let arrival = arrivals([message("slow", body: "1")])[0]
         return supervisor.explain(arrival).steps.first { $0.stage == .lane }?.detail ?? ""
+    }
+
+    @Test func aSubmissionAtTwoTicksContinuesOnTheLane() async throws {
+        let supervisor = Supervisor.make(clock: clock)
+        let second = BlockingGate()
+        let options = PluginOptions<Int>(runsInline: true)
+        try supervisor.register(
+            Registration("slow", as: Int.self, from: .source("push"), options: options) { [calls, gate] number, _ in
+                calls.add(number)
+                if number == 0 { gate.pass() }
+                if number == 1 { second.pass() }
+            }
+        )
+        let push = try supervisor.intake(for: "push")
+        try await supervisor.whileRunning {
+            await submitBlocked(to: push, 4)
+            await clock.tick(1)
+            gate.open()
+            await second.untilEntered(1)
+            await clock.tick(1)
+            second.open()
+            await sink.untilSettled(4)
+            // Each call was short, so later ones may be inline again.
+            #expect(push.submit(arrivals(firstToken: 4, [message("slow", body: "4")]), to: sink) == 1)
+            await sink.untilSettled(5)
+        }
+        #expect(calls.numbers == [0, 1, 2, 3, 4])
+        #expect(Set(calls.inline).isDisjoint(with: [2, 3]))
+        #expect(Set(calls.inline).isSuperset(of: [0, 1]))
+    }
+
+    @Test func theLaneOfARemovedPluginIsReleasedThoughARetryWaits() async throws {
+        struct Busy: RetryableError {}
+        let supervisor = Supervisor.make(clock: clock) { $0.ackDeadline = .seconds(7_200) }
+        let policy = RetryPolicy(attempts: 2, firstDelay: .seconds(3_600), longestDelay: .seconds(3_600))
+        let options = PluginOptions<Int>(timeout: .seconds(3_600), retry: policy, runsInline: true)
+        try supervisor.register(
+            Registration("slow", as: Int.self, from: .source("push"), options: options) { _, _ in throw Busy() }
+        )
+        let push = try supervisor.intake(for: "push")
+        try await supervisor.whileRunning {
+            #expect(push.submit(arrivals([message("slow", body: "1")]), to: sink) == 1)
+            try supervisor.remove("slow")
+            #expect(supervisor.lanes.all.count == 1)
+            let isRemoved = await clock.tick { await supervisor.remove(source: "push") }
+            #expect(isRemoved)
+            await clock.tick(1)
+            #expect(supervisor.lanes.all.isEmpty)
+        }
     }
 
     @Test func theLaneOfARemovedPluginIsReleased() async throws {
@@ -127,6 +176,7 @@ import Testing
         let features: AdapterFeatures = []
         let gate: BlockingGate
         let sink: RecordingSink
+        let isCancelled = Watched(false)
 
         func run(into intake: any Intake) async throws {
             let isDone = Watched(false)
@@ -142,6 +192,7 @@ import Testing
                     }
                 }
             } onCancel: {
+                isCancelled.change { $0 = true }
             }
         }
     }
@@ -149,7 +200,8 @@ import Testing
     @Test(arguments: [true, false]) func aRunEndsThoughAnInlineCallHangs(isCancelled: Bool) async throws {
         let supervisor = Supervisor.make(clock: clock) { $0.drainLimit = .milliseconds(500) }
         try blockingPlugin(supervisor)
-        try supervisor.add(ThreadAdapter(gate: gate, sink: sink))
+        let adapter = ThreadAdapter(gate: gate, sink: sink)
+        try supervisor.add(adapter)
         let run = Task { try await supervisor.run() }
         await gate.untilEntered(1)
         if isCancelled {
@@ -161,6 +213,7 @@ import Testing
         }
         #expect(sink.outcomes[0]?.map(reason) == [isCancelled ? "stop" : "drain"])
         #expect(supervisor.report.callsStillRunning == ["push/slow"])
+        #expect(adapter.isCancelled.value)
         gate.open()
     }
 

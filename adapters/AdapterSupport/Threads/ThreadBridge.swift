@@ -85,11 +85,12 @@ package final class ThreadBridge<Failure: Error>: Sendable {
     /// Asks the thread to end gracefully, or detaches it if it is in a ``blocking(_:)`` call. Calling this method again
     /// has no effect.
     package func stop() {
-        let isInBlockingCall = state.withLock { state in
-            !stopping.exchange(true, ordering: .releasing) && state.isInBlockingCall
+        let mustDetach = state.withLock { state in
+            let isFirst = !stopping.exchange(true, ordering: .releasing)
+            return isFirst && state.isInBlockingCall
         }
         wake.wake()
-        if isInBlockingCall { detach() }
+        if mustDetach { detach() }
     }
 
     /// Detaches the thread, so that ``ended(serving:)`` returns without waiting for it.
