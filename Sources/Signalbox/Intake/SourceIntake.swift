@@ -163,9 +163,10 @@ extension SourceIntake {
             position = end
         }
         for part in parts.all {
-            let (lane, part) = (lane(for: part.entry, &state), part.slice(of: slice))
+            let lane = lane(for: part.entry, &state)
+            let part = part.slice(of: slice)
             if callsInline, parts.all.count == 1, verdicts.isEmpty, let calls = lane.claim(part) {
-                return Routed(verdicts: verdicts, calls: calls)
+                return Routed(calls: calls)
             }
             if let verdict = lane.enqueue(part) { verdicts.append(verdict) }
         }

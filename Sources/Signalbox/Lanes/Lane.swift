@@ -3,8 +3,9 @@ import Synchronization
 
 /// Calls one plugin for all sources, with the concurrency and the order that the plugin's options set.
 ///
-/// Each worker's task starts when it is first needed and lives as long as the lane. The timer never waits for a worker. When a call is overdue, the timer
-/// settles it, and the worker and its ordering group are stalled until the plugin returns.
+/// Each worker's task starts when it is first needed and lives as long as the lane. The timer never waits for a worker.
+/// When a call is overdue, the timer settles it, and the worker and its ordering group are stalled until the plugin
+/// returns.
 final class Lane: Sendable {
     let entry: PluginEntry
     let core: SupervisorCore

@@ -10,7 +10,8 @@ extension Supervisor {
     ///
     /// When this time limit expires, arrivals whose calls have not started are abandoned, and this method does not wait
     /// for calls in progress. Each of these calls is settled when it returns or times out, and only then does the
-    /// adapter end. If the source redelivers, it delivers the abandoned messages again the next time it is added. The
+    /// adapter end. An adapter whose thread is inside an inline call that has timed out is left behind.
+    /// If the source redelivers, it delivers the abandoned messages again the next time it is added. The
     /// source's deduplication state is lost.
     ///
     /// You can also remove a source that has already ended. Removing the last source does not end ``run()``, because

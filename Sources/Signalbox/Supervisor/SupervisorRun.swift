@@ -9,7 +9,8 @@ extension Supervisor {
     /// ended.
     ///
     /// During a drain, the supervisor accepts no more arrivals. It handles the pending arrivals within the drain limit,
-    /// and abandons the rest. The drain ends even if a plugin never returns, and ``report`` then lists that plugin.
+    /// and abandons the rest. The drain ends even if a plugin never returns, and ``report`` then lists that plugin. If such a
+    /// plugin runs inline (``PluginOptions/runsInline``), adapters that have not ended by then are left behind.
     ///
     /// If the task is cancelled, the supervisor stops at once and abandons everything that has not been settled. A
     /// supervisor can run only once.

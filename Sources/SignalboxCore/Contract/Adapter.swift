@@ -65,10 +65,11 @@ public struct AdapterFeatures: OptionSet, Sendable, Hashable {
 public protocol Intake: Sendable {
     /// Accepts as many arrivals from the front of `batch` as fit in the source's window.
     ///
-    /// This method can be called from any thread. It never waits, but it may call plugins that run inline, and settle
-    /// arrivals before it returns. Do not hold a lock that `sink` or a plugin's reply needs. Accepted arrivals wait in the window until the
-    /// supervisor opens, and each of them is settled exactly once through `sink`. The caller keeps the arrivals that
-    /// were not accepted and submits them again later.
+    /// This method can be called from any thread. It does not wait for a lane, but it may call a plugin that runs inline,
+    /// and settle arrivals before it returns. Do not hold a lock that `sink` or a plugin's reply needs.
+    ///
+    /// Accepted arrivals wait in the window until the supervisor opens, and each of them is settled exactly once through
+    /// `sink`. The caller keeps the arrivals that were not accepted and submits them again later.
     ///
     /// - Returns: The number of accepted arrivals, from 0 to `batch.count`. Always 0 once the supervisor has started
     ///   draining.

@@ -215,6 +215,7 @@ import Testing
         buffer.release()
         #expect(try #require(buffer.fill(message))[0] == 1)
     }
+
     @Test func theHeadIsDirectlyInFrontOfTheContent() throws {
         let buffer = OutgoingBuffer(keepsContent: true)
         for (message, isCompressed) in [([UInt8](repeating: 1, count: 70_000), false), ([2, 3], true), ([], false)] {

@@ -22,13 +22,9 @@ package final class ThreadBridge<Failure: Error>: Sendable {
     package let room = RoomRequests()
     private let ended = Promise<End>()
     private let thread = Mutex<OwnedThread?>(nil)
-    private let state = Mutex(State())
-    /// Changed only under the lock of ``state``. The thread reads it several times for each message.
+    private let isInBlockingCall = Mutex(false)
+    /// Changed only under the lock of ``isInBlockingCall``. The thread reads it several times for each message.
     private let stopping = Atomic(false)
-
-    private struct State {
-        var isInBlockingCall = false
-    }
 
     /// - Throws: ``SystemResourceError`` if no file descriptor is available.
     package init() throws(SystemResourceError) {
@@ -85,9 +81,9 @@ package final class ThreadBridge<Failure: Error>: Sendable {
     /// Asks the thread to end gracefully, or detaches it if it is in a ``blocking(_:)`` call. Calling this method again
     /// has no effect.
     package func stop() {
-        let mustDetach = state.withLock { state in
+        let mustDetach = isInBlockingCall.withLock { isInBlockingCall in
             let isFirst = !stopping.exchange(true, ordering: .releasing)
-            return isFirst && state.isInBlockingCall
+            return isFirst && isInBlockingCall
         }
         wake.wake()
         if mustDetach { detach() }
@@ -106,12 +102,12 @@ package final class ThreadBridge<Failure: Error>: Sendable {
     ///
     /// - Returns: The result of the call, or `nil` if the call was not made because the thread was already stopping.
     package func blocking<Result>(_ call: () -> Result) -> Result? {
-        let mayCall = state.withLock { state in
-            state.isInBlockingCall = !isStopping
-            return state.isInBlockingCall
+        let mayCall = isInBlockingCall.withLock { isInBlockingCall in
+            isInBlockingCall = !isStopping
+            return isInBlockingCall
         }
         guard mayCall else { return nil }
-        defer { state.withLock { $0.isInBlockingCall = false } }
+        defer { isInBlockingCall.withLock { $0 = false } }
         return call()
     }
 }
