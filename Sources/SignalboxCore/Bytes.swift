@@ -152,29 +152,32 @@ package struct SeededHash: Sendable {
             position += 16
         }
         if position < bytes.count {
-            let low = SeededHash.word(bytes, at: position)
-            let high = SeededHash.word(bytes, at: position + 8)
+            let (low, high) = SeededHash.tail(of: bytes, from: position)
             state = SeededHash.fold(low ^ third, high ^ state)
         }
         return SeededHash.fold(state ^ first, third)
     }
 
-    /// Returns the eight bytes from `position`, padded with zeros at the end.
-    private static func word(_ bytes: UnsafeRawBufferPointer, at position: Int) -> UInt64 {
-        guard position + 8 > bytes.count else { return bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self) }
-        var word: UInt64 = 0
-        var shift: UInt64 = 0
-        var position = position
-        while position < bytes.count {
-            word |= UInt64(bytes[position]) << shift
-            shift += 8
-            position += 1
+    /// Returns the last bytes, of which there are 1 to 15 from `position`. The words may overlap, and may include earlier bytes:
+    /// together with the count, they still tell any two sequences apart.
+    private static func tail(of bytes: UnsafeRawBufferPointer, from position: Int) -> (low: UInt64, high: UInt64) {
+        let end = bytes.count
+        if end >= 16 {
+            return (bytes.word(at: end - 16, as: UInt64.self), bytes.word(at: end - 8, as: UInt64.self))
         }
-        return word
+        if end >= 8 { return (bytes.word(at: 0, as: UInt64.self), bytes.word(at: end - 8, as: UInt64.self)) }
+        if end >= 4 { return (bytes.word(at: 0, as: UInt32.self), bytes.word(at: end - 4, as: UInt32.self)) }
+        return (UInt64(bytes[0]) << 8 | UInt64(bytes[end / 2]), UInt64(bytes[end - 1]))
     }
 
     private static func fold(_ left: UInt64, _ right: UInt64) -> UInt64 {
         let product = left.multipliedFullWidth(by: right)
         return product.high ^ product.low
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    fileprivate func word<Word: UnsignedInteger & BitwiseCopyable>(at position: Int, as type: Word.Type) -> UInt64 {
+        UInt64(loadUnaligned(fromByteOffset: position, as: type))
     }
 }

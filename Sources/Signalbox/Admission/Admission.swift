@@ -53,17 +53,6 @@ extension DeduplicationPolicy {
 
 /// Takes one batch through the stages before the lanes. The intake uses a pass on one thread, while holding its lock.
 struct AdmissionPass {
-    private enum Decision {
-        case passes
-        /// The arrival duplicates a running arrival, and both are settled together.
-        case coalesced
-        case settled(Outcome, isDuplicate: Bool)
-
-        static func rejected(_ rejection: Outcome.Rejection) -> Decision {
-            .settled(.rejected(rejection), isDuplicate: false)
-        }
-    }
-
     let admission: Admission
     let slice: BatchSlice
     /// The current time, which is read at most once per batch, and only if an arrival has a deadline.
@@ -77,28 +66,51 @@ struct AdmissionPass {
         to parts: inout BatchParts,
         _ verdicts: inout [Verdict]
     ) {
+        let known = admission.deduplication?.check(slice.arrivals, in: range, sink: slice.sink, at: slice.tick) ?? []
+        var start = range.lowerBound
+        for arrival in known {
+            admitNew(start..<arrival.position, for: entry, to: &parts, &verdicts)
+            if let verdict = verdict(on: arrival, for: entry) { verdicts.append(verdict) }
+            start = arrival.position + 1
+        }
+        admitNew(start..<range.upperBound, for: entry, to: &parts, &verdicts)
+    }
+
+    /// Takes arrivals that are not duplicates through the other stages.
+    private mutating func admitNew(
+        _ range: Range<Int>,
+        for entry: PluginEntry,
+        to parts: inout BatchParts,
+        _ verdicts: inout [Verdict]
+    ) {
+        guard let first = range.first else { return }
+        guard admission.rejectingRate != nil || entry.breaker != nil || slice.arrivals[first].batchHasDeadlines else {
+            return parts.add(range, for: entry)
+        }
         for position in range {
-            switch decide(slice.arrivals[position], entry) {
-            case .passes: parts.add(position..<position + 1, for: entry)
-            case .coalesced: break
-            case .settled(let outcome, let isDuplicate):
+            if let rejection = rejection(of: slice.arrivals[position], entry) {
                 let one = slice.part(position..<position + 1, for: entry)
-                verdicts.append(Verdict(slice: one, outcome: outcome, isDuplicate: isDuplicate))
+                verdicts.append(Verdict(slice: one, outcome: .rejected(rejection)))
+            } else {
+                parts.add(position..<position + 1, for: entry)
             }
         }
     }
 
-    private mutating func decide(_ arrival: Arrival, _ entry: PluginEntry) -> Decision {
-        switch admission.deduplication?.check(arrival, sink: slice.sink, at: slice.tick) {
-        case nil, .first: break
-        case .coalesced: return .coalesced
-        case .duplicate(let reply): return .settled(.handled(reply: reply), isDuplicate: true)
-        case .conflict: return .rejected(AdmissionPass.conflict)
+    /// Returns the verdict on an arrival with a known id, or `nil` if the arrival is held.
+    private func verdict(on known: KnownArrival, for entry: PluginEntry) -> Verdict? {
+        let one = slice.part(known.position..<known.position + 1, for: entry)
+        switch known.decision {
+        case .first, .coalesced: return nil
+        case .duplicate(let reply): return Verdict(slice: one, outcome: .handled(reply: reply), isDuplicate: true)
+        case .conflict: return Verdict(slice: one, outcome: .rejected(AdmissionPass.conflict))
         }
-        if isExpired(arrival) { return .rejected(AdmissionPass.expired) }
-        if let rate = admission.rejectingRate, rate.take(1, at: slice.tick) == 0 { return .rejected(rate.rejection) }
-        if let rejection = entry.breaker?.refusal(of: arrival, at: slice.tick) { return .rejected(rejection) }
-        return .passes
+    }
+
+    private mutating func rejection(of arrival: Arrival, _ entry: PluginEntry) -> Outcome.Rejection? {
+        if isExpired(arrival) { return AdmissionPass.expired }
+        if let rate = admission.rejectingRate, rate.take(1, at: slice.tick) == 0 { return rate.rejection }
+        return entry.breaker?.refusal(of: arrival, at: slice.tick)
     }
 
     private mutating func isExpired(_ arrival: Arrival) -> Bool {

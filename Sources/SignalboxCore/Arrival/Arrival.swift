@@ -95,97 +95,38 @@ public struct Arrival: Sendable {
 
 extension Arrival {
     /// Returns whether both values refer to the same arrival in the same batch.
-    package func isSame(as other: Arrival) -> Bool {
-        storage === other.storage && index == other.index
-    }
+    package func isSame(as other: Arrival) -> Bool { identity == other.identity }
+
+    /// The arrival's identity, which keeps nothing in memory.
+    package var identity: ArrivalIdentity { ArrivalIdentity(storage: .passUnretained(storage), index: index) }
 
     /// Whether any arrival in the batch has a deadline.
     package var batchHasDeadlines: Bool { !storage.tables.deadlines.isEmpty }
-
-    /// Whether the sender supplied an id. Use this property only if the arrival is readable.
-    package var hasSenderID: Bool { storage.records[Int(index)].idKey != .assigned }
-
-    /// Calls `body` with the bytes of the sender's id, without copying them. If the sender supplied no id, `body`
-    /// receives an empty buffer.
-    package func withIDBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        let start = Int(storage.records[Int(index)].idStart)
-        let length = Int(storage.records[Int(index)].idLength)
-        return storage.bytes.withUnsafeBytes { whole in
-            body(UnsafeRawBufferPointer(rebasing: whole[start..<start + length]))
-        }
-    }
-
-    /// The `source` attribute of a CloudEvent, or `nil` for other envelopes. The event's id is unique within this
-    /// source (CloudEvents 1.0, `id`).
-    ///
-    /// The sender sets this attribute, so it says nothing about the arrival's origin. Use this property only if the
-    /// arrival is readable.
-    package var eventSource: String? {
-        let record = storage.records[Int(index)]
-        guard record.envelope == .cloudEvents, record.metadata != ArrivalRecord.none else { return nil }
-        let event = BodyView(storage: storage, root: record.metadata, position: record.metadata)
-        guard let source = event.member("source") else { return nil }
-        return event.text(of: event.node(at: source))
-    }
-
-    /// Returns a hash of the action's name, the body's bytes as sent, and the route captures added to the body.
-    ///
-    /// Facts, times and other metadata are not hashed. The order of the captures does not change the hash: capture
-    /// names are unique, and a link may list its query items in any order.
-    package func contentHash(_ hash: SeededHash) -> UInt64 {
-        let node = Int(storage.records[Int(index)].body)
-        let name = withNameBytes { hash.value(of: $0) }
-        return storage.bytes.withUnsafeBytes { bytes in
-            storage.nodes.withUnsafeBufferPointer { nodes in
-                let body = hash.value(of: bytes[nodes[node].extent], after: name)
-                return body &+ Arrival.captures(of: node, nodes, bytes, hash)
-            }
-        }
-    }
-
-    /// Returns the sum of the captures' hashes. Captures are stored before the other members of the body object.
-    private static func captures(
-        of object: Int,
-        _ nodes: UnsafeBufferPointer<BodyNode>,
-        _ bytes: UnsafeRawBufferPointer,
-        _ hash: SeededHash
-    ) -> UInt64 {
-        let end = Int(nodes[object].next)
-        var sum: UInt64 = 0
-        var key = object + 1
-        guard nodes[object].is(.object), end != key else { return 0 }
-        while let length = captureLength(at: key + 1, nodes) {
-            let name = hash.value(of: bytes[nodes[key].extent])
-            sum &+= hash.value(of: bytes[nodes[key + 1].extent], after: name)
-            // After the last capture, `next` leads to the sender's members, which are stored elsewhere, or to the end
-            // of the object.
-            let next = Int(nodes[key + 1].next)
-            guard next == key + 1 + length, next != end else { break }
-            key = next
-        }
-        return sum
-    }
-
-    /// Returns the number of nodes of a capture's text or list of texts, or `nil` if the value is not a capture's.
-    private static func captureLength(at value: Int, _ nodes: UnsafeBufferPointer<BodyNode>) -> Int? {
-        if nodes[value].is(.routeText) { return 1 }
-        let count = Int(nodes[value].count)
-        return nodes[value].is(.array) && count > 0 && nodes[value + 1].is(.routeText) ? count + 1 : nil
-    }
 }
 
-extension BodyNode {
-    /// The range of the value in the batch's bytes. For a string, the range includes the quotes.
-    fileprivate var extent: Range<Int> { self.is(.string) ? firstByte..<end + 1 : Int(start)..<end }
+/// Tells an arrival from all others that are in memory. Once the arrival's batch is freed, another arrival may get the same
+/// identity.
+package struct ArrivalIdentity: Sendable, Equatable {
+    fileprivate let storage: Unmanaged<BatchStorage>
+    fileprivate let index: UInt32
+
+    package static func == (left: Self, right: Self) -> Bool {
+        left.storage.toOpaque() == right.storage.toOpaque() && left.index == right.index
+    }
 }
 
 extension UnsafeRawBufferPointer {
-    fileprivate subscript(name record: ArrivalRecord) -> UnsafeRawBufferPointer {
+    subscript(name record: ArrivalRecord) -> UnsafeRawBufferPointer {
         let start = Int(record.nameStart)
         return self[start..<start + Int(record.nameLength)]
     }
 
-    fileprivate subscript(range: Range<Int>) -> UnsafeRawBufferPointer {
+    subscript(id record: ArrivalRecord) -> UnsafeRawBufferPointer {
+        let start = Int(record.idStart)
+        return self[start..<start + Int(record.idLength)]
+    }
+
+    subscript(range: Range<Int>) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: self[range] as Slice<UnsafeRawBufferPointer>)
     }
 }

@@ -21,7 +21,8 @@ import Testing
         mutating func check(_ id: String, content: UInt64 = 0, _ arrival: Arrival = DeduplicationTableTests.arrival)
             -> DeduplicationDecision
         {
-            table.check(key(id), content: content, arrival, sink: DeduplicationTableTests.sink, at: now)
+            table.forgetExpired(at: now)
+            return table.check(key(id), content: content, arrival, sink: DeduplicationTableTests.sink)
         }
 
         mutating func settle(
@@ -30,7 +31,9 @@ import Testing
             isHandled: Bool = true,
             reply: String? = nil
         ) -> Int {
-            table.settle(key(id), arrival, isHandled: isHandled, reply: reply.map { Bytes($0) }, at: now).count
+            let hash = key(id).fast
+            guard isHandled else { return table.forget(arrival, hash).count }
+            return table.settle(arrival, hash, reply: reply.map { Bytes($0) }, at: now).count
         }
 
         mutating func handle(_ id: String, reply: String? = nil) {
@@ -39,10 +42,10 @@ import Testing
         }
 
         /// Returns the given ids that the table remembers.
-        func remembered(_ ids: [String]) -> [String] { ids.filter { table.entries[key($0)] != nil } }
+        func remembered(_ ids: [String]) -> [String] { ids.filter { table.contains(key($0)) } }
 
         private func key(_ id: String) -> DeduplicationKey {
-            Array(id.utf8).withUnsafeBytes { DeduplicationKey($0, DeduplicationTableTests.hash) }
+            Array(id.utf8).withUnsafeBytes { DeduplicationKey($0, of: nil, DeduplicationTableTests.hash) }
         }
     }
 
@@ -191,11 +194,11 @@ import Testing
                 let reply = String(repeating: "r", count: Int.random(in: 0..<40, using: &random))
                 _ = trial.settle(last, isHandled: Int.random(in: 0..<4, using: &random) > 0, reply: reply)
             }
-            #expect(trial.table.entries.count <= 50 && trial.table.replyBytes <= 200)
+            #expect(trial.table.idCount <= 50 && trial.table.replyBytes <= 200)
         }
         #expect(trial.table.handled.count <= 101 && trial.table.replies.count <= 50)
         trial.table.forgetExpired(at: trial.now + 100)
-        #expect(trial.table.entries.count == running.count)
+        #expect(trial.table.idCount == running.count)
         #expect(trial.table.replyBytes == 0)
         #expect(trial.table.handled.isEmpty && trial.table.replies.isEmpty)
     }
@@ -210,5 +213,22 @@ import Testing
         batch = []
         #expect(storage == nil)
         #expect(trial.check("a") == .duplicate(reply: Bytes("1")))
+    }
+
+    @Test func anEntryTakes48Bytes() {
+        #expect(MemoryLayout<DeduplicationEntry>.stride == 48)
+    }
+
+    /// The second id takes the place of the first, whose record must not forget it.
+    @Test func aPlaceThatIsUsedAgainKeepsItsNewID() {
+        var trial = Trial(ticks: 10, bytes: 10)
+        trial.handle("none")
+        trial.handle("a", reply: "123456")
+        trial.handle("b", reply: "123456")
+        trial.now = 5
+        trial.handle("c")
+        trial.now = 10
+        trial.table.forgetExpired(at: 10)
+        #expect(trial.remembered(["none", "a", "b", "c"]) == ["c"])
     }
 }
