@@ -77,34 +77,64 @@ extension Settler {
     ///
     /// A dead letter is stored before the adapter may acknowledge the arrival, so that no message is ever lost. If a
     /// plugin gives an arrival back and the source redelivers, the arrival is abandoned.
-    func settle(_ slice: BatchSlice, _ position: Int, _ outcome: Outcome, _ attempts: AttemptCount) {
+    ///
+    /// - Parameter meter: The meter of the slice's plugin, or `nil` to find it.
+    func settle(
+        _ slice: BatchSlice,
+        _ position: Int,
+        _ outcome: Outcome,
+        _ attempts: AttemptCount,
+        _ meter: CallMeter? = nil
+    ) {
+        // Nearly all outcomes are `handled`. They need neither a decision nor a copy.
+        if case .handled = outcome {
+            counters.count(outcome)
+            return notify(slice, position, outcome, attempts, meter)
+        }
         let (arrival, plugin) = (slice.arrivals[position], slice.plugin)
         var outcome = outcome
         if let reason = outcome.reasonToGiveBack(plugin), ackDeadlineTicks != nil, arrival.origin.facts.isRedelivered {
             outcome = .abandoned(.givenBack(reason))
         }
         counters.count(outcome)
-        switch outcome {
-        case .handled: break
-        case .abandoned: log.abandoned(arrival, outcome, attempts, plugin: plugin)
-        case .rejected, .failed:
+        if case .abandoned = outcome {
+            log.abandoned(arrival, outcome, attempts, plugin: plugin)
+        } else {
             core.deadLetters.add(DeadLetter(arrival, outcome: outcome, plugin: plugin?.outline, attempts))
             log.deadLetter(arrival, outcome, attempts, plugin: plugin)
         }
-        notifyObservers(arrival, outcome, plugin, attempts)
-        guard admission.needsOutcomes(of: plugin) else { return notifyAdapter(arrival, outcome, slice.sink) }
-        let duplicates = admission.settle(arrival, outcome, plugin: plugin, core)
-        notifyAdapter(arrival, outcome, slice.sink)
-        for duplicate in duplicates { settleDuplicate(duplicate, outcome, plugin) }
+        notify(slice, position, outcome, attempts, meter)
+    }
+
+    /// Notifies the metrics and observers, the adapter, and the adapters of the duplicates of an outcome.
+    private func notify(
+        _ slice: BatchSlice,
+        _ position: Int,
+        _ outcome: Outcome,
+        _ attempts: AttemptCount,
+        _ meter: CallMeter?
+    ) {
+        (meter ?? self.meter(of: slice.plugin)).count(outcome, attempts: attempts.started)
+        notifyObservers(slice.arrivals[position], outcome, slice.plugin, attempts)
+        guard admission.needsOutcomes(of: slice.plugin) else {
+            return notifyAdapter(slice.arrivals[position], outcome, slice.sink)
+        }
+        let duplicates = admission.settle(slice.arrivals[position], outcome, plugin: slice.plugin, core)
+        notifyAdapter(slice.arrivals[position], outcome, slice.sink)
+        for duplicate in duplicates { settleDuplicate(duplicate, outcome, slice.plugin) }
     }
 
     /// Records the outcome of a duplicate, and notifies the adapter.
     func settleDuplicate(_ delivery: CoalescedDelivery, _ outcome: Outcome, _ plugin: PluginEntry?) {
         counters.count(outcome)
+        meter(of: plugin).countDuplicate(outcome)
         counters.duplicates.wrappingAdd(1, ordering: .relaxed)
         notifyObservers(delivery.arrival, outcome, plugin, .none, isDuplicate: true)
         notifyAdapter(delivery.arrival, outcome, delivery.sink)
     }
+
+    /// Returns the meter for arrivals of this source for a plugin.
+    func meter(of plugin: PluginEntry?) -> CallMeter { CallMeter(core.middleware.metrics, source, plugin?.action) }
 
     private func notifyObservers(
         _ arrival: Arrival,

@@ -107,14 +107,15 @@ struct BatchSlice: Sendable {
     ///
     /// - Parameter outcome: The outcome, or `nil` if the deadline passed before the call. An earlier failed attempt, if
     ///   any, then determines the outcome.
-    func settle(_ position: Int, _ outcome: Outcome?) {
+    func settle(_ position: Int, _ outcome: Outcome?, _ meter: CallMeter) {
         if let outcome {
-            return settler.settle(self, position, outcome, AttemptCount(started: attempt, isOutcomeOfLast: true))
+            let attempts = AttemptCount(started: attempt, isOutcomeOfLast: true)
+            return settler.settle(self, position, outcome, attempts, meter)
         }
         let late = Outcome.Rejection(.expired, detail: "the deadline passed before the plugin was called")
         let failure = failures?.outcome(at: position)
         let attempts = AttemptCount(started: attempt - 1, isOutcomeOfLast: failure != nil)
-        settler.settle(self, position, failure ?? .rejected(late), attempts)
+        settler.settle(self, position, failure ?? .rejected(late), attempts, meter)
     }
 
     /// The slice as it is after its next attempt.

@@ -89,12 +89,20 @@ extension Lane {
 
     /// Calls a synchronous plugin for each action, in the worker's task or on the thread that has claimed the worker.
     func callEach(_ slice: BatchSlice, _ worker: LaneWorker, _ handler: @Sendable (ActionContext) -> Outcome) {
+        let meter = slice.settler.meter(of: entry)
         var callState = CallState(.running, call: worker.nextCall)
+        guard let first = slice.range.first else { return }
+        var context = context(slice.arrivals[first], slice)
         for position in slice.range {
-            let arrival = slice.arrivals[position]
+            context.move(to: position, of: slice.arrivals)
             worker.call.store(callState.rawValue, ordering: .releasing)
-            let outcome = isLate(arrival) ? nil : handler(context(arrival, slice))
-            guard end(callState, worker, slice, position, outcome) else { return }
+            var outcome: Outcome?
+            if !isLate(context.arrival) {
+                let start = meter.start()
+                outcome = handler(context)
+                meter.record(since: start)
+            }
+            guard end(callState, worker, slice, position, outcome, meter) else { return }
             callState = callState.next
         }
     }
@@ -104,12 +112,20 @@ extension Lane {
         _ worker: LaneWorker,
         _ handler: @Sendable (ActionContext) async -> Outcome
     ) async {
+        let meter = slice.settler.meter(of: entry)
         var callState = CallState(.running, call: worker.nextCall)
+        guard let first = slice.range.first else { return }
+        var context = context(slice.arrivals[first], slice)
         for position in slice.range {
-            let arrival = slice.arrivals[position]
+            context.move(to: position, of: slice.arrivals)
             worker.call.store(callState.rawValue, ordering: .releasing)
-            let outcome = isLate(arrival) ? nil : await handler(context(arrival, slice))
-            guard end(callState, worker, slice, position, outcome) else { return }
+            var outcome: Outcome?
+            if !isLate(context.arrival) {
+                let start = meter.start()
+                outcome = await handler(context)
+                meter.record(since: start)
+            }
+            guard end(callState, worker, slice, position, outcome, meter) else { return }
             callState = callState.next
         }
     }
@@ -140,7 +156,8 @@ extension Lane {
         _ worker: LaneWorker,
         _ slice: BatchSlice,
         _ position: Int,
-        _ outcome: Outcome?
+        _ outcome: Outcome?,
+        _ meter: CallMeter
     ) -> Bool {
         let found = CallState(
             rawValue: worker.call.exchange(callState.with(.idle).rawValue, ordering: .acquiringAndReleasing)
@@ -153,7 +170,7 @@ extension Lane {
         if case .failed(let failure) = outcome, failure.isRetryable, delay(slice, position, failure, found, worker) {
             guard entry.options.order == .none else { return false }
         } else {
-            slice.settle(position, outcome)
+            slice.settle(position, outcome, meter)
         }
         // If the states differ, the timer has taken the rest of the slice away.
         guard found == callState else { return false }
@@ -216,7 +233,10 @@ extension Lane {
         let callState = CallState(.running, call: worker.nextCall)
         let begun = slice.range.filter { !isLate(slice.arrivals[$0]) }
         worker.call.store(callState.rawValue, ordering: .releasing)
+        let meter = slice.settler.meter(of: entry)
+        let start = begun.isEmpty ? nil : meter.start()
         let results = begun.isEmpty ? [] : await handler(begun.map { context(slice.arrivals[$0], slice) })
+        meter.record(since: start)
         let found = CallState(
             rawValue: worker.call.exchange(callState.with(.idle).rawValue, ordering: .acquiringAndReleasing)
         )
@@ -226,7 +246,9 @@ extension Lane {
         }
         let ends = Dictionary(uniqueKeysWithValues: zip(begun, results))
         let delayed = delay(ends, of: slice, found, worker)
-        for position in slice.range where !delayed.contains(position) { slice.settle(position, ends[position]) }
+        for position in slice.range where !delayed.contains(position) {
+            slice.settle(position, ends[position], meter)
+        }
     }
 
     /// Schedules one retry for all actions in the slice that may be called again.

@@ -150,6 +150,7 @@ final class MiddlewareList: Sendable {
         var middleware: [any Middleware] = []
         var observers: [any OutcomeObserver] = []
         var reportObservers: [any ReportObserver] = []
+        var metrics: [SupervisorMetrics] = []
     }
 
     private let state = Mutex(State())
@@ -157,6 +158,7 @@ final class MiddlewareList: Sendable {
     /// middleware take no lock.
     private let holdsMiddleware = Atomic<Bool>(false)
     private let holdsObservers = Atomic<Bool>(false)
+    private let holdsMetrics = Atomic<Bool>(false)
 
     func add(_ middleware: any Middleware) {
         // The observer comes first, so that every call inside the middleware is also observed.
@@ -173,6 +175,18 @@ final class MiddlewareList: Sendable {
             if let observer = observer as? any ReportObserver { state.reportObservers.append(observer) }
             holdsObservers.store(!state.observers.isEmpty, ordering: .releasing)
         }
+    }
+
+    func add(_ metrics: SupervisorMetrics) {
+        state.withLock { state in
+            state.metrics.append(metrics)
+            state.reportObservers.append(metrics)
+        }
+        holdsMetrics.store(true, ordering: .releasing)
+    }
+
+    var metrics: [SupervisorMetrics] {
+        holdsMetrics.load(ordering: .acquiring) ? state.withLock { $0.metrics } : []
     }
 
     var isEmpty: Bool { !holdsMiddleware.load(ordering: .acquiring) }

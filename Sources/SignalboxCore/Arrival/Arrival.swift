@@ -5,7 +5,7 @@
 /// the batch alive.
 public struct Arrival: Sendable {
     package let storage: BatchStorage
-    package let index: UInt32
+    package internal(set) var index: UInt32
 
     package var record: ArrivalRecord { storage.records[Int(index)] }
 

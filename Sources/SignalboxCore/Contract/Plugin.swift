@@ -73,7 +73,7 @@ public protocol BatchPlugin<Info>: Sendable {
 
 /// Information about a call to a plugin: the action, and everything else except the decoded `Info`.
 public struct ActionContext: Sendable {
-    package let arrival: Arrival
+    package private(set) var arrival: Arrival
     /// The object that runs the call. The `Signalbox` module uses it to find the context's logger.
     package let host: (any AnyObject & Sendable)?
 
@@ -84,6 +84,15 @@ public struct ActionContext: Sendable {
         self.arrival = arrival
         self.host = host
         self.attempt = attempt
+    }
+
+    /// Exchanges the arrival for another one. If both are of one batch, no reference is counted.
+    package mutating func move(to position: Int, of arrivals: [Arrival]) {
+        if arrivals[position].storage === arrival.storage {
+            arrival.index = arrivals[position].index
+        } else {
+            arrival = arrivals[position]
+        }
     }
 
     /// The action that the plugin handles.

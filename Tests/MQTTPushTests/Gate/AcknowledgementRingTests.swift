@@ -1,3 +1,4 @@
+import SignalboxCore
 import Testing
 
 @testable import MQTTPush

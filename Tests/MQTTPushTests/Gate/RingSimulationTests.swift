@@ -1,3 +1,4 @@
+import SignalboxCore
 import TestSupport
 import Testing
 

@@ -76,7 +76,7 @@ extension LogField {
     @Test func tenThousandHandledActionsLogNothing() async throws {
         let lines = EventList<String>()
         let supervisor = Self.supervisor(lines, .trace, ManualClock())
-        supervisor.use(MetricsMiddleware())
+        supervisor.observe(SupervisorMetrics())
         supervisor.use(TracingMiddleware())
         try supervisor.register(Registration("work", as: Empty.self, from: .source("push")) { _, _ in })
         let intake = try supervisor.intake(for: "push")
@@ -176,7 +176,7 @@ extension LogField {
         let tracer = InMemoryTracer()
         let metrics = TestMetrics()
         supervisor.use(TracingMiddleware(tracer: tracer))
-        supervisor.use(MetricsMiddleware(factory: metrics))
+        supervisor.observe(SupervisorMetrics(factory: metrics))
         try supervisor.register(
             Registration("throws", as: String.self, from: .source("push")) { text, _ in
                 throw Thrown(description: text)

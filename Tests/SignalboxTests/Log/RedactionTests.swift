@@ -166,7 +166,7 @@ import Tracing
         let logger = Logger(label: "canary") { _ in RecordingLog(lines) }
         let supervisor = Supervisor(configuration: configuration, logger: logger)
         supervisor.use(TracingMiddleware(tracer: tracer))
-        supervisor.use(MetricsMiddleware(factory: metrics))
+        supervisor.observe(SupervisorMetrics(factory: metrics))
         try register(in: supervisor)
         let intake = try supervisor.intake(for: "push")
         let messages = ["throws", "throwsLater", "throwsFailure", "together", "refuses"].map {

@@ -44,31 +44,61 @@ import Testing
     }
 
     @Test func eachCallIsTimed() async throws {
-        let middleware = MetricsMiddleware(factory: metrics)
-        let outcome = await call(middleware, plugin: "works") { _ in .handled(reply: nil) }
-        #expect(outcome == .handled(reply: nil))
-        let timer = try metrics.expectTimer(
-            "signalbox_call_duration_seconds",
-            [("source", "push"), ("plugin", "works")]
-        )
-        #expect(timer.values.count == 1)
-        #expect((timer.lastValue ?? -1) >= 0)
+        let supervisor = try makeSupervisor()
+        let intake = try supervisor.intake(for: "push")
+        let batch = arrivals([message("works"), message("throws"), message("works"), message("nobody")])
+        try await supervisor.whileRunning { _ = await intake.deliver(batch) }
+        #expect(try times("works").count == 2)
+        #expect(try times("throws").count == 1)
+        #expect(metrics.timers.count == 2)
+        #expect(try times("works").allSatisfy { $0 >= 0 })
     }
 
-    @Test func theLabelOfACallIsItsPlugin() async throws {
-        let middleware = MetricsMiddleware(factory: metrics)
-        _ = await call(middleware, plugin: "everything", action: "invented") { _ in .handled(reply: nil) }
-        #expect(metrics.timers.map { $0.dimensions.map(\.1) } == [["push", "everything"]])
+    /// A call of a batch plugin handles many actions, and is one call.
+    @Test func theCallOfABatchPluginIsTimedOnce() async throws {
+        let supervisor = try makeSupervisor()
+        try supervisor.register(Registration(Together(), from: .source("push")))
+        let intake = try supervisor.intake(for: "push")
+        let batch = arrivals([message("together"), message("together"), message("together")])
+        try await supervisor.whileRunning { _ = await intake.deliver(batch) }
+        #expect(try times("together").count == 1)
+        #expect(count("together", "handled", "handled") == 3)
+    }
+
+    /// Metrics are not middleware, so the thread that submits still makes the calls.
+    @Test func aPluginThatRunsInlineIsMeasuredInline() async throws {
+        let supervisor = try makeSupervisor()
+        let calls = CallPlaces()
+        try supervisor.register(
+            Registration("inline", as: Int.self, from: .source("push"), options: PluginOptions(runsInline: true)) {
+                number, _ in calls.add(number)
+            }
+        )
+        let intake = try supervisor.intake(for: "push")
+        try await supervisor.whileRunning { _ = await intake.deliver(arrivals([message("inline", body: "1")])) }
+        #expect(calls.inline == [1])
+        #expect(try times("inline").count == 1)
+        #expect(count("inline", "handled", "handled") == 1)
+    }
+
+    /// The time of a call includes its middleware.
+    @Test func middlewareThatAnswersIsTimed() async throws {
+        let supervisor = try makeSupervisor()
+        supervisor.use(Answering())
+        let intake = try supervisor.intake(for: "push")
+        try await supervisor.whileRunning { _ = await intake.deliver(arrivals([message("works")])) }
+        #expect(try times("works").count == 1)
+        #expect(count("works", "rejected", "unavailable") == 1)
     }
 
     @Test func attemptsDuplicatesAndDeadLettersAreCounted() throws {
-        let middleware = MetricsMiddleware(factory: metrics)
+        let meter = meter("works")
         let failed = Outcome.failed(Outcome.Failure(.threw, detail: "no"))
-        middleware.settled(settled("works", .handled(reply: nil), attempts: 3))
-        middleware.settled(settled("works", failed, attempts: 2))
-        middleware.settled(settled("works", .abandoned(.drain), attempts: 0))
-        middleware.settled(settled("works", .handled(reply: nil), attempts: 0, isDuplicate: true))
-        middleware.settled(settled("works", failed, attempts: 0, isDuplicate: true))
+        meter.count(.handled(reply: nil), attempts: 3)
+        meter.count(failed, attempts: 2)
+        meter.count(.abandoned(.drain), attempts: 0)
+        meter.countDuplicate(.handled(reply: nil))
+        meter.countDuplicate(failed)
         let labels = [("source", "push"), ("plugin", "works")]
         #expect(try metrics.expectCounter("signalbox_attempts_total", labels).totalValue == 5)
         #expect(try metrics.expectCounter("signalbox_duplicates_total", [("source", "push")]).totalValue == 2)
@@ -103,11 +133,11 @@ import Testing
     }
 
     @Test func aReportSetsMetersAndAddsToCounters() throws {
-        let middleware = MetricsMiddleware(factory: metrics)
-        middleware.reported(
+        let observed = SupervisorMetrics(factory: metrics)
+        observed.reported(
             report(late: 2, unreadable: 1, arrivals: 7, bytes: 700, running: ["push/slow"], dropped: 3)
         )
-        middleware.reported(report(late: 5, unreadable: 5, arrivals: 0, bytes: 0, running: [], dropped: 3))
+        observed.reported(report(late: 5, unreadable: 5, arrivals: 0, bytes: 0, running: [], dropped: 3))
         let source = [("source", "push")]
         #expect(try metrics.expectMeter("signalbox_window_arrivals", source).values == [7, 0])
         #expect(try metrics.expectMeter("signalbox_window_bytes", source).values == [700, 0])
@@ -118,9 +148,9 @@ import Testing
     }
 
     @Test func theMetersOfARemovedSourceFallToZero() throws {
-        let middleware = MetricsMiddleware(factory: metrics)
-        middleware.reported(report(late: 0, arrivals: 7, bytes: 700, running: [], dropped: 0))
-        middleware.reported(report(late: 0, arrivals: nil, bytes: 0, running: [], dropped: 0))
+        let observed = SupervisorMetrics(factory: metrics)
+        observed.reported(report(late: 0, arrivals: 7, bytes: 700, running: [], dropped: 0))
+        observed.reported(report(late: 0, arrivals: nil, bytes: 0, running: [], dropped: 0))
         let source = [("source", "push")]
         #expect(try metrics.expectMeter("signalbox_window_arrivals", source).values == [7, 0])
         #expect(try metrics.expectMeter("signalbox_window_bytes", source).values == [700, 0])
@@ -142,29 +172,32 @@ import Testing
 
     @Test func metricsAreCreatedOnce() throws {
         let factory = CountingFactory(metrics)
-        let middleware = MetricsMiddleware(factory: factory, seriesLimit: 100)
+        let observed = SupervisorMetrics(factory: factory, seriesLimit: 100)
         let rejected = Outcome.rejected(Outcome.Rejection(.unknownAction, detail: ""))
         for outcome in [Outcome.handled(reply: nil), rejected] {
-            middleware.settled(settled("works", outcome, attempts: 1))
+            CallMeter([observed], "push", "works").count(outcome, attempts: 1)
         }
         let made = factory.made
         for _ in 0..<1_000 {
-            middleware.settled(settled("works", .handled(reply: nil), attempts: 1))
-            middleware.settled(settled("works", rejected, attempts: 1))
+            CallMeter([observed], "push", "works").count(.handled(reply: nil), attempts: 1)
+            CallMeter([observed], "push", "works").count(rejected, attempts: 1)
         }
         #expect(factory.made == made)
         #expect(made < 20)
     }
 
     @Test func seriesBeyondTheLimitAreCountedTogether() throws {
-        let middleware = MetricsMiddleware(factory: metrics, seriesLimit: 3)
+        let observed = SupervisorMetrics(factory: metrics, seriesLimit: 3)
+        let failed = Outcome.failed(Outcome.Failure(.threw, detail: "no"))
         for number in 0..<10 {
             let plugin = try ActionName("plugin\(number)")
-            middleware.settled(settled(plugin, .handled(reply: nil), attempts: 1))
+            CallMeter([observed], "push", plugin).count(.handled(reply: nil), attempts: 1)
+            CallMeter([observed], "push", plugin).count(failed, attempts: 1)
         }
         let labels = [("source", "other"), ("plugin", "other"), ("outcome", "handled"), ("code", "handled")]
         #expect(try metrics.expectCounter("signalbox_outcomes_total", labels).totalValue == 7)
-        #expect(metrics.counterTotal(label: "signalbox_outcomes_total") == 10)
+        #expect(metrics.counterTotal(label: "signalbox_outcomes_total") == 20)
+        #expect(try metrics.expectCounter("signalbox_dead_letters_total", [("source", "push")]).totalValue == 10)
     }
 
     @Test func everyMetricNameFollowsTheConvention() {
@@ -184,13 +217,22 @@ extension MetricsTests {
         _ configure: (inout SupervisorConfiguration) -> Void = { _ in }
     ) throws -> Supervisor {
         let supervisor = Supervisor.make(clock: clock, configure)
-        supervisor.use(MetricsMiddleware(factory: metrics))
+        supervisor.observe(SupervisorMetrics(factory: metrics))
         try supervisor.register(Registration("works", as: [String: Int].self, from: .source("push")) { _, _ in })
         try supervisor.register(Registration("closed", as: Empty.self, from: .source("chat")) { _, _ in })
         try supervisor.register(
             Registration("throws", as: Empty.self, from: .source("push")) { _, _ in throw TestError() }
         )
         return supervisor
+    }
+
+    private func meter(_ plugin: ActionName) -> CallMeter {
+        CallMeter([SupervisorMetrics(factory: metrics)], "push", plugin)
+    }
+
+    /// The durations of a plugin's calls, in nanoseconds.
+    private func times(_ plugin: String) throws -> [Int64] {
+        try metrics.expectTimer("signalbox_call_duration_seconds", [("source", "push"), ("plugin", plugin)]).values
     }
 
     private func count(_ plugin: String, _ outcome: String, _ code: String) -> Int64 {
@@ -217,6 +259,20 @@ extension MetricsTests {
             deadLetters: dropped,
             deadLettersDropped: dropped
         )
+    }
+}
+
+/// A plugin whose calls handle whole batches.
+private struct Together: BatchPlugin {
+    let action: ActionName = "together"
+
+    func callAsActions(_ batch: [(info: Empty, context: ActionContext)]) async throws {}
+}
+
+/// A middleware that answers in place of the plugin.
+private struct Answering: Middleware {
+    func handle(_ context: ActionContext, next: MiddlewareNext) async -> Outcome {
+        .rejected(Outcome.Rejection(.unavailable, detail: "closed"))
     }
 }
 

@@ -152,3 +152,23 @@ extension Double {
 enum ProcessorTime {
     static var now: Double { Double(clock()) / Double(CLOCKS_PER_SEC) * 1e9 }
 }
+
+/// Dispatches a number of messages for a tool that counts instructions. Two runs with different numbers tell the instructions of
+/// one message.
+enum Instructions {
+    /// - Parameter name: The name of a variant, or of a row of the table of stages.
+    /// - Returns: Whether there is such a row.
+    static func dispatch(_ name: String, batch: Int, messages: Int) async throws -> Bool {
+        if let variant = SignalboxWay.Variant(rawValue: name) {
+            let way = try SignalboxWay(variant)
+            _ = try await way.dispatch(messages, batch: batch)
+            await way.stop()
+            return true
+        }
+        guard let row = StageRow.all.first(where: { $0.name == name }) else { return false }
+        let way = try StageWay(row)
+        try await way.dispatch(messages)
+        await way.stop()
+        return true
+    }
+}

@@ -11,6 +11,8 @@ final class SignalboxWay: Sendable {
         case codableSync = "Codable, sync handler"
         case handAsync = "read by hand, async handler"
         case handSync = "read by hand, sync handler"
+        case codableInline = "Codable, inline"
+        case handInline = "read by hand, inline"
     }
 
     private let supervisor: Supervisor
@@ -35,22 +37,28 @@ final class SignalboxWay: Sendable {
 
     private func register(_ variant: Variant) throws {
         let rule = AccessRule.source("benchmark")
+        let inline = PluginOptions<Payment>(runsInline: variant == .codableInline)
+        let handInline = PluginOptions<HandReadPayment>(runsInline: variant == .handInline)
         switch variant {
         case .codableAsync:
             try supervisor.register(
                 Registration("payment", as: Payment.self, from: rule) { info, _ in await self.addLater(info) }
             )
-        case .codableSync:
-            try supervisor.register(Registration("payment", as: Payment.self, from: rule) { info, _ in self.add(info) })
+        case .codableSync, .codableInline:
+            try supervisor.register(
+                Registration("payment", as: Payment.self, from: rule, options: inline) { info, _ in self.add(info) }
+            )
         case .handAsync:
             try supervisor.register(
                 Registration("payment", as: HandReadPayment.self, from: rule) { info, _ in
                     await self.addLater(info)
                 }
             )
-        case .handSync:
+        case .handSync, .handInline:
             try supervisor.register(
-                Registration("payment", as: HandReadPayment.self, from: rule) { info, _ in self.add(info) }
+                Registration("payment", as: HandReadPayment.self, from: rule, options: handInline) { info, _ in
+                    self.add(info)
+                }
             )
         }
     }

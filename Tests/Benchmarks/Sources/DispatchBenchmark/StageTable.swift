@@ -119,7 +119,7 @@ extension StageRow {
             $0.options.middleware = [PassMiddleware()]
         },
         StageRow("metrics", allocations: 3, "no more: metrics are created once for each source and plugin") {
-            $0.middleware = [MetricsMiddleware(factory: NOOPMetricsHandler.instance)]
+            $0.metrics = SupervisorMetrics(factory: NOOPMetricsHandler.instance)
         },
         StageRow("tracing, no-op tracer", allocations: 3, "no more, for an action of 7 letters") {
             $0.middleware = [TracingMiddleware(tracer: NoOpTracer())]
@@ -165,7 +165,7 @@ extension StageRow {
             $0.rateLimit = RateLimit(perSecond: 10_000_000)
             $0.options.circuitBreaker = CircuitBreakerPolicy()
             $0.options.retry = RetryPolicy()
-            $0.middleware = [MetricsMiddleware(factory: NOOPMetricsHandler.instance)]
+            $0.metrics = SupervisorMetrics(factory: NOOPMetricsHandler.instance)
         },
     ]
 
@@ -230,6 +230,7 @@ struct StageSetting: Sendable {
     var deduplication = DeduplicationPolicy.never
     var options = PluginOptions<Payment>()
     var middleware: [any Middleware] = []
+    var metrics: SupervisorMetrics?
     var configuration = SupervisorConfiguration()
     /// The number of different `paymentId` values in the messages.
     var keys = 1

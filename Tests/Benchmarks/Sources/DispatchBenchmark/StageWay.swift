@@ -29,6 +29,7 @@ final class StageWay: Sendable {
             return (intake, Origin(source: source, facts: BenchmarkFacts()))
         }
         for middleware in setting.middleware { supervisor.use(middleware) }
+        if let metrics = setting.metrics { supervisor.observe(metrics) }
         running = Task { try await supervisor.run() }
         try supervisor.apply(try registrations(setting).map { .add($0) })
     }

@@ -1,80 +1,6 @@
-public import Metrics
-public import SignalboxCore
+import Metrics
+import SignalboxCore
 import Synchronization
-
-/// Counts and times a supervisor's work with swift-metrics.
-///
-/// Create one instance per supervisor, and add it before plugins are called:
-///
-/// ```swift
-/// supervisor.use(MetricsMiddleware())
-/// ```
-///
-/// The middleware times every call and counts every outcome, including the outcomes of arrivals that reached no plugin.
-/// The metrics are listed in docs/observability.md. Label values never come from a message. Each metric is created only
-/// once per source and plugin, so an action costs two lookups and two clock readings, and no allocation.
-public final class MetricsMiddleware: Middleware, OutcomeObserver, ReportObserver {
-    /// How many pairs of source and plugin have separate metrics: 4,096. Any further pairs are counted together under
-    /// the label `other`.
-    public static let seriesLimit = 4_096
-
-    private let cache: MetricCache
-    private let dropped: Counter
-    private let callsStalled: Meter
-    private let droppedReported = Mutex(CountReport())
-
-    /// Creates the middleware.
-    ///
-    /// - Parameter factory: The factory that makes the metrics, or `nil` to use the factory of `MetricsSystem`, which
-    ///   must be bootstrapped first.
-    public convenience init(factory: (any MetricsFactory)? = nil) {
-        self.init(factory: factory ?? MetricsSystem.factory, seriesLimit: MetricsMiddleware.seriesLimit)
-    }
-
-    init(factory: any MetricsFactory, seriesLimit: Int) {
-        let maker = MetricMaker(factory: factory)
-        cache = MetricCache(maker: maker, limit: seriesLimit)
-        dropped = maker.counter(.deadLettersDropped)
-        callsStalled = maker.meter(.callsStalled)
-    }
-
-    /// Passes the action on and times the call.
-    public func handle(_ context: ActionContext, next: MiddlewareNext) async -> Outcome {
-        let start = ContinuousClock.now
-        let outcome = await next(context)
-        let time = (ContinuousClock.now - start).components
-        let nanoseconds = time.seconds * 1_000_000_000 + time.attoseconds / 1_000_000_000
-        cache.metrics(of: context.origin.source, next.plugin).duration.recordNanoseconds(nanoseconds)
-        return outcome
-    }
-
-    /// Counts the arrival's outcome.
-    public func settled(_ arrival: SettledArrival) {
-        let source = arrival.arrival.origin.source
-        let metrics = cache.metrics(of: source, arrival.plugin)
-        metrics.count(arrival.outcome)
-        if arrival.isDuplicate {
-            cache.metrics(of: source).duplicates.increment()
-            return
-        }
-        if arrival.attempts > 0 { metrics.attempts.increment(by: arrival.attempts) }
-        switch arrival.outcome {
-        case .rejected, .failed: cache.metrics(of: source).deadLetters.increment()
-        case .handled, .abandoned: break
-        }
-    }
-
-    /// Updates the metrics that are not driven by events, such as the use of a window. The supervisor calls this method
-    /// once a second. If you need fresher values, call this method with ``Supervisor/report`` before a scrape.
-    public func reported(_ report: SupervisorReport) {
-        for (source, counts) in report.sources {
-            cache.metrics(of: source).record(counts, report.windows[source])
-        }
-        callsStalled.set(report.callsStillRunning.count)
-        let new = droppedReported.withLock { $0.take(of: report.deadLettersDropped) }
-        if new > 0 { dropped.increment(by: new) }
-    }
-}
 
 /// Holds the metrics created so far, by source and plugin. Lookups do not allocate. Safe to use from any thread.
 final class MetricCache: Sendable {
@@ -85,12 +11,12 @@ final class MetricCache: Sendable {
     }
 
     private struct State {
-        var pairs: [Pair: PluginMetrics] = [:]
+        var series: [Pair: MetricSeries] = [:]
         /// The metrics by source. The key `nil` stands for all sources beyond the limit.
         var sources: [SourceName?: SourceMetrics] = [:]
         /// The result of the last lookup, which is kept because consecutive arrivals often have the same source and
         /// plugin.
-        var last: (pair: Pair, metrics: PluginMetrics)?
+        var last: (pair: Pair, series: MetricSeries)?
         /// The metrics for all pairs beyond the limit.
         var other: PluginMetrics?
     }
@@ -108,13 +34,13 @@ final class MetricCache: Sendable {
     ///
     /// - Parameter plugin: The plugin's registered name, which the cache stores, so the name must not share memory with
     ///   a batch.
-    func metrics(of source: SourceName, _ plugin: ActionName?) -> PluginMetrics {
+    func series(of source: SourceName, _ plugin: ActionName?) -> MetricSeries {
         state.withLock { state in
             if let last = state.last, last.pair.source == source, MetricCache.areEqual(last.pair.plugin, plugin) {
-                return last.metrics
+                return last.series
             }
             let pair = Pair(source: source, plugin: plugin)
-            if let known = state.pairs[pair] {
+            if let known = state.series[pair] {
                 state.last = (pair, known)
                 return known
             }
@@ -123,26 +49,30 @@ final class MetricCache: Sendable {
     }
 
     func metrics(of source: SourceName) -> SourceMetrics {
-        state.withLock { state in
-            if let known = state.sources[source] { return known }
-            let separate = state.sources.count < limit ? source : nil
-            if let known = state.sources[separate] { return known }
-            let made = SourceMetrics(source: separate?.text ?? MetricLabel.other, maker: maker)
-            state.sources[separate] = made
-            return made
-        }
+        state.withLock { metrics(of: source, &$0) }
     }
 
-    private func make(_ pair: Pair, _ state: inout State) -> PluginMetrics {
-        guard state.pairs.count < limit else {
+    private func metrics(of source: SourceName, _ state: inout State) -> SourceMetrics {
+        if let known = state.sources[source] { return known }
+        let separate = state.sources.count < limit ? source : nil
+        if let known = state.sources[separate] { return known }
+        let made = SourceMetrics(source: separate?.text ?? MetricLabel.other, maker: maker)
+        state.sources[separate] = made
+        return made
+    }
+
+    private func make(_ pair: Pair, _ state: inout State) -> MetricSeries {
+        let source = metrics(of: pair.source, &state)
+        guard state.series.count < limit else {
             let other =
                 state.other ?? PluginMetrics(source: MetricLabel.other, plugin: MetricLabel.other, maker: maker)
             state.other = other
-            return other
+            return MetricSeries(plugin: other, source: source)
         }
-        let plugin = pair.plugin?.text ?? MetricLabel.noPlugin
-        let made = PluginMetrics(source: pair.source.text, plugin: plugin, maker: maker)
-        state.pairs[pair] = made
+        let name = pair.plugin?.text ?? MetricLabel.noPlugin
+        let plugin = PluginMetrics(source: pair.source.text, plugin: name, maker: maker)
+        let made = MetricSeries(plugin: plugin, source: source)
+        state.series[pair] = made
         state.last = (pair, made)
         return made
     }
@@ -156,6 +86,35 @@ final class MetricCache: Sendable {
         return left.bytes.withUnsafeBytes { left in
             right.bytes.withUnsafeBytes { ByteComparison.areEqual(left, $0) }
         }
+    }
+}
+
+/// The metrics that the arrivals of one source for one plugin update.
+struct MetricSeries: Sendable {
+    fileprivate let plugin: PluginMetrics
+    fileprivate let source: SourceMetrics
+
+    /// Records the duration of a call.
+    func record(nanoseconds: Int64) {
+        plugin.duration.recordNanoseconds(nanoseconds)
+    }
+
+    /// Counts an arrival's outcome.
+    ///
+    /// - Parameter attempts: The number of attempts that were started.
+    func count(_ outcome: Outcome, attempts: Int) {
+        plugin.count(outcome)
+        if attempts > 0 { plugin.attempts.increment(by: attempts) }
+        switch outcome {
+        case .rejected, .failed: source.deadLetters.increment()
+        case .handled, .abandoned: break
+        }
+    }
+
+    /// Counts the outcome of a duplicate, which has neither an attempt nor a dead letter of its own.
+    func countDuplicate(_ outcome: Outcome) {
+        plugin.count(outcome)
+        source.duplicates.increment()
     }
 }
 

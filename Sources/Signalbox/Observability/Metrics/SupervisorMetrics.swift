@@ -1,0 +1,94 @@
+public import Metrics
+import SignalboxCore
+import Synchronization
+
+/// Counts and times a supervisor's work with swift-metrics.
+///
+/// Create one instance per supervisor, and add it before plugins are called:
+///
+/// ```swift
+/// supervisor.observe(SupervisorMetrics())
+/// ```
+///
+/// Every call is timed, with all of its middleware, and every outcome is counted, including the outcomes of arrivals that reached
+/// no plugin. The metrics are listed in docs/observability.md. Label values never come from a message. Each metric is created
+/// only once per source and plugin. An action costs two clock readings and no allocation, and the calls stay where they are:
+/// metrics are not middleware, so they do not keep a plugin from running inline.
+public final class SupervisorMetrics: ReportObserver {
+    /// How many pairs of source and plugin have separate metrics: 4,096. Any further pairs are counted together under
+    /// the label `other`.
+    public static let seriesLimit = 4_096
+
+    private let cache: MetricCache
+    private let dropped: Counter
+    private let callsStalled: Meter
+    private let droppedReported = Mutex(CountReport())
+
+    /// Creates the metrics.
+    ///
+    /// - Parameter factory: The factory that makes the metrics, or `nil` to use the factory of `MetricsSystem`, which
+    ///   must be bootstrapped first.
+    public convenience init(factory: (any MetricsFactory)? = nil) {
+        self.init(factory: factory ?? MetricsSystem.factory, seriesLimit: SupervisorMetrics.seriesLimit)
+    }
+
+    init(factory: any MetricsFactory, seriesLimit: Int) {
+        let maker = MetricMaker(factory: factory)
+        cache = MetricCache(maker: maker, limit: seriesLimit)
+        dropped = maker.counter(.deadLettersDropped)
+        callsStalled = maker.meter(.callsStalled)
+    }
+
+    /// Returns the metrics for a source and a plugin. A lane asks once for all calls of a slice.
+    ///
+    /// - Parameter plugin: The plugin's registered name, or `nil` for arrivals without a plugin.
+    func series(of source: SourceName, _ plugin: ActionName?) -> MetricSeries { cache.series(of: source, plugin) }
+
+    /// Updates the metrics that are not driven by events, such as the use of a window. The supervisor calls this method
+    /// once a second. If you need fresher values, call this method with ``Supervisor/report`` before a scrape.
+    public func reported(_ report: SupervisorReport) {
+        for (source, counts) in report.sources {
+            cache.metrics(of: source).record(counts, report.windows[source])
+        }
+        callsStalled.set(report.callsStillRunning.count)
+        let new = droppedReported.withLock { $0.take(of: report.deadLettersDropped) }
+        if new > 0 { dropped.increment(by: new) }
+    }
+}
+
+extension Supervisor {
+    /// Counts and times every later call and outcome.
+    public func observe(_ metrics: SupervisorMetrics) {
+        core.middleware.add(metrics)
+    }
+}
+
+/// Measures the calls and outcomes of one source and plugin for all ``SupervisorMetrics`` of a supervisor. Without any, it does
+/// nothing.
+struct CallMeter: Sendable {
+    private let series: [MetricSeries]
+
+    init(_ metrics: [SupervisorMetrics], _ source: SourceName, _ plugin: ActionName?) {
+        series = metrics.map { $0.series(of: source, plugin) }
+    }
+
+    /// Returns the time at which a call starts, or `nil` if nothing is measured.
+    func start() -> MonotonicTime? { series.isEmpty ? nil : .now() }
+
+    /// Records the duration of a call that ends now.
+    func record(since start: MonotonicTime?) {
+        guard let start else { return }
+        let nanoseconds = MonotonicTime.now().nanoseconds - start.nanoseconds
+        for one in series { one.record(nanoseconds: nanoseconds) }
+    }
+
+    /// See ``MetricSeries/count(_:attempts:)``.
+    func count(_ outcome: Outcome, attempts: Int) {
+        for one in series { one.count(outcome, attempts: attempts) }
+    }
+
+    /// See ``MetricSeries/countDuplicate(_:)``.
+    func countDuplicate(_ outcome: Outcome) {
+        for one in series { one.countDuplicate(outcome) }
+    }
+}
