@@ -7,7 +7,7 @@ import Testing
 @testable import Signalbox
 
 /// Calls on the thread that submits.
-@Suite(.timeLimit(.minutes(1))) struct InlineCallsTests {
+@Suite(.timeLimit(.minutes(10))) struct InlineCallsTests {
     private static let both = AccessRule.any([.source("push"), .source("chat")])
 
     private func numbers(_ range: Range<Int>, of action: String = "count", from source: SourceName = "push")

@@ -7,7 +7,7 @@ import Testing
 @testable import Signalbox
 
 /// Inline calls that take long, and the end of lanes that make them.
-@Suite(.timeLimit(.minutes(1))) struct SlowInlineCallsTests {
+@Suite(.timeLimit(.minutes(10))) struct SlowInlineCallsTests {
     private let clock = ManualClock()
     private let gate = BlockingGate()
     private let sink = RecordingSink()
