@@ -23,5 +23,5 @@ package struct MonotonicTime: Comparable, Sendable {
         return MonotonicTime(nanoseconds: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
     }
 
-    package static func < (first: MonotonicTime, second: MonotonicTime) -> Bool { first.nanoseconds < second.nanoseconds }
+    package static func < (first: Self, second: Self) -> Bool { first.nanoseconds < second.nanoseconds }
 }

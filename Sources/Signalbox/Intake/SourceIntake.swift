@@ -52,29 +52,24 @@ final class SourceIntake: Sendable {
 
 extension SourceIntake: Intake {
     func submit(_ batch: [Arrival], to sink: any SettlementSink) -> Int {
-        let (taken, routed) = state.withLock { state -> (Int, Routed) in
-            guard state.phase != .closed else { return (0, Routed()) }
+        var routed = Routed()
+        let taken = state.withLock { state -> Int in
+            guard state.phase != .closed else { return 0 }
             let now = settler.core.now
             let slowingRate = settler.admission.slowingRate
             let allowed = slowingRate?.available(at: now) ?? batch.count
             let taken = settler.window.take(batch.prefix(allowed).lazy.map(\.originalLength))
             slowingRate?.take(taken, at: now)
-            let slice = BatchSlice(arrivals: batch, range: 0..<taken, sink: sink, tick: now, settler: settler)
+            guard taken > 0 else { return 0 }
             switch state.phase {
-            case .open: break
-            case .abandoning where taken > 0:
-                return (taken, Routed(verdicts: [Verdict(slice: slice, outcome: .abandoned(.drain))]))
-            case .waiting where taken > 0:
-                state.held.append(slice)
-                return (taken, Routed())
-            case .waiting, .abandoning, .closed: return (taken, Routed())
+            case .open: routed = route(batch, first: taken, to: sink, &state, at: now)
+            case .waiting: state.held.append(slice(of: batch, first: taken, to: sink, at: now))
+            case .abandoning:
+                let slice = slice(of: batch, first: taken, to: sink, at: now)
+                routed.verdicts = [Verdict(slice: slice, outcome: .abandoned(.drain))]
+            case .closed: break
             }
-            // Earlier arrivals for the same action come first, so both are routed with the same plugins.
-            let table = registry.snapshot
-            let due = holdsArrivals ? routeHeld(&state, table, at: now) : []
-            var routed = route(slice, &state, table, callsInline: due.isEmpty)
-            if !due.isEmpty { routed.verdicts = due + routed.verdicts }
-            return (taken, routed)
+            return taken
         }
         for verdict in routed.verdicts { verdict.settle() }
         routed.calls?.run()
@@ -126,6 +121,46 @@ extension SourceIntake {
         var calls: InlineCalls?
     }
 
+    /// Sends the first arrivals of a submitted batch to their lanes.
+    private func route(
+        _ batch: [Arrival],
+        first count: Int,
+        to sink: any SettlementSink,
+        _ state: inout State,
+        at now: UInt64
+    ) -> Routed {
+        // Earlier arrivals for the same action come first, so both are routed with the same plugins.
+        let table = registry.snapshot
+        let due = holdsArrivals ? routeHeld(&state, table, at: now) : []
+        let only = plugin(forFirst: count, of: batch, table)
+        let slice = slice(of: batch, first: count, to: sink, for: only, at: now)
+        var routed =
+            only == nil
+            ? route(slice, &state, table, callsInline: due.isEmpty)
+            : send([slice], [], &state, callsInline: due.isEmpty)
+        if !due.isEmpty { routed.verdicts = due + routed.verdicts }
+        return routed
+    }
+
+    /// Returns the plugin that may be called for all of the first arrivals without another check, as it is for most batches.
+    private func plugin(forFirst count: Int, of batch: [Arrival], _ table: PluginTable) -> PluginEntry? {
+        guard batch[0].isReadable, let entry = batch[0].withNameBytes(table.entry(named:)),
+            entry.outline.rule.allows(batch[0].origin), !settler.admission.isNeeded(for: entry, batch[0]),
+            Arrival.endOfMatchingRun(batch, in: 0..<count) == count
+        else { return nil }
+        return entry
+    }
+
+    private func slice(
+        of batch: [Arrival],
+        first count: Int,
+        to sink: any SettlementSink,
+        for plugin: PluginEntry? = nil,
+        at now: UInt64
+    ) -> BatchSlice {
+        BatchSlice(arrivals: batch, range: 0..<count, sink: sink, tick: now, settler: settler, plugin: plugin)
+    }
+
     /// Sends each arrival to its lane. A batch's arrivals for the same lane are enqueued together, in order.
     ///
     /// - Parameter callsInline: Whether the current thread may call a plugin, if all arrivals are for the same lane. With
@@ -162,13 +197,27 @@ extension SourceIntake {
             }
             position = end
         }
-        for part in parts.all {
-            let lane = lane(for: part.entry, &state)
-            let part = part.slice(of: slice)
-            if callsInline, parts.all.count == 1, verdicts.isEmpty, let calls = lane.claim(part) {
+        let slices = parts.all.map { $0.slice(of: slice) }
+        return send(slices, verdicts, &state, callsInline: callsInline)
+    }
+
+    /// Sends slices to the lanes of their plugins.
+    ///
+    /// - Parameter callsInline: See ``route(_:_:_:callsInline:)``.
+    private func send(
+        _ slices: [BatchSlice],
+        _ verdicts: [Verdict],
+        _ state: inout State,
+        callsInline: Bool
+    ) -> Routed {
+        var verdicts = verdicts
+        for slice in slices {
+            guard let plugin = slice.plugin else { continue }
+            let lane = lane(for: plugin, &state)
+            if callsInline, slices.count == 1, verdicts.isEmpty, let calls = lane.claim(slice) {
                 return Routed(calls: calls)
             }
-            if let verdict = lane.enqueue(part) { verdicts.append(verdict) }
+            if let verdict = lane.enqueue(slice) { verdicts.append(verdict) }
         }
         return Routed(verdicts: verdicts)
     }

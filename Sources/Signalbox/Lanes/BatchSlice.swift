@@ -1,17 +1,29 @@
 import DequeModule
 import SignalboxCore
 
+/// What the arrivals of a batch for one plugin have in common. Slices of the batch are copied often, and each copy counts one
+/// reference instead of one for each of these values.
+private final class BatchRun: Sendable {
+    let arrivals: [Arrival]
+    let sink: any SettlementSink
+    let tick: UInt64
+    let settler: Settler
+    let plugin: PluginEntry?
+
+    init(_ arrivals: [Arrival], _ sink: any SettlementSink, _ tick: UInt64, _ settler: Settler, _ plugin: PluginEntry?)
+    {
+        self.arrivals = arrivals
+        self.sink = sink
+        self.tick = tick
+        self.settler = settler
+        self.plugin = plugin
+    }
+}
+
 /// Part of a submitted batch: the arrivals for one lane, in order.
 struct BatchSlice: Sendable {
-    let arrivals: [Arrival]
+    private var run: BatchRun
     var range: Range<Int>
-    let sink: any SettlementSink
-    /// The tick at which the supervisor routed the arrivals.
-    private(set) var tick: UInt64
-    /// The settler for the source of the arrivals.
-    let settler: Settler
-    /// The plugin that the arrivals are meant for, or `nil` if none was found.
-    var plugin: PluginEntry?
     /// The number of the next attempt, starting at 1.
     var attempt = 1
     /// The outcomes of the previous attempt, if it failed.
@@ -19,6 +31,31 @@ struct BatchSlice: Sendable {
     /// Calls the plugin for the only arrival in the slice, whose body has already been decoded. Set only if the lane is
     /// ordered by key.
     var prepared: (@Sendable (ActionContext) async -> Outcome)?
+
+    init(
+        arrivals: [Arrival],
+        range: Range<Int>,
+        sink: any SettlementSink,
+        tick: UInt64,
+        settler: Settler,
+        plugin: PluginEntry? = nil
+    ) {
+        run = BatchRun(arrivals, sink, tick, settler, plugin)
+        self.range = range
+    }
+
+    var arrivals: [Arrival] { run.arrivals }
+
+    var sink: any SettlementSink { run.sink }
+
+    /// The tick at which the supervisor routed the arrivals.
+    var tick: UInt64 { run.tick }
+
+    /// The settler for the source of the arrivals.
+    var settler: Settler { run.settler }
+
+    /// The plugin that the arrivals are meant for, or `nil` if none was found.
+    var plugin: PluginEntry? { run.plugin }
 
     /// Returns a part of the slice.
     func part(_ range: Range<Int>) -> BatchSlice {
@@ -30,7 +67,7 @@ struct BatchSlice: Sendable {
     /// Returns a part of the slice that is meant for a plugin.
     func part(_ range: Range<Int>, for plugin: PluginEntry?) -> BatchSlice {
         var part = part(range)
-        part.plugin = plugin
+        if run.plugin !== plugin { part.run = BatchRun(run.arrivals, run.sink, run.tick, run.settler, plugin) }
         return part
     }
 
@@ -48,16 +85,17 @@ struct BatchSlice: Sendable {
             return part(range.lowerBound..<range.lowerBound)
         }
         if last - first + 1 == positions.count { return part(first..<last + 1) }
-        return BatchSlice(
+        var slice = BatchSlice(
             arrivals: positions.map { arrivals[$0] },
             range: 0..<positions.count,
             sink: sink,
             tick: tick,
             settler: settler,
-            plugin: plugin,
-            attempt: attempt,
-            failures: failures?.picked(at: positions)
+            plugin: plugin
         )
+        slice.attempt = attempt
+        slice.failures = failures?.picked(at: positions)
+        return slice
     }
 
     /// Returns whether one call can handle both slices, and every outcome then reaches where it would have gone before.
@@ -86,7 +124,7 @@ struct BatchSlice: Sendable {
     /// Returns the same slice, marked as routed at the given tick.
     func routed(at tick: UInt64) -> BatchSlice {
         var routed = self
-        routed.tick = tick
+        routed.run = BatchRun(run.arrivals, run.sink, tick, run.settler, run.plugin)
         return routed
     }
 

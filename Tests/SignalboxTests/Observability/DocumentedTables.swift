@@ -34,7 +34,7 @@ extension MetricName {
             "attempts at a call, middleware and decoding included, counted when the arrival is settled; more than"
                 + " outcomes if the plugin retries"
         case .callDuration:
-            "the duration of each call, inner middleware included; a call that timed out is recorded when it returns"
+            "the duration of each call, middleware included; a call that timed out is recorded when it returns"
         case .duplicates: "repeated arrivals, answered without a call"
         case .deadLetters: "arrivals that were rejected or failed and became dead letters"
         case .deadLettersDropped: "dead letters that did not fit in the store; read once a second"

@@ -71,7 +71,8 @@ import Testing
         let calls = CallPlaces()
         try supervisor.register(
             Registration("inline", as: Int.self, from: .source("push"), options: PluginOptions(runsInline: true)) {
-                number, _ in calls.add(number)
+                number,
+                _ in calls.add(number)
             }
         )
         let intake = try supervisor.intake(for: "push")

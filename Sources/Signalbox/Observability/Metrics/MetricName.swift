@@ -33,6 +33,6 @@ enum MetricLabel: String, CaseIterable, Sendable {
 
     /// The plugin label for arrivals for which no plugin was found.
     static let noPlugin = "none"
-    /// The source and plugin label for the series beyond ``MetricsMiddleware/seriesLimit``.
+    /// The source and plugin label for the series beyond ``SupervisorMetrics/seriesLimit``.
     static let other = "other"
 }

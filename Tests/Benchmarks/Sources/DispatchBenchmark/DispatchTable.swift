@@ -161,6 +161,8 @@ enum Instructions {
     static func dispatch(_ name: String, batch: Int, messages: Int) async throws -> Bool {
         if let variant = SignalboxWay.Variant(rawValue: name) {
             let way = try SignalboxWay(variant)
+            // What is submitted before the supervisor runs goes to the lane, and so does all that follows it closely.
+            _ = try await way.dispatch(1, batch: 1)
             _ = try await way.dispatch(messages, batch: batch)
             await way.stop()
             return true
