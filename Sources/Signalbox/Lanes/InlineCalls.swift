@@ -55,9 +55,11 @@ extension LaneState {
     /// - Returns: `nil` if the worker is busy, something else comes first, or the plugin was too slow before.
     mutating func claim(for slice: BatchSlice) -> LaneWorker? {
         guard mayRunInline, !isClosed, !isWaitingForPredecessor, ready.isEmpty else { return nil }
-        let group = group(of: slice.settler)
-        guard groups[group].waiting.isEmpty, !groups[group].isHeld, let position = takeIdleWorker() else { return nil }
-        groups[group].isHeld = true
+        let group = groups.group(of: slice.settler)
+        guard groups.all[group].waiting.isEmpty, !groups.all[group].isHeld, let position = takeIdleWorker() else {
+            return nil
+        }
+        groups.all[group].isHeld = true
         workers[position].begin(slice, of: group)
         workers[position].isInline = true
         return workers[position].worker

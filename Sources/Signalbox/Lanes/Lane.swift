@@ -138,7 +138,7 @@ extension Lane {
     /// expiring it would stall the lane for the other sources.
     func abandonWaiting(of settler: Settler) {
         let (slices, wakeups) = state.withLock { state -> ([BatchSlice], LaneWakeups) in
-            var slices = state.takeWaiting { $0.settler === settler } + state.takeRetries { $0.settler === settler }
+            var slices = state.groups.takeAll { $0.settler === settler } + state.takeRetries { $0.settler === settler }
             for position in state.workers.indices where state.workers[position].current?.settler === settler {
                 let callState = state.workers[position].worker.callState
                 guard callState.phase == .running, state.workers[position].worker.mark(callState, .interrupted),

@@ -6,32 +6,30 @@ extension LaneState {
     /// Schedules a retry for a failed call. Until the retry, the ordering group is held, but the worker is free for
     /// other groups.
     mutating func delay(_ retry: ScheduledRetry, at position: Int, behindCall number: UInt64) {
-        retries.append(retry)
+        retries.add(retry, at: retry.due)
         guard let group = workers[position].group else { return }
         workers[position].group = nil
         guard let rest = workers[position].takeRest(behindCall: number) else { return }
-        groups[group].prepend(rest)
+        groups.add(rest, to: group, isFirst: true)
     }
 
     /// Queues the retries that are due. If the lane is stalled, no retry is made, and each action ends with its last
     /// failure.
     mutating func queueDueRetries(at now: UInt64) -> [Verdict] {
-        guard retries.contains(where: { $0.due <= now }) else { return [] }
-        let due = retries.filter { $0.due <= now }
-        retries.removeAll { $0.due <= now }
+        let due = retries.takeDue(at: now)
         guard !isStalled else {
             for group in due.compactMap(\.group) { releaseHeld(group) }
             return due.flatMap { $0.verdicts() }
         }
         for retry in due {
-            if let group = retry.group { groups[group].isHeld = false }
+            if let group = retry.group { groups.all[group].isHeld = false }
             putBack(retry.slice, to: retry.group)
         }
         return []
     }
 
     private mutating func releaseHeld(_ group: Int) {
-        groups[group].isHeld = false
+        groups.all[group].isHeld = false
         release(group)
     }
 
@@ -46,29 +44,20 @@ extension LaneState {
         var unbegun: [BatchSlice] = []
         if let rest = workers[position].takeRest(behindCall: number) { unbegun.append(rest) }
         if let group = workers[position].group {
-            groups[group].isStalled = true
-            unbegun += groups[group].waiting.takeAll()
+            groups.all[group].isStalled = true
+            unbegun += groups.takeAll(of: group)
         }
-        return isStalled ? unbegun + takeWaiting() : unbegun
+        return isStalled ? unbegun + groups.takeAll() : unbegun
     }
 
     /// Marks a stalled worker's call as returned.
     mutating func endStall(_ position: Int) {
         workers[position].isStalled = false
-        if let group = workers[position].group { groups[group].isStalled = false }
-    }
-
-    mutating func takeWaiting() -> [BatchSlice] {
-        groups.indices.flatMap { groups[$0].waiting.takeAll() }
-    }
-
-    mutating func takeWaiting(where isMeant: (BatchSlice) -> Bool) -> [BatchSlice] {
-        groups.indices.flatMap { groups[$0].waiting.takeAll(where: isMeant) }
+        if let group = workers[position].group { groups.all[group].isStalled = false }
     }
 
     mutating func takeRetries(where isMeant: (BatchSlice) -> Bool = { _ in true }) -> [BatchSlice] {
-        let taken = retries.filter { isMeant($0.slice) }
-        retries.removeAll { isMeant($0.slice) }
+        let taken = retries.takeAll { isMeant($0.slice) }
         for group in taken.compactMap(\.group) { releaseHeld(group) }
         return taken.map(\.slice)
     }

@@ -9,10 +9,7 @@ struct LaneState: Sendable {
     /// Whether a single call handles a whole slice.
     let callsWholeSlices: Bool
 
-    var groups: [OrderingGroup] = []
-    private(set) var unusedGroups: [Int] = []
-    private(set) var sources: [ObjectIdentifier: Int] = [:]
-    private(set) var keys: [LaneKey: Int] = [:]
+    var groups = OrderingGroups()
     /// The groups that have a call ready to start. Each group is listed at most once, and the groups take turns.
     private(set) var ready = Deque<Int>()
     /// The source groups that contain actions whose keys are not known yet.
@@ -26,7 +23,7 @@ struct LaneState: Sendable {
     var workers: [LaneWorkerState] = []
     private(set) var parked: [Int] = []
     private(set) var ended: [Int] = []
-    var retries: [ScheduledRetry] = []
+    var retries = TickSchedule<ScheduledRetry>()
     /// Whether the lane receives no more slices, so that the workers' tasks end once everything has been handled.
     var isClosed = false
     /// Whether calls have to wait until everything for the replaced plugin has been settled.
@@ -51,9 +48,7 @@ struct LaneState: Sendable {
     /// returned.
     var isStalled: Bool { workers.count >= maxConcurrent && workers.allSatisfy(\.isStalled) }
 
-    private var isEmpty: Bool {
-        retries.isEmpty && sorter == nil && groups.allSatisfy(\.waiting.isEmpty)
-    }
+    private var isEmpty: Bool { retries.isEmpty && sorter == nil && groups.isEmpty }
 
     /// Returns `true` once, as soon as the plugin's replacement may start. By then the lane is closed and empty, and
     /// every call in progress has been settled.
@@ -73,71 +68,39 @@ extension LaneState {
     ///
     /// - Returns: `false` if the plugin is unavailable for the group.
     mutating func enqueue(_ slice: BatchSlice, key: LaneKey? = nil) -> Bool {
-        let group = if let key { self.group(of: key) } else { self.group(of: slice.settler) }
-        guard !isStalled, !groups[group].isStalled else {
+        let group = if let key { groups.group(of: key) } else { groups.group(of: slice.settler) }
+        guard !isStalled, !groups.all[group].isStalled else {
             unavailable += slice.range.count
             if key != nil { release(group) }
             return false
         }
-        groups[group].append(slice)
+        groups.add(slice, to: group)
         list(group)
         return true
     }
 
-    mutating func group(of settler: Settler) -> Int {
-        let source = ObjectIdentifier(settler)
-        if let known = sources[source] { return known }
-        let group = newGroup(nil)
-        sources[source] = group
-        return group
-    }
-
-    private mutating func group(of key: LaneKey) -> Int {
-        if let known = keys[key] { return known }
-        let group = newGroup(key)
-        keys[key] = group
-        return group
-    }
-
-    private mutating func newGroup(_ key: LaneKey?) -> Int {
-        guard let unused = unusedGroups.popLast() else {
-            groups.append(OrderingGroup(key: key))
-            return groups.count - 1
-        }
-        groups[unused].key = key
-        return unused
-    }
-
     /// Lists the group to be served, if the group has waiting actions and no call in progress.
     mutating func list(_ group: Int) {
-        guard !groups[group].isListed, !groups[group].isHeld, !groups[group].waiting.isEmpty else { return }
-        groups[group].isListed = true
-        if order == .key, groups[group].key == nil { unsorted.append(group) } else { ready.append(group) }
+        guard !groups.all[group].isListed, !groups.all[group].isHeld, !groups.all[group].waiting.isEmpty else { return }
+        groups.all[group].isListed = true
+        if order == .key, groups.all[group].key == nil { unsorted.append(group) } else { ready.append(group) }
     }
 
     /// Forgets a source that will not submit anything else.
     mutating func forget(_ settler: Settler) {
-        guard let group = sources.removeValue(forKey: ObjectIdentifier(settler)) else { return }
-        groups[group].isLeft = true
-        release(group)
+        if let group = groups.detach(settler) { release(group) }
     }
 
     /// Lists a group that has no call in progress. An empty group is freed instead, if it belongs to a key or to a
     /// removed source.
     mutating func release(_ group: Int) {
-        let key = groups[group].key
-        guard groups[group].waiting.isEmpty, !groups[group].isHeld, !groups[group].isListed,
-            key != nil || groups[group].isLeft
-        else { return list(group) }
-        if let key { keys[key] = nil }
-        groups[group].forget()
-        unusedGroups.append(group)
+        if !groups.free(group) { list(group) }
     }
 
     /// Moves the unstarted part of a worker's slice to the front of the group's queue.
     mutating func putBack(_ slice: BatchSlice, to group: Int?) {
-        let group = group ?? self.group(of: slice.settler)
-        groups[group].prepend(slice)
+        let group = group ?? groups.group(of: slice.settler)
+        groups.add(slice, to: group, isFirst: true)
         list(group)
     }
 }
@@ -149,11 +112,11 @@ extension LaneState {
     mutating func takeWork(for position: Int) -> LaneWork? {
         workers[position].worker.isAskedToYield.store(false, ordering: .relaxed)
         while let group = ready.popFirst() {
-            groups[group].isListed = false
+            groups.all[group].isListed = false
             // Several workers share the slices of an unordered plugin.
             let next =
                 callsWholeSlices && (order != .none || maxConcurrent == 1)
-                ? groups[group].waiting.popFirstTogether() : groups[group].waiting.popFirst(most: turnLength)
+                ? groups.popFirstTogether(of: group) : groups.popFirst(of: group, most: turnLength)
             guard let slice = next else {
                 release(group)
                 continue
@@ -163,7 +126,7 @@ extension LaneState {
                 list(group)
                 workers[position].begin(slice, of: nil)
             } else {
-                groups[group].isHeld = true
+                groups.all[group].isHeld = true
                 workers[position].begin(slice, of: group)
             }
             return .call(slice)
@@ -174,13 +137,13 @@ extension LaneState {
     private mutating func takeUnsorted(for position: Int) -> LaneWork? {
         guard sorter == nil else { return nil }
         while let group = unsorted.popFirst() {
-            groups[group].isListed = false
-            guard let slice = groups[group].waiting.popFirst(most: LaneState.sortedAtOnce) else {
+            groups.all[group].isListed = false
+            guard let slice = groups.popFirst(of: group, most: LaneState.sortedAtOnce) else {
                 release(group)
                 continue
             }
             sorter = position
-            groups[group].isHeld = true
+            groups.all[group].isHeld = true
             workers[position].begin(slice, of: group)
             return .sort(slice)
         }
@@ -263,8 +226,8 @@ extension LaneState {
         let group = workers[position].group
         workers[position].end()
         guard let group else { return }
-        groups[group].isHeld = false
-        groups[group].isStalled = false
+        groups.all[group].isHeld = false
+        groups.all[group].isStalled = false
         release(group)
     }
 

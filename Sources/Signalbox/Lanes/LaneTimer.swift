@@ -15,7 +15,7 @@ extension Lane {
             defer { state.slowInlineSource = nil }
             var verdicts: [Verdict] = []
             for position in state.workers.indices { verdicts += look(at: position, &state, now) }
-            let overdue = state.takeWaiting { $0.isOverdue(at: now) }
+            let overdue = state.groups.takeOverdue(at: now)
             verdicts += overdue.map { Verdict(slice: $0, outcome: .abandoned(.ackDeadline)) }
             if queuesRetries { verdicts += state.queueDueRetries(at: now) }
             return (verdicts, state.dispatch(), state.slowInlineSource, state.hasEnded)
@@ -73,7 +73,7 @@ extension Lane {
                 let callState = state.workers[position].worker.callState
                 verdicts += expire(callState, position, &state, running: outcome, waiting: outcome)
             }
-            let left = state.takeWaiting() + state.takeRetries()
+            let left = state.groups.takeAll() + state.takeRetries()
             return (verdicts + left.map { Verdict(slice: $0, outcome: outcome) }, state.dispatch())
         }
         perform(wakeups)
@@ -111,5 +111,43 @@ extension Lane {
             (state.report.take(of: state.unavailable, at: now), state.stalledBy)
         }
         if count > 0 { source?.log.stalled(entry, unavailable: count) }
+    }
+}
+
+/// Elements that are due at ticks of the supervisor's timer. A tick costs no more than what is due at it, however many
+/// elements wait for later ticks.
+struct TickSchedule<Element: Sendable>: Sendable {
+    private var elements: [UInt64: [Element]] = [:]
+    /// The last tick whose elements have been taken.
+    private var lastTick: UInt64 = 0
+
+    var isEmpty: Bool { elements.isEmpty }
+
+    /// Adds an element. If the tick has passed, the element is due at the next one.
+    mutating func add(_ element: Element, at due: UInt64) {
+        elements[max(due, lastTick + 1), default: []].append(element)
+    }
+
+    /// Removes and returns what is due, in the order of the ticks and, for each tick, in the order of the additions.
+    mutating func takeDue(at now: UInt64) -> [Element] {
+        let isNext = now == lastTick + 1
+        lastTick = max(now, lastTick)
+        guard !elements.isEmpty else { return [] }
+        if isNext { return elements.removeValue(forKey: now) ?? [] }
+        let ticks = elements.keys.filter { $0 <= now }.sorted()
+        return ticks.flatMap { elements.removeValue(forKey: $0) ?? [] }
+    }
+
+    /// Removes and returns all matching elements, in the same order as ``takeDue(at:)``.
+    mutating func takeAll(where isMeant: (Element) -> Bool) -> [Element] {
+        var taken: [Element] = []
+        for tick in elements.keys.sorted() {
+            var kept: [Element] = []
+            for element in elements[tick] ?? [] {
+                if isMeant(element) { taken.append(element) } else { kept.append(element) }
+            }
+            elements[tick] = kept.isEmpty ? nil : kept
+        }
+        return taken
     }
 }

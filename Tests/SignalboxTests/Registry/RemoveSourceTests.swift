@@ -295,7 +295,7 @@ import Testing
                 #expect(outcomes == [.handled(reply: nil)])
                 #expect(await supervisor.remove(source: source))
             }
-            let groups = supervisor.lanes.all.map { lane in lane.state.withLock { $0.groups.count } }
+            let groups = supervisor.lanes.all.map { lane in lane.state.withLock { $0.groups.all.count } }
             #expect(groups.count == 1 && groups.allSatisfy { $0 < 3 })
         }
     }
