@@ -282,13 +282,24 @@ extension SourceIntake {
     /// source is being removed.
     var isClosed: Bool { state.withLock { $0.phase == .closed || $0.phase == .abandoning } }
 
-    /// Forgets the lane of a removed plugin.
-    func forgetLane(of entry: PluginEntry) {
-        state.withLock { state in state.lanes[ObjectIdentifier(entry)] = nil }
+    /// Forgets the lanes of removed plugins.
+    func forgetLanes(of entries: [PluginEntry]) {
+        state.withLock { state in
+            for entry in entries where !state.lanes.isEmpty { state.lanes[ObjectIdentifier(entry)] = nil }
+        }
     }
 
     /// Forgets all lanes.
     func forgetLanes() {
         state.withLock { $0.lanes = [:] }
+    }
+
+    /// Forgets this removed source in all lanes that it has used.
+    func leaveLanes() {
+        let lanes = state.withLock { state in
+            defer { state.lanes = [:] }
+            return state.lanes
+        }
+        for lane in lanes.values { lane.forget(settler) }
     }
 }

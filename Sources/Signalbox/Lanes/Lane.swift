@@ -134,14 +134,19 @@ extension Lane {
 }
 
 extension Lane {
-    /// Abandons a removed source's arrivals whose calls have not started. A call in progress continues, because
+    /// Abandons the arrivals of removed sources whose calls have not started. A call in progress continues, because
     /// expiring it would stall the lane for the other sources.
-    func abandonWaiting(of settler: Settler) {
+    ///
+    /// - Parameter settlers: The identities of the sources' settlers.
+    func abandonWaiting(of settlers: Set<ObjectIdentifier>) {
         let (slices, wakeups) = state.withLock { state -> ([BatchSlice], LaneWakeups) in
-            var slices = state.groups.takeAll { $0.settler === settler } + state.takeRetries { $0.settler === settler }
-            for position in state.workers.indices where state.workers[position].current?.settler === settler {
+            var slices = state.groups.takeAll { settlers.contains(ObjectIdentifier($0.settler)) }
+            slices += state.takeRetries { settlers.contains(ObjectIdentifier($0.settler)) }
+            for position in state.workers.indices {
                 let callState = state.workers[position].worker.callState
-                guard callState.phase == .running, state.workers[position].worker.mark(callState, .interrupted),
+                guard let current = state.workers[position].current,
+                    settlers.contains(ObjectIdentifier(current.settler)), callState.phase == .running,
+                    state.workers[position].worker.mark(callState, .interrupted),
                     let rest = state.workers[position].takeRest(behindCall: callState.number)
                 else { continue }
                 slices.append(rest)

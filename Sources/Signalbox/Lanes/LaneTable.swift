@@ -5,13 +5,14 @@ import Synchronization
 final class LaneTable: Sendable {
     private struct State {
         var lanes: [ObjectIdentifier: Lane] = [:]
-        /// The lanes, in the order in which they were created. A removed plugin's lane stays in the list while it still
-        /// has work.
-        var all: [Lane] = []
+        /// The lanes of removed plugins that still have work.
+        var closed: [ObjectIdentifier: Lane] = [:]
+        /// The lanes in both dictionaries.
+        var all = Roster<Lane>()
         var replacements = PluginReplacements()
 
         func known(for entry: PluginEntry) -> Lane? {
-            lanes[ObjectIdentifier(entry)] ?? all.first { $0.entry === entry }
+            lanes[ObjectIdentifier(entry)] ?? closed[ObjectIdentifier(entry)]
         }
     }
 
@@ -27,7 +28,7 @@ final class LaneTable: Sendable {
                 isWaitingForPredecessor: state.replacements.predecessor(of: entry) != nil
             )
             state.lanes[ObjectIdentifier(entry)] = lane
-            state.all.append(lane)
+            state.all.add(lane)
             return lane
         }
     }
@@ -57,11 +58,15 @@ final class LaneTable: Sendable {
         state.withLock { $0.lanes[ObjectIdentifier(entry)] }
     }
 
-    var all: [Lane] { state.withLock { $0.all } }
+    var all: [Lane] { state.withLock { $0.all.all } }
 
     /// Closes the plugin's lane. Actions that are already waiting in the lane are still handled.
     func retire(_ entry: PluginEntry) {
-        let lane = state.withLock { $0.lanes.removeValue(forKey: ObjectIdentifier(entry)) }
+        let lane = state.withLock { state -> Lane? in
+            let lane = state.lanes.removeValue(forKey: ObjectIdentifier(entry))
+            if let lane { state.closed[ObjectIdentifier(entry)] = lane }
+            return lane
+        }
         // If there is no lane, nothing has been submitted for the plugin, and nothing will be.
         if let lane { lane.close() } else { activateReplacement(of: entry) }
     }
@@ -76,7 +81,10 @@ final class LaneTable: Sendable {
     /// Removes a lane whose tasks have ended. This also lets the replacement start, because nothing else does if the
     /// lane's last work was taken away from it.
     func release(_ lane: Lane) {
-        state.withLock { state in state.all.removeAll { $0 === lane } }
+        state.withLock { state in
+            state.all.remove(lane)
+            if state.closed[ObjectIdentifier(lane.entry)] === lane { state.closed[ObjectIdentifier(lane.entry)] = nil }
+        }
         activateReplacement(of: lane.entry)
     }
 }

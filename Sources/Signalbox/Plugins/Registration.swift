@@ -282,13 +282,14 @@ extension Supervisor {
     ///   ones.
     /// - Throws: ``RegistrationError`` if any of the changes is not possible, in which case no plugin is changed.
     public func apply(_ changes: [PluginChange]) throws(RegistrationError) {
-        for entry in try registry.apply(changes, core.configuration) {
-            // The registry no longer contains the plugin. An intake may still be routing with the old table, but
-            // finishes that before it forgets the lane.
-            for intake in state.withLock({ Array($0.intakes.values) }) { intake.forgetLane(of: entry) }
-            lanes.retire(entry)
+        let lost = try registry.apply(changes, core.configuration)
+        if !lost.isEmpty {
+            // The registry no longer contains the plugins. An intake may still be routing with the old table, but
+            // finishes that before it forgets the lanes.
+            for intake in state.withLock({ $0.sources.all }) { intake.forgetLanes(of: lost) }
+            for entry in lost { lanes.retire(entry) }
         }
-        for intake in state.withLock({ $0.intakesByName }) { intake.routeHeld(at: core.now) }
+        for intake in state.withLock({ $0.holding.all }) { intake.routeHeld(at: core.now) }
     }
 }
 

@@ -7,8 +7,8 @@ extension Supervisor {
     /// The wait also ends if the adapter is left behind: its thread may be inside an inline call that never returns, and
     /// nothing can then stop the adapter. A child task could not be left behind.
     func run(_ adapter: any Adapter, into intake: SourceIntake) async {
-        state.withLock { $0.running.append(intake) }
-        defer { state.withLock { $0.running.removeAll { $0 === intake } } }
+        state.withLock { $0.running.add(intake) }
+        defer { state.withLock { $0.running.remove(intake) } }
         // The task must run where the lanes' tasks run, which an unstructured task does not inherit.
         let task =
             if let executor = core.executor {
@@ -42,7 +42,7 @@ extension Supervisor {
     /// - Parameter now: The current tick, or `nil` if no adapter has any time left.
     func leaveHungAdapters(at now: UInt64?) {
         guard lanes.all.contains(where: \.hasHungInlineCall) else { return }
-        let (running, drainEnd) = state.withLock { ($0.running, $0.drainEnd) }
+        let (running, drainEnd) = state.withLock { ($0.running.all, $0.drainEnd) }
         for intake in running {
             let isOver = now.map { now in intake.lifecycle.isOverdue(at: now) || drainEnd.map { now >= $0 } ?? false }
             if isOver ?? true { intake.settler.stop(.adapterReturn) }

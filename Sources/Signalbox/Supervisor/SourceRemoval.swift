@@ -92,7 +92,7 @@ extension Supervisor {
                 else {
                     return nil
                 }
-                state.leaving.append(intake)
+                state.leaving.add(intake)
                 // The timer has stopped, and so has everything that could still settle arrivals.
                 if state.phase == .stopped { intake.settler.stop(.removal) }
                 return intake
@@ -117,22 +117,23 @@ extension Supervisor {
         await intake.settler.wait(for: .removal)
         intake.settler.log.flush()
         state.withLock { state in
-            if state.intakes[intake.source] === intake { state.intakes[intake.source] = nil }
-            state.forgetEmptySources()
+            state.forget(intake)
+            state.forgetIfEmpty(intake)
         }
-        intake.forgetLanes()
-        for lane in lanes.all { lane.forget(intake.settler) }
+        intake.leaveLanes()
         intake.settler.log.logger.write(.sourceRemoved)
     }
 
     /// Abandons the remaining arrivals of sources whose removal is overdue. Called by the timer at each tick.
     func tickRemovedSources(_ now: UInt64) {
         let overdue = state.withLock { state in
-            state.forgetEmptySources()
-            return state.leaving.filter { $0.lifecycle.isOverdue(at: now) }
+            for intake in state.leaving.all { state.forgetIfEmpty(intake) }
+            return state.leaving.all.filter { $0.lifecycle.isOverdue(at: now) }
         }
+        guard !overdue.isEmpty else { return }
+        let settlers = Set(overdue.map { ObjectIdentifier($0.settler) })
+        for lane in lanes.all { lane.abandonWaiting(of: settlers) }
         for intake in overdue {
-            for lane in lanes.all { lane.abandonWaiting(of: intake.settler) }
             state.withLock { state in
                 guard state.intakes[intake.source] === intake else { return }
                 intake.settler.stop(.removal)
@@ -144,7 +145,7 @@ extension Supervisor {
 
     /// Resumes all pending removals, because nothing will be settled any more.
     func endRemovals() {
-        for intake in state.withLock({ $0.leaving }) { intake.settler.endRemoval() }
+        for intake in state.withLock({ $0.leaving.all }) { intake.settler.endRemoval() }
     }
 }
 
@@ -159,7 +160,7 @@ extension Settler {
 extension Supervisor.State {
     /// The intakes that have unsettled arrivals or accept new ones.
     var everyIntake: [SourceIntake] {
-        intakesByName + leaving.filter { intakes[$0.source] !== $0 }
+        leaving.isEmpty ? sources.all : sources.all + leaving.all.filter { !sources.contains($0) }
     }
 
     /// The counts of outcomes for each source, including sources that have been removed.
@@ -167,9 +168,9 @@ extension Supervisor.State {
         counters.mapValues(\.counts)
     }
 
-    /// Forgets removed sources whose window is empty.
-    fileprivate mutating func forgetEmptySources() {
-        leaving.removeAll { $0.settler.window.isEmpty && intakes[$0.source] !== $0 }
+    /// Forgets a removed source whose window is empty.
+    fileprivate mutating func forgetIfEmpty(_ intake: SourceIntake) {
+        if intake.settler.window.isEmpty, !sources.contains(intake) { leaving.remove(intake) }
     }
 }
 

@@ -29,18 +29,23 @@ public final class Supervisor: Service, Sendable {
 
     struct State: Sendable {
         var phase = Phase.initial
-        var intakes: [SourceName: SourceIntake] = [:]
+        /// The intakes by name. The list of all intakes is ``sources``.
+        private(set) var intakes: [SourceName: SourceIntake] = [:]
+        /// The intakes in an order that is the same in every run.
+        private(set) var sources = Roster<SourceIntake>()
+        /// The intakes whose arrivals may wait for a plugin, which are usually few.
+        private(set) var holding = Roster<SourceIntake>()
         /// Passes new adapters to the run. Finishing this stream starts the drain.
         let starter: AsyncStream<SourceStart>.Continuation
         var starts: AsyncStream<SourceStart>?
         var runningAdapters = 0
         /// The intakes of the adapters that have not ended, removed sources included.
-        var running: [SourceIntake] = []
+        var running = Roster<SourceIntake>()
         /// The number of source changes in progress. If a change has removed the last adapter, the run ends with that
         /// adapter unless a replacement follows.
         var sourceChanges = 0
         /// Sources that are being removed, and removed sources that still have unsettled arrivals.
-        var leaving: [SourceIntake] = []
+        var leaving = Roster<SourceIntake>()
         /// The counters for every source that was ever added. A source that is added again continues its counts, and a
         /// call that returns after its source has been removed is still counted.
         var counters: [SourceName: OutcomeCounters] = [:]
@@ -49,6 +54,24 @@ public final class Supervisor: Service, Sendable {
         var stopsLast: Set<SourceName> = []
         /// The tick at which a drain abandons the remaining arrivals.
         var drainEnd: UInt64?
+
+        init(starter: AsyncStream<SourceStart>.Continuation, starts: AsyncStream<SourceStart>) {
+            self.starter = starter
+            self.starts = starts
+        }
+
+        /// - Parameter holds: Whether arrivals may wait for a plugin.
+        mutating func insert(_ intake: SourceIntake, holds: Bool) {
+            intakes[intake.source] = intake
+            sources.add(intake)
+            if holds { holding.add(intake) }
+        }
+
+        mutating func forget(_ intake: SourceIntake) {
+            if intakes[intake.source] === intake { intakes[intake.source] = nil }
+            sources.remove(intake)
+            holding.remove(intake)
+        }
     }
 
     /// Creates a supervisor.
@@ -133,7 +156,7 @@ extension Supervisor {
             let intake = try insert(source, features, options, &state)
             // A drain finishes the stream when it starts, so after that the adapter would never run.
             guard case .enqueued = state.starter.yield(SourceStart(adapter: adapter, intake: intake)) else {
-                state.intakes[source] = nil
+                state.forget(intake)
                 state.counters[source] = known
                 throw .closed
             }
@@ -188,15 +211,10 @@ extension Supervisor {
         let settler = Settler(source: source, core: core, features: features, options: options, counters: counters)
         let hold = options.hold.map { ActionHold($0, unsettled: options.maximumUnsettled, settler) }
         let intake = SourceIntake(settler, registry: registry, lanes: lanes, hold: hold)
-        state.intakes[source] = intake
+        state.insert(intake, holds: hold != nil)
         state.counters[source] = counters
         return intake
     }
-}
-
-extension Supervisor.State {
-    /// The intakes, sorted by name so that every run has the same order.
-    var intakesByName: [SourceIntake] { intakes.values.sorted { "\($0.source)" < "\($1.source)" } }
 }
 
 /// An adapter to run, and the intake that receives its arrivals.

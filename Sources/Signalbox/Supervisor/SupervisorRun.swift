@@ -61,7 +61,7 @@ extension Supervisor {
             guard state.phase == .initial, let starts = state.starts else { throw RegistrationError.closed }
             state.phase = .running
             state.starts = nil
-            return (starts, state.intakesByName)
+            return (starts, state.sources.all)
         }
         // If the task was cancelled before it started, nothing is opened, and the drain abandons the waiting arrivals.
         if !Task.isCancelled { for intake in intakes { intake.open() } }
@@ -99,11 +99,12 @@ extension Supervisor {
         let (intakes, last) = state.withLock { state in
             state.phase = .draining
             state.drainEnd = core.now + limit
-            return (state.intakesByName, state.stopsLast)
+            return (state.sources.all, state.stopsLast)
         }
         let targets = intakes.filter { last.contains($0.source) && $0.lifecycle.isRunning }
+        let targetIDs = Set(targets.map(ObjectIdentifier.init))
         for intake in intakes {
-            let isTarget = targets.contains { $0 === intake }
+            let isTarget = targetIDs.contains(ObjectIdentifier(intake))
             intake.close(stopsAdapter: !isTarget)
             if !isTarget { intake.lifecycle.stopAdapter() }
         }
@@ -168,7 +169,7 @@ extension Supervisor {
 
     private func tick() {
         let now = core.advance()
-        let (intakes, drainEnd) = state.withLock { ($0.intakesByName, $0.drainEnd) }
+        let (intakes, drainEnd) = state.withLock { ($0.sources.all, $0.drainEnd) }
         let isDrainOver = drainEnd.map { now >= $0 } ?? false
         core.reportDroppedLetters(at: now)
         for intake in intakes { intake.tick(now) }
