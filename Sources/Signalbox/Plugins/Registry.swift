@@ -1,8 +1,8 @@
 import SignalboxCore
 import Synchronization
 
-/// Holds the plugins by action name. Lookups use a snapshot, and every change replaces the whole snapshot, even while
-/// messages are being processed.
+/// Holds the plugins by action name. Lookups use a snapshot, which no change affects, so plugins can be changed while
+/// messages are being processed. A change copies the table only while a snapshot is in use.
 final class Registry: Sendable {
     private let table = Mutex(PluginTable())
     private let lanes: LaneTable
@@ -22,15 +22,11 @@ final class Registry: Sendable {
         _ configuration: SupervisorConfiguration
     ) throws(RegistrationError) -> [PluginEntry] {
         try table.withLock { (table) throws(RegistrationError) in
-            var next = table
-            var lost: [PluginEntry] = []
-            for change in changes {
-                if let entry = try next.apply(change, configuration) { lost.append(entry) }
+            let former = changes.map { table.entry(named: $0.action) }
+            let lost = try table.apply(changes, configuration)
+            for case let old? in former {
+                if let new = table.entry(named: old.action), new !== old { lanes.follow(old, by: new) }
             }
-            for old in lost where table.entry(named: old.action) === old {
-                if let new = next.entry(named: old.action) { lanes.follow(old, by: new) }
-            }
-            table = next
             return lost
         }
     }
@@ -50,37 +46,57 @@ struct PluginTable: Sendable {
     /// The number of slots, of which at most half hold a position.
     var capacity: Int { slots.count }
 
+    /// Identifies the memory of the slots, which differs from that of a copy that has been changed.
+    var memory: Int { slots.withUnsafeBytes { Int(bitPattern: $0.baseAddress) } }
+
     func entry(named name: UnsafeRawBufferPointer) -> PluginEntry? { position(of: name).flatMap { entries[$0] } }
 
     func entry(named name: ActionName) -> PluginEntry? { name.bytes.withUnsafeBytes { entry(named: $0) } }
 
-    /// Applies a single change.
+    /// Applies the changes in order, or none of them if one is not possible.
     ///
-    /// - Returns: The plugin that was replaced or removed.
+    /// - Returns: The plugins that were replaced or removed.
     mutating func apply(
-        _ change: PluginChange,
+        _ changes: [PluginChange],
         _ configuration: SupervisorConfiguration
-    ) throws(RegistrationError) -> PluginEntry? {
-        generation += 1
-        switch change {
-        case .add(let registration):
-            if let held = entry(named: registration.action) {
-                throw .duplicateAction(held.action, holder: held.outline.holder)
+    ) throws(RegistrationError) -> [PluginEntry] {
+        try check(changes)
+        generation += changes.count
+        return changes.compactMap { change in
+            switch change {
+            case .add(let registration):
+                append(PluginEntry(registration, configuration))
+                return nil
+            case .replace(let registration):
+                return exchange(registration.action, for: PluginEntry(registration, configuration))
+            case .remove(let action):
+                return exchange(action, for: nil)
             }
-            append(PluginEntry(registration, configuration))
-            return nil
-        case .replace(let registration):
-            return try exchange(registration.action, for: PluginEntry(registration, configuration))
-        case .remove(let action):
-            return try exchange(action, for: nil)
         }
     }
 
-    private mutating func exchange(
-        _ action: ActionName,
-        for entry: PluginEntry?
-    ) throws(RegistrationError) -> PluginEntry? {
-        guard let position = action.bytes.withUnsafeBytes({ position(of: $0) }) else { throw .noSuchAction(action) }
+    private func check(_ changes: [PluginChange]) throws(RegistrationError) {
+        // The holders of the actions after the changes so far, or `nil` for an action without a plugin.
+        var holders: [ActionName: String?] = [:]
+        for change in changes {
+            let action = change.action
+            let holder = holders[action] ?? entry(named: action)?.outline.holder
+            switch change {
+            case .add(let registration):
+                if let holder { throw .duplicateAction(action, holder: holder) }
+                holders[action] = .some(registration.holder)
+            case .replace(let registration):
+                guard holder != nil else { throw .noSuchAction(action) }
+                holders[action] = .some(registration.holder)
+            case .remove:
+                guard holder != nil else { throw .noSuchAction(action) }
+                holders[action] = .some(nil)
+            }
+        }
+    }
+
+    private mutating func exchange(_ action: ActionName, for entry: PluginEntry?) -> PluginEntry? {
+        guard let position = action.bytes.withUnsafeBytes({ position(of: $0) }) else { return nil }
         defer { entries[position] = entry }
         return entries[position]
     }
@@ -117,6 +133,16 @@ struct PluginTable: Sendable {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
         return Int(truncatingIfNeeded: hash ^ (hash >> 32))
+    }
+}
+
+extension PluginChange {
+    /// The action whose plugin changes.
+    fileprivate var action: ActionName {
+        switch self {
+        case .add(let registration), .replace(let registration): registration.action
+        case .remove(let action): action
+        }
     }
 }
 

@@ -166,11 +166,36 @@ import Testing
         var table = PluginTable()
         for number in 0..<100_000 {
             let name = try ActionName("action\(number % 7)")
-            #expect(try table.apply(.add(Self.registration(name)), SupervisorConfiguration()) == nil)
-            #expect(try table.apply(.remove(name), SupervisorConfiguration())?.action == name)
+            let replaced = try table.apply([.add(Self.registration(name))], SupervisorConfiguration())
+            let removed = try table.apply([.remove(name)], SupervisorConfiguration())
+            #expect(replaced.isEmpty && removed.map(\.action) == [name])
         }
         #expect(table.capacity <= 16)
         #expect(table.entry(named: "action0") == nil)
+    }
+
+    /// A table that each change copied would have another memory after each of them.
+    @Test func changesCopyTheTableOnlyWhileASnapshotIsInUse() throws {
+        let registry = Registry(lanes: LaneTable())
+        let names = try (0..<10_000).map { try ActionName("action-\($0)") }
+        var (memory, copies) = (registry.snapshot.memory, 0)
+        func count(_ change: PluginChange) throws {
+            _ = try registry.apply([change], SupervisorConfiguration())
+            let now = registry.snapshot.memory
+            if now != memory { copies += 1 }
+            memory = now
+        }
+        for name in names { try count(.add(Self.registration(name))) }
+        // The table doubles its size.
+        #expect(copies <= 16)
+        copies = 0
+        for name in names { try count(.replace(Self.registration(name))) }
+        for name in names { try count(.remove(name)) }
+        #expect(copies == 0)
+        try count(.add(Self.registration("first")))
+        let snapshot = registry.snapshot
+        try count(.remove("first"))
+        #expect(snapshot.entry(named: "first") != nil && registry.snapshot.entry(named: "first") == nil)
     }
 
     /// Removes and adds the same plugin in one step, a hundred times. No message finds it missing.
