@@ -1,5 +1,4 @@
 import AdapterSupport
-import DequeModule
 import SignalboxCore
 import Synchronization
 
@@ -13,7 +12,7 @@ final class PageMailbox: PagePort {
         var isRunning = false
         var isClosed = false
         /// The messages that the page has not taken yet.
-        var messages = Deque<PageMessage>()
+        var messages = PageQueue()
         /// The numbers of the calls that the page has taken but not answered.
         var delivered: Set<UInt64> = []
     }
@@ -73,7 +72,7 @@ final class PageMailbox: PagePort {
     func close() {
         let reader = state.withLock { state in
             state.isClosed = true
-            state.messages = Deque()
+            state.messages = PageQueue()
             state.delivered = []
             return state.reader
         }
@@ -116,9 +115,7 @@ final class PageMailbox: PagePort {
             state.title = configuredTitle
             guard hasFailed else { return PageMailbox.takeDelivered(&state) }
             state.isClosed = true
-            let waiting = state.messages.map(\.number)
-            state.messages.removeAll { $0.number != 0 }
-            return waiting + PageMailbox.takeDelivered(&state)
+            return state.messages.withdrawCalls() + PageMailbox.takeDelivered(&state)
         }
         for number in failed { finish(number, .failure(.closed)) }
     }
@@ -150,7 +147,7 @@ final class PageMailbox: PagePort {
     ///   - bytes: The maximum total size of the messages' bodies. The first message is taken even if it is larger.
     func takeMessages(atMost count: Int = .max, bytes: Int = .max) -> [PageMessage] {
         state.withLock { state in
-            let taken = state.messages.take(atMost: count, bytes: bytes) { $0.body.count }
+            let taken = state.messages.take(atMost: count, bytes: bytes)
             for message in taken where message.number != 0 { state.delivered.insert(message.number) }
             return taken
         }
@@ -167,8 +164,7 @@ final class PageMailbox: PagePort {
     /// Removes a call whose caller is no longer waiting.
     private func ended(_ number: UInt64) {
         let reader = state.withLock { state in
-            state.messages.removeAll { $0.number == number }
-            state.delivered.remove(number)
+            if state.delivered.remove(number) == nil { state.messages.withdraw(number) }
             return state.reader
         }
         // A page that ends when it is idle may be idle after this call.
