@@ -140,12 +140,13 @@ import Testing
         #expect(found == RouteNaming(action: "named", captures: [.init(name: "name", value: "x")]))
     }
 
-    private func cache() throws -> RouteCache {
+    private func cache(_ bound: Int = 4) throws -> RouteCache {
         let topics = [try MQTTTopic("a/{action}")]
-        return RouteCache(configuration: try configuration(topics), identifiers: TopicIdentifiers(topics))
+        let configuration = try configuration(topics, remembered: bound)
+        return RouteCache(configuration: configuration, identifiers: TopicIdentifiers(topics))
     }
 
-    @Test func routesAreCachedPerTopicRetainFlagAndQoSUntilTheCacheIsFull() throws {
+    @Test func routesAreCachedPerTopicRetainFlagAndQoS() throws {
         var cache = try cache()
         func find(_ topic: String, retained: Bool = false, qos: Int32 = 1) -> PushRoute {
             cache.route(of: topic, retained: retained, qos: qos)
@@ -156,8 +157,45 @@ import Testing
         #expect(find("a/y") !== first && cache.count == 4)
         #expect(find("a/x") === first)
         _ = find("a/z")
+        #expect(cache.count == 4)
+        #expect(find("a/x") === first)
+    }
+
+    /// Ten thousand new topics come between the messages of a hundred topics. A cache that forgot everything when it was
+    /// full, or the oldest route, would make the routes of the hundred again and again.
+    @Test func topicsInUseStayWhenNewTopicsCome() throws {
+        var cache = try cache(1_024)
+        let inUse = (0..<100).map { cache.route(of: "a/used-\($0)") }
+        for number in 0..<100 { _ = cache.route(of: "a/used-\(number)") }
+        var made = 0
+        for number in 0..<10_000 {
+            _ = cache.route(of: "a/new-\(number)")
+            if cache.route(of: "a/used-\(number % 100)") !== inUse[number % 100] { made += 1 }
+            #expect(cache.count <= 1_024)
+        }
+        #expect(made == 0 && cache.count == 1_024)
+    }
+
+    /// Evictions move other routes into the gaps. Half of the routes are used before each eviction, so each must be found.
+    @Test func evictionsLoseNoRouteInUse() throws {
+        for bound in [2, 3, 8, 64] {
+            var cache = try cache(bound)
+            let inUse = (0..<bound / 2).map { cache.route(of: "a/used-\($0)") }
+            for number in 0..<2_000 {
+                let isFound = inUse.indices.allSatisfy { cache.route(of: "a/used-\($0)") === inUse[$0] }
+                let new = cache.route(of: "a/new-\(number)")
+                #expect(isFound && cache.count <= bound && new.facts.topic == "a/new-\(number)")
+            }
+        }
+    }
+
+    @Test func aCacheOfOneTopicKeepsTheLast() throws {
+        var cache = try cache(1)
+        for number in 0..<100 {
+            let (first, second) = (cache.route(of: "a/\(number)"), cache.route(of: "a/\(number)"))
+            #expect(first === second)
+        }
         #expect(cache.count == 1)
-        #expect(find("a/x") !== first && cache.count == 2)
     }
 
     @Test func longTopicsAreNotCachedButCounted() throws {

@@ -129,8 +129,8 @@ public struct MQTTPushConfiguration: Sendable, Hashable {
     public var firstConnectionMustSucceed = false
     /// The number of topics whose origins are cached. Must be between 1 and 65,536; the default is 1,024.
     ///
-    /// When the cache is full, it is cleared. Each cached topic uses about 512 bytes of memory plus 4 times the topic's
-    /// length. Topics longer than 1 KiB are not cached.
+    /// When the cache is full, a new topic takes the place of one that no message has used for a while. Each cached
+    /// topic uses about 512 bytes of memory plus 4 times the topic's length. Topics longer than 1 KiB are not cached.
     public var cachedTopics = 1_024
     /// Limits how often a message is delivered if handling it crashes the process. By default, there is no limit.
     public var deliveries: MQTTDeliveryLimit?

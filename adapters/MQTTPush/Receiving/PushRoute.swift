@@ -102,7 +102,8 @@ final class PushRoute {
 /// Caches routes by the bytes of their topics, so that a message on a known topic requires neither creating a `String`
 /// nor matching patterns.
 ///
-/// The cache is bounded. When it holds `bound` routes, adding a new one clears it first. Of the topics longer than
+/// The cache is bounded. When it holds `bound` routes, a new one replaces one that no message has used for a while, so
+/// that topics with many messages stay when messages on ever new topics come. Of the topics longer than
 /// ``longestTopic``, only the most recent one is kept. The hash uses a random seed in each process, so publishers
 /// cannot choose topics that collide.
 struct RouteCache {
@@ -114,12 +115,23 @@ struct RouteCache {
     private let identifiers: TopicIdentifiers
     private let bound: Int
     private let mask: Int
-    private var slots: [PushRoute?]
+    /// A hash table with open addressing, which is at most half full.
+    private var slots: [Entry?]
+    /// The slot at which the search for the next route to replace begins.
+    private var hand = 0
     private var last: PushRoute?
     private(set) var count = 0
     /// The approximate memory used by routes created since ``resetCreatedBytes()``. Their messages keep these routes
     /// alive.
     private(set) var createdBytes = 0
+
+    private struct Entry {
+        let route: PushRoute
+        /// The slot at which the search for the route begins.
+        let home: Int
+        /// Whether a message has used the route since the hand last passed it.
+        var isUsed = false
+    }
 
     /// - Parameters:
     ///   - former: The removed topics whose messages may still arrive.
@@ -164,21 +176,50 @@ struct RouteCache {
 
     private mutating func find(_ message: BrokerMessage) -> PushRoute {
         let (topic, retained, qos) = (message.topic, message.isRetained, message.qos)
-        let first = RouteCache.hash(topic, retained, qos) & mask
-        var slot = first
-        while let known = slots[slot] {
-            if known.isFor(topic, retained: retained, qos: qos) { return known }
+        let home = RouteCache.hash(topic, retained, qos) & mask
+        var slot = home
+        while let known = slots[slot]?.route {
+            if known.isFor(topic, retained: retained, qos: qos) {
+                slots[slot]?.isUsed = true
+                return known
+            }
             slot = (slot + 1) & mask
         }
-        let route = create(message)
         if count == bound {
-            for index in slots.indices { slots[index] = nil }
-            count = 0
-            slot = first
+            evict()
+            slot = home
+            while slots[slot] != nil { slot = (slot + 1) & mask }
         }
-        slots[slot] = route
+        let route = create(message)
+        slots[slot] = Entry(route: route, home: home)
         count += 1
         return route
+    }
+
+    /// Removes the next route that has not been used since the hand last passed it. The hand passes a used route once for
+    /// each time that it was marked, so the cost of an eviction is constant on average.
+    private mutating func evict() {
+        while true {
+            if slots[hand]?.isUsed == false { return remove(at: hand) }
+            slots[hand]?.isUsed = false
+            hand = (hand + 1) & mask
+        }
+    }
+
+    /// Empties a slot, and closes the gap that this leaves in the searches that pass it.
+    private mutating func remove(at slot: Int) {
+        var gap = slot
+        var next = (slot + 1) & mask
+        while let entry = slots[next] {
+            // An entry between its home and its slot cannot move before its home.
+            if (next - entry.home) & mask >= (next - gap) & mask {
+                slots[gap] = entry
+                gap = next
+            }
+            next = (next + 1) & mask
+        }
+        slots[gap] = nil
+        count -= 1
     }
 
     private static func hash(_ topic: UnsafeRawBufferPointer, _ retained: Bool, _ qos: Int32) -> Int {
