@@ -62,8 +62,9 @@ struct ConfigurationChange: Sendable {
         _ deferred: inout [Deferred]
     ) {
         next.sources = next.sources.compactMap { source in
+            guard source.readsInput else { return source }
             let before = old.sources.first { $0.name == source.name }
-            guard source.readsInput, before != source else { return source }
+            guard before != source else { return source }
             let effect = before == nil ? "does not start" : "continues unchanged"
             deferred.append(("sources.\(source.name)", "stdin can be read only once; the source \(effect)"))
             return before

@@ -17,7 +17,24 @@ package final class BlockingThreadPool: Sendable {
     private struct State {
         var last: UInt64 = 0
         var running = 0
-        var waiting: [Job] = []
+        /// The jobs that wait for a thread, by number.
+        var waiting: [UInt64: Job] = [:]
+        /// The number of the next job to start, unless it has been cancelled or is running.
+        var next: UInt64 = 1
+
+        /// Takes the job that has waited longest. Every number is visited once, so neither this nor a cancellation
+        /// searches the other jobs.
+        mutating func takeFirst() -> Job? {
+            guard !waiting.isEmpty else {
+                next = last + 1
+                return nil
+            }
+            while next <= last {
+                defer { next += 1 }
+                if let job = waiting.removeValue(forKey: next) { return job }
+            }
+            return nil
+        }
     }
 
     /// The pool for names and secrets that all connections of the process share.
@@ -49,7 +66,7 @@ package final class BlockingThreadPool: Sendable {
             state.last += 1
             let job = Job(ticket: Ticket(number: state.last), work: work)
             guard state.running < limit else {
-                state.waiting.append(job)
+                state.waiting[state.last] = job
                 return (job, false)
             }
             state.running += 1
@@ -61,7 +78,7 @@ package final class BlockingThreadPool: Sendable {
 
     /// Cancels a job that has not started yet.
     package func cancel(_ ticket: Ticket) {
-        state.withLock { state in state.waiting.removeAll { $0.ticket == ticket } }
+        state.withLock { $0.waiting[ticket.number] = nil }
     }
 
     private func begin(_ first: Job) {
@@ -83,11 +100,9 @@ package final class BlockingThreadPool: Sendable {
 
     private func nextJob() -> Job? {
         state.withLock { state in
-            guard !state.waiting.isEmpty else {
-                state.running -= 1
-                return nil
-            }
-            return state.waiting.removeFirst()
+            let job = state.takeFirst()
+            if job == nil { state.running -= 1 }
+            return job
         }
     }
 }
