@@ -1,4 +1,5 @@
 // swift-tools-version: 6.2
+import CompilerPluginSupport
 import PackageDescription
 
 let strict: [SwiftSetting] = [
@@ -38,7 +39,8 @@ let package = Package(
         .executable(name: "RecordingPublisher", targets: ["RecordingPublisher"]),
     ],
     traits: [
-        .trait(name: "WebKitGTK", description: "JSBridge's web view on Linux: needs libwebkit2gtk-4.1-dev")
+        .trait(name: "Macros", description: "The macro @ActionBody of SignalboxCore: builds swift-syntax"),
+        .trait(name: "WebKitGTK", description: "JSBridge's web view on Linux: needs libwebkit2gtk-4.1-dev"),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -48,9 +50,27 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        // Only with the trait Macros: SwiftPM does not fetch a package of which no enabled target uses a product.
+        .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
     ],
     targets: [
-        .target(name: "SignalboxCore", swiftSettings: strict),
+        .target(
+            name: "SignalboxCore",
+            dependencies: [.target(name: "SignalboxMacros", condition: .when(traits: ["Macros"]))],
+            swiftSettings: strict
+        ),
+        .macro(
+            name: "SignalboxMacros",
+            dependencies: [
+                .product(name: "SwiftCompilerPlugin", package: "swift-syntax", condition: .when(traits: ["Macros"])),
+                .product(name: "SwiftDiagnostics", package: "swift-syntax", condition: .when(traits: ["Macros"])),
+                .product(name: "SwiftParser", package: "swift-syntax", condition: .when(traits: ["Macros"])),
+                .product(name: "SwiftSyntax", package: "swift-syntax", condition: .when(traits: ["Macros"])),
+                .product(name: "SwiftSyntaxBuilder", package: "swift-syntax", condition: .when(traits: ["Macros"])),
+                .product(name: "SwiftSyntaxMacros", package: "swift-syntax", condition: .when(traits: ["Macros"])),
+            ],
+            swiftSettings: strict
+        ),
         .target(name: "SignalboxRoutes", swiftSettings: strict),
         .target(name: "NavigationChain", dependencies: ["SignalboxRoutes"], swiftSettings: strict),
         .target(

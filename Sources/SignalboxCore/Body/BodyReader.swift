@@ -93,12 +93,12 @@ public struct BodyReader: ~Copyable {
     }
 
     @inline(__always)
-    private func member(_ name: StaticString) throws(BodyError) -> BodyView {
+    func member(_ name: StaticString) throws(BodyError) -> BodyView {
         view.at(try position(name))
     }
 
     @inline(__always)
-    private func position(_ name: StaticString) throws(BodyError) -> UInt32 {
+    func position(_ name: StaticString) throws(BodyError) -> UInt32 {
         guard let position = search(name) else { throw absent(name) }
         return position
     }
@@ -162,7 +162,7 @@ extension BodyReader {
     }
 
     @inline(__always)
-    private func present(_ name: StaticString) throws(BodyError) -> BodyView? {
+    func present(_ name: StaticString) throws(BodyError) -> BodyView? {
         guard let found = find(name) else {
             guard view.node.is(.object) else { throw view.mismatch("an object") }
             return nil
