@@ -9,7 +9,7 @@ help:
 	@echo "make recording  run the demo and write docs/demo.svg, the picture of README.md"
 	@echo "make quick  format, arrows, build, and the tests that a change affects, since origin/main or BASE=commit"
 	@echo "make test   every check and test except the heavy ones; the last line counts passed and failed"
-	@echo "make heavy  sanitizers, fuzzing, Autobahn, differential, DocC, crash rows; make heavy-STEP runs one step (.ci/heavy lists them); LONG=1 fuzzes each target for ten minutes, and adds the long runs of MQTT packets"
+	@echo "make heavy  sanitizers, fuzzing, Autobahn, differential, DocC, crash rows, macro; make heavy-STEP runs one step (.ci/heavy lists them); LONG=1 fuzzes each target for ten minutes, and adds the long runs of MQTT packets"
 	@echo "make conformance  run the cases of the Autobahn test suite against the command, as 'make heavy-autobahn' does"
 	@echo "make crash-matrix  kill an MQTT receiver at each point of the table in docs/delivery.md, and write the table"
 	@echo "make soak   kill the receiver at random under load, 200 or SOAK_KILLS=n times: no acknowledged message may be lost"

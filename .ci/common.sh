@@ -29,9 +29,9 @@ swift_folders() {
     done
 }
 
-# The nested packages, which a build of the root does not include.
+# The nested packages, which a build of the root does not include. Tests/Macros has another trait, so it is built apart.
 nested_packages() {
-    find Tests examples -name Package.swift -not -path '*/.build*' 2>/dev/null | sort | while read -r manifest; do
+    find Tests examples -name Package.swift -not -path '*/.build*' -not -path 'Tests/Macros/*' 2>/dev/null | sort | while read -r manifest; do
         dirname "$manifest"
     done
 }
