@@ -40,10 +40,19 @@ final class ServiceQueue: Sendable {
     static func cost(of message: [UInt8]) -> Int { message.count + TransportLimits.messageOverhead }
 
     private let limits: TransportLimits
+    private let wakeContext: @Sendable (OpaquePointer) -> Void
     private let state = Mutex(State())
+    /// Whether the thread will take the entries before it waits again, so that nobody has to wake it. Only the thread changes
+    /// this. It gives up the promise while it holds the lock, so no entry can be missed.
+    private let isAwake = Atomic<Bool>(false)
 
-    init(limits: TransportLimits) {
+    /// - Parameter wakeContext: Interrupts the wait of a context, or its next one. Called with the queue's lock held.
+    init(
+        limits: TransportLimits,
+        wakeContext: @escaping @Sendable (OpaquePointer) -> Void = { lws_cancel_service($0) }
+    ) {
         self.limits = limits
+        self.wakeContext = wakeContext
     }
 
     // MARK: - Other threads
@@ -61,7 +70,7 @@ final class ServiceQueue: Sendable {
             state.waiting.values[index].bytes += cost
             state.allWaiting += cost
             ServiceQueue.remember(connection, waiting.bytes + cost, in: &state)
-            ServiceQueue.append(.message(connection, kind, message), to: &state)
+            append(.message(connection, kind, message), to: &state)
             return .accepted
         }
     }
@@ -100,7 +109,7 @@ final class ServiceQueue: Sendable {
         state.withLock { state in
             guard !state.hasEnded else { return false }
             if case .command(let connection, .cut) = entry { ServiceQueue.release(connection, in: &state) }
-            ServiceQueue.append(entry, to: &state)
+            append(entry, to: &state)
             return true
         }
     }
@@ -110,26 +119,26 @@ final class ServiceQueue: Sendable {
     }
 
     func wake() {
-        state.withLock { ServiceQueue.wake($0) }
+        state.withLock { wake($0) }
     }
 
     func stop() {
         state.withLock { state in
             state.isStopping = true
-            ServiceQueue.wake(state)
+            wake(state)
         }
     }
 
     // This is the only library call that other threads may make. The lock makes sure that the context is not destroyed
     // during the call.
-    private static func wake(_ state: State) {
-        if let context = OpaquePointer(bitPattern: state.context) { lws_cancel_service(context) }
+    private func wake(_ state: State) {
+        if let context = OpaquePointer(bitPattern: state.context) { wakeContext(context) }
     }
 
-    private static func append(_ entry: Entry, to state: inout State) {
+    private func append(_ entry: Entry, to state: inout State) {
         state.entries.append(entry)
         // The thread was already woken for the first entry.
-        if state.entries.count == 1 { wake(state) }
+        if state.entries.count == 1, !isAwake.load(ordering: .relaxed) { wake(state) }
     }
 
     // MARK: - The service's thread
@@ -154,8 +163,15 @@ final class ServiceQueue: Sendable {
         }
     }
 
+    /// Promises that the thread takes the entries until there are none, before it waits again.
+    func awake() {
+        isAwake.store(true, ordering: .relaxed)
+    }
+
+    /// Removes and returns the entries. If there are none, the thread may wait, and the next entry wakes it.
     func take() -> [Entry] {
         state.withLock { state in
+            if state.entries.isEmpty { isAwake.store(false, ordering: .relaxed) }
             defer { state.entries = [] }
             return state.entries
         }

@@ -118,6 +118,8 @@ final class LibraryLoop {
         receiver.passEnded()
         performCommands()
         while !shouldStop && pass(context) {
+            // What the end of the pass causes here, such as the answers of plugins that run inline, needs no wake-up.
+            queue.awake()
             receiver.passEnded()
             performCommands()
             outgoing.release()
