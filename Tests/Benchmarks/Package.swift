@@ -40,6 +40,17 @@ let package = Package(
             swiftSettings: strict
         ),
         .executableTarget(
+            name: "GrowthBenchmark",
+            dependencies: [
+                "CMallocCounter",
+                .product(name: "Signalbox", package: "signalbox"),
+                .product(name: "SignalboxCore", package: "signalbox"),
+                .product(name: "SignalboxTesting", package: "signalbox"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .executableTarget(
             name: "ReceiveBenchmark",
             dependencies: [
                 .product(name: "Signalbox", package: "signalbox"),

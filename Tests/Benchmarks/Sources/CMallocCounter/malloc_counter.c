@@ -2,6 +2,7 @@
 
 #if defined(__linux__)
 #include <errno.h>
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stddef.h>
 
@@ -46,8 +47,17 @@ int posix_memalign(void **block, size_t alignment, size_t size) {
 long signalbox_allocations(void) {
     return atomic_load_explicit(&allocations, memory_order_relaxed);
 }
+
+long signalbox_live_bytes(void) {
+    struct mallinfo2 info = mallinfo2();
+    return (long)(info.uordblks + info.hblkhd);
+}
 #else
 long signalbox_allocations(void) {
+    return -1;
+}
+
+long signalbox_live_bytes(void) {
     return -1;
 }
 #endif
