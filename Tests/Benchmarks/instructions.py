@@ -8,7 +8,7 @@ the difference belongs to the messages. Unlike a time, it does not depend on the
 and the processor's architecture, so numbers that were recorded with others are not compared. Exits with status 1 if a row takes
 2 % more than recorded. With --record, writes the numbers of this machine.
 """
-import json, os, platform, re, subprocess, sys, tempfile
+import json, os, platform, re, statistics, subprocess, sys, tempfile
 
 RECORDED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "instructions.json")
 # Name of the row of DispatchBenchmark and its batch.
@@ -45,8 +45,12 @@ def instructions(program, row, batch, messages, folder):
 
 
 def per_action(program, row, batch, folder):
-    counts = [instructions(program, row, batch, messages, folder) for messages in (FEWER, MORE)]
-    return round((counts[1] - counts[0]) / (MORE - FEWER))
+    """The median of three measurements, because the threads take turns differently each time."""
+    measured = []
+    for _ in range(3):
+        fewer, more = (instructions(program, row, batch, messages, folder) for messages in (FEWER, MORE))
+        measured.append(round((more - fewer) / (MORE - FEWER)))
+    return statistics.median(measured)
 
 
 def main(program, records):

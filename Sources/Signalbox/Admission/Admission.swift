@@ -99,12 +99,14 @@ struct AdmissionPass {
 
     /// Returns the verdict on an arrival with a known id, or `nil` if the arrival is held.
     private func verdict(on known: KnownArrival, for entry: PluginEntry) -> Verdict? {
-        let one = slice.part(known.position..<known.position + 1, for: entry)
+        let outcome: Outcome
         switch known.decision {
         case .first, .coalesced: return nil
-        case .duplicate(let reply): return Verdict(slice: one, outcome: .handled(reply: reply), isDuplicate: true)
-        case .conflict: return Verdict(slice: one, outcome: .rejected(AdmissionPass.conflict))
+        case .duplicate(let reply): outcome = .handled(reply: reply)
+        case .conflict: outcome = .rejected(AdmissionPass.conflict)
         }
+        let one = slice.part(known.position..<known.position + 1, for: entry)
+        return Verdict(slice: one, outcome: outcome, isDuplicate: known.decision != .conflict)
     }
 
     private mutating func rejection(of arrival: Arrival, _ entry: PluginEntry) -> Outcome.Rejection? {

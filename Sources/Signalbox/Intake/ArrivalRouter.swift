@@ -67,7 +67,9 @@ struct BatchParts {
         /// Returns the part as a slice of the batch. Arrivals are copied only if the part is not contiguous.
         func slice(of batch: BatchSlice) -> BatchSlice {
             if ranges.count == 1 { return batch.part(ranges[0], for: entry) }
-            let arrivals = ranges.flatMap { batch.arrivals[$0] }
+            var arrivals: [Arrival] = []
+            arrivals.reserveCapacity(ranges.reduce(0) { $0 + $1.count })
+            for range in ranges { arrivals += batch.arrivals[range] }
             return BatchSlice(
                 arrivals: arrivals,
                 range: arrivals.indices,

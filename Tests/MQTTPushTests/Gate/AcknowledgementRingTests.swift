@@ -1,4 +1,3 @@
-import SignalboxCore
 import Testing
 
 @testable import MQTTPush

@@ -1,4 +1,3 @@
-import SignalboxCore
 import TestSupport
 import Testing
 

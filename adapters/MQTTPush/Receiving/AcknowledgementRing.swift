@@ -1,5 +1,3 @@
-import SignalboxCore
-
 /// The messages that one connection has delivered and not yet acknowledged, in their order of arrival.
 ///
 /// Each message gets a token. Messages are settled by token, in any order, but leave only from the front: the released

@@ -1,5 +1,3 @@
-import SignalboxCore
-
 /// Bounds the number of unsettled messages of a connection, so that a slow plugin is not given more messages than it
 /// can settle within the ack deadline.
 ///
