@@ -9,7 +9,6 @@ struct Admission: Sendable {
     let slowingRate: SourceRate?
     /// The rate limit, if arrivals over the limit are rejected.
     let rejectingRate: SourceRate?
-    private let isAlwaysNeeded: Bool
 
     init(_ options: SourceOptions, _ features: AdapterFeatures, _ core: SupervisorCore) {
         let rate = options.rateLimit.map { SourceRate($0, tick: core.configuration.tick, at: core.now) }
@@ -17,12 +16,15 @@ struct Admission: Sendable {
         deduplication = options.deduplication.limits(for: features).map { SourceDeduplication($0, core.configuration) }
         slowingRate = slows ? rate : nil
         rejectingRate = slows ? nil : rate
-        isAlwaysNeeded = deduplication != nil || rejectingRate != nil
     }
 
     /// Returns whether each arrival of a batch for one plugin must be checked individually.
     func isNeeded(for entry: PluginEntry, _ first: Arrival) -> Bool {
-        isAlwaysNeeded || entry.breaker != nil || first.batchHasDeadlines
+        deduplication != nil || hasStagesAfterDeduplication(for: entry, first)
+    }
+
+    fileprivate func hasStagesAfterDeduplication(for entry: PluginEntry, _ first: Arrival) -> Bool {
+        rejectingRate != nil || entry.breaker != nil || first.batchHasDeadlines
     }
 
     /// Returns whether the caller must pass the outcomes of the plugin's arrivals to ``settle(_:_:plugin:_:)``.
@@ -84,7 +86,7 @@ struct AdmissionPass {
         _ verdicts: inout [Verdict]
     ) {
         guard let first = range.first else { return }
-        guard admission.rejectingRate != nil || entry.breaker != nil || slice.arrivals[first].batchHasDeadlines else {
+        guard admission.hasStagesAfterDeduplication(for: entry, slice.arrivals[first]) else {
             return parts.add(range, for: entry)
         }
         for position in range {

@@ -144,8 +144,8 @@ extension SourceIntake {
 
     /// Returns the plugin that may be called for all of the first arrivals without another check, as it is for most batches.
     private func plugin(forFirst count: Int, of batch: [Arrival], _ table: PluginTable) -> PluginEntry? {
-        guard batch[0].isReadable, let entry = batch[0].withNameBytes(table.entry(named:)),
-            entry.outline.rule.allows(batch[0].origin), !settler.admission.isNeeded(for: entry, batch[0]),
+        var router = ArrivalRouter(table: table)
+        guard case .plugin(let entry) = router.route(batch[0]), !settler.admission.isNeeded(for: entry, batch[0]),
             Arrival.endOfMatchingRun(batch, in: 0..<count) == count
         else { return nil }
         return entry

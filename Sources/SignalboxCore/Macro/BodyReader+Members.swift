@@ -123,23 +123,23 @@ extension BodyReader {
 }
 
 extension BodyReader {
-    /// Returns a member that has a reader of its own.
+    /// Returns a member whose type is ``BodyReadable``.
     public func _member<Value: BodyReadable>(_ name: StaticString, _ type: Value.Type) throws(BodyError) -> Value {
         try Value(reading: BodyReader(view: try member(name)))
     }
 
-    /// Returns a member that has a reader of its own, or `nil` if it is absent or null.
+    /// Returns a member whose type is ``BodyReadable``, or `nil` if it is absent or null.
     public func _member<Value: BodyReadable>(_ name: StaticString, _ type: Value?.Type) throws(BodyError) -> Value? {
         guard let found = try present(name) else { return nil }
         return try Value(reading: BodyReader(view: found))
     }
 
-    /// Returns a member that is an array of values with a reader of their own.
+    /// Returns a member that is an array of ``BodyReadable`` values.
     public func _member<Value: BodyReadable>(_ name: StaticString, _ type: [Value].Type) throws(BodyError) -> [Value] {
         try member(name).elements(Value.init(reading:))
     }
 
-    /// Returns a member that is an array of values with a reader of their own, or `nil` if it is absent or null.
+    /// Returns a member that is an array of ``BodyReadable`` values, or `nil` if it is absent or null.
     public func _member<Value: BodyReadable>(_ name: StaticString, _ type: [Value]?.Type) throws(BodyError) -> [Value]?
     {
         try present(name)?.elements(Value.init(reading:))

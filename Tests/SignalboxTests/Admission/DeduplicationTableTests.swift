@@ -42,7 +42,7 @@ import Testing
         }
 
         /// Returns the given ids that the table remembers.
-        func remembered(_ ids: [String]) -> [String] { ids.filter { table.contains(key($0)) } }
+        func remembered(_ ids: [String]) -> [String] { ids.filter { table.peek(key($0), content: 0) != .first } }
 
         private func key(_ id: String) -> DeduplicationKey {
             Array(id.utf8).withUnsafeBytes { DeduplicationKey($0, of: nil, DeduplicationTableTests.hash) }
@@ -194,11 +194,11 @@ import Testing
                 let reply = String(repeating: "r", count: Int.random(in: 0..<40, using: &random))
                 _ = trial.settle(last, isHandled: Int.random(in: 0..<4, using: &random) > 0, reply: reply)
             }
-            #expect(trial.table.idCount <= 50 && trial.table.replyBytes <= 200)
+            #expect(trial.table.slots.count <= 50 && trial.table.replyBytes <= 200)
         }
         #expect(trial.table.handled.count <= 101 && trial.table.replies.count <= 50)
         trial.table.forgetExpired(at: trial.now + 100)
-        #expect(trial.table.idCount == running.count)
+        #expect(trial.table.slots.count == running.count)
         #expect(trial.table.replyBytes == 0)
         #expect(trial.table.handled.isEmpty && trial.table.replies.isEmpty)
     }

@@ -18,7 +18,7 @@ struct DeduplicationTable: Sendable {
     let ticks: UInt64
     /// The maximum total size of stored replies, in bytes.
     let bytes: Int
-    private var slots = DeduplicationSlots()
+    private(set) var slots = DeduplicationSlots()
     private var entries = PlaceTable(vacant: DeduplicationEntry.vacant)
     /// The duplicates of each running arrival that has any.
     private var duplicates = PlaceTable<[CoalescedDelivery]>(vacant: [])
@@ -47,9 +47,6 @@ struct DeduplicationTable: Sendable {
         let place: UInt32
     }
 
-    /// The number of remembered ids.
-    var idCount: Int { slots.count }
-
     /// Looks up the id of an arrival. The arrival is remembered if it is the first arrival with the id, or if it duplicates
     /// a running arrival.
     mutating func check(_ key: DeduplicationKey, content: UInt64, _ arrival: Arrival, sink: any SettlementSink)
@@ -74,9 +71,6 @@ struct DeduplicationTable: Sendable {
     func peek(_ key: DeduplicationKey, content: UInt64) -> DeduplicationDecision {
         place(of: key).map { entries[$0].decision(for: content) } ?? .first
     }
-
-    /// Returns whether the id is remembered.
-    func contains(_ key: DeduplicationKey) -> Bool { place(of: key) != nil }
 
     /// Records that an arrival was handled, if that arrival is the one running for its id.
     ///

@@ -5,7 +5,7 @@ struct PlaceTable<Element: Sendable>: Sendable {
     private var free: [UInt32] = []
     private let vacant: Element
 
-    /// - Parameter vacant: The value that fills a place without an element. It must hold no memory of its own.
+    /// - Parameter vacant: The value that fills a place without an element. It must not refer to any object.
     init(vacant: Element) { self.vacant = vacant }
 
     /// Adds an element and returns its place.

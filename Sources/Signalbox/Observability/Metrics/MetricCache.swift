@@ -111,7 +111,7 @@ struct MetricSeries: Sendable {
         }
     }
 
-    /// Counts the outcome of a duplicate, which has neither an attempt nor a dead letter of its own.
+    /// Counts the outcome of a duplicate, for which the plugin was not called and no dead letter was added.
     func countDuplicate(_ outcome: Outcome) {
         plugin.count(outcome)
         source.duplicates.increment()

@@ -27,7 +27,7 @@ struct Whole: Decodable {
     }
 }
 
-/// Throws an error of its own for most values.
+/// Throws its own error for most values.
 struct Refusing: Decodable {
     struct Refusal: Error {}
 
@@ -39,7 +39,7 @@ struct Refusing: Decodable {
     }
 }
 
-/// Throws a `DecodingError` of its own for most values.
+/// Throws its own `DecodingError` for most values.
 struct Choosy: Decodable {
     let number: Double
 
