@@ -25,10 +25,12 @@ let package = Package(
     ],
     targets: [
         .target(name: "CMallocCounter"),
+        .target(name: "MarkdownTable", swiftSettings: strict),
         .executableTarget(
             name: "DispatchBenchmark",
             dependencies: [
                 "CMallocCounter",
+                "MarkdownTable",
                 .product(name: "Signalbox", package: "signalbox"),
                 .product(name: "SignalboxCore", package: "signalbox"),
                 .product(name: "Logging", package: "swift-log"),
@@ -43,6 +45,7 @@ let package = Package(
             name: "GrowthBenchmark",
             dependencies: [
                 "CMallocCounter",
+                "MarkdownTable",
                 .product(name: "Signalbox", package: "signalbox"),
                 .product(name: "SignalboxCore", package: "signalbox"),
                 .product(name: "SignalboxTesting", package: "signalbox"),
@@ -65,6 +68,7 @@ let package = Package(
         .executableTarget(
             name: "BridgeBenchmark",
             dependencies: [
+                "MarkdownTable",
                 .product(name: "Signalbox", package: "signalbox"),
                 .product(name: "SignalboxCore", package: "signalbox"),
                 .product(name: "JSBridge", package: "signalbox"),
@@ -89,6 +93,7 @@ let package = Package(
         .executableTarget(
             name: "RouteBenchmark",
             dependencies: [
+                "MarkdownTable",
                 .product(name: "SignalboxRoutes", package: "signalbox"),
                 .product(name: "NavigationChain", package: "signalbox"),
             ],

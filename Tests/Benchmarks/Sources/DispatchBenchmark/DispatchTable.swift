@@ -1,5 +1,6 @@
 import CMallocCounter
 import Foundation
+import MarkdownTable
 
 /// Times the variants alternately in rounds. Prints median ratios of the usual approach's processor time to theirs.
 enum DispatchTable {
@@ -57,33 +58,22 @@ enum DispatchTable {
     }
 
     private static func show(usual: [Double], rows: [String: [Double]], order: [String]) {
-        Swift.print("dispatch of the \(Payment.message.count)-byte payment message, \(usual.count) rounds")
-        Swift.print(row("variant", "ns a message", "times the usual way", "bar"))
-        Swift.print(row("usual way (JSONSerialization, casts, closures)", "\(Int(median(usual)))", "1", ""))
+        var table = MarkdownTable("dispatch", columns: ["variant", "ns a message", "times the usual way", "bar"])
+        table.add(["the usual way", Figure.whole(Figure.median(usual)), Figure.ratio(1), ""])
         for name in order {
             let times = rows[name] ?? []
-            let ratios = zip(usual, times).map { $0 / $1 }
-            let bar = bar(for: name)
-            let ratio = median(ratios)
-            let verdict = bar.map { "\($0)x \(ratio >= $0 ? "met" : "MISSED")" } ?? ""
-            Swift.print(row(name, "\(Int(median(times)))", "\(ratio.rounded(to: 1))", verdict))
+            let ratio = Figure.median(zip(usual, times).map { $0 / $1 })
+            let verdict = bar(for: name).map { Figure.verdict(ratio >= $0, bar: $0) } ?? ""
+            let variant = name.replacing("Codable", with: "`Codable`")
+            table.add([variant, Figure.whole(Figure.median(times)), Figure.ratio(ratio), verdict])
         }
+        table.print()
     }
 
     private static func bar(for name: String) -> Double? {
-        guard name.hasSuffix("batch 256") else { return nil }
+        guard name.hasSuffix("handler, batch 256") else { return nil }
         if name.hasPrefix("read by hand") { return 10 }
         return name.contains("async") ? 6 : 7.5
-    }
-
-    private static func row(_ cells: String...) -> String {
-        let widths = [50, 14, 21, 12]
-        return zip(cells, widths).map { $0.padding(toLength: $1, withPad: " ", startingAt: 0) }.joined()
-    }
-
-    static func median(_ values: [Double]) -> Double {
-        let sorted = values.sorted()
-        return sorted.isEmpty ? .nan : sorted[sorted.count / 2]
     }
 }
 

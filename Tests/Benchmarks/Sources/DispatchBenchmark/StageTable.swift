@@ -1,5 +1,6 @@
 import Foundation
 import InMemoryTracing
+import MarkdownTable
 import Metrics
 import Signalbox
 import SignalboxCore
@@ -34,9 +35,7 @@ enum StageTable {
             }
         }
         for way in ways.values { await way.stop() }
-        Swift.print("stages and lanes, batch 256, \(rounds) rounds of \(messages) messages")
-        Swift.print(line("row", "ns a message", "times", "compared with", "bar"))
-        for row in rows { show(row, times[row.name] ?? Times()) }
+        show(rows, times)
     }
 
     private static func time(_ way: StageWay) async throws -> Double {
@@ -45,16 +44,23 @@ enum StageTable {
         return (ProcessorTime.now - start) / Double(messages)
     }
 
-    private static func show(_ row: StageRow, _ times: Times) {
-        let ratio = DispatchTable.median(times.ratios)
-        let verdict = row.timeBar.map { "\($0)x \(ratio <= $0 ? "met" : "MISSED")" } ?? ""
-        let shown = row.name == row.base ? "" : "\(ratio.rounded(to: 2))"
-        Swift.print(line(row.name, "\(Int(DispatchTable.median(times.own)))", shown, row.base, verdict))
-    }
-
-    private static func line(_ cells: String...) -> String {
-        let widths = [42, 14, 8, 44, 12]
-        return zip(cells, widths).map { $0.padding(toLength: $1, withPad: " ", startingAt: 0) }.joined()
+    private static func show(_ rows: [StageRow], _ times: [String: Times]) {
+        let columns = ["row", "ns a message", "times", "compared with", "bar", "allocations"]
+        var table = MarkdownTable("stages", columns: columns)
+        for row in rows {
+            let measured = times[row.name] ?? Times()
+            let ratio = Figure.median(measured.ratios)
+            let isBase = row.name == row.base
+            table.add([
+                row.name,
+                Figure.whole(Figure.median(measured.own)),
+                isBase ? "" : Figure.ratio(ratio),
+                isBase ? "" : row.base,
+                row.timeBar.map { Figure.verdict(ratio <= $0, bar: $0) } ?? "",
+                row.allocationsAndReason,
+            ])
+        }
+        table.print()
     }
 }
 
@@ -91,6 +97,12 @@ struct StageRow: Sendable {
 
     /// The maximum allocations per action that a batch may add: 64 in 256 actions.
     static let perBatch = 0.25
+
+    /// The allocations as a cell of the table, with the reason unless the row adds none.
+    var allocationsAndReason: String {
+        if reason == StageRow.noMore { return "\(Int(allocations))" }
+        return "\(Int(allocations))\(reason.hasPrefix(StageRow.noMore) ? "," : ":") \(reason)"
+    }
 
     /// The name of the row without stages.
     static let nothing = "no stage on"
@@ -129,7 +141,7 @@ extension StageRow {
             $0.middleware = [TracingMiddleware(tracer: tracer)]
             $0.forget = { tracer.clearAll() }
         },
-        StageRow("onOutcome", allocations: 3, noMore) { $0.configuration.onOutcome = { _ in } },
+        StageRow("`onOutcome`", allocations: 3, noMore) { $0.configuration.onOutcome = { _ in } },
     ]
 
     private static let admission = [
@@ -159,7 +171,7 @@ extension StageRow {
         StageRow("timeout of a day", allocations: 3, noMore, timeBar: 1.25) {
             $0.options.timeout = .seconds(86_400)
         },
-        StageRow("all of these, and metrics", allocations: 3, noMore) {
+        StageRow("deduplication, deadline, rate limit, circuit breaker, retry and metrics", allocations: 3, noMore) {
             $0.deduplication = .within(DeduplicationLimits())
             $0.hasDeadline = true
             $0.rateLimit = RateLimit(perSecond: 10_000_000)

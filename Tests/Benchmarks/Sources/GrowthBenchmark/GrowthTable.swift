@@ -1,5 +1,6 @@
 import CMallocCounter
 import Foundation
+import MarkdownTable
 
 /// What an item costs when there are 1, 100, 10,000 and 40,000 of them. Prints medians of rounds, each of which measures
 /// every row with every number.
@@ -9,6 +10,7 @@ import Foundation
 /// costs more because of work on the other items, one among 40,000 costs up to four times as much.
 enum GrowthTable {
     static let counts = [1, 100, 10_000, 40_000]
+    private static let goal = 1.25
 
     /// A row of the table: the items that grow, and the work that is measured with `count` of them.
     struct Row: Sendable {
@@ -27,8 +29,9 @@ enum GrowthTable {
     private static let rows = ReferenceRows.all + SourceRows.all + PluginRows.all + KeyRows.all + DeadLetterRows.all
 
     static func print(rounds: Int, only prefix: String) async throws {
-        Swift.print("processor time in ns and memory in bytes of an item among so many, medians of \(rounds) rounds")
-        Swift.print(line("", counts.map { "\($0)" } + ["10000:100", "40000:10000"], counts.map { "\($0)" }))
+        let ratios = ["10,000 : 100", "goal", "40,000 : 10,000"]
+        let columns = ["ns an item"] + counts.map { Figure.whole(Double($0)) } + ratios + ["bytes an item, of 10,000"]
+        var table = MarkdownTable("growth", columns: columns)
         for row in rows where row.name.hasPrefix(prefix) {
             var costs: [[Cost]] = counts.map { _ in [] }
             for round in 0...rounds {
@@ -38,29 +41,19 @@ enum GrowthTable {
                     if round > 0 { costs[column].append(cost) }
                 }
             }
-            show(row, costs)
+            table.add(cells(of: row, costs))
         }
+        table.print()
     }
 
-    private static func show(_ row: Row, _ costs: [[Cost]]) {
-        let times = costs.map { median($0.map(\.time)) }
-        let bytes = costs.map { median($0.compactMap(\.bytes)) }
-        let ratios = [times[2] / times[1], times[3] / times[2]].map { String(format: "%.2f", $0) }
-        let sizes = costs[0].first?.bytes == nil ? [] : bytes.map { String(Int($0)) }
-        Swift.print(line(row.name, times.map { String(Int($0)) } + ratios, sizes))
-    }
-
-    private static func line(_ name: String, _ times: [String], _ bytes: [String]) -> String {
-        let columns = [name.padding(toLength: 52, withPad: " ", startingAt: 0)]
-        let figures = (times + (bytes.isEmpty ? [] : ["bytes:"] + bytes)).map { figure in
-            String(repeating: " ", count: max(1, 9 - figure.count)) + figure
-        }
-        return (columns + figures).joined()
-    }
-
-    private static func median(_ values: [Double]) -> Double {
-        let sorted = values.sorted()
-        return sorted.isEmpty ? 0 : sorted[sorted.count / 2]
+    private static func cells(of row: Row, _ costs: [[Cost]]) -> [String] {
+        let times = costs.map { Figure.median($0.map(\.time)) }
+        let growth = times[2] / times[1]
+        // The reference shows the machine and has no goal.
+        let verdict = row.name.hasPrefix("reference") ? "" : Figure.verdict(growth <= goal, bar: goal)
+        let bytes = Figure.median(costs[2].compactMap(\.bytes))
+        let ratios = [Figure.ratio(growth), verdict, Figure.ratio(times[3] / times[2])]
+        return [row.name] + times.map(Figure.whole) + ratios + [Figure.whole(bytes)]
     }
 }
 

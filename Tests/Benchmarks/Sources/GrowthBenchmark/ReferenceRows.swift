@@ -1,6 +1,6 @@
 /// What the machine's caches make of many items, without Signalbox.
 enum ReferenceRows {
-    static let all = [GrowthTable.Row(name: "reference: read 1 KB of an item", measure: read)]
+    static let all = [GrowthTable.Row(name: "reference without Signalbox: read 1 KB of an item", measure: read)]
 
     private final class Item {
         // Two words of the storage are its header.

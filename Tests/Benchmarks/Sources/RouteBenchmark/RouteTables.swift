@@ -1,11 +1,13 @@
 import Foundation
+import MarkdownTable
 import NavigationChain
 import SignalboxRoutes
 
 /// Compares Signalbox's table with the usual approach, from the text of a URL to its route and captures.
 enum RouteTableRows {
     static func print(_ rounds: Rounds) throws {
-        Swift.print("from text to route and captures, ns: Signalbox, URLComponents + a list of regular expressions")
+        let columns = ["ns a URL", "`URLText` and `RouteTable`", "`URLComponents` and regular expressions", "times"]
+        var markdown = MarkdownTable("routes", columns: columns)
         for size in [10, 1_000, 10_000] {
             let table = try RouteTable((0..<size).map { (pattern: try URLPattern(pattern($0)), value: $0) })
             let list = try UsualRoutes(size: size)
@@ -18,13 +20,18 @@ enum RouteTableRows {
                 [{ found(urls, passes) { table.match($0)?.value } }]
             )
             let usual = rounds.medians(operations: usualPasses * urls.count, [{ matched(urls, usualPasses, list) }])
-            ParseTable.row("\(size) routes", own + usual)
+            markdown.add(cells("\(Figure.whole(Double(size))) routes", own[0], usual[0]))
         }
-        try printLong(rounds)
+        markdown.add(try cellsOfLongPath(rounds))
+        markdown.print()
     }
 
     /// A path of 50 KB against a pattern of 50 captures and a rest.
-    private static func printLong(_ rounds: Rounds) throws {
+    private static func cells(_ name: String, _ own: Double, _ usual: Double) -> [String] {
+        [name, Figure.whole(own), Figure.whole(usual), Figure.ratio(usual / own)]
+    }
+
+    private static func cellsOfLongPath(_ rounds: Rounds) throws -> [String] {
         let captures = (0..<50).map { "{c\($0)}" }.joined(separator: "/")
         let table = try RouteTable([(pattern: try URLPattern("https://shop.example/\(captures)/{rest...}"), value: 1)])
         let path = String(repeating: "/segment-of-some-length", count: 50_000 / 23)
@@ -45,7 +52,7 @@ enum RouteTableRows {
                 },
             ]
         )
-        ParseTable.row("a path of \(path.utf8.count) bytes, 50 captures and a rest", times)
+        return cells("a path of 50 KB, 50 captures and a rest", times[0], times[1])
     }
 
     private static func pattern(_ number: Int) -> String { "myapp://section\(number)/{id:int}/{name}" }
@@ -86,9 +93,11 @@ enum ParseTable {
         "https://www.shop.example:8443/a/b/c/../d/e.html?q=caf%C3%A9",
     ]
 
-    static func print(_ rounds: Rounds) {
-        Swift.print("reading a URL, ns")
-        for url in urls {
+    /// - Parameter others: The times of another parser for the same URLs; empty if it was not measured.
+    static func print(_ rounds: Rounds, others: [Double]) {
+        let more = others.isEmpty ? [] : ["ada-url from Python"]
+        var table = MarkdownTable("urls", columns: ["ns a URL", "`URLText`", "`URLComponents`"] + more)
+        for (number, url) in urls.enumerated() {
             let count = 20_000
             let times = rounds.medians(
                 operations: count,
@@ -97,20 +106,15 @@ enum ParseTable {
                     { (0..<count).reduce(0) { sum, _ in sum &+ (URLComponents(string: url)?.path.utf8.count ?? 0) } },
                 ]
             )
-            row(url, times)
+            table.add(["`\(url)`"] + (times + others.dropFirst(number).prefix(1)).map(Figure.whole))
         }
-    }
-
-    static func row(_ name: String, _ times: [Double]) {
-        let figures = times.map { String(format: "%9.0f", $0) }.joined()
-        Swift.print("  \(name.padding(toLength: 62, withPad: " ", startingAt: 0))\(figures)")
+        table.print()
     }
 }
 
 /// Measures a verdict on the text of a URL by ten handlers, of which the last decides.
 enum VerdictTable {
     static func print(_ rounds: Int) async throws {
-        Swift.print("a verdict through 10 handlers, reading included, ns")
         let first = try SchemeHandler(allowing: ["https", "myapp"])
         let looking = try (0..<8).map { try HostHandler(hosts: ["other\($0).example"], name: "host\($0)") }
         let last = try HostHandler(hosts: ["shop.example"], name: "shop")
@@ -125,7 +129,9 @@ enum VerdictTable {
             }
             times.append((ContinuousClock.now - began) / .nanoseconds(count))
         }
-        ParseTable.row("synchronous handlers", [times.sorted()[times.count / 2]])
+        var table = MarkdownTable("verdict", columns: ["verdict on a URL", "ns"])
+        table.add(["10 handlers that only inspect the URL, parsing included", Figure.whole(Figure.median(times))])
+        table.print()
     }
 }
 

@@ -1,10 +1,10 @@
 import SignalboxCore
 
-/// The same struct in three ways, timed alternately.
+/// The same struct decoded in three ways, a row of the table, timed alternately.
 struct ReadingRow {
     private let name: String
     private let json: String
-    private let ways: [(name: String, decode: (Body, Int) throws -> Void)]
+    private let ways: [(Body, Int) throws -> Void]
 
     init<Synthesized: Decodable, ByHand: Decodable, ByMacro: Decodable>(
         _ name: String,
@@ -16,9 +16,9 @@ struct ReadingRow {
         self.name = name
         self.json = json
         ways = [
-            ("synthesized", { try ReadingRow.decode(Synthesized.self, $0, $1) }),
-            ("by hand", { try ReadingRow.decode(ByHand.self, $0, $1) }),
-            ("by macro", { try ReadingRow.decode(ByMacro.self, $0, $1) }),
+            { try ReadingRow.decode(Synthesized.self, $0, $1) },
+            { try ReadingRow.decode(ByHand.self, $0, $1) },
+            { try ReadingRow.decode(ByMacro.self, $0, $1) },
         ]
     }
 
@@ -33,14 +33,12 @@ struct ReadingRow {
         var best = [Double](repeating: .infinity, count: ways.count)
         for _ in 0..<rounds {
             for (index, way) in ways.enumerated() {
-                let time = try ContinuousClock().measure { try way.decode(body, count) }
+                let time = try ContinuousClock().measure { try way(body, count) }
                 best[index] = min(best[index], time / .nanoseconds(count))
             }
         }
-        print(name)
-        for (index, way) in ways.enumerated() {
-            let ratio = (best[0] / best[index] * 100).rounded() / 100
-            print("    \(way.name): \(Int(best[index])) ns, \(ratio) times as fast as synthesized")
-        }
+        let times = best.map { String(Int($0.rounded())) }
+        let ratio = (best[0] / best[2] * 100).rounded() / 100
+        print("| " + ([name] + times + ["\(ratio)"]).joined(separator: " | ") + " |")
     }
 }
