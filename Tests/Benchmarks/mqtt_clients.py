@@ -1,8 +1,9 @@
 """The PyPI clients that the MQTT rows compare with.
 
-usage: mqtt_clients.py paho|aiomqtt|gmqtt PORT TOPIC COUNT QOS
+usage: mqtt_clients.py paho|aiomqtt|gmqtt|faststream PORT TOPIC COUNT QOS
 
-Each reads every message with orjson, checks one member and calls a function by the action's name, as the typed plugin does.
+The first three read every message with orjson, check one member and call a function by the action's name, as the typed plugin does.
+FastStream reads with orjson too, validates with pydantic, and calls the handler of the topic with a typed message.
 MQTT 5, receive maximum 250. Prints "ready" once subscribed, and processor and wall time in nanoseconds a message.
 """
 import asyncio
@@ -76,7 +77,46 @@ async def with_gmqtt(port, topic, qos, meter):
     await client.disconnect()
 
 
-CLIENTS = {"paho": with_paho, "aiomqtt": with_aiomqtt, "gmqtt": with_gmqtt}
+async def with_faststream(port, topic, qos, meter):
+    from faststream.mqtt import MQTTBroker, QoS
+
+    done = asyncio.Event()
+    # Without a receive maximum: its client counts more messages in flight than the broker does, and ends the connection.
+    broker = MQTTBroker(f"mqtt://127.0.0.1:{port}", logger=None)
+
+    @broker.subscriber(topic, qos=QoS(qos))
+    async def take(message: typed_message()):
+        if meter.typed_body(message.body):
+            meter.show()
+            done.set()
+
+    await broker.start()
+    ready()
+    await done.wait()
+    await broker.stop()
+
+
+def typed_message():
+    """Returns the type of the message, with the members that the typed plugin's has."""
+    import typing
+
+    import pydantic
+
+    class Payment(pydantic.BaseModel):
+        amount: int
+        transactionId: str
+        paymentId: str
+        paymentGoodsName: str
+
+    class Message(pydantic.BaseModel):
+        action: typing.Literal["payment"]
+        body: Payment
+        id: typing.Optional[str] = None
+
+    return Message
+
+
+CLIENTS = {"paho": with_paho, "aiomqtt": with_aiomqtt, "gmqtt": with_gmqtt, "faststream": with_faststream}
 name, port, topic, count, qos = sys.argv[1:]
 # Ends a client that hangs.
 signal.alarm(180)

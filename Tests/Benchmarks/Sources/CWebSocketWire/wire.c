@@ -91,12 +91,12 @@ void wire_accept_upgrade(int socket) {
     wire_write(socket, (uint8_t *)answer, (size_t)length);
 }
 
-void wire_request_upgrade(int socket, int port) {
+void wire_request_upgrade(int socket, int port, const char *path) {
     char head[8192];
     int length = snprintf(head, sizeof head,
-                          "GET / HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                          "GET %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                           "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n",
-                          port);
+                          path, port);
     wire_write(socket, (uint8_t *)head, (size_t)length);
     read_head(socket, head, sizeof head);
     if (strncmp(head, "HTTP/1.1 101", 12) != 0) {

@@ -35,7 +35,7 @@ static void open_all(int port) {
     connections = calloc((size_t)all, sizeof *connections);
     for (int index = 0; index < all; index++) {
         connections[index].socket = wire_connect(port);
-        wire_request_upgrade(connections[index].socket, port);
+        wire_request_upgrade(connections[index].socket, port, "/");
     }
     double seconds = wire_seconds() - began;
     printf("opened_per_second %.0f cpu_us_per_opening %.2f bytes_per_connection %.0f ", all / seconds,

@@ -1,7 +1,8 @@
 // A hand-made client that floods a server: COUNT masked text frames, each the bytes of FILE, over CONNECTIONS connections.
 // What comes back is read and counted. UNANSWERED is how many messages of a connection may be without an answer; 0 where
-// none is expected. Ends when every connection was closed by the server, with status 2 where that was too early.
-// usage: RawWebSocketSender PORT CONNECTIONS COUNT FILE UNANSWERED
+// none is expected. Ends when every connection was closed by the server, with status 2 where that was too early. With socket.io
+// each connection first joins that protocol's main namespace, and the messages are its packets.
+// usage: RawWebSocketSender PORT CONNECTIONS COUNT FILE UNANSWERED [socket.io]
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,8 +66,23 @@ static void receive(struct connection *connection) {
     }
 }
 
+// The server announces itself, we connect to the main namespace, and the server confirms: two messages of the server.
+static void join_socket_io(struct connection *connection) {
+    uint8_t bytes[1024];
+    size_t length = wire_frame(bytes, (const uint8_t *)"40", 2, true);
+    wire_write(connection->socket, bytes, length);
+    while (connection->reader.texts < 2) {
+        // Nothing else comes before our first message.
+        ssize_t came = recv(connection->socket, bytes, sizeof bytes, 0);
+        if (came <= 0) wire_fail("no namespace of Socket.IO");
+        wire_read(&connection->reader, bytes, (size_t)came);
+    }
+    connection->reader.texts = 0;
+}
+
 int main(int count, char **arguments) {
-    if (count != 6) return 64;
+    if (count != 6 && count != 7) return 64;
+    bool is_socket_io = count == 7;
     wire_end_after(300);
     int port = atoi(arguments[1]);
     open_connections = atoi(arguments[2]);
@@ -79,7 +95,9 @@ int main(int count, char **arguments) {
     struct connection *connections = calloc((size_t)open_connections, sizeof *connections);
     for (int index = 0; index < open_connections; index++) {
         connections[index].socket = wire_connect(port);
-        wire_request_upgrade(connections[index].socket, port);
+        const char *path = is_socket_io ? "/socket.io/?EIO=4&transport=websocket" : "/";
+        wire_request_upgrade(connections[index].socket, port, path);
+        if (is_socket_io) join_socket_io(&connections[index]);
     }
     int all = open_connections;
     for (int index = 0; index < all; index++) watch(&connections[index], EPOLL_CTL_ADD, EPOLLIN | EPOLLOUT);

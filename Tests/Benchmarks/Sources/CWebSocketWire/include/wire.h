@@ -36,7 +36,7 @@ int wire_listen(int *port);
 int wire_connect(int port);
 // A server's and a client's half of the handshake; nothing that follows it is read.
 void wire_accept_upgrade(int socket);
-void wire_request_upgrade(int socket, int port);
+void wire_request_upgrade(int socket, int port, const char *path);
 void wire_write(int socket, const uint8_t *bytes, size_t length);
 uint8_t *wire_file(const char *path, size_t *length);
 // The bytes of one text frame; `out` has room for the head besides the message.
