@@ -1,4 +1,4 @@
-"""Parses the URLs of the table with PyPI's ada-url, called from Python."""
+"""Parses the URLs of the table with PyPI's ada-url, called from Python. Prints the median times in nanoseconds."""
 import statistics
 import sys
 import time
@@ -12,7 +12,6 @@ URLS = [
 ]
 COUNT = 20_000
 
-print("reading a URL with ada-url from Python, ns")
 for url in URLS:
     times = []
     for _ in range(int(sys.argv[1])):
@@ -20,4 +19,4 @@ for url in URLS:
         for _ in range(COUNT):
             ada_url.URL(url).pathname
         times.append((time.perf_counter_ns() - began) / COUNT)
-    print(f"  {url:<62}{statistics.median(times):9.0f}")
+    print(f"{statistics.median(times):.0f}")

@@ -10,28 +10,35 @@ start-up included.
 """
 import operator
 import os
-import signal
 import statistics
-import sys
 import tempfile
 
 import mqtt_loads
-from mqtt_programs import LOOPBACK, Broker, Running
+from mqtt_programs import Broker
 from mqtt_tables import (
-    C_BATCH, C_LOOP, COMMAND, OURS, PART, PYTHON, RAW, ROUNDS, TYPED, median, messages, percentiles, program_latency, publish,
-    ratio, table,
+    C_BATCH, C_LOOP, COMMAND, OURS, PART, PYTHON, RAW, ROUNDS, TYPED, messages, percentiles, program_latency, publish,
 )
-from payment_messages import MESSAGES, write_messages
+from payment_messages import MESSAGES, SHAPES, write_messages
+from processes import Running, end_with_children
+from tables import median, ratio, shown, verdict
 
+# The most that a row may add to the counting loop in Swift for the smallest messages, in nanoseconds.
 BAR = 1200
 # The times of the typed plugin for the smallest messages, by QoS, as a part of those of the library's loop in C.
 GOALS = {0: 0.6, 1: 0.5}
-SHAPES = {"small": "", "one-string": ", one string", "sixty-members": ", 60 members"}
-COUNTING, ADAPTER = "Swift, external batch, counts", "MQTTPush, no supervisor"
-WITHOUT_DEDUPLICATION = f"{TYPED}, `deduplication: .never`"
+COUNTING, ADAPTER = "Swift, external batch", "MQTTPush, no supervisor"
+WITHOUT_DEDUPLICATION = f"{TYPED}, no deduplication"
 WITHOUT_NAPS = f"{TYPED}, `coalesce: nil`"
-INLINE = f"{TYPED}, `runsInline: true`"
-INLINE_WITHOUT_DEDUPLICATION = f"{INLINE}, `deduplication: .never`"
+INLINE = f"{TYPED}, inline"
+INLINE_WITHOUT_DEDUPLICATION = f"{INLINE}, no deduplication"
+# Each a client that calls a function by the action's name, and the last with its own handler for a typed message.
+PEERS = {
+    "gmqtt and orjson, Python": "gmqtt",
+    "paho-mqtt and orjson, Python": "paho",
+    "aiomqtt and orjson, Python": "aiomqtt",
+    "FastStream, typed handler, Python": "faststream",
+}
+MESSAGES_OF_ROW, MESSAGES_OF_PEER = 25_000, 4_000
 
 
 # Processor time
@@ -52,9 +59,7 @@ def receiving_rows():
     }
     if PYTHON:
         script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "mqtt_clients.py")
-        rows["gmqtt 0.8.0 and orjson, Python"] = [PYTHON, script, "gmqtt"]
-        rows["paho-mqtt 2.2.0 and orjson, Python"] = [PYTHON, script, "paho"]
-        rows["aiomqtt 2.5.1 and orjson, Python"] = [PYTHON, script, "aiomqtt"]
+        rows |= {name: [PYTHON, script, client] for name, client in PEERS.items()}
     return rows
 
 
@@ -62,11 +67,11 @@ def processor_time(broker, command, payload, qos):
     """Returns nanoseconds a message."""
     topic, path = f"bench/{payload}", os.path.join(broker.folder, payload)
     if command is None:
-        count = messages(50_000)
+        count = messages(MESSAGES_OF_ROW)
         with broker.command(topic, count, qos) as subscriber:
             publish(broker, topic, count, qos, path)
             return subscriber.processor_seconds() * 1e9 / count
-    count = messages(10_000 if command[0] == PYTHON else 50_000)
+    count = messages(MESSAGES_OF_PEER if command[0] == PYTHON else MESSAGES_OF_ROW)
     with Running(*command, broker.port, topic, count, qos) as subscriber:
         subscriber.line()
         publish(broker, topic, count, qos, path)
@@ -74,7 +79,9 @@ def processor_time(broker, command, payload, qos):
 
 
 def receive(broker):
-    for qos in (0, 1):
+    if not PYTHON:
+        print(f"skipped: the rows of {', '.join(PEERS.values())}, which cannot be installed")
+    for qos in (1, 0):
         times = {payload: {name: [] for name in receiving_rows()} for payload in MESSAGES}
         for payload, rows in times.items():
             for _ in range(ROUNDS):
@@ -83,30 +90,29 @@ def receive(broker):
         show_receiving(qos, times)
     if broker.dropped():
         raise SystemExit("the broker dropped messages; the rows are invalid")
-    print("\nThe broker dropped no message; every row covers all published messages.")
 
 
 def show_receiving(qos, times):
-    title = f"QoS {qos}, ns of processor time a message (times {C_LOOP!r}, {COUNTING!r}), {messages(50_000):,} messages"
     columns = [f"{len(text):,} bytes{SHAPES[payload]}" for payload, text in MESSAGES.items()]
-    cells = {
-        name: [
-            f"{median(rows[name])} ({ratio(rows[name], rows[C_LOOP])}, {ratio(rows[name], rows[COUNTING])})"
-            for rows in times.values()
-        ]
-        for name in receiving_rows()
-    }
-    table(title, ["subscriber", *columns], *[[name, *row] for name, row in cells.items()])
-    small = times["small"]
-    print()
-    for name in (TYPED, INLINE):
-        part = float(ratio(small[name], small[C_LOOP]))
-        verdict = "met" if part <= GOALS[qos] else "missed"
-        print(f"- {name} takes {part:.2f} times {C_LOOP!r} (goal {GOALS[qos]}: {verdict})")
-    for name in (ADAPTER, TYPED, WITHOUT_DEDUPLICATION):
-        added = [statistics.median(map(operator.sub, rows[name], rows[COUNTING])) for rows in times.values()]
-        verdict = "" if name == ADAPTER else f" (bar for the first {BAR:,}: {'met' if added[0] <= BAR else 'missed'})"
-        print(f"- {name} adds to {COUNTING!r}, ns: {', '.join(f'{one:,.0f}' for one in added)}{verdict}")
+    lines = [["subscriber", *columns, "202 bytes: goal, times C", "202 bytes: ns more than Swift"]]
+    for name in receiving_rows():
+        cells = [f"{median(rows[name])} ({ratio(rows[name], rows[C_LOOP])})" for rows in times.values()]
+        lines.append([name, *cells, goal(qos, name, times["small"]), added(name, times["small"])])
+    print(shown(f"mqtt-receive-qos{qos}", *lines))
+
+
+def goal(qos, name, rows):
+    if name not in (TYPED, INLINE):
+        return ""
+    return verdict(statistics.median(map(operator.truediv, rows[name], rows[C_LOOP])) <= GOALS[qos], GOALS[qos])
+
+
+def added(name, rows):
+    """Returns what a row of the adapter adds to the counting loop, and whether a supervisor may."""
+    if not name.startswith("MQTTPush"):
+        return ""
+    more = statistics.median(map(operator.sub, rows[name], rows[COUNTING]))
+    return f"{more:,.0f}" + ("" if name in (ADAPTER, WITHOUT_NAPS) else f" ({verdict(more <= BAR, BAR)})")
 
 
 # Latency
@@ -131,14 +137,15 @@ def command_line_latency(line):
 
 def latency(broker):
     rows = {
-        "C, the library's loop": [RAW, "timed"],
+        C_LOOP: [RAW, "timed"],
         COMMAND: None,
         TYPED: [OURS, "timed"],
         INLINE: [OURS, "timed", "inline=1"],
         WITHOUT_NAPS: [OURS, "timed", "coalescing=0"],
     }
-    shown, kept = [], []
-    for rate, seconds in ((1_000, 10), (10_000, 5)):
+    lines = [["messages a second", "subscriber", "p50", "p99", "p99.9", "processor time a message", "times C"]]
+    kept = []
+    for rate, seconds in ((1_000, 4), (10_000, 2)):
         count = messages(rate * seconds)
         results = {name: [] for name in rows}
         for _ in range(ROUNDS):
@@ -149,10 +156,11 @@ def latency(broker):
                     values, reached = command_latency(broker, count, rate)
                 results[name].append(values)
                 kept.append(reached / rate)
+        processor = {name: [round[-1] for round in values] for name, values in results.items()}
         for name, values in results.items():
-            shown.append([f"{rate:,}", name, *[median(column) for column in zip(*values)]])
-    columns = ["messages a second", "subscriber", "p50", "p99", "p99.9", "processor time a message"]
-    table("us from publish to subscriber, QoS 1, TCP", columns, *shown)
+            cells = [median(column) for column in zip(*values)]
+            lines.append([f"{rate:,}", name, *cells, ratio(processor[name], processor[C_LOOP])])
+    print(shown("mqtt-latency", *lines))
     print(f"\nThe publisher kept at least {min(kept):.1%} of its rate.")
 
 
@@ -167,15 +175,11 @@ PARTS = {
 
 
 def main():
-    # Exits through the context managers, which end the child processes.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    load = os.getloadavg()[0]
+    end_with_children()
     with tempfile.TemporaryDirectory() as folder:
         write_messages(folder)
         with Broker(folder) as broker:
-            print(f"\nMQTT, {PART}, on {LOOPBACK}: medians of {ROUNDS} {'round' if ROUNDS == 1 else 'rounds'}")
             PARTS[PART](broker)
-    print(f"\nThe machine's load was {load:.1f} at the start and {os.getloadavg()[0]:.1f} at the end.")
 
 
 main()

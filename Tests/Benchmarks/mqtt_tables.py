@@ -1,10 +1,9 @@
-"""The arguments of mqtt_rows.py, and the measuring and printing that its parts share."""
+"""The arguments of mqtt_rows.py, and the measuring that its parts share."""
 import os
-import statistics
 import subprocess
 import sys
 
-from mqtt_programs import SECONDS, Running
+from processes import SECONDS, Running
 
 PROGRAMS, PYTHON, PART = sys.argv[1:4]
 IS_QUICK = sys.argv[4] == "--quick"
@@ -16,8 +15,8 @@ def program(name):
 
 
 OURS, RAW, PUBLISHER = program("ReceiveBenchmark"), program("RawSubscriber"), program("RawPublisher")
-C_BATCH, C_LOOP, COMMAND = "C, external batch, counts", "C, the library's loop, counts", "mosquitto_sub"
-TYPED = "MQTTPush, supervisor, typed plugin"
+C_BATCH, C_LOOP, COMMAND = "C, external batch", "C, the library's loop", "mosquitto_sub"
+TYPED = "MQTTPush, typed plugin"
 
 
 def messages(count):
@@ -44,19 +43,3 @@ def program_latency(broker, command, count, rate):
         seconds = publish(broker, "bench/paced", count, 1, f"{rate}/s")
         processor = subscriber.numbers()[0] / 1e3
         return [*percentiles(subscriber.rest()), processor], count / seconds
-
-
-def median(values, digits=0):
-    return f"{statistics.median(values):,.{digits}f}"
-
-
-def ratio(ours, others):
-    return median([one / other for one, other in zip(ours, others)], 2)
-
-
-def table(title, *rows):
-    print(f"\n{title}\n")
-    for index, cells in enumerate(rows):
-        print("| " + " | ".join(cells) + " |", flush=True)
-        if index == 0:
-            print("|" + "---|" * len(cells))

@@ -1,164 +1,149 @@
-"""Compares the programs of the WebSocket rows, on loopback, and prints medians.
+"""Compares the programs of the WebSocket rows, on loopback, and prints medians as Markdown tables.
 
-usage: websocket_rows.py PROGRAMS PYTHON client|server|broadcast|echo ROUNDS
+usage: websocket_rows.py PROGRAMS PYTHON client|server|answers|broadcast|echo ROUNDS
 
-PROGRAMS is the folder of the built programs, PYTHON an interpreter with the packages of websocket_clients.py, or empty.
-Processor times are those of the measured process, all threads included.
+PROGRAMS is the folder of the built programs, PYTHON an interpreter with the packages of peers.txt, or empty. Processor times are
+those of the measured process, all threads included.
 """
 import os
 import resource
-import select
 import statistics
-import subprocess
 import sys
 import tempfile
 
-from payment_messages import MESSAGES, PAYMENT, write_messages
+from payment_messages import BODY, MESSAGES, SHAPES, write_messages
+from processes import Running, end_with_children
+from tables import median, ratio, shown, verdict
 
 PROGRAMS, PYTHON, PART, ROUNDS = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
-SECONDS = 60
+HERE = os.path.dirname(os.path.abspath(__file__))
+# The most that the supervised rows may add to the counting loop in Swift, in nanoseconds.
 BAR = 1200
 # The maximum number of unanswered messages of a connection, for servers that answer.
 UNANSWERED = 32
+CONNECTIONS = (1, 100)
 
 
 def program(name):
     return os.path.join(PROGRAMS, name)
 
 
-class Running:
-    """A child process that is always ended, by its id, on exit."""
-
-    def __init__(self, *command):
-        self.process = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, text=True)
-
-    def __enter__(self):
-        return self
-
-    def line(self):
-        ready, _, _ = select.select([self.process.stdout], [], [], SECONDS)
-        text = self.process.stdout.readline() if ready else ""
-        if not text:
-            raise SystemExit(f"{self.process.args} printed nothing, status {self.process.poll()}")
-        return text.split()
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.terminate()
-        self.process.wait(SECONDS)
-        self.process.stdout.close()
-
-
-def finish(*command):
-    subprocess.run([str(part) for part in command], check=True, timeout=SECONDS, stdout=subprocess.DEVNULL)
-
-
-def table(title, columns, rows, width=44):
-    print(f"\n{title}")
-    print(" " * (width + 2) + "".join(f"{column:>17}" for column in columns))
-    for name, cells in rows:
-        print(f"  {name:<{width}}" + "".join(f"{cell:>17}" for cell in cells))
-
-
-def median(values, digits=0):
-    return f"{statistics.median(values):,.{digits}f}"
-
-
 # Clients
 
 
 def client_rows():
-    own = [program("WebSocketBenchmark")]
-    raw = [program("RawWebSocketClient")]
+    own, raw = program("WebSocketBenchmark"), program("RawWebSocketClient")
     rows = {
-        "C, counts": raw + ["plain"],
-        "C, UTF-8 checked, counts": raw + ["checked"],
-        "Swift, counts": own + ["count"],
-        "WebSocketFeed, no supervisor": own + ["feed"],
-        "WebSocketFeed, supervisor, Codable": own + ["feed-codable"],
-        "WebSocketFeed, supervisor, read by hand": own + ["feed-hand"],
+        "C, counts": [raw, "plain"],
+        "C, UTF-8 checked by the library, counts": [raw, "checked"],
+        "Swift, counts": [own, "count"],
+        "`WebSocketFeed`, no supervisor": [own, "feed"],
+        "`WebSocketFeed`, supervisor, `Codable`": [own, "feed-codable"],
+        "`WebSocketFeed`, supervisor, read by hand": [own, "feed-hand"],
     }
     if PYTHON:
-        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "websocket_clients.py")
-        rows["picows 2.3.1 and orjson, Python"] = [PYTHON, script, "picows"]
-        rows["websockets 17.4 and orjson, Python"] = [PYTHON, script, "websockets"]
+        script = os.path.join(HERE, "websocket_clients.py")
+        rows["picows and orjson, Python"] = [PYTHON, script, "picows"]
+        rows["websockets and orjson, Python"] = [PYTHON, script, "websockets"]
     return rows
 
 
 def client(folder):
-    for payload, text in MESSAGES.items():
-        count = 500_000 if payload == "small" else 50_000
-        times = {name: [] for name in client_rows()}
+    if not PYTHON:
+        print("skipped: the rows of picows and websockets, which cannot be installed")
+    times = {payload: {name: [] for name in client_rows()} for payload in MESSAGES}
+    for payload, rows in times.items():
+        count = 200_000 if payload == "small" else 20_000
         for _ in range(ROUNDS):
             for name, command in client_rows().items():
                 with Running(program("RawWebSocketFlood"), os.path.join(folder, payload), count) as flood:
-                    port = flood.line()[0]
-                    with Running(*command, port, count) as receiver:
-                        times[name].append([float(time) for time in receiver.line()])
-        title = f"Client, {payload} ({len(text)} bytes), medians of {ROUNDS} rounds of {count:,} messages"
-        show_times(title, times)
-        added(times, "WebSocketFeed, supervisor, Codable", "Swift, counts", payload == "small")
-        added(times, "WebSocketFeed, supervisor, read by hand", "Swift, counts", payload == "small")
+                    with Running(*command, flood.line()[0], count) as receiver:
+                        rows[name].append(receiver.numbers()[0])
+    columns = [f"{len(text):,} bytes{SHAPES[payload]}" for payload, text in MESSAGES.items()]
+    lines = [["client", *columns, "202 bytes: ns more than Swift"]]
+    for name in client_rows():
+        cells = [median(rows[name]) for rows in times.values()]
+        lines.append([name, *cells, added(name, times["small"])])
+    print(shown("websocket-client", *lines))
 
 
-def show_times(title, times):
-    rows = [
-        (name, [median([cpu for cpu, _ in pairs]), median([1e9 / wall for _, wall in pairs])])
-        for name, pairs in times.items()
-    ]
-    table(title, ["cpu ns a message", "messages a second"], rows)
-
-
-def added(times, row, base, has_bar):
-    more = statistics.median(one[0] - other[0] for one, other in zip(times[row], times[base]))
-    verdict = f" (bar {BAR}: {'met' if more <= BAR else 'MISSED'})" if has_bar else ""
-    print(f"  {row}: {more:.0f} ns more than {base}{verdict}")
+def added(name, rows):
+    """Returns what a row of the adapter adds to the counting loop, and whether a supervisor may."""
+    if "WebSocketFeed" not in name:
+        return ""
+    more = statistics.median(one - other for one, other in zip(rows[name], rows["Swift, counts"]))
+    return f"{more:,.0f}" + (f" ({verdict(more <= BAR, BAR)})" if "no supervisor" not in name else "")
 
 
 # Servers
 
 
 def server(folder):
-    own = program("WebSocketBenchmark")
-    raw = program("RawWebSocketServer")
-    count = 400_000
+    own, raw = program("WebSocketBenchmark"), program("RawWebSocketServer")
     rows = {
         "C, counts": [raw, "count"],
-        "C, UTF-8 checked, counts": [raw, "count-checked"],
-        "C, answers with the same": [raw, "echo"],
-        "WebSocketServer, no supervisor": [own, "server", 0],
-        "WebSocketServer, supervisor, Codable": [own, "server-codable", 0],
-        "WebSocketServer, supervisor, read by hand": [own, "server-hand", 0],
-        "WebSocketServer, Codable, answers": [own, "server-answers", 0],
+        "C, UTF-8 checked by the library, counts": [raw, "count-checked"],
+        "`WebSocketServer`, no supervisor": [own, "server", 0],
+        "`WebSocketServer`, supervisor, `Codable`": [own, "server-codable", 0],
+        "`WebSocketServer`, supervisor, read by hand": [own, "server-hand", 0],
     }
-    for connections in (1, 100):
-        times = {name: [] for name in rows}
+    times = received(rows, lambda command, connections: receive(command, folder, connections, 200_000, 0))
+    show_servers("websocket-server", times, "C, counts")
+
+
+def answers(folder):
+    own, raw = program("WebSocketBenchmark"), program("RawWebSocketServer")
+    c, ours, theirs = "C, answers with the same", "`WebSocketServer`, supervisor, `Codable`", "python-socketio, typed handler, Python"
+    rows = {c: [raw, "echo"], ours: [own, "server-answers", 0]}
+    if PYTHON:
+        rows[theirs] = [PYTHON, os.path.join(HERE, "chat_server.py")]
+    else:
+        print("skipped: the row of python-socketio, which cannot be installed")
+    with open(os.path.join(folder, "event"), "w") as file:
+        # An event of Socket.IO with the acknowledgement number 1; its envelope replaces ours.
+        file.write(f'421["payment",{BODY}]')
+
+    def answered(command, connections):
+        if command[0] == PYTHON:
+            return receive(command, folder, connections, 20_000, UNANSWERED, "event", "socket.io")
+        return receive(command, folder, connections, 100_000, UNANSWERED)
+
+    show_servers("websocket-answers", received(rows, answered), c)
+
+
+def received(rows, measured):
+    """Returns the times of each row with each number of connections."""
+    times = {connections: {name: [] for name in rows} for connections in CONNECTIONS}
+    for connections, by_name in times.items():
         for _ in range(ROUNDS):
             for name, command in rows.items():
-                unanswered = UNANSWERED if "answers" in name else 0
-                times[name].append(receive(command, folder, connections, count, unanswered))
-        title = f"Server, {connections} connections, {len(PAYMENT)} bytes, medians of {ROUNDS} rounds of {count:,} messages"
-        show_times(title, times)
-        added(times, "WebSocketServer, supervisor, Codable", "C, counts", False)
-        added(times, "WebSocketServer, supervisor, read by hand", "C, counts", False)
+                by_name[name].append(measured(command, connections))
+    return times
 
 
-def receive(command, folder, connections, count, unanswered):
+def receive(command, folder, connections, count, unanswered, file="small", *protocol):
+    """Returns the processor time of a message."""
     with Running(*command, count) as receiver:
-        port = receiver.line()[0]
-        with Running(program("RawWebSocketSender"), port, connections, count, os.path.join(folder, "small"), unanswered):
-            return [float(time) for time in receiver.line()]
+        sender = [program("RawWebSocketSender"), receiver.line()[0], connections, count, os.path.join(folder, file), unanswered]
+        with Running(*sender, *protocol):
+            return receiver.numbers()[0]
+
+
+def show_servers(table, times, base):
+    lines = [["server", *[f"{count} connection{'s' if count > 1 else ''} (times C)" for count in CONNECTIONS]]]
+    for name in times[1]:
+        lines.append([name, *[f"{median(rows[name])} ({ratio(rows[name], rows[base])})" for rows in times.values()]])
+    print(shown(table, *lines))
 
 
 # Crowds
 
 
 def crowd(folder, work, connections, messages):
-    own = [program("WebSocketBenchmark"), work, 0, 0]
-    raw = [program("RawWebSocketServer"), work, 0]
-    numbers = {"C": [], "WebSocketServer": []}
+    commands = {"C": [program("RawWebSocketServer"), work, 0], "`WebSocketServer`": [program("WebSocketBenchmark"), work, 0, 0]}
+    numbers = {name: [] for name in commands}
     for _ in range(ROUNDS):
-        for name, command in (("C", raw), ("WebSocketServer", own)):
+        for name, command in commands.items():
             numbers[name].append(look_at(command, folder, work, connections, messages))
     return numbers
 
@@ -172,48 +157,43 @@ def look_at(command, folder, work, connections, messages):
             return dict(zip(words[::2], map(float, words[1::2])))
 
 
-def show_crowd(title, numbers, columns):
-    rows = [
-        (name, [median([line[key] for line in lines], digits) for key, digits in columns.values()])
-        for name, lines in numbers.items()
-    ]
-    table(title, list(columns), rows, width=20)
+def crowd_cells(numbers, name, columns, key_of_ratio):
+    """Returns the medians of one server's numbers, and how much of C's processor time it takes."""
+    cells = [median([line[key] for line in numbers[name]], digits) for key, digits in columns.values()]
+    processor = {name: [line[key_of_ratio] for line in lines] for name, lines in numbers.items()}
+    return [name, *cells, ratio(processor[name], processor["C"])]
 
 
 def broadcast(folder):
-    connections, messages = 1_000, 300
-    numbers = crowd(folder, "broadcast", connections, messages)
+    numbers = crowd(folder, "broadcast", 1_000, 300)
     columns = {
-        "deliveries/s": ("delivered_per_second", 0),
-        "cpu us each": ("cpu_us_per_delivery", 2),
-        "clients' cpu us": ("clients_cpu_us_per_delivery", 2),
+        "deliveries a second": ("delivered_per_second", 0),
+        "us of processor time each": ("cpu_us_per_delivery", 2),
     }
-    show_crowd(f"Broadcast of {messages} messages to {connections:,} connections, medians of {ROUNDS}", numbers, columns)
-    ratios = [
-        one["cpu_us_per_delivery"] / other["cpu_us_per_delivery"]
-        for one, other in zip(numbers["WebSocketServer"], numbers["C"])
-    ]
-    print(f"  times the processor time of C: {median(ratios, 2)}")
+    lines = [crowd_cells(numbers, name, columns, "cpu_us_per_delivery") for name in numbers]
+    print(shown("websocket-broadcast", ["server", *columns, "times C"], *lines))
 
 
 def echo(folder):
+    columns = {
+        "bytes each, idle": ("bytes_per_connection", 0),
+        "after echoes": ("bytes_per_connection_after", 0),
+        "us of processor time to open one": ("cpu_us_per_opening", 1),
+        "echo p50, us": ("p50_us", 1),
+        "p99, us": ("p99_us", 1),
+        "us of processor time an echo": ("cpu_us_per_echo", 1),
+    }
+    lines = [["connections", "server", *columns, "times C"]]
     for connections in (1_000, 10_000):
         if resource.getrlimit(resource.RLIMIT_NOFILE)[0] < connections + 100:
-            print(f"\nEcho, {connections:,} connections: left out, as a process may not have so many files open (ulimit -n)")
+            print(f"skipped: the rows of {connections:,} connections, as a process may not have so many files open (ulimit -n)")
             continue
         numbers = crowd(folder, "echo", connections, 20_000)
-        columns = {
-            "bytes each, idle": ("bytes_per_connection", 0),
-            "after echoes": ("bytes_per_connection_after", 0),
-            "opened/s": ("opened_per_second", 0),
-            "cpu us opening": ("cpu_us_per_opening", 1),
-            "echo p50 us": ("p50_us", 1),
-            "echo p99 us": ("p99_us", 1),
-            "cpu us an echo": ("cpu_us_per_echo", 1),
-        }
-        show_crowd(f"Echo, {connections:,} connections, medians of {ROUNDS}", numbers, columns)
+        lines += [[f"{connections:,}", *crowd_cells(numbers, name, columns, "cpu_us_per_echo")] for name in numbers]
+    print(shown("websocket-echo", *lines))
 
 
+end_with_children()
 with tempfile.TemporaryDirectory() as place:
     write_messages(place)
-    {"client": client, "server": server, "broadcast": broadcast, "echo": echo}[PART](place)
+    {"client": client, "server": server, "answers": answers, "broadcast": broadcast, "echo": echo}[PART](place)
