@@ -15,7 +15,7 @@ help:
 	@echo "make soak   kill the receiver at random under load, 200 or SOAK_KILLS=n times: no acknowledged message may be lost"
 	@echo "make fuzz   run the reader and the wire formats under libFuzzer, each for a minute or SECONDS=n; resume the last corpus"
 	@echo "make lint   check format, arrows between the modules, imports, and modules without Foundation"
-	@echo "make bench  run the benchmarks, in release builds"
+	@echo "make bench  measure the benchmarks on a quiet machine, in release builds, and write their tables into docs"
 	@echo "make docs   build the documentation of the libraries; report the share of documented public symbols"
 	@echo "make api    record the public symbols in docs/api; a frozen module may only add symbols"
 	@echo "make sbom   write a bill of materials to .build/signalbox.spdx.json (SPDX 2.3)"
@@ -65,8 +65,9 @@ fuzz:
 lint:
 	@.ci/lint
 
-bench: deps
-	@Tests/Benchmarks/run
+bench:
+	@.ci/deps web
+	@Tests/Benchmarks/run --write
 
 docs:
 	@.ci/docs
