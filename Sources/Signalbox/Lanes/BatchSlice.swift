@@ -64,6 +64,15 @@ struct BatchSlice: Sendable {
         return part
     }
 
+    /// Creates the part of a slice with one arrival whose body has been decoded.
+    init(_ position: Int, of slice: BatchSlice, prepared: @escaping @Sendable (ActionContext) async -> Outcome) {
+        run = slice.run
+        range = position..<position + 1
+        attempt = slice.attempt
+        failures = slice.failures
+        self.prepared = prepared
+    }
+
     /// Returns a part of the slice that is meant for a plugin.
     func part(_ range: Range<Int>, for plugin: PluginEntry?) -> BatchSlice {
         var part = part(range)

@@ -64,14 +64,29 @@ struct LaneState: Sendable {
 // MARK: - Queues
 
 extension LaneState {
-    /// Adds a slice to its source's group, or an action to its key's group.
+    /// Adds a slice to its source's group.
     ///
     /// - Returns: `false` if the plugin is unavailable for the group.
-    mutating func enqueue(_ slice: BatchSlice, key: LaneKey? = nil) -> Bool {
-        let group = if let key { groups.group(of: key) } else { groups.group(of: slice.settler) }
+    mutating func enqueue(_ slice: consuming BatchSlice) -> Bool {
+        let group = groups.group(of: slice.settler)
+        return enqueue(slice, to: group)
+    }
+
+    /// Adds an action to its key's group.
+    ///
+    /// - Returns: `false` if the plugin is unavailable for the group.
+    mutating func enqueue(_ action: consuming BatchSlice, key: LaneKey) -> Bool {
+        let group = groups.group(of: key)
+        guard enqueue(action, to: group) else {
+            release(group)
+            return false
+        }
+        return true
+    }
+
+    private mutating func enqueue(_ slice: consuming BatchSlice, to group: Int) -> Bool {
         guard !isStalled, !groups.all[group].isStalled else {
             unavailable += slice.range.count
-            if key != nil { release(group) }
             return false
         }
         groups.add(slice, to: group)
@@ -83,7 +98,7 @@ extension LaneState {
     mutating func list(_ group: Int) {
         guard !groups.all[group].isListed, !groups.all[group].isHeld, !groups.all[group].waiting.isEmpty else { return }
         groups.all[group].isListed = true
-        if order == .key, groups.all[group].key == nil { unsorted.append(group) } else { ready.append(group) }
+        if order == .key, !groups.all[group].isOfKey { unsorted.append(group) } else { ready.append(group) }
     }
 
     /// Forgets a source that will not submit anything else.
@@ -221,14 +236,19 @@ extension LaneState {
     }
 
     /// Marks the worker's slice as done.
-    mutating func finish(_ position: Int) {
+    ///
+    /// - Returns: The slice. If it is the last reference to decoded bodies, these are freed with it, so release it without the
+    ///   lane's lock.
+    @discardableResult
+    mutating func finish(_ position: Int) -> BatchSlice? {
         if sorter == position { sorter = nil }
         let group = workers[position].group
-        workers[position].end()
-        guard let group else { return }
+        let done = workers[position].end()
+        guard let group else { return done }
         groups.all[group].isHeld = false
         groups.all[group].isStalled = false
         release(group)
+        return done
     }
 
     /// Stores the continuation of a worker that has no work.

@@ -20,7 +20,12 @@ extension Lane {
     private func work(_ worker: LaneWorker) async {
         worker.noteTask()
         var handled = 0
-        while let work = await next(worker) {
+        // With keys or without an order, each action is taken separately. Only a worker that has to wait needs the memory of an
+        // asynchronous call for it.
+        while true {
+            var next = takeNext(worker)
+            if next == nil { next = await waitForWork(worker) }
+            guard let work = next else { break }
             switch work {
             case .sort(let slice):
                 sort(slice, worker)
@@ -39,16 +44,22 @@ extension Lane {
         lanes.release(self)
     }
 
-    private func next(_ worker: LaneWorker) async -> LaneWork? {
+    /// Ends the worker's current work, and returns the next if there is any.
+    private func takeNext(_ worker: LaneWorker) -> LaneWork? {
+        var done: BatchSlice?
         let (work, wakeups, activates) = state.withLock { state -> (LaneWork?, LaneWakeups, Bool) in
-            state.finish(worker.position)
+            done = state.finish(worker.position)
             if let work = state.takeWork(for: worker.position) { return (work, state.dispatch(), false) }
             return (nil, LaneWakeups(), state.takeActivation())
         }
+        _ = consume done
         perform(wakeups)
-        if let work { return work }
         if activates { lanes.activateReplacement(of: entry) }
-        return await withUnsafeContinuation { continuation in
+        return work
+    }
+
+    private func waitForWork(_ worker: LaneWorker) async -> LaneWork? {
+        await withUnsafeContinuation { continuation in
             let (answer, wakeups) = state.withLock { state -> (LaneWork??, LaneWakeups) in
                 if let work = state.takeWork(for: worker.position) { return (.some(work), state.dispatch()) }
                 if state.park(worker.position, continuation) { return (.some(nil), state.endParked()) }
@@ -59,6 +70,7 @@ extension Lane {
         }
     }
 
+    @inline(__always)
     private func call(_ slice: BatchSlice, _ worker: LaneWorker) async {
         if core.middleware.isEmpty, entry.middleware.isEmpty {
             switch entry.call {
@@ -137,7 +149,14 @@ extension Lane {
     /// Returns whether the arrival's deadline has passed, or will have passed at tick `due`. The clock is read only if
     /// the arrival has a deadline.
     private func isLate(_ arrival: Arrival, at due: UInt64? = nil) -> Bool {
-        guard arrival.hasDeadline, let deadline = arrival.uncheckedAction.deadline else { return false }
+        arrival.hasDeadline && isPastDeadline(arrival, at: due)
+    }
+
+    /// Not inlined: an asynchronous caller would allocate its task's memory for the values of the clock before each slice, even if
+    /// no arrival has a deadline.
+    @inline(never)
+    private func isPastDeadline(_ arrival: Arrival, at due: UInt64?) -> Bool {
+        guard let deadline = arrival.uncheckedAction.deadline else { return false }
         let now = core.now
         let wait = due.map { core.configuration.tick * Double($0 > now ? $0 - now : 0) } ?? .zero
         return ContinuousClock.now + wait >= deadline
@@ -184,6 +203,7 @@ extension Lane {
     }
 
     /// Schedules a retry, if the plugin's options, the source's ack deadline and the action's deadline permit it.
+    @inline(never)
     private func delay(
         _ slice: BatchSlice,
         _ position: Int,
@@ -284,20 +304,19 @@ extension Lane {
                 slice.settler.countLateReturn(slice.arrivals[position], plugin: entry)
                 return endStall(of: worker)
             }
-            sort(slice.part(position..<position + 1), result)
+            sort(position, of: slice, result)
             guard found == callState.rawValue else { return }
             callState = callState.next
         }
     }
 
-    private func sort(_ slice: BatchSlice, _ result: PreparedCall) {
-        switch result {
-        case .refused(let outcome): slice.settle(outcome)
+    private func sort(_ position: Int, of slice: BatchSlice, _ result: consuming PreparedCall) {
+        let range = position..<position + 1
+        switch consume result {
+        case .refused(let outcome): slice.part(range).settle(outcome)
         case .keyed(let key, let call):
-            var slice = slice
-            slice.prepared = call
-            let isTaken = state.withLock { $0.enqueue(slice, key: key) }
-            if !isTaken { slice.settle(unavailable) }
+            let isTaken = state.withLock { $0.enqueue(BatchSlice(position, of: slice, prepared: call), key: key) }
+            if !isTaken { slice.part(range).settle(unavailable) }
         }
     }
 }

@@ -113,9 +113,12 @@ struct LaneWorkerState: Sendable {
     /// synchronous plugin, as inline calls have, never waits.
     func hasCall(in task: Int) -> Bool { current != nil && !isInline && worker.isTask(task) }
 
-    mutating func end() {
-        current = nil
+    /// Ends the current slice, and returns it.
+    mutating func end() -> BatchSlice? {
+        var done: BatchSlice?
+        swap(&done, &current)
         group = nil
+        return done
     }
 
     /// Returns the position, within the current slice, of the arrival that the call handles. If a single call handles

@@ -13,8 +13,9 @@ struct OrderingGroup: Sendable {
     var isStalled = false
     /// Whether the group's source has been removed.
     fileprivate(set) var isLeft = false
-    /// The group's key, or `nil` for the group of a source.
-    fileprivate(set) var key: LaneKey?
+    /// The hash of the group's key, or `nil` for the group of a source. The key is in ``OrderingGroups``, because most operations
+    /// do not need it, and reading the group would copy it.
+    fileprivate var keyHash: UInt64?
     /// The earliest tick at which the timer looks for overdue actions. Nothing in the group is overdue before that.
     fileprivate var nextLook = UInt64.max
 
@@ -25,12 +26,15 @@ struct OrderingGroup: Sendable {
     /// slice.
     private static let keptCapacity = 8
 
-    fileprivate init(key: LaneKey?) {
-        self.key = key
+    fileprivate init(keyHash: UInt64?) {
+        self.keyHash = keyHash
     }
 
+    /// Whether the group holds the actions with one key, and not those from one source.
+    var isOfKey: Bool { keyHash != nil }
+
     /// Adds a slice behind those that are already waiting, or before them.
-    fileprivate mutating func add(_ slice: BatchSlice, isFirst: Bool) {
+    fileprivate mutating func add(_ slice: consuming BatchSlice, isFirst: Bool) {
         if isFirst { waiting.prepend(slice) } else { waiting.append(slice) }
         if waiting.count > OrderingGroup.keptCapacity { hasGrown = true }
     }
@@ -38,7 +42,7 @@ struct OrderingGroup: Sendable {
     /// Resets the group, so that it can be reused for another source or key. No action in the group may be waiting or
     /// running. The timer's next look stays, because the group may be listed for it.
     fileprivate mutating func forget() {
-        key = nil
+        keyHash = nil
         isStalled = false
         isLeft = false
         if hasGrown { waiting = Deque() }
@@ -53,7 +57,11 @@ struct OrderingGroups: Sendable {
     var all: [OrderingGroup] = []
     private var unused: [Int] = []
     private var sources: [ObjectIdentifier: Int] = [:]
-    private var keys: [LaneKey: Int] = [:]
+    /// The groups of keys, by the hashes of the keys.
+    private var slots = HashSlots()
+    /// The keys of all groups by number. Only those of the groups in ``slots`` have a meaning.
+    private var keys: [LaneKey] = []
+    private let hash = SeededHash()
     /// The number of groups in which actions are waiting.
     private var filled = 0
     /// The groups in which actions of sources that redeliver were waiting, by the tick of the next look at them.
@@ -68,25 +76,28 @@ struct OrderingGroups: Sendable {
     mutating func group(of settler: Settler) -> Int {
         let source = ObjectIdentifier(settler)
         if let known = sources[source] { return known }
-        let group = newGroup(nil)
+        let group = newGroup(.none, keyHash: nil)
         sources[source] = group
         return group
     }
 
     /// Returns the number of the key's group, which is created if necessary.
     mutating func group(of key: LaneKey) -> Int {
-        if let known = keys[key] { return known }
-        let group = newGroup(key)
-        keys[key] = group
+        let keyHash = key.fastHash(hash)
+        if let known = slots.first(hash: keyHash, where: { keys[Int($0)] == key }) { return Int(known) }
+        let group = newGroup(key, keyHash: keyHash)
+        slots.insert(UInt32(group), hash: keyHash)
         return group
     }
 
-    private mutating func newGroup(_ key: LaneKey?) -> Int {
+    private mutating func newGroup(_ key: LaneKey, keyHash: UInt64?) -> Int {
         guard let group = unused.popLast() else {
-            all.append(OrderingGroup(key: key))
+            all.append(OrderingGroup(keyHash: keyHash))
+            keys.append(key)
             return all.count - 1
         }
-        all[group].key = key
+        all[group].keyHash = keyHash
+        keys[group] = key
         return group
     }
 
@@ -104,10 +115,14 @@ struct OrderingGroups: Sendable {
     ///
     /// - Returns: Whether the group has been freed.
     mutating func free(_ group: Int) -> Bool {
-        let key = all[group].key
-        guard all[group].waiting.isEmpty, !all[group].isHeld, !all[group].isListed, key != nil || all[group].isLeft
+        let keyHash = all[group].keyHash
+        guard all[group].waiting.isEmpty, !all[group].isHeld, !all[group].isListed,
+            keyHash != nil || all[group].isLeft
         else { return false }
-        if let key { keys[key] = nil }
+        if let keyHash {
+            slots.remove(UInt32(group), hash: keyHash)
+            keys[group] = .none
+        }
         all[group].forget()
         unused.append(group)
         return true
@@ -118,10 +133,11 @@ struct OrderingGroups: Sendable {
 
 extension OrderingGroups {
     /// Adds a slice behind those that are already waiting in the group, or before them.
-    mutating func add(_ slice: BatchSlice, to group: Int, isFirst: Bool = false) {
+    mutating func add(_ slice: consuming BatchSlice, to group: Int, isFirst: Bool = false) {
         if all[group].waiting.isEmpty { filled += 1 }
+        let due = slice.dueTick
         all[group].add(slice, isFirst: isFirst)
-        if let due = slice.dueTick { look(at: group, due) }
+        if let due { look(at: group, due) }
     }
 
     /// Removes the oldest slice, or up to `most` arrivals from its front.

@@ -20,7 +20,7 @@ enum PluginCall: Sendable {
 
 // MARK: - Plugin forms
 
-// Both forms are written out, because one more asynchronous closure between the lane and the plugin would cost a tenth
+// All forms are written out, because one more asynchronous closure between the lane and the plugin would cost a tenth
 // of a dispatch.
 extension PluginCall {
     /// Returns a call of a synchronous handler.
@@ -33,7 +33,7 @@ extension PluginCall {
         _ handler: @escaping @Sendable (Info, ActionContext) throws -> Reply
     ) -> PluginCall {
         if case .key(let key) = order.rule {
-            return keyed(key) { info, context in try reply(try handler(info, context)) }
+            return keyed(key, reply: reply) { info, context in try handler(info, context) }
         }
         return .sync { context in
             do {
@@ -48,7 +48,7 @@ extension PluginCall {
         _ order: LaneOrder<Info>,
         _ handler: @escaping @Sendable (Info, ActionContext) async throws -> Void
     ) -> PluginCall {
-        if case .key = order.rule { return make(order, reply: { _ in nil }, handler) }
+        if case .key(let key) = order.rule { return keyed(key, handler) }
         return .async { context in
             do {
                 try await handler(try context.info(), context)
@@ -65,7 +65,7 @@ extension PluginCall {
         _ handler: @escaping @Sendable (Info, ActionContext) async throws -> Reply
     ) -> PluginCall {
         if case .key(let key) = order.rule {
-            return keyed(key) { info, context in try reply(try await handler(info, context)) }
+            return keyed(key, reply: reply, handler)
         }
         return .async { context in
             do {
@@ -97,17 +97,37 @@ extension PluginCall {
         }
     }
 
+    /// Returns a call that decodes the body first, of a handler without a reply.
     @inlinable
     static func keyed<Info: Decodable & Sendable>(
         _ key: @escaping @Sendable (Info) -> LaneKey,
-        _ reply: @escaping @Sendable (Info, ActionContext) async throws -> Bytes?
+        _ handler: @escaping @Sendable (Info, ActionContext) async throws -> Void
     ) -> PluginCall {
         .keyed { context in
             let info: Info
             do { info = try context.info() } catch { return .refused(.notHandled(threw: error)) }
             return .keyed(key(info)) { context in
                 do {
-                    return .handled(reply: try await reply(info, context))
+                    try await handler(info, context)
+                    return .handled(reply: nil)
+                } catch { return .notHandled(threw: error) }
+            }
+        }
+    }
+
+    /// Returns a call that decodes the body first, of a handler with a reply.
+    @inlinable
+    static func keyed<Info: Decodable & Sendable, Reply>(
+        _ key: @escaping @Sendable (Info) -> LaneKey,
+        reply: @escaping @Sendable (Reply) throws -> Bytes?,
+        _ handler: @escaping @Sendable (Info, ActionContext) async throws -> Reply
+    ) -> PluginCall {
+        .keyed { context in
+            let info: Info
+            do { info = try context.info() } catch { return .refused(.notHandled(threw: error)) }
+            return .keyed(key(info)) { context in
+                do {
+                    return .handled(reply: try reply(try await handler(info, context)))
                 } catch { return .notHandled(threw: error) }
             }
         }

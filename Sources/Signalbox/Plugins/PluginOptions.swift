@@ -141,7 +141,10 @@ enum LaneKey: Sendable {
     }
 }
 
-extension LaneKey: Hashable {
+extension LaneKey: Equatable {
+    /// A key that refers to no object.
+    static let none = LaneKey.number(0)
+
     @usableFromInline
     static func == (left: LaneKey, right: LaneKey) -> Bool {
         switch (left, right) {
@@ -152,13 +155,21 @@ extension LaneKey: Hashable {
         }
     }
 
-    @usableFromInline
-    func hash(into hasher: inout Hasher) {
+    /// Returns a hash that senders cannot predict, because they choose the keys. It costs a fraction of what `Hasher` costs.
+    func fastHash(_ hash: SeededHash) -> UInt64 {
         switch self {
-        case .text(let text): text.hash(into: &hasher)
-        case .number(let number): number.hash(into: &hasher)
-        case .other(let value): value.hash(into: &hasher)
+        case .text(let text): LaneKey.hash(of: text, hash)
+        case .number(let number): withUnsafeBytes(of: number) { hash.value(of: $0) }
+        case .other(let value): UInt64(bitPattern: Int64(AnyHashable(value).hashValue))
         }
+    }
+
+    /// Texts are equal if they look the same, and may then differ in their bytes. Only ASCII text is hashed by its bytes.
+    private static func hash(of text: String, _ hash: SeededHash) -> UInt64 {
+        let fast = text.utf8.withContiguousStorageIfAvailable { bytes -> UInt64? in
+            bytes.allSatisfy { $0 < 0x80 } ? hash.value(of: UnsafeRawBufferPointer(bytes)) : nil
+        }
+        return (fast ?? nil) ?? UInt64(bitPattern: Int64(text.hashValue))
     }
 }
 

@@ -96,6 +96,27 @@ import Testing
         }
     }
 
+    /// Two texts may be equal and have different bytes.
+    @Test func equalKeysHaveOneGroup() {
+        var groups = OrderingGroups()
+        let texts = ["caf\u{e9}", "cafe\u{301}"].map { groups.group(of: LaneKey($0)) }
+        let other = groups.group(of: LaneKey(UInt8(1)))
+        let same = groups.group(of: LaneKey(UInt8(1)))
+        #expect(texts[0] == texts[1] && other == same)
+        let different = [LaneKey("1"), LaneKey(1), LaneKey(""), LaneKey("cafe")].map { groups.group(of: $0) }
+        #expect(Set(different + [texts[0], other]).count == 6)
+    }
+
+    /// A key that comes back after its group was freed may get any group.
+    @Test func aFreedGroupIsFoundOnlyByItsNewKey() {
+        var groups = OrderingGroups()
+        let first = groups.group(of: LaneKey("first"))
+        let isFreed = groups.free(first)
+        let second = groups.group(of: LaneKey("second"))
+        let back = groups.group(of: LaneKey("first"))
+        #expect(isFreed && second == first && back != second)
+    }
+
     @Test func takingSlicesKeepsCountOfTheGroupsThatWait() {
         var groups = OrderingGroups()
         for number in 0..<100 { groups.add(slice(at: UInt64(number)), to: groups.group(of: LaneKey(number % 10))) }

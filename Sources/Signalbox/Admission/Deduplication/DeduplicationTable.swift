@@ -10,7 +10,7 @@ import SignalboxCore
 /// anything other than `handled`.
 ///
 /// Most lookups find nothing in the caches of the processor, so memory is laid out for few of them: an id costs one slot of
-/// ``DeduplicationSlots`` and one entry, and entries are reused in the order in which their ids were handled.
+/// ``HashSlots`` and one entry, and entries are reused in the order in which their ids were handled.
 struct DeduplicationTable: Sendable {
     /// The maximum number of ids.
     let count: Int
@@ -18,7 +18,7 @@ struct DeduplicationTable: Sendable {
     let ticks: UInt64
     /// The maximum total size of stored replies, in bytes.
     let bytes: Int
-    private(set) var slots = DeduplicationSlots()
+    private(set) var slots = HashSlots()
     private var entries = PlaceTable(vacant: DeduplicationEntry.vacant)
     /// The duplicates of each running arrival that has any.
     private var duplicates = PlaceTable<[CoalescedDelivery]>(vacant: [])

@@ -1,8 +1,8 @@
-/// Finds the places of ids by their hashes: a hash table with open addressing and linear probing.
+/// Finds the places of ids and keys by their hashes: a hash table with open addressing and linear probing.
 ///
 /// A slot holds a tag, which is half of the hash, and a place. The tag also says where the probing starts, so no operation has
 /// to read an entry that it does not look for. The caller decides whether an entry with the right tag is the one it wants.
-struct DeduplicationSlots: Sendable {
+struct HashSlots: Sendable {
     /// Each slot has the tag in its upper half, and one more than the place in its lower half. An empty slot is 0.
     private var slots: [UInt64] = []
     /// The number of places in the table.
@@ -17,7 +17,7 @@ struct DeduplicationSlots: Sendable {
         var position = home(of: hash)
         while slots[position] != 0 {
             if slots[position] >> 32 == hash >> 32 {
-                let place = DeduplicationSlots.place(in: slots[position])
+                let place = HashSlots.place(in: slots[position])
                 if isWanted(place) { return place }
             }
             position = next(position)
@@ -27,8 +27,8 @@ struct DeduplicationSlots: Sendable {
 
     /// Adds a place, which must not be in the table.
     mutating func insert(_ place: UInt32, hash: UInt64) {
-        if 4 * (count + 1) > DeduplicationSlots.fullness * slots.count { grow() }
-        put(DeduplicationSlots.slot(place, hash))
+        if 4 * (count + 1) > HashSlots.fullness * slots.count { grow() }
+        put(HashSlots.slot(place, hash))
         count += 1
     }
 
@@ -37,7 +37,7 @@ struct DeduplicationSlots: Sendable {
     /// - Parameter hash: The hash with which the place was added.
     mutating func remove(_ place: UInt32, hash: UInt64) {
         guard !slots.isEmpty else { return }
-        let slot = DeduplicationSlots.slot(place, hash)
+        let slot = HashSlots.slot(place, hash)
         var hole = home(of: hash)
         while slots[hole] != slot {
             guard slots[hole] != 0 else { return }

@@ -3,11 +3,11 @@ import Testing
 
 @testable import Signalbox
 
-/// The hash table of deduplication, compared with a dictionary.
-@Suite struct DeduplicationSlotsTests {
+/// The hash table of ids and keys, compared with a dictionary.
+@Suite struct HashSlotsTests {
     /// A table, and what it must contain.
     private struct Trial {
-        var slots = DeduplicationSlots()
+        var slots = HashSlots()
         var places: [UInt32: UInt64] = [:]
 
         mutating func insert(_ place: UInt32, hash: UInt64) {
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test func anEmptyTableFindsNothing() {
-        var slots = DeduplicationSlots()
+        var slots = HashSlots()
         #expect(slots.first(hash: 0) { _ in true } == nil)
         slots.remove(0, hash: 0)
         #expect(slots.count == 0)
